@@ -1,0 +1,2 @@
+//! The BLAKE2 family.
+#![no_std]

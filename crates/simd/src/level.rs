@@ -1,0 +1,150 @@
+//! Which instruction set a kernel may use, decided once at run time.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// An instruction-set level. Levels of one architecture are ordered: a larger one includes the smaller.
+///
+/// ```
+/// use saltern_simd::Level;
+/// let best = Level::detect();
+/// assert!(best.is_available() && Level::Portable.is_available());
+/// assert_eq!("portable".parse::<Level>()?, Level::Portable);
+/// # Ok::<(), saltern_simd::ParseLevelError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// Plain Rust, no instruction set assumed: the definition that the others are tested against.
+    Portable,
+    /// x86-64's baseline, 128-bit vectors.
+    Sse2,
+    /// SSSE3 and SSE4.1: byte shuffles and blends on 128-bit vectors.
+    Sse41,
+    /// AVX2: 256-bit vectors.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL: 512-bit vectors and rotates at every width.
+    Avx512,
+    /// aarch64's baseline, 128-bit vectors.
+    Neon,
+}
+
+impl Level {
+    /// Every level there is, on any architecture, smallest first.
+    pub const ALL: [Level; 6] =
+        [Level::Portable, Level::Sse2, Level::Sse41, Level::Avx2, Level::Avx512, Level::Neon];
+
+    /// The best level of this processor. Cheap: the processor is asked once and the answer kept.
+    #[must_use]
+    pub fn detect() -> Level {
+        Self::available().last().unwrap_or(Level::Portable)
+    }
+
+    /// The levels that this processor can run, smallest first; never empty.
+    pub fn available() -> impl Iterator<Item = Level> {
+        Self::ALL.into_iter().filter(|level| level.is_available())
+    }
+
+    /// Whether this processor can run the level.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse2 => crate::x86::Sse2::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse41 => crate::x86::Sse41::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => crate::x86::Avx2::detect().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => crate::x86::Avx512::detect().is_some(),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => true,
+            #[allow(unreachable_patterns, reason = "which levels are left depends on the target")]
+            _ => false,
+        }
+    }
+
+    /// The level itself if this processor can run it.
+    ///
+    /// # Errors
+    /// [`UnavailableLevel`], which names the level and the best one there is.
+    pub fn require(self) -> Result<Level, UnavailableLevel> {
+        if self.is_available() { Ok(self) } else { Err(UnavailableLevel { level: self }) }
+    }
+
+    /// The level's name as it is parsed and printed: `portable`, `sse2`, `sse41`, `avx2`, `avx512`, `neon`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Sse2 => "sse2",
+            Level::Sse41 => "sse41",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+            Level::Neon => "neon",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = ParseLevelError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|level| level.name() == name).ok_or(ParseLevelError(()))
+    }
+}
+
+/// A name that is none of the levels'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseLevelError(());
+
+impl fmt::Display for ParseLevelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a CPU level: use portable, sse2, sse41, avx2, avx512 or neon")
+    }
+}
+
+impl core::error::Error for ParseLevelError {}
+
+/// A level that this processor cannot run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnavailableLevel {
+    level: Level,
+}
+
+impl fmt::Display for UnavailableLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this processor cannot run level {}: its best is {}", self.level, Level::detect())
+    }
+}
+
+impl core::error::Error for UnavailableLevel {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for level in Level::ALL {
+            assert_eq!(level.name().parse(), Ok(level));
+        }
+        assert!("AVX2".parse::<Level>().is_err());
+    }
+
+    #[test]
+    fn the_baseline_of_the_architecture_is_there() {
+        assert!(Level::Portable.is_available());
+        #[cfg(target_arch = "x86_64")]
+        assert!(Level::detect() >= Level::Sse2 && Level::Neon.require().is_err());
+        #[cfg(target_arch = "aarch64")]
+        assert!(Level::detect() == Level::Neon && Level::Avx2.require().is_err());
+    }
+}

@@ -1,0 +1,19 @@
+//! CPU levels, feature tokens and vector lanes: everything in Saltern that depends on an instruction
+//! set and nothing that depends on an algorithm.
+//!
+//! The one rule: **a value proves a feature.** [`Level::detect`] asks the processor once; the tokens in
+//! [`x86`] and [`aarch64`] can only be had when the answer was yes; lane values can only be made from
+//! a token. So the operations on a lane value are safe to call, and every `unsafe` needed for intrinsics is
+//! in this crate or in the short `#[target_feature]` shells of its users.
+//!
+//! This crate is an internal part of Saltern: its API may change in any release.
+#![no_std]
+
+mod level;
+
+#[cfg(target_arch = "aarch64")]
+pub mod aarch64;
+#[cfg(target_arch = "x86_64")]
+pub mod x86;
+
+pub use level::{Level, ParseLevelError, UnavailableLevel};

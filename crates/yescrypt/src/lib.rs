@@ -1,0 +1,1 @@
+//! yescrypt and scrypt.
