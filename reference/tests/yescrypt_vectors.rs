@@ -171,10 +171,8 @@ impl Runner {
             }
             "crypt" => {
                 let setting = case.string("setting");
-                if let Ok(parsed) = parse_setting(&setting) {
-                    if too_big(case, parsed.params.n, parsed.params.r) {
-                        return Outcome::LeftOut;
-                    }
+                if parse_setting(&setting).is_ok_and(|s| too_big(case, s.params.n, s.params.r)) {
+                    return Outcome::LeftOut;
                 }
                 let key = case.key("key");
                 let hash = crypt(&case.bytes("password"), &setting, key.as_ref(), rom);
