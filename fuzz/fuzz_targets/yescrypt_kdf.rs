@@ -7,7 +7,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    derive, init_rom, Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams, Workspace,
+    Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams, Workspace, derive, init_rom,
 };
 
 /// A call, in numbers that are scaled to something small by [`Call::params`].
@@ -114,13 +114,8 @@ fuzz_target!(|call: Call| {
         },
     };
     let length = usize::from(call.length % 100);
-    let expected = reference::kdf(
-        call.password,
-        call.salt,
-        &their_params,
-        their_rom.as_ref(),
-        length as u64,
-    );
+    let expected =
+        reference::kdf(call.password, call.salt, &their_params, their_rom.as_ref(), length as u64);
     let checked = params.check(&Limits::unlimited());
     let Ok(expected) = expected else {
         assert!(checked.is_err(), "{params:?}: not refused");

@@ -24,8 +24,7 @@ fuzz_target!(|input: &[u8]| {
     limits.max_work = 1 << 20;
     limits.flavors = FlavorPolicy::Any;
     let hasher = Hasher::new().with_limits(limits);
-    let answer =
-        WORKSPACE.with_borrow_mut(|workspace| hasher.verify(workspace, password, hash));
+    let answer = WORKSPACE.with_borrow_mut(|workspace| hasher.verify(workspace, password, hash));
     if let Ok(matches) = answer {
         let expected = crypt(password, hash, None, None).expect("what verifies can be hashed");
         assert_eq!(matches, expected == hash);
