@@ -1,0 +1,1 @@
+//! The traits of the `password-hash` crate, for the default use.
