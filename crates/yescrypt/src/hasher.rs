@@ -35,7 +35,7 @@ impl<'a> Hasher<'a> {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
     pub fn new() -> Self {
-        let params = Params::yescrypt(4096, 32);
+        let params = Params::default();
         Hasher { params, limits: Limits::server(), key: None, rom: None }
     }
 

@@ -46,7 +46,5 @@ pub use hasher::hash;
 pub use hasher::{Hasher, verify};
 pub use kdf::{Workspace, derive};
 pub use params::{CheckedParams, FlavorPolicy, Limits, Mode, Params};
-#[cfg(feature = "password-hash")]
-pub use password_hash::Yescrypt;
 pub use rom::{Rom, RomImage, RomParams, init_rom};
 pub use saltern_simd::{Level, UnavailableLevel};

@@ -201,6 +201,13 @@ impl Params {
     }
 }
 
+impl Default for Params {
+    /// Cost 5 of `$y$`: N = 4096, r = 32, 16 MiB.
+    fn default() -> Self {
+        Self::yescrypt(4096, 32)
+    }
+}
+
 /// Parameters that can be computed here and are within limits: every size below fits this machine's addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckedParams {
