@@ -8,8 +8,9 @@ use zeroize::Zeroizing;
 
 use crate::encoding::{HASH, HashString, Scheme, Setting};
 use crate::encrypt::HashKey;
-use crate::kdf::{Workspace, derive};
+use crate::kdf::derive;
 use crate::rom::Rom;
+use crate::workspace::Workspace;
 use crate::{Error, Limits, Params};
 
 /// Limits, parameters for new hashes, and, where there are any, the hash key and the ROM.

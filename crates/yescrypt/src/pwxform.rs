@@ -18,7 +18,7 @@
 
 use saltern_simd::{Row, Wide};
 
-use crate::blockmix::{Boxes, Io, PLAIN, SAVE};
+use crate::blockmix::{Boxes, Pointers, Shape, Step};
 use crate::salsa20::Rows;
 
 /// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
@@ -38,29 +38,30 @@ pub(crate) struct Constants {
 /// The lanes of one group in `K` hashes.
 type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
 
-/// Section 8 on `K` blocks of `len` = 2r sub-blocks at once.
+/// Section 8 on `K` blocks at once.
 ///
 /// # Safety
-/// [`Io`]'s contract for `len` sub-blocks and step `STEP`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes of
+/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes of
 /// `constants.box_lanes`, a power of two; `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
 #[inline(always)]
-pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize, const STEP: u8>(
+pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
     tokens: (W::Token, R::Token),
     constants: Constants,
     boxes: &mut Boxes<'_>,
-    len: usize,
-    io: [Io; K],
+    shape: Shape,
+    io: [Pointers; K],
 ) where
     W: Wide,
     R: Row,
 {
+    let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
     let groups = 8 * len / lanes;
     let mut x: State<W, GATHER, K> = core::array::from_fn(|k| {
         core::array::from_fn(|j| {
             let at = (groups - 1) * lanes + j * W::LANES;
             // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
-            unsafe { io[k].lanes::<W, STEP>(tokens.0, at) }
+            unsafe { io[k].lanes::<W>(tokens.0, step, at) }
         })
     });
     for group in 0..groups {
@@ -68,8 +69,8 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize, const S
             for j in 0..GATHER {
                 let at = group * lanes + j * W::LANES;
                 // SAFETY: as above.
-                let input = unsafe { io[k].lanes::<W, STEP>(tokens.0, at) };
-                if STEP == SAVE {
+                let input = unsafe { io[k].lanes::<W>(tokens.0, step, at) };
+                if step == Step::Save {
                     // SAFETY: as above; `other` is writable in this step.
                     unsafe { input.store(io[k].other.cast::<u64>().add(at)) };
                 }
@@ -88,7 +89,7 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize, const S
     }
     for block in io {
         // SAFETY: promised by the caller; the last group starts below `len`.
-        unsafe { tail::<R, STEP>(tokens.1, constants.tail, len, groups * lanes, lanes, block) };
+        unsafe { tail::<R>(tokens.1, constants.tail, shape, [groups * lanes, lanes], block) };
     }
 }
 
@@ -141,21 +142,21 @@ unsafe fn pwxform<W: Wide, const GATHER: usize, const K: usize>(
 /// # Safety
 /// As [`blockmix`].
 #[inline(always)]
-unsafe fn tail<R: Row, const STEP: u8>(
+unsafe fn tail<R: Row>(
     token: R::Token,
     rounds: u32,
-    len: usize,
-    mixed: usize,
-    lanes: usize,
-    io: Io,
+    shape: Shape,
+    [mixed, lanes]: [usize; 2],
+    io: Pointers,
 ) {
+    let Shape { len, step } = shape;
     // What is left after the last whole group has not been copied yet; only groups of 256 bytes and more leave
     // anything, and then whole sub-blocks.
     for i in mixed / 8..len {
         // SAFETY: i is below `len`.
         unsafe {
-            let input = io.input::<R, STEP>(token, i);
-            if STEP == SAVE {
+            let input = io.input::<R>(token, step, i);
+            if step == Step::Save {
                 input.store(io.other.add(i));
             }
             input.store(io.dst.add(i));
@@ -175,16 +176,16 @@ unsafe fn tail<R: Row, const STEP: u8>(
     }
 }
 
-impl Io {
+impl Pointers {
     /// The lanes from lane `at` of what goes into the mix.
     ///
     /// # Safety
-    /// [`Io`]'s contract, the lanes within the block.
+    /// [`Pointers`]'s contract, the lanes within the block.
     #[inline(always)]
-    unsafe fn lanes<W: Wide, const STEP: u8>(&self, token: W::Token, at: usize) -> W {
+    unsafe fn lanes<W: Wide>(&self, token: W::Token, step: Step, at: usize) -> W {
         // SAFETY: promised by the caller; sub-blocks are aligned to the widest entry.
         let own = unsafe { W::load(token, self.src.cast::<u64>().add(at)) };
-        if STEP == PLAIN {
+        if step == Step::Plain {
             return own;
         }
         // SAFETY: promised by the caller for the steps that have another block.
