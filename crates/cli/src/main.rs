@@ -1,2 +1,45 @@
-//! The program `saltern`.
-fn main() {}
+//! The program `saltern`: one binary with a subcommand for each job.
+//!
+//! This file only knows which subcommands there are and how a failure is shown. Each lives in `cmd/<name>.rs`
+//! and offers `Args` and `run`.
+
+mod cmd;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Hash and verify passwords with yescrypt and scrypt as crypt(3) does, and sum files with BLAKE2.
+#[derive(Parser)]
+#[command(name = "saltern", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Sum(cmd::sum::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Sum(args) => cmd::sum::run(args),
+    };
+    result.unwrap_or_else(|error| report(&error))
+}
+
+/// Show the failure of a subcommand as one line and turn it into exit status 2.
+///
+/// A reader that went away (`saltern … | head -1`) is no news to the user, so it is not told.
+fn report(error: &anyhow::Error) -> ExitCode {
+    let gone = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>();
+        io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if !error.chain().any(gone) {
+        eprintln!("saltern: {error:#}");
+    }
+    ExitCode::from(2)
+}
