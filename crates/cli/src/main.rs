@@ -13,6 +13,7 @@ mod lines;
 mod output;
 mod password;
 mod scheme;
+mod terminal;
 
 use std::io;
 use std::process::ExitCode;

@@ -25,8 +25,8 @@ Examples:
   saltern hash                              ask for a password, print its string
   saltern hash --cost 7                     with 64 MiB instead of 16 MiB
   saltern hash --n 2048 --r 16              parameters of your own, here 4 MiB
-  saltern hash --stdin < password.txt       take the password from a file or pipe
-  saltern hash --setting '$y$j9T$c2FsdHNhbHQ'    as crypt(3) with this setting
+  saltern hash --stdin < password.txt       take it from a file or a pipe
+  saltern hash --setting '$y$j9T$Salt'      as crypt(3) with this setting
   saltern hash --key-file pepper.key        needs the same key to verify
 
 Exit status: 0 a string was printed, 2 an error.";

@@ -13,7 +13,7 @@ use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
-  saltern inspect '$y$j9T$c2FsdHNhbHQ'
+  saltern inspect '$y$j9T$SaltForThisHash0'
   sudo saltern inspect --hash-file /etc/shadow
   saltern inspect --json --hash-file users.txt | jq .scheme
 

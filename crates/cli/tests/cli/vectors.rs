@@ -139,7 +139,7 @@ fn the_forms_of_an_answer() {
     assert_eq!(answers[1]["out_hex"].as_str().unwrap().len(), 2 * (17 + 44));
     assert_eq!(answers[2], json!({"id": "c", "out": ""}));
     for (at, part) in
-        [(3, "dkLen"), (4, "--max-memory"), (5, "buflen"), (7, "line 10"), (8, "line 11")]
+        [(3, "output length"), (4, "--max-memory"), (5, "buflen"), (7, "line 10"), (8, "line 11")]
     {
         assert!(answers[at]["error"].as_str().unwrap().contains(part), "{}", answers[at]);
     }
