@@ -63,7 +63,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
         io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
     };
     if !error.chain().any(gone) {
-        eprintln!("saltern: {error:#}");
+        output::tell(format_args!("{error:#}"));
     }
     ExitCode::from(2)
 }

@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
+use crate::output::tell;
 use crate::terminal::Terminal;
 
 /// A password: bytes that are wiped when dropped.
@@ -137,9 +138,9 @@ fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
         }
     }
     if line.last() == Some(&b'\r') {
-        eprintln!(
-            "saltern: warning: the password on {name} ends in a carriage return, which is part of it"
-        );
+        tell(format_args!(
+            "warning: the password on {name} ends in a carriage return, which is part of it"
+        ));
     }
     Ok(line)
 }

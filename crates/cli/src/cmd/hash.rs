@@ -8,9 +8,9 @@ use clap::{ArgGroup, ValueEnum};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::crypt3;
-use crate::effort::EffortArgs;
+use crate::effort::{EffortArgs, explain};
 use crate::key::KeyArgs;
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
 
 const EXAMPLES: &str = "\
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
     let setting = args.setting()?;
     // Before anybody is asked for a password: what cannot be computed needs none.
-    setting.params().check(&limits)?;
+    setting.params().check(&limits).map_err(explain)?;
     let mut hasher = Hasher::new().with_limits(limits);
     if let Some(key) = args.key.read()? {
         ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
@@ -106,7 +106,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if password.is_empty() && !args.allow_empty {
         bail!("the password is empty: give --allow-empty if that is meant");
     }
-    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes())?;
+    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes());
+    let hash = hash.map_err(explain)?;
     let mut output = Output::new();
     output.line(&hash)?;
     output.flush()?;
@@ -147,9 +148,9 @@ impl Args {
         }
         reasons.extend(crypt3::password_obstacle(password));
         for reason in reasons {
-            eprintln!(
-                "saltern: note: crypt(3) of a plain Linux cannot verify this string: {reason}"
-            );
+            tell(format_args!(
+                "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
+            ));
         }
     }
 }

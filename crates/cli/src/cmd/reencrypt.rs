@@ -9,7 +9,7 @@ use saltern_yescrypt::HashKey;
 
 use crate::key;
 use crate::lines::{Line, Lines};
-use crate::output::Output;
+use crate::output::{Output, tell};
 
 /// Longest line that can be a string; what is longer passes through in pieces of this size.
 const MAX_LINE: usize = 64 << 10;
@@ -61,13 +61,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         if let Some(error) = error {
             bad += 1;
-            eprintln!("saltern: line {}: {error}", lines.number());
+            tell(format_args!("line {}: {error}", lines.number()));
         }
         output.bytes(&line)?;
     }
     output.flush()?;
     let all = lines.number();
-    eprintln!("saltern: {all} lines, {} re-encrypted, {bad} bad and left as they were", all - bad);
+    tell(format_args!("{all} lines, {} re-encrypted, {bad} bad and left as they were", all - bad));
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use saltern_yescrypt::{HashString, Hasher, Limits, Workspace};
+use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
 use serde::Serialize;
 
-use crate::effort::EffortArgs;
+use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
@@ -118,8 +118,8 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
     };
     Some(match scheme::identify(field) {
         Stored::Ours(_) => match HashString::parse(field) {
-            Ok(hash) => Outcome::Error(hash.setting().params().check(limits).err()?.to_string()),
-            Err(error) => Outcome::Error(error.to_string()),
+            Ok(hash) => hash.setting().params().check(limits).err()?.into(),
+            Err(error) => error.into(),
         },
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
@@ -161,8 +161,14 @@ impl Verifier {
         Ok(match result {
             Ok(true) => Outcome::Match,
             Ok(false) => Outcome::Mismatch,
-            Err(error) => Outcome::Error(error.to_string()),
+            Err(error) => error.into(),
         })
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Outcome {
+        Outcome::Error(explain(error).to_string())
     }
 }
 
@@ -181,8 +187,8 @@ impl Outcome {
     fn matches(&self) -> Option<bool> {
         match self {
             Outcome::Match => Some(true),
-            Outcome::Mismatch | Outcome::Locked => Some(false),
-            Outcome::NoPassword | Outcome::Unsupported(_) | Outcome::Error(_) => None,
+            Outcome::Mismatch => Some(false),
+            _ => None,
         }
     }
 
@@ -240,7 +246,10 @@ impl Tally {
             Some(false) => self.mismatches += 1,
             None => {
                 self.errors += usize::from(matches!(outcome, Outcome::Error(_)));
-                let reason = outcome.detail().unwrap_or("the account has no password");
+                let reason = match outcome {
+                    Outcome::Locked => "the account is locked, no password matches",
+                    _ => outcome.detail().unwrap_or("the account has no password"),
+                };
                 self.reason.get_or_insert_with(|| reason.to_owned());
             }
         }

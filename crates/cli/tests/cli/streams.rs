@@ -54,6 +54,18 @@ fn a_full_disk() {
     }
 }
 
+/// Nowhere to tell an error is no reason to panic: the status is the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_error() {
+    for args in [&["verify", "$6$"][..], &["hash", "--key-file", "/nowhere"], &["inspect", "?"]] {
+        let mut command = saltern(args);
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let status = command.stdin(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{args:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn closed_standard_input() {
