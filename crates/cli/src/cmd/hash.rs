@@ -15,19 +15,19 @@ use crate::password::{PasswordArgs, Prompt};
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
-   1  N=1024  r=8    1 MiB     5  N=4096   r=32  16 MiB     9  N=65536   256 MiB
-   2  N=2048  r=8    2 MiB     6  N=8192   r=32  32 MiB    10  N=131072  512 MiB
-   3  N=1024  r=32   4 MiB     7  N=16384  r=32  64 MiB    11  N=262144    1 GiB
-   4  N=2048  r=32   8 MiB     8  N=32768  r=32 128 MiB        (r=32 from 3 on)
-Those of scrypt go from 6 to 11 with the same N, r and memory.
+   1  N=1024  1 MiB     5  N=4096    16 MiB     9  N=65536   256 MiB
+   2  N=2048  2 MiB     6  N=8192    32 MiB    10  N=131072  512 MiB
+   3  N=1024  4 MiB     7  N=16384   64 MiB    11  N=262144    1 GiB
+   4  N=2048  8 MiB     8  N=32768  128 MiB
+with r=8 for costs 1 and 2, r=32 above. Of these, scrypt has 6 to 11.
 
 Examples:
-  saltern hash                              ask for a password, print its string
-  saltern hash --cost 7                     with 64 MiB instead of 16 MiB
-  saltern hash --n 2048 --r 16              parameters of your own, here 4 MiB
-  saltern hash --stdin < password.txt       take it from a file or a pipe
-  saltern hash --setting '$y$j9T$Salt'      as crypt(3) with this setting
-  saltern hash --key-file pepper.key        needs the same key to verify
+  saltern hash                           ask for a password
+  saltern hash --cost 7                  64 MiB instead of 16 MiB
+  saltern hash --n 2048 --r 16           parameters of your own: 4 MiB
+  saltern hash --stdin < password.txt    take it from a file or a pipe
+  saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
+  saltern hash --key-file pepper.key     needs the key to verify
 
 Exit status: 0 a string was printed, 2 an error.";
 

@@ -16,16 +16,16 @@ const MAX_LINE: usize = 64 << 10;
 
 const EXAMPLES: &str = "\
 A string does not show whether it is encrypted or with which key: a wrong
---from-key is not noticed here, but no password will match afterwards. Keep the
-old strings until some of the new ones have been verified.
+--from-key is not noticed here, but no password will match afterwards.
+Keep the old strings until some of the new ones have been verified.
 
 Examples:
   saltern reencrypt --to-key new.key < plain.txt > encrypted.txt
-  saltern reencrypt --from-key old.key --to-key new.key < old.txt > new.txt
+  saltern reencrypt --from-key old.key --to-key new.key < old > new
   saltern reencrypt --from-key new.key < encrypted.txt > plain.txt
 
-Exit status: 0 every line was changed; 2 an error, or a line that is no `$y$`
-hash, which is reported and passed on as it was.";
+Exit status: 0 every line was changed; 2 an error, or a line that is no
+`$y$` hash, which is reported and passed on as it was.";
 
 /// Change the key of encrypted strings, without passwords
 ///

@@ -14,12 +14,12 @@ use crate::password::{Password, PasswordArgs, Prompt};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
-A file is tried line by line. What cannot be verified is named: locked accounts
-(`!`, `*`), which no password matches, accounts without a password, and schemes
-other than yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
+A file is tried line by line. What cannot be verified is named: accounts
+that are locked (`!`, `*`) or have no password, and schemes other than
+yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
 
 Examples:
-  saltern verify '$y$j9T$…$…'               ask for the password
+  saltern verify '$y$j9T$…$…'            ask for the password
   saltern verify --stdin --hash-file bob.hash < bob.password
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
@@ -27,8 +27,8 @@ Examples:
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
-  2  an error, such as a malformed or too expensive string or an unknown user,
-     even if others match; or nothing that could be verified";
+  2  an error, such as a malformed or too expensive string or an unknown
+     user, even if others match; or nothing that could be verified";
 
 /// Tell whether a password matches a stored string
 ///
