@@ -96,8 +96,10 @@ fn answer_all(mut solver: Solver) -> anyhow::Result<ExitCode> {
             Ok(case) if case.is_header() => return Ok(()),
             Ok(case) => (case.id.clone(), solver.answer(&case)),
             Err(error) => {
-                unreadable = true;
-                (serde_json::Value::Null, Err(Failure::Refused(format!("line {number}: {error}"))))
+                let id = Case::id_alone(line);
+                unreadable |= id.is_none();
+                let refusal = Failure::Refused(format!("line {number}: {error}"));
+                (id.unwrap_or_default(), Err(refusal))
             }
         };
         let (answer, error) = match result {
