@@ -1,1 +1,7 @@
-//! Benchmarks.
+//! What the benchmark programs in `src/bin` share: timing in pairs, the peers that need foreign calls,
+//! and a description of the machine.
+
+pub mod crypt_r;
+pub mod machine;
+pub mod paired;
+pub mod upstream;
