@@ -1,6 +1,7 @@
 //! One yescrypt hash at a time, in one thread: Saltern beside its peers, in paired runs.
 
-use std::ffi::{CStr, CString, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::hint::black_box;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
@@ -101,7 +102,8 @@ fn compare(
     let expected = *HashString::parse(&ours()?)?.hash();
     let found = (peer.hash)(&text, &params).with_context(|| format!("{} refuses", peer.name))?;
     ensure!(found == expected, "{} computes another hash for {text:?}", peer.name);
-    Ok(Pairs::measure(effort, &mut || drop(ours()), &mut || drop((peer.hash)(&text, &params))))
+    let (mut a, mut b) = (|| _ = black_box(ours()), || _ = black_box((peer.hash)(&text, &params)));
+    Ok(Pairs::measure(effort, &mut a, &mut b))
 }
 
 fn report((n, r): (u64, u32), peer: &str, pairs: &Pairs) -> Value {
@@ -119,7 +121,7 @@ fn report((n, r): (u64, u32), peer: &str, pairs: &Pairs) -> Value {
 }
 
 /// The peers there are. Only the system's library has to be there.
-fn peers(upstream: Option<&std::ffi::OsStr>) -> anyhow::Result<Vec<Peer>> {
+fn peers(upstream: Option<&OsStr>) -> anyhow::Result<Vec<Peer>> {
     let mut system = SystemCrypt::open().context("the system's libcrypt.so.1")?;
     let mut peers = vec![
         Peer {
