@@ -5,3 +5,8 @@ pub mod crypt_r;
 pub mod machine;
 pub mod paired;
 pub mod upstream;
+
+/// The example in the README, which has to compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
