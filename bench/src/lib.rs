@@ -1,8 +1,8 @@
-//! What the benchmark programs in `src/bin` share: timing in pairs, the peers that need foreign calls,
-//! and a description of the machine.
+//! What the benchmark programs in `src/bin` share: measuring in pairs, what a report says about its run,
+//! and the peers that need foreign calls.
 
+pub mod build_info;
 pub mod crypt_r;
-pub mod machine;
 pub mod paired;
 pub mod upstream;
 

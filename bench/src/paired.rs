@@ -1,92 +1,199 @@
-//! Timing in pairs: A B A B …, so that what slows the machine down for a while slows both.
+//! Paired measurement: two or more contenders take turns in one process, so that whatever slows the machine down for a
+//! while slows all of them, and the ratio inside a turn is what counts.
 
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+
+/// Median, smallest and largest of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The middle one; of an even number, the mean of the two in the middle.
+    pub median: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Summary {
+    /// Of at least one number; NaN of none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let Some((&min, &max)) = sorted.first().zip(sorted.last()) else {
+            return Self { median: f64::NAN, min: f64::NAN, max: f64::NAN };
+        };
+        let half = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 {
+            sorted[half]
+        } else {
+            f64::midpoint(sorted[half - 1], sorted[half])
+        };
+        Self { median, min, max }
+    }
+}
+
+/// One measured comparison: rates of both sides and, first of all, their ratio.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// What was compared, unique in a report.
+    pub name: String,
+    /// The contender, and what it is measured against.
+    pub sides: [String; 2],
+    /// The unit of the rates.
+    pub unit: String,
+    /// Rate of the first side.
+    pub first: Summary,
+    /// Rate of the second side.
+    pub second: Summary,
+    /// First over second, turn by turn: above 1, the first side is faster.
+    pub ratio: Summary,
+    /// The ratio that was aimed at, if any.
+    pub goal: Option<f64>,
+    /// How many turns.
+    pub turns: usize,
+}
+
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Pairs of samples, at least 1.
-    pub pairs: usize,
-    /// The least time that a sample should take; operations are repeated to fill it.
+pub struct Plan {
+    /// Pairs of samples.
+    pub turns: usize,
+    /// The least time one sample takes; shorter calls are repeated until it is reached.
     pub sample: Duration,
 }
 
-impl Effort {
-    /// Enough for a ratio that repeats within a few percent on a quiet machine.
-    pub const FULL: Effort = Effort { pairs: 9, sample: Duration::from_millis(150) };
-    /// One pair of single operations: that a benchmark runs, not how fast it is.
-    pub const SMOKE: Effort = Effort { pairs: 1, sample: Duration::ZERO };
+impl Default for Plan {
+    /// 31 turns of 10 ms a side.
+    fn default() -> Self {
+        Self { turns: 31, sample: Duration::from_millis(10) }
+    }
 }
 
-/// Seconds per operation of two contenders, one entry for each pair.
-#[derive(Clone, Debug)]
-pub struct Pairs {
-    a: Vec<f64>,
-    b: Vec<f64>,
-}
-
-impl Pairs {
-    /// Runs `a` and `b` alternately, after one unmeasured run of each.
-    pub fn measure(effort: Effort, a: &mut dyn FnMut(), b: &mut dyn FnMut()) -> Pairs {
-        let repeats_a = repeats(effort.sample, a);
-        let repeats_b = repeats(effort.sample, b);
-        let mut pairs = Pairs { a: Vec::new(), b: Vec::new() };
-        for _ in 0..effort.pairs.max(1) {
-            pairs.a.push(sample(repeats_a, a));
-            pairs.b.push(sample(repeats_b, b));
+/// Compares two closures that do the same work.
+///
+/// Each is called with the number of the call, counted alike on both sides, from which to derive what is to vary
+/// (an offset, say), and returns how much work it did in some unit. The side that begins alternates from turn to turn.
+pub fn compare(
+    plan: Plan,
+    mut first: impl FnMut(u64) -> f64,
+    mut second: impl FnMut(u64) -> f64,
+) -> [Vec<f64>; 2] {
+    let calls = calls_per_sample(plan, &mut first).max(calls_per_sample(plan, &mut second));
+    let mut rates = [Vec::new(), Vec::new()];
+    for turn in 0..plan.turns as u64 {
+        let numbers = turn * calls..(turn + 1) * calls;
+        let mut sides: [(usize, &mut dyn FnMut(u64) -> f64); 2] =
+            [(0, &mut first), (1, &mut second)];
+        if turn % 2 == 1 {
+            sides.reverse();
         }
-        pairs
+        for (side, work) in sides {
+            rates[side].push(rate(numbers.clone(), work));
+        }
     }
-
-    /// The median time of A, in seconds per operation.
-    #[must_use]
-    pub fn a(&self) -> f64 {
-        median(self.a.clone())
-    }
-
-    /// The median time of B, in seconds per operation.
-    #[must_use]
-    pub fn b(&self) -> f64 {
-        median(self.b.clone())
-    }
-
-    /// How many times as fast A is as B: the median over the pairs of B's time by A's.
-    #[must_use]
-    pub fn ratio(&self) -> f64 {
-        median(self.ratios())
-    }
-
-    /// The least and the greatest of the ratios of single pairs.
-    #[must_use]
-    pub fn range(&self) -> (f64, f64) {
-        let ratios = self.ratios();
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        (least, ratios.iter().copied().fold(0.0, f64::max))
-    }
-
-    fn ratios(&self) -> Vec<f64> {
-        self.a.iter().zip(&self.b).map(|(a, b)| b / a).collect()
-    }
+    rates
 }
 
-/// How often an operation fits into `time`, at least once. The run that finds out warms the caches up.
-fn repeats(time: Duration, run: &mut dyn FnMut()) -> u32 {
-    let once = sample(1, run);
-    (time.as_secs_f64() / once).ceil().max(1.0) as u32
-}
-
-fn sample(repeats: u32, run: &mut dyn FnMut()) -> f64 {
+/// Work per second over some calls.
+fn rate(calls: std::ops::Range<u64>, work: &mut dyn FnMut(u64) -> f64) -> f64 {
     let start = Instant::now();
-    for _ in 0..repeats {
-        run();
-    }
-    start.elapsed().as_secs_f64() / f64::from(repeats)
+    let done: f64 = calls.map(work).sum();
+    done / start.elapsed().as_secs_f64()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+/// How many calls fill a sample; also warms the work up.
+fn calls_per_sample(plan: Plan, work: &mut impl FnMut(u64) -> f64) -> u64 {
+    let start = Instant::now();
+    let mut calls = 0;
+    while start.elapsed() < plan.sample {
+        work(calls);
+        calls += 1;
+    }
+    calls
+}
+
+impl Record {
+    /// Puts the rates of [`compare`] on record.
+    #[must_use]
+    pub fn new(name: &str, sides: [&str; 2], unit: &str, rates: &[Vec<f64>; 2]) -> Self {
+        let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(a, b)| a / b).collect();
+        Self {
+            name: name.to_owned(),
+            sides: sides.map(str::to_owned),
+            unit: unit.to_owned(),
+            first: Summary::of(&rates[0]),
+            second: Summary::of(&rates[1]),
+            ratio: Summary::of(&ratios),
+            goal: None,
+            turns: ratios.len(),
+        }
+    }
+
+    /// With the ratio that was aimed at.
+    #[must_use]
+    pub fn goal(self, goal: f64) -> Self {
+        Self { goal: Some(goal), ..self }
+    }
+
+    /// One line for people: name, ratio with its extremes, goal, rates.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let goal = self.goal.map_or_else(|| "     ".to_owned(), |goal| format!("≥{goal:.2}"));
+        let Summary { median, min, max } = self.ratio;
+        format!(
+            "{:<34} {median:5.2}× [{min:5.2} {max:5.2}] {goal}  {:9.3} : {:9.3} {} ({} : {})",
+            self.name,
+            self.first.median,
+            self.second.median,
+            self.unit,
+            self.sides[0],
+            self.sides[1]
+        )
+    }
+}
+
+/// What a report begins with: on which machine, with which build.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// The processor's name, from the operating system.
+    pub processor: String,
+    /// Processors to run on.
+    pub cores: usize,
+    /// The best level found.
+    pub level: String,
+    /// Operating system and architecture.
+    pub system: String,
+}
+
+impl Machine {
+    /// This machine; `level` is the best instruction set as the libraries name it.
+    #[must_use]
+    pub fn here(level: &str) -> Self {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split(':').nth(1));
+        Self {
+            processor: name.unwrap_or("unknown").trim().to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            level: level.to_owned(),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        }
+    }
+}
+
+/// Writes a report of records as one JSON object: `machine` and `records`.
+///
+/// # Errors
+/// Those of writing the file.
+pub fn write_json(
+    path: &std::path::Path,
+    machine: &Machine,
+    records: &[Record],
+) -> std::io::Result<()> {
+    let report = serde_json::json!({ "machine": machine, "records": records });
+    std::fs::write(path, format!("{report:#}\n"))
 }
 
 #[cfg(test)]
@@ -94,21 +201,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_and_ratios_are_taken_pair_by_pair() {
-        let pairs = Pairs { a: vec![1.0, 2.0, 4.0], b: vec![3.0, 2.0, 8.0] };
-        assert_eq!((pairs.a(), pairs.b()), (2.0, 3.0));
-        // The ratios are 3, 1 and 2; the ratio of the medians would be 1.5.
-        assert_eq!(pairs.ratio(), 2.0);
-        assert_eq!(pairs.range(), (1.0, 3.0));
-        assert_eq!(median(vec![4.0, 1.0]), 2.5);
+    fn summaries() {
+        assert_eq!(Summary::of(&[3.0, 1.0, 2.0]), Summary { median: 2.0, min: 1.0, max: 3.0 });
+        assert_eq!(Summary::of(&[4.0, 1.0, 2.0, 3.0]).median, 2.5);
+        assert!(Summary::of(&[]).median.is_nan());
     }
 
     #[test]
-    fn contenders_alternate() {
-        let log = std::cell::RefCell::new(String::new());
-        let (mut a, mut b) = (|| log.borrow_mut().push('a'), || log.borrow_mut().push('b'));
-        let effort = Effort { pairs: 3, ..Effort::SMOKE };
-        Pairs::measure(effort, &mut a, &mut b);
-        assert_eq!(log.into_inner(), "abababab");
+    fn twice_the_work_in_the_same_time_is_a_ratio_of_two() {
+        let plan = Plan { turns: 5, sample: Duration::from_millis(2) };
+        let nap = |work: f64| {
+            move |_| {
+                std::thread::sleep(Duration::from_millis(1));
+                work
+            }
+        };
+        let rates = compare(plan, nap(2.0), nap(1.0));
+        let record = Record::new("naps", ["two", "one"], "naps/s", &rates).goal(2.0);
+        assert_eq!(record.turns, 5);
+        assert!((1.5..2.7).contains(&record.ratio.median), "{}", record.line());
     }
 }

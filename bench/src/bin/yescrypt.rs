@@ -3,28 +3,33 @@
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::hint::black_box;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
+use saltern_bench::build_info::BuildInfo;
 use saltern_bench::crypt_r::SystemCrypt;
-use saltern_bench::machine;
-use saltern_bench::paired::{Effort, Pairs};
+use saltern_bench::paired::{self, Machine, Plan, Record};
 use saltern_bench::upstream::Upstream;
 use saltern_yescrypt::{HashString, Hasher, Level, Limits, Params, Setting, Workspace};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Time one yescrypt hash in one thread with reused memory, beside the system's crypt(3) and other peers.
 ///
-/// A ratio above 1 means that Saltern is faster; it is the median over pairs measured right after each
-/// other, and the range is that of single pairs. All contenders must compute the same string.
+/// A ratio above 1 means that Saltern is faster: the median over pairs measured right after each other, with
+/// the least and the greatest. All contenders must compute the same hash.
 #[derive(Parser)]
 #[command(name = "yescrypt")]
 struct Options {
-    /// Pairs of samples for each peer
-    #[arg(long, default_value_t = Effort::FULL.pairs)]
-    pairs: usize,
+    /// Pairs of samples for each peer and size
+    #[arg(long, default_value_t = 15)]
+    turns: usize,
 
-    /// A single pair of single hashes at the smallest size: that everything runs and agrees
+    /// Least time of a sample in milliseconds
+    #[arg(long, default_value_t = 60)]
+    sample: u64,
+
+    /// One short pair at the smallest size: that everything runs and agrees, not how fast
     #[arg(long)]
     smoke: bool,
 
@@ -46,55 +51,51 @@ const PASSWORD: &CStr = c"correct horse battery staple";
 /// N and r: 1, 2, 4, 16 (the default of crypt(3)) and 32 MiB.
 const SIZES: [(u64, u32); 5] = [(1024, 8), (2048, 8), (2048, 16), (4096, 32), (8192, 32)];
 
-/// Another implementation: its name, and a function that hashes [`PASSWORD`] under a setting.
+/// Another implementation.
 struct Peer {
     name: &'static str,
-    hash: Box<dyn FnMut(&CStr, &Params) -> Option<[u8; 32]>>,
+    /// The ratio aimed at.
+    goal: Option<f64>,
+    /// Hashes [`PASSWORD`] under a setting; its parameters come along.
+    hash: Box<HashFn>,
 }
+
+type HashFn = dyn FnMut(&CStr, &Params) -> Option<[u8; 32]>;
 
 fn main() -> anyhow::Result<()> {
     let options = Options::parse();
-    let effort = match options.smoke {
-        true => Effort::SMOKE,
-        false => Effort { pairs: options.pairs, ..Effort::FULL },
+    let (sizes, plan) = if options.smoke {
+        (&SIZES[..1], Plan { turns: 1, sample: Duration::from_millis(1) })
+    } else {
+        (&SIZES[..], Plan { turns: options.turns, sample: Duration::from_millis(options.sample) })
     };
-    let sizes = if options.smoke { &SIZES[..1] } else { &SIZES[..] };
     let level = options.level.unwrap_or_else(Level::detect);
     let mut workspace = Workspace::with_level(level)?;
-    let mut peers = peers(options.upstream.as_deref())?;
-
-    println!("{}", machine::line());
-    println!(
-        "one hash, one thread, Saltern at level {level}, {} pairs for each peer\n",
-        effort.pairs
-    );
-    println!(
-        "{:>7} {:>6} {:>3}  {:<22} {:>10} {:>10} {:>7}  range",
-        "MiB", "N", "r", "peer", "Saltern ms", "peer ms", "ratio"
-    );
-    let mut results = Vec::new();
-    for &(n, r) in sizes {
-        for peer in &mut peers {
-            let pairs = compare(effort, Params::yescrypt(n, r), peer, &mut workspace)?;
-            results.push(report((n, r), peer.name, &pairs));
+    let (machine, build) = (Machine::here(level.name()), BuildInfo::here());
+    println!("{machine:?}\n{build:?}");
+    let mut records = Vec::new();
+    for peer in &mut peers(options.upstream.as_deref())? {
+        for &(n, r) in sizes {
+            let record = compare(plan, Params::yescrypt(n, r), peer, &mut workspace)?;
+            println!("{}", record.line());
+            records.push(record);
         }
     }
     if let Some(path) = &options.json {
-        let all = json!({
-            "machine": machine::describe(), "level": level.name(), "pairs": effort.pairs, "results": results,
-        });
-        std::fs::write(path, format!("{all:#}\n")).with_context(|| path.display().to_string())?;
+        let report = json!({ "machine": machine, "build": build, "records": records });
+        std::fs::write(path, format!("{report:#}\n"))
+            .with_context(|| path.display().to_string())?;
     }
     Ok(())
 }
 
-/// Measures Saltern (A) and a peer (B) at one size, after making sure that they compute the same.
+/// Measures Saltern and a peer at one size, after making sure that they compute the same.
 fn compare(
-    effort: Effort,
+    plan: Plan,
     params: Params,
     peer: &mut Peer,
     workspace: &mut Workspace,
-) -> anyhow::Result<Pairs> {
+) -> anyhow::Result<Record> {
     let setting = Setting::new(&params, b"sixteen bytes ok")?;
     let text = CString::new(setting.as_bytes())?;
     let hasher = Hasher::new().with_limits(Limits::unlimited());
@@ -102,22 +103,21 @@ fn compare(
     let expected = *HashString::parse(&ours()?)?.hash();
     let found = (peer.hash)(&text, &params).with_context(|| format!("{} refuses", peer.name))?;
     ensure!(found == expected, "{} computes another hash for {text:?}", peer.name);
-    let (mut a, mut b) = (|| _ = black_box(ours()), || _ = black_box((peer.hash)(&text, &params)));
-    Ok(Pairs::measure(effort, &mut a, &mut b))
-}
 
-fn report((n, r): (u64, u32), peer: &str, pairs: &Pairs) -> Value {
-    let (least, greatest) = pairs.range();
-    let mib = n * u64::from(r) / 8192;
-    let (ours, theirs) = (1e3 * pairs.a(), 1e3 * pairs.b());
-    println!(
-        "{mib:>7} {n:>6} {r:>3}  {peer:<22} {ours:>10.2} {theirs:>10.2} {:>7.2}  {least:.2} to {greatest:.2}",
-        pairs.ratio(),
+    let rates = paired::compare(
+        plan,
+        |_| {
+            _ = black_box(ours());
+            1.0
+        },
+        |_| {
+            _ = black_box((peer.hash)(&text, &params));
+            1.0
+        },
     );
-    json!({
-        "n": n, "r": r, "peer": peer, "saltern_seconds": pairs.a(), "peer_seconds": pairs.b(),
-        "ratio": pairs.ratio(), "ratio_range": [least, greatest],
-    })
+    let name = format!("{:2} MiB, N={} r={}", params.memory() >> 20, params.n, params.r);
+    let record = Record::new(&name, ["saltern", peer.name], "hashes/s", &rates);
+    Ok(Record { goal: peer.goal, ..record })
 }
 
 /// The peers there are. Only the system's library has to be there.
@@ -126,16 +126,18 @@ fn peers(upstream: Option<&OsStr>) -> anyhow::Result<Vec<Peer>> {
     let mut peers = vec![
         Peer {
             name: "system crypt_r",
+            goal: Some(1.5),
             hash: Box::new(move |text, _| hash_of(system.hash(PASSWORD, text))),
         },
-        Peer { name: "crate yescrypt 0.1", hash: Box::new(rust_crate) },
+        Peer { name: "crate yescrypt 0.1", goal: None, hash: Box::new(rust_crate) },
     ];
     match upstream {
         None => eprintln!("no --upstream: yescrypt's own C interface is not compared"),
         Some(path) => {
             let mut library = Upstream::open(path).with_context(|| format!("{path:?}"))?;
             peers.push(Peer {
-                name: "upstream C, reused",
+                name: "upstream C, memory reused",
+                goal: None,
                 hash: Box::new(move |text, _| hash_of(library.hash(PASSWORD.to_bytes(), text))),
             });
         }
