@@ -13,8 +13,6 @@ use saltern_yescrypt::{
 /// A call, in numbers that are scaled to something small by [`Call::params`].
 #[derive(Arbitrary, Debug)]
 struct Call<'a> {
-    password: &'a [u8],
-    salt: &'a [u8],
     mode: u8,
     /// Two bits each: rounds, gather, simple; then three of S-box size.
     flavor: u16,
@@ -25,6 +23,8 @@ struct Call<'a> {
     t: u8,
     log2_nrom: u8,
     length: u8,
+    password: &'a [u8],
+    salt: &'a [u8],
 }
 
 impl Call<'_> {
