@@ -41,7 +41,7 @@ mod smix;
 mod threads;
 mod workspace;
 
-pub use batch::{Derivation, derive_many};
+pub use batch::{Derivation, Verification, derive_many};
 pub use encoding::{HashString, Scheme, Setting};
 pub use encrypt::{HashKey, reencrypt};
 pub use error::Error;
