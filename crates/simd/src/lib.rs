@@ -10,6 +10,7 @@
 #![no_std]
 
 mod level;
+mod prefetch;
 mod row;
 mod wide;
 
@@ -19,5 +20,6 @@ pub mod aarch64;
 pub mod x86;
 
 pub use level::{Level, ParseLevelError, UnavailableLevel};
+pub use prefetch::{prefetch_read, prefetch_write};
 pub use row::{PortableRow, Row};
 pub use wide::{PortableWide, Split, Wide};
