@@ -16,7 +16,7 @@ use saltern_yescrypt::{
 #[derive(Arbitrary, Debug)]
 struct Call<'a> {
     mode: u8,
-    /// Two bits each: rounds, gather, simple; then three of S-box size.
+    /// Two bits each: rounds, gather, simple, S-box size.
     flavor: u16,
     salsa: Option<(u8, u8)>,
     log2_n: u8,
@@ -33,15 +33,15 @@ struct Call<'a> {
 impl Call<'_> {
     fn params(&self) -> Params {
         let mode = [Mode::Classic, Mode::Worm, Mode::Rw, Mode::Rw][usize::from(self.mode % 4)];
-        let n = 1 << (1 + self.log2_n % 7);
-        let mut params = Params::new(mode, n, 1 + u32::from(self.r % 9));
-        params.p = 1 + u32::from(self.p % 6);
+        let n = 1 << (1 + self.log2_n % 5);
+        let mut params = Params::new(mode, n, 1 + u32::from(self.r % 6));
+        params.p = 1 + u32::from(self.p % 4);
         params.t = u32::from(self.t % 5);
         if mode == Mode::Rw {
             params.flavor = self.flavor();
         }
         if self.log2_nrom % 4 == 3 {
-            params.nrom = 1 << (2 + self.log2_nrom / 4 % 5);
+            params.nrom = 1 << (2 + self.log2_nrom / 4 % 4);
         }
         params
     }
@@ -50,7 +50,7 @@ impl Call<'_> {
         let bits = |at: u32| usize::from(self.flavor >> at & 3);
         let rounds = [1, 2, 3, 6][bits(0)];
         // The largest S-boxes would take all the time there is.
-        let sbox_bytes = 6144 << (self.flavor >> 6 & 3);
+        let sbox_bytes = [6144, 6144, 12288, 24576][bits(6)];
         let flavor = Flavor::new(rounds, 1 << bits(2), 1 << bits(4), sbox_bytes)
             .expect("every combination is valid");
         match self.salsa {
