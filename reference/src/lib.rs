@@ -1,1 +1,2 @@
 //! Slow, readable references.
+pub mod blake2;
