@@ -4,12 +4,21 @@
 //! and offers `Args` and `run`.
 
 mod cmd;
+mod crypt3;
+mod effort;
+mod entries;
+mod hex;
+mod key;
+mod lines;
+mod output;
+mod password;
+mod scheme;
 
 use std::env;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Hash and verify passwords with yescrypt and scrypt as crypt(3) does, and sum files with BLAKE2.
 #[derive(Parser)]
@@ -21,7 +30,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Hash(cmd::hash::Args),
+    Verify(cmd::verify::Args),
+    Inspect(cmd::inspect::Args),
+    Reencrypt(cmd::reencrypt::Args),
     Sum(cmd::sum::Args),
+    Vectors(cmd::vectors::Args),
+    Man(cmd::man::Args),
+    Completions(cmd::completions::Args),
 }
 
 fn main() -> ExitCode {
@@ -30,7 +46,14 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let result = match cli.command {
+        Command::Hash(args) => cmd::hash::run(args),
+        Command::Verify(args) => cmd::verify::run(args),
+        Command::Inspect(args) => cmd::inspect::run(args),
+        Command::Reencrypt(args) => cmd::reencrypt::run(args),
         Command::Sum(args) => cmd::sum::run(args),
+        Command::Vectors(args) => cmd::vectors::run(args),
+        Command::Man(args) => cmd::man::run(args, Cli::command()),
+        Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };
     result.unwrap_or_else(|error| report(&error))
 }

@@ -1,5 +1,11 @@
 //! aarch64: NEON is part of the baseline, so its token can always be had.
 
+mod row;
+mod wide;
+
+pub use row::RowNeon;
+pub use wide::WideNeon;
+
 /// Proof of NEON.
 #[derive(Clone, Copy, Debug)]
 pub struct Neon(());

@@ -10,6 +10,8 @@
 #![no_std]
 
 mod level;
+mod row;
+mod wide;
 
 #[cfg(target_arch = "aarch64")]
 pub mod aarch64;
@@ -17,3 +19,5 @@ pub mod aarch64;
 pub mod x86;
 
 pub use level::{Level, ParseLevelError, UnavailableLevel};
+pub use row::{PortableRow, Row};
+pub use wide::{PortableWide, Split, Wide};

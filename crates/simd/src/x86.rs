@@ -1,4 +1,10 @@
-//! x86-64: one token for each level.
+//! x86-64: one token for each level, and the lanes in registers.
+
+mod row;
+mod wide;
+
+pub use row::{RowAvx512, RowSse2};
+pub use wide::{Wide128, Wide256, Wide512};
 
 /// Declares a token: a value that can only be made where the processor has the features.
 macro_rules! token {
@@ -36,3 +42,21 @@ token!(
     /// Proof of AVX-512 F, BW, DQ and VL, and of AVX2.
     Avx512, cpuid_avx512, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 );
+
+impl Avx512 {
+    /// AVX-512 includes SSE2.
+    #[inline(always)]
+    #[must_use]
+    pub fn sse2(self) -> Sse2 {
+        Sse2(())
+    }
+}
+
+impl Avx2 {
+    /// AVX2 includes SSE2.
+    #[inline(always)]
+    #[must_use]
+    pub fn sse2(self) -> Sse2 {
+        Sse2(())
+    }
+}

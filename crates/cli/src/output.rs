@@ -1,0 +1,37 @@
+//! Standard output: every failure to write is an error, none a panic.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Standard output, buffered; [`Output::flush`] has to be the last call.
+pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
+
+impl Output {
+    /// Take standard output.
+    pub(crate) fn new() -> Output {
+        Output(BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Write bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.0.write_all(bytes).context("cannot write to standard output")
+    }
+
+    /// Write bytes and a newline.
+    pub(crate) fn line(&mut self, line: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        self.bytes(line.as_ref())?;
+        self.bytes(b"\n")
+    }
+
+    /// Write one JSON value on a line of its own.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.line(serde_json::to_vec(value).context("cannot write the result as JSON")?)
+    }
+
+    /// Send what is buffered on its way.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+        self.0.flush().context("cannot write to standard output")
+    }
+}
