@@ -1,1 +1,3 @@
-//! Benchmarks.
+//! What the benchmark programs share.
+
+pub mod paired;

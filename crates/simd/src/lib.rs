@@ -9,9 +9,11 @@
 //! This crate is an internal part of Saltern: its API may change in any release.
 #![no_std]
 
+pub mod lanes;
 mod level;
 mod row;
 mod wide;
+pub mod portable;
 
 #[cfg(target_arch = "aarch64")]
 pub mod aarch64;

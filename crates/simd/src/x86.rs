@@ -22,6 +22,15 @@ macro_rules! token {
             pub fn detect() -> Option<Self> {
                 $module::get().then_some(Self(()))
             }
+
+            /// The token, in a function that has the features itself: such a call needs no `unsafe` and no
+            /// question to the processor, because the function could only be entered where they are there.
+            #[inline]
+            #[must_use]
+            #[target_feature($(enable = $feature),+)]
+            pub fn here() -> Self {
+                Self(())
+            }
         }
     };
 }
