@@ -1,4 +1,8 @@
 //! aarch64: NEON is part of the baseline, so its token can always be had.
+#![allow(
+    unsafe_code,
+    reason = "tokens can be assumed inside functions compiled for their features"
+)]
 
 mod row;
 mod wide;
@@ -17,4 +21,19 @@ impl Neon {
     pub fn detect() -> Option<Self> {
         Some(Self(()))
     }
+
+    /// The token; as safe as [`Neon::detect`] here, unsafe to be like the other architectures' tokens.
+    ///
+    /// # Safety
+    /// None needed on aarch64.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn assume() -> Self {
+        Self(())
+    }
+}
+
+impl From<Neon> for () {
+    #[inline(always)]
+    fn from(_: Neon) {}
 }

@@ -1,4 +1,8 @@
 //! x86-64: one token for each level, and the lanes in registers.
+#![allow(
+    unsafe_code,
+    reason = "tokens can be assumed inside functions compiled for their features"
+)]
 
 mod row;
 mod wide;
@@ -31,6 +35,16 @@ macro_rules! token {
             pub fn here() -> Self {
                 Self(())
             }
+
+            /// The token without asking the processor, for the inside of functions compiled for the features.
+            ///
+            /// # Safety
+            /// The processor has the features.
+            #[inline(always)]
+            #[must_use]
+            pub unsafe fn assume() -> Self {
+                Self(())
+            }
         }
     };
 }
@@ -52,20 +66,29 @@ token!(
     Avx512, cpuid_avx512, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 );
 
-impl Avx512 {
-    /// AVX-512 includes SSE2.
-    #[inline(always)]
-    #[must_use]
-    pub fn sse2(self) -> Sse2 {
-        Sse2(())
-    }
+/// A larger level proves the smaller ones.
+macro_rules! includes {
+    ($($large:ty => $small:ty),+ $(,)?) => {
+        $(impl From<$large> for $small {
+            #[inline(always)]
+            fn from(_: $large) -> Self {
+                // SAFETY: the processor has the larger level, of which the smaller is a part.
+                unsafe { Self::assume() }
+            }
+        })+
+    };
 }
 
-impl Avx2 {
-    /// AVX2 includes SSE2.
-    #[inline(always)]
-    #[must_use]
-    pub fn sse2(self) -> Sse2 {
-        Sse2(())
-    }
+includes!(Sse41 => Sse2, Avx2 => Sse2, Avx2 => Sse41, Avx512 => Sse2, Avx512 => Sse41, Avx512 => Avx2);
+
+/// Portable lanes need no proof.
+macro_rules! includes_portable {
+    ($($large:ty),+) => {
+        $(impl From<$large> for () {
+            #[inline(always)]
+            fn from(_: $large) {}
+        })+
+    };
 }
+
+includes_portable!(Sse2, Sse41, Avx2, Avx512);

@@ -82,7 +82,7 @@ impl Row for RowAvx512 {
 
     #[inline(always)]
     fn load(token: Avx512, memory: &[u64; 2]) -> Self {
-        Self(RowSse2::load(token.sse2(), memory), token)
+        Self(RowSse2::load(token.into(), memory), token)
     }
 
     #[inline(always)]
