@@ -14,6 +14,7 @@ mod print;
 mod progress;
 mod quote;
 mod walk;
+mod worker;
 
 use std::io;
 use std::path::PathBuf;

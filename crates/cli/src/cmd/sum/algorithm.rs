@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use saltern_blake2::{blake2b, blake2bp, blake2s, blake2sp};
+use saltern_blake2::many::{self, Job};
+use saltern_blake2::{Blake2b, Blake2s, Error, blake2b, blake2bp, blake2s, blake2sp};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -80,7 +81,7 @@ impl Spec {
     }
 
     /// A state that has seen no input yet.
-    pub(super) fn hasher(self, key: Option<&Key>) -> Result<Hasher, saltern_blake2::Error> {
+    pub(super) fn hasher(self, key: Option<&Key>) -> Result<Hasher, Error> {
         let key = key.map_or(&[][..], Key::as_bytes);
         Ok(match self.algorithm {
             Algorithm::Blake2b => {
@@ -100,6 +101,53 @@ impl Spec {
                 Hasher::Sp(Box::new(params.to_hasher()))
             }
         })
+    }
+}
+
+/// How many messages of the function the processor hashes side by side; 1 where there is nothing to gain.
+pub(super) fn degree(algorithm: Algorithm) -> usize {
+    match algorithm {
+        Algorithm::Blake2b => many::degree::<Blake2b>(),
+        Algorithm::Blake2s => many::degree::<Blake2s>(),
+        Algorithm::Blake2bp | Algorithm::Blake2sp => 1,
+    }
+}
+
+/// The digests of whole messages, side by side where the function and the processor can.
+pub(super) fn hash_many(
+    algorithm: Algorithm,
+    messages: &[(usize, &[u8])],
+    key: Option<&Key>,
+) -> Result<Vec<Digest>, Error> {
+    let key_bytes = key.map_or(&[][..], Key::as_bytes);
+    // The same twice for two types of parameters, which have no name in common.
+    match algorithm {
+        Algorithm::Blake2b => {
+            let params =
+                |&(bytes, _): &_| blake2b::Params::new().hash_length(bytes)?.key(key_bytes);
+            let params = messages.iter().map(params).collect::<Result<Vec<_>, _>>()?;
+            let job = |(params, &(_, message)): (_, &(_, _))| Job::new(params, message);
+            let mut jobs: Vec<_> = params.iter().zip(messages).map(job).collect();
+            many::hash_many(&mut jobs);
+            Ok(jobs.iter().map(|job| Digest::new(job.hash().as_bytes())).collect())
+        }
+        Algorithm::Blake2s => {
+            let params =
+                |&(bytes, _): &_| blake2s::Params::new().hash_length(bytes)?.key(key_bytes);
+            let params = messages.iter().map(params).collect::<Result<Vec<_>, _>>()?;
+            let job = |(params, &(_, message)): (_, &(_, _))| Job::new(params, message);
+            let mut jobs: Vec<_> = params.iter().zip(messages).map(job).collect();
+            many::hash_many(&mut jobs);
+            Ok(jobs.iter().map(|job| Digest::new(job.hash().as_bytes())).collect())
+        }
+        Algorithm::Blake2bp | Algorithm::Blake2sp => {
+            let one = |&(bytes, message): &(usize, &[u8])| {
+                let mut hasher = Spec { algorithm, bytes }.hasher(key)?;
+                hasher.update(message);
+                Ok(hasher.finalize())
+            };
+            messages.iter().map(one).collect()
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use super::algorithm::{Digest, Key, Spec};
-use super::input::{self, Input, StdinTurns, Watch};
+use super::input::{Input, StdinTurns};
 use super::progress::Progress;
+use super::worker::Worker;
 
 /// Results that may wait for an earlier one.
 const WINDOW: u64 = 16 * 1024;
@@ -46,24 +47,28 @@ pub(super) struct Engine {
 }
 
 /// The state that the threads of one run share.
-struct Run<'a, I> {
-    engine: &'a Engine,
+pub(super) struct Run<'a, I> {
+    pub(super) engine: &'a Engine,
+    pub(super) stop: AtomicBool,
+    pub(super) read_ahead: bool,
+    /// The source of the tasks may be slow, so that results should not wait for more of them.
+    pub(super) slow: bool,
     source: Mutex<(u64, Fuse<I>)>,
     printed: Mutex<u64>,
     advanced: Condvar,
-    stop: AtomicBool,
-    read_ahead: bool,
 }
 
-type Numbered<T> = (u64, T, Option<Outcome>);
+/// A result with the place of its task.
+pub(super) type Numbered<T> = (u64, T, Option<Outcome>);
 
 impl Engine {
-    /// Hash the inputs of `tasks` and give everything to `sink`, in order.
+    /// Hash the inputs of `tasks` and give everything to `sink`, in order. `slow` says that the iterator may
+    /// take its time, so that no result should wait for it.
     ///
     /// # Errors
     ///
     /// Only those of `sink`; the work that has begun is then abandoned.
-    pub(super) fn run<T, I>(&self, tasks: I, sink: &mut dyn Sink<T>) -> io::Result<()>
+    pub(super) fn run<T, I>(&self, tasks: I, slow: bool, sink: &mut dyn Sink<T>) -> io::Result<()>
     where
         T: Send,
         I: Iterator<Item = Task<T>> + Send,
@@ -78,6 +83,7 @@ impl Engine {
             advanced: Condvar::new(),
             stop: AtomicBool::new(false),
             read_ahead: workers < self.threads,
+            slow,
         };
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
@@ -108,28 +114,12 @@ impl<I> Run<'_, I> {
     {
         // Should this thread panic, the others must not wait for its result.
         let guard = HaltOnPanic(self);
-        while let Some((number, Task { about, work })) = self.next() {
-            let outcome = work.map(|(input, spec)| self.hash(&input, spec));
-            if results.send((number, about, outcome)).is_err() {
-                break;
-            }
-        }
+        Worker::new(self, results).work();
         drop(guard);
     }
 
-    fn hash(&self, input: &Input, spec: Spec) -> Outcome {
-        let hasher = spec.hasher(self.engine.key.as_ref()).map_err(io::Error::other)?;
-        let watch = Watch {
-            progress: &self.engine.progress,
-            stop: &self.stop,
-            stdin: &self.engine.stdin,
-            read_ahead: self.read_ahead,
-        };
-        input::hash(input, hasher, &watch)
-    }
-
     /// The next task and its number, once the printing has come near enough.
-    fn next<T>(&self) -> Option<(u64, Task<T>)>
+    pub(super) fn next<T>(&self) -> Option<(u64, Task<T>)>
     where
         I: Iterator<Item = Task<T>>,
     {
@@ -141,9 +131,21 @@ impl<I> Run<'_, I> {
         if self.stopped() {
             return None;
         }
-        let task = source.1.next()?;
-        source.0 += 1;
-        Some((number, task))
+        take(&mut source)
+    }
+
+    /// The next task, if it can be had without waiting: what a worker asks that has unfinished work, for
+    /// which the printing may be waiting in turn.
+    pub(super) fn next_at_once<T>(&self) -> Option<(u64, Task<T>)>
+    where
+        I: Iterator<Item = Task<T>>,
+    {
+        let mut source = self.source.try_lock().ok()?;
+        let printed = *self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.slow || source.0 - printed >= WINDOW || self.stopped() {
+            return None;
+        }
+        take(&mut source)
     }
 
     /// Put the results in order and print them, until all workers are done.
@@ -185,7 +187,7 @@ impl<I> Run<'_, I> {
         }
     }
 
-    fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -196,6 +198,15 @@ impl<I> Run<'_, I> {
         drop(self.printed.lock());
         self.advanced.notify_all();
     }
+}
+
+fn take<T, I>(source: &mut (u64, Fuse<I>)) -> Option<(u64, Task<T>)>
+where
+    I: Iterator<Item = Task<T>>,
+{
+    let task = source.1.next()?;
+    source.0 += 1;
+    Some((source.0 - 1, task))
 }
 
 struct HaltOnPanic<'a, 'b, I>(&'a Run<'b, I>);

@@ -1,11 +1,12 @@
 //! Where the bytes come from: opening, reading and hashing one input.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::algorithm::{Digest, Hasher};
 use super::progress::Progress;
@@ -15,6 +16,12 @@ const CHUNK: usize = 128 << 10;
 
 /// Bytes per read of the reader thread: large enough that handing a buffer over costs nothing.
 const BLOCK: usize = 1 << 20;
+
+/// Bytes after which the time that reading takes is judged.
+const TRIAL: u64 = 8 << 20;
+
+/// Reading is slow if it takes more than one part in so many of the time.
+const SLOW: u32 = 6;
 
 /// What one operand or one line of a check file names.
 #[derive(Clone, Debug)]
@@ -67,34 +74,77 @@ impl Drop for StdinTurn<'_> {
 pub(super) struct Watch<'a> {
     pub(super) progress: &'a Progress,
     pub(super) stop: &'a AtomicBool,
-    pub(super) stdin: &'a StdinTurns,
     /// A second thread may read ahead.
     pub(super) read_ahead: bool,
 }
 
-/// Hash all of an input.
-///
-/// A file that is cut short while it is being read is an error, since the digest would be one of neither
-/// the old nor the new content. Growth is not noticed: the end is where reading finds it.
-pub(super) fn hash(input: &Input, mut hasher: Hasher, watch: &Watch<'_>) -> io::Result<Digest> {
-    let (file, _turn) = match input {
-        Input::Stdin(turn) => {
-            let turn = watch.stdin.wait(*turn);
-            (stdin_file()?, Some(turn))
+/// An input that is open, and perhaps begun.
+pub(super) struct Source<'a> {
+    file: File,
+    /// Bytes there were when a regular file was opened, but for standard input, which may be anywhere in one.
+    size: Option<u64>,
+    _turn: Option<StdinTurn<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// Open an input; for standard input this waits for its turn.
+    pub(super) fn open(input: &Input, stdin: &'a StdinTurns) -> io::Result<Self> {
+        match input {
+            Input::Stdin(turn) => {
+                let turn = stdin.wait(*turn);
+                Ok(Self { file: stdin_file()?, size: None, _turn: Some(turn) })
+            }
+            Input::File(path) => {
+                let file = File::open(path)?;
+                let meta = file.metadata().ok().filter(fs::Metadata::is_file);
+                Ok(Self { file, size: meta.map(|meta| meta.len()), _turn: None })
+            }
         }
-        Input::File(path) => (File::open(path)?, None),
-    };
-    let size = file.metadata().ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
-    let long = size.is_none_or(|size| size >= 4 * BLOCK as u64);
-    let count = if watch.read_ahead && long {
-        absorb_ahead(&file, &mut hasher, watch)?
-    } else {
-        absorb(&file, &mut hasher, watch)?
-    };
-    if let (Some(size), Input::File(_)) = (size, input) {
-        check_size(&file, size, count)?;
     }
-    Ok(hasher.finalize())
+
+    /// Whether the input is a regular file of up to `limit` bytes, as far as can be told.
+    pub(super) fn is_small(&self, limit: usize) -> bool {
+        self.size.is_some_and(|size| size <= limit as u64)
+    }
+
+    /// Read until the buffer is full or the input ends, and say how much there was.
+    pub(super) fn fill(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = fill(&mut &self.file, buffer)?;
+        if count < buffer.len() {
+            self.check_size(count as u64)?;
+        }
+        Ok(count)
+    }
+
+    /// Hash all that comes, after `start`, which was read before.
+    ///
+    /// A file that is cut short while it is being read is an error, since the digest would be one of neither
+    /// the old nor the new content. Growth is not noticed: the end is where reading finds it.
+    pub(super) fn hash(
+        &self,
+        start: &[u8],
+        mut hasher: Hasher,
+        watch: &Watch<'_>,
+    ) -> io::Result<Digest> {
+        hasher.update(start);
+        let count = start.len() as u64 + absorb(&self.file, &mut hasher, watch)?;
+        if !watch.stop.load(Ordering::Relaxed) {
+            self.check_size(count)?;
+        }
+        Ok(hasher.finalize())
+    }
+
+    /// Refuse a file of which less could be read than there was when it was opened, if it is smaller now.
+    /// (Some files of the kernel are always shorter than they claim.)
+    fn check_size(&self, count: u64) -> io::Result<()> {
+        let Some(size) = self.size.filter(|size| count < *size) else { return Ok(()) };
+        let now = self.file.metadata()?.len();
+        if now >= size {
+            return Ok(());
+        }
+        let text = format!("file shrank from {size} to {now} bytes while it was being read");
+        Err(io::Error::other(text))
+    }
 }
 
 /// Standard input without the buffer of the library.
@@ -104,18 +154,23 @@ pub(super) fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Read and hash in turns.
-fn absorb(mut file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
+/// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
+/// take longer, and a thread is free, the rest is read ahead.
+fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
     let mut buffer = vec![0; CHUNK];
-    let mut count = 0;
+    let (start, mut reading, mut count) = (Instant::now(), Duration::ZERO, 0);
     while !watch.stop.load(Ordering::Relaxed) {
-        match read_some(&mut file, &mut buffer)? {
-            0 => break,
-            n => {
-                hasher.update(&buffer[..n]);
-                watch.progress.add(n as u64);
-                count += n as u64;
-            }
+        let before = Instant::now();
+        let n = read_some(&mut &*file, &mut buffer)?;
+        if n == 0 {
+            break;
+        }
+        reading += before.elapsed();
+        hasher.update(&buffer[..n]);
+        watch.progress.add(n as u64);
+        count += n as u64;
+        if watch.read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
+            return Ok(count + absorb_ahead(file, hasher, watch)?);
         }
     }
     Ok(count)
@@ -177,20 +232,6 @@ pub(super) fn fill(file: &mut &File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(len)
-}
-
-/// Refuse a file of which less could be read than there was when it was opened, if it is smaller now.
-/// (Some files of the kernel are always shorter than they claim.)
-fn check_size(file: &File, size: u64, count: u64) -> io::Result<()> {
-    if count >= size {
-        return Ok(());
-    }
-    let now = file.metadata()?.len();
-    if now >= size {
-        return Ok(());
-    }
-    let text = format!("file shrank from {size} to {now} bytes while it was being read");
-    Err(io::Error::other(text))
 }
 
 /// The text of an error as C programs print it, without the number.

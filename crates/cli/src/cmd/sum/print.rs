@@ -35,7 +35,7 @@ pub(super) fn run(printing: Printing, engine: &Engine) -> io::Result<bool> {
         Task { about: visit, work: input.map(|input| (input, spec)) }
     });
     let mut lines = Lines { console: Console::new(), line: Vec::new(), spec, style, ok: true };
-    engine.run(tasks, &mut lines)?;
+    engine.run(tasks, false, &mut lines)?;
     Ok(lines.ok)
 }
 
