@@ -1,4 +1,17 @@
-//! x86-64: one token for each level.
+//! x86-64: one token for each level, and the lanes that they prove.
+
+/// Intrinsics in a place whose feature is proven by a token: an argument, or a parameter of the vector's type,
+/// which has no other source than [`Lanes`](crate::lanes::Lanes) and [`Row`](crate::lanes::Row) functions that take one.
+macro_rules! proven {
+    ($intrinsics:expr) => {{
+        // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
+        unsafe { $intrinsics }
+    }};
+}
+
+pub mod avx2;
+pub mod avx512;
+pub mod sse41;
 
 /// Declares a token: a value that can only be made where the processor has the features.
 macro_rules! token {
