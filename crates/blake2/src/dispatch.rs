@@ -85,12 +85,81 @@ mod portable {
         Kernels { level: Level::Portable, one: one::<Blake2s>, many: &[] };
 }
 
-/// BLAKE2b's kernels of a level, or of a smaller one where the processor lacks it.
-pub(crate) fn blake2b(_level: Level) -> &'static Kernels<Blake2b> {
-    &portable::BLAKE2B
+/// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! kernels {
+    ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty, $($many:ident: $lanes:ty),+) => {
+        mod $module {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            fn one(h: &mut State<$variant>, run: &Run<'_, $variant>) {
+                compress::one::<$variant, $row>(<$row as Vector>::Token::here(), h, run);
+            }
+
+            $(#[target_feature(enable = $features)]
+            fn $many(group: &mut Group<$variant>, inputs: &Inputs<'_>, blocks: usize) {
+                let token = <$lanes as Vector>::Token::here();
+                compress::many::<$variant, $lanes>(token, group, inputs, blocks);
+            })+
+
+            pub(super) static KERNELS: Kernels<$variant> =
+                Kernels { level: Level::$level, one, many: &[$((<$lanes>::COUNT, $many)),+] };
+        }
+    };
 }
 
-/// BLAKE2s's kernels of a level, or of a smaller one where the processor lacks it.
-pub(crate) fn blake2s(_level: Level) -> &'static Kernels<Blake2s> {
-    &portable::BLAKE2S
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use saltern_simd::lanes::{Lanes, Vector};
+    use saltern_simd::x86::avx2::{U32x8, U64x4};
+    use saltern_simd::x86::avx512::{U32x16, U64x8};
+    use saltern_simd::x86::sse41::{U32x4, U64x2, U64x2x2};
+    use saltern_simd::x86::{Avx2, Avx512, Sse41};
+
+    kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2<Sse41>, many_2: U64x2<Sse41>);
+    kernels!(s_sse41, Sse41, "ssse3,sse4.1", Blake2s, U32x4<Sse41>, many_4: U32x4<Sse41>);
+    kernels!(b_avx2, Avx2, "avx2", Blake2b, U64x4<Avx2>, many_4: U64x4<Avx2>);
+    kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Sse41>, many_8: U32x8<Avx2>);
+    kernels!(
+        b_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Avx512>,
+        many_8: U64x8, many_4: U64x4<Avx512>
+    );
+    kernels!(
+        s_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Avx512>,
+        many_16: U32x16, many_8: U32x8<Avx512>
+    );
+
+    /// The tables, each with what proves that it may be used.
+    pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
+        match level {
+            Level::Sse41 => Sse41::detect().map(|_| &b_sse41::KERNELS),
+            Level::Avx2 => Avx2::detect().map(|_| &b_avx2::KERNELS),
+            Level::Avx512 => Avx512::detect().map(|_| &b_avx512::KERNELS),
+            _ => None,
+        }
+    }
+
+    pub(super) fn blake2s(level: Level) -> Option<&'static Kernels<Blake2s>> {
+        match level {
+            Level::Sse41 => Sse41::detect().map(|_| &s_sse41::KERNELS),
+            Level::Avx2 => Avx2::detect().map(|_| &s_avx2::KERNELS),
+            Level::Avx512 => Avx512::detect().map(|_| &s_avx512::KERNELS),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+use x86 as native;
+
+/// BLAKE2b's kernels of a level; the portable ones where it has none or the processor lacks it.
+pub(crate) fn blake2b(level: Level) -> &'static Kernels<Blake2b> {
+    native::blake2b(level).unwrap_or(&portable::BLAKE2B)
+}
+
+/// BLAKE2s's kernels of a level; the portable ones where it has none or the processor lacks it.
+pub(crate) fn blake2s(level: Level) -> &'static Kernels<Blake2s> {
+    native::blake2s(level).unwrap_or(&portable::BLAKE2S)
 }

@@ -41,6 +41,9 @@ pub trait Vector: Copy {
     fn rotate_right(self, bits: u32) -> Self;
 }
 
+/// A block of a vector's words.
+pub type BlockOf<V> = <<V as Vector>::Word as Word>::Block;
+
 /// One word from each of [`COUNT`](Lanes::COUNT) independent states.
 pub trait Lanes: Vector {
     /// How many states lie side by side.
@@ -55,14 +58,14 @@ pub trait Lanes: Vector {
     /// Lane 0.
     fn first(self) -> Self::Word;
     /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
-    fn message(token: Self::Token, blocks: &[&<Self::Word as Word>::Block]) -> [Self; 16];
+    fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> [Self; 16];
 }
 
 /// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state, or, for
 /// `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
 pub trait Row: Vector {
     /// Blocks in the form from which [`schedule`](Row::schedule) is cheapest.
-    type Message;
+    type Message<'a>;
 
     /// The row of these words, in every state.
     fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
@@ -72,9 +75,9 @@ pub trait Row: Vector {
     #[must_use]
     fn rotate_words(self, by: usize) -> Self;
     /// Prepares one block for each state.
-    fn message(token: Self::Token, blocks: &[&<Self::Word as Word>::Block]) -> Self::Message;
+    fn message<'a>(token: Self::Token, blocks: &[&'a BlockOf<Self>]) -> Self::Message<'a>;
     /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a constant.
-    fn schedule(message: &Self::Message, order: &[usize; 16]) -> [Self; 4];
+    fn schedule(message: &Self::Message<'_>, order: &[usize; 16]) -> [Self; 4];
 }
 
 impl<L: Lanes> Vector for [L; 4] {
@@ -99,7 +102,7 @@ impl<L: Lanes> Vector for [L; 4] {
 }
 
 impl<L: Lanes> Row for [L; 4] {
-    type Message = [L; 16];
+    type Message<'a> = [L; 16];
 
     #[inline(always)]
     fn from_words(token: L::Token, [a, b, c, d]: [L::Word; 4]) -> Self {
@@ -117,7 +120,7 @@ impl<L: Lanes> Row for [L; 4] {
     }
 
     #[inline(always)]
-    fn message(token: L::Token, blocks: &[&<L::Word as Word>::Block]) -> [L; 16] {
+    fn message<'a>(token: L::Token, blocks: &[&'a BlockOf<L>]) -> [L; 16] {
         L::message(token, blocks)
     }
 

@@ -11,9 +11,9 @@
 
 pub mod lanes;
 mod level;
+pub mod portable;
 mod row;
 mod wide;
-pub mod portable;
 
 #[cfg(target_arch = "aarch64")]
 pub mod aarch64;

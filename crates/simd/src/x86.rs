@@ -4,7 +4,19 @@
     reason = "tokens can be assumed inside functions compiled for their features"
 )]
 
+/// Intrinsics in a place whose feature is proven by a token: an argument, or a parameter of the vector's type,
+/// which has no other source than [`Lanes`](crate::lanes::Lanes) and [`Row`](crate::lanes::Row) functions that take one.
+macro_rules! proven {
+    ($intrinsics:expr) => {{
+        // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
+        unsafe { $intrinsics }
+    }};
+}
+
+pub mod avx2;
+pub mod avx512;
 mod row;
+pub mod sse41;
 mod wide;
 
 pub use row::{RowAvx512, RowSse2};
