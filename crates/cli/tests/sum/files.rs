@@ -39,7 +39,7 @@ fn the_rest_goes_on_after_a_file_that_cannot_be_read() {
     fs::create_dir(bench.path().join("dir")).unwrap();
     bench.same(&["a", "vanished", "dir", "z"], b"");
     let locked = bench.path().join("locked");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads it all the same; then both do.
     bench.same(&["a", "locked", "z"], b"");
     symlink("nowhere", bench.path().join("broken")).unwrap();

@@ -108,7 +108,7 @@ impl Engine {
 
 impl<I> Run<'_, I> {
     /// The life of a worker.
-    fn work<T>(&self, results: &Sender<Numbered<T>>)
+    fn work<T>(&self, results: &Sender<Vec<Numbered<T>>>)
     where
         I: Iterator<Item = Task<T>>,
     {
@@ -149,11 +149,17 @@ impl<I> Run<'_, I> {
     }
 
     /// Put the results in order and print them, until all workers are done.
-    fn print<T>(&self, results: &Receiver<Numbered<T>>, sink: &mut dyn Sink<T>) -> io::Result<()> {
+    fn print<T>(
+        &self,
+        results: &Receiver<Vec<Numbered<T>>>,
+        sink: &mut dyn Sink<T>,
+    ) -> io::Result<()> {
         let mut early = BTreeMap::new();
         let mut next = 0;
-        while let Some((number, about, outcome)) = self.receive(results, sink)? {
-            early.insert(number, (about, outcome));
+        while let Some(batch) = self.receive(results, sink)? {
+            early.extend(
+                batch.into_iter().map(|(number, about, outcome)| (number, (about, outcome))),
+            );
             while let Some((about, outcome)) = early.remove(&next) {
                 self.engine.progress.aside(|| sink.take(about, outcome))?;
                 next += 1;
@@ -164,12 +170,12 @@ impl<I> Run<'_, I> {
         self.engine.progress.aside(|| sink.flush())
     }
 
-    /// The next result in order of arrival. Before it waits, what was printed is flushed.
+    /// The next results in order of arrival. Before it waits, what was printed is flushed.
     fn receive<T>(
         &self,
-        results: &Receiver<Numbered<T>>,
+        results: &Receiver<Vec<Numbered<T>>>,
         sink: &mut dyn Sink<T>,
-    ) -> io::Result<Option<Numbered<T>>> {
+    ) -> io::Result<Option<Vec<Numbered<T>>>> {
         match results.try_recv() {
             Ok(result) => return Ok(Some(result)),
             Err(TryRecvError::Disconnected) => return Ok(None),

@@ -102,9 +102,10 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether the input is a regular file of up to `limit` bytes, as far as can be told.
-    pub(super) fn is_small(&self, limit: usize) -> bool {
-        self.size.is_some_and(|size| size <= limit as u64)
+    /// Bytes in the input, if it is a regular file with no more than `limit` of them.
+    pub(super) fn small_size(&self, limit: usize) -> Option<usize> {
+        let size = usize::try_from(self.size?).ok()?;
+        (size <= limit).then_some(size)
     }
 
     /// Read until the buffer is full or the input ends, and say how much there was.

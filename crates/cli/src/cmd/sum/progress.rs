@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work that ends within this time shows nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -46,11 +46,21 @@ impl Progress {
 
     /// Renew the line, if it is time for one.
     pub(super) fn show(&self) {
-        if self.wanted && self.started.elapsed() >= PATIENCE {
-            let bar = self.bar.get_or_init(|| self.draw());
-            bar.set_position(self.bytes.load(Ordering::Relaxed));
-            bar.tick();
+        let elapsed = self.started.elapsed();
+        if !self.wanted || elapsed < PATIENCE {
+            return;
         }
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let rate = bytes as f64 / elapsed.as_secs_f64();
+        let mut text = format!("{}/s", HumanBytes(rate as u64));
+        // Some files grow, so that there may be no rest.
+        if let Some(rest) = self.total.and_then(|total| total.checked_sub(bytes)) {
+            let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
+            text = format!("{text}, {} left", HumanDuration(left));
+        }
+        let bar = self.bar.get_or_init(|| self.draw());
+        bar.set_message(text);
+        bar.set_position(bytes);
     }
 
     /// Print something while the line is out of the way.
@@ -69,13 +79,12 @@ impl Progress {
     }
 
     fn draw(&self) -> ProgressBar {
-        let target = ProgressDrawTarget::stderr();
         let template = match self.total {
-            Some(_) => "{bytes} of {total_bytes} {wide_bar} {bytes_per_sec} {eta}",
-            None => "{spinner} {bytes} {bytes_per_sec} {elapsed}",
+            Some(_) => "{bytes} of {total_bytes} {wide_bar} {msg}",
+            None => "{bytes}, {msg}",
         };
         let style = ProgressStyle::with_template(template);
-        let bar = ProgressBar::with_draw_target(self.total, target).with_elapsed(PATIENCE);
+        let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr());
         bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
     }
 }

@@ -12,18 +12,18 @@ use super::engine::{Numbered, Outcome, Run, Task};
 use super::input::{Source, Watch};
 
 /// Longest file that is read whole, in bytes.
-const SMALL: usize = 256 << 10;
+const SMALL: usize = 1 << 20;
 
-/// Bytes of the buffer for whole files: beyond the size of the second-level cache more would not help.
-const ROOM: usize = 2 << 20;
-
-/// Files in a batch for each lane, so that files of different lengths fill the lanes well.
+/// Files in a batch for each lane: with several, files of different lengths fill the lanes well.
 const FILES_PER_LANE: usize = 4;
+
+/// Bytes after which a batch with a file for each lane is not made longer.
+const ENOUGH: usize = 2 << 20;
 
 /// A thread that hashes, and what it has not finished yet.
 pub(super) struct Worker<'a, 'b, T, I> {
     run: &'a Run<'b, I>,
-    results: &'a Sender<Numbered<T>>,
+    results: &'a Sender<Vec<Numbered<T>>>,
     buffer: Vec<u8>,
     used: usize,
     batch: Vec<Member<T>>,
@@ -41,7 +41,7 @@ struct Member<T> {
 struct HungUp;
 
 impl<'a, 'b, T, I: Iterator<Item = Task<T>>> Worker<'a, 'b, T, I> {
-    pub(super) fn new(run: &'a Run<'b, I>, results: &'a Sender<Numbered<T>>) -> Self {
+    pub(super) fn new(run: &'a Run<'b, I>, results: &'a Sender<Vec<Numbered<T>>>) -> Self {
         Self { run, results, buffer: Vec::new(), used: 0, batch: Vec::new() }
     }
 
@@ -73,22 +73,25 @@ impl<'a, 'b, T, I: Iterator<Item = Task<T>>> Worker<'a, 'b, T, I> {
             Ok(source) => source,
             Err(error) => return self.send(number, task.about, Some(Err(error))),
         };
-        if algorithm::degree(spec.algorithm()) == 1 || !source.is_small(SMALL) {
+        let Some(size) =
+            source.small_size(SMALL).filter(|_| algorithm::degree(spec.algorithm()) > 1)
+        else {
             // What is ready should not wait for a long input.
             self.finish_batch()?;
             let outcome = self.hash(&source, &[], spec);
             return self.send(number, task.about, Some(outcome));
-        }
-        self.make_room(spec.algorithm())?;
-        let place = self.used..self.used + SMALL + 1;
+        };
+        // A byte more than the file has tells whether it has grown since it was opened.
+        let want = size + 1;
+        self.make_room(spec.algorithm(), want)?;
+        let place = self.used..self.used + want;
         match source.fill(&mut self.buffer[place.clone()]) {
-            Ok(len) if len <= SMALL => {
+            Ok(len) if len < want => {
                 self.used += len;
                 let place = place.start..place.start + len;
                 self.batch.push(Member { number, about: task.about, spec, place });
                 Ok(())
             }
-            // It has grown since it was opened.
             Ok(_) => {
                 let outcome = self.hash(&source, &self.buffer[place], spec);
                 self.send(number, task.about, Some(outcome))
@@ -109,15 +112,18 @@ impl<'a, 'b, T, I: Iterator<Item = Task<T>>> Worker<'a, 'b, T, I> {
         source.hash(start, hasher, &watch)
     }
 
-    /// See to it that another file fits into the batch.
-    fn make_room(&mut self, algorithm: Algorithm) -> Result<(), HungUp> {
-        let most = FILES_PER_LANE * algorithm::degree(algorithm);
+    /// See to it that a file of `want` bytes fits into the batch.
+    fn make_room(&mut self, algorithm: Algorithm, want: usize) -> Result<(), HungUp> {
+        let lanes = algorithm::degree(algorithm);
+        let room = lanes * (SMALL + 1);
+        let files = self.batch.len();
+        let is_full = files >= FILES_PER_LANE * lanes || (files >= lanes && self.used >= ENOUGH);
         let other = self.batch.first().is_some_and(|first| first.spec.algorithm() != algorithm);
-        if other || self.batch.len() >= most || self.used + SMALL + 1 > ROOM {
+        if is_full || other || self.used + want > room {
             self.finish_batch()?;
         }
-        if self.buffer.is_empty() {
-            self.buffer = vec![0; ROOM];
+        if self.buffer.len() < room {
+            self.buffer = vec![0; room];
         }
         Ok(())
     }
@@ -133,18 +139,20 @@ impl<'a, 'b, T, I: Iterator<Item = Task<T>>> Worker<'a, 'b, T, I> {
         let digests = algorithm::hash_many(algorithm, &messages, engine.key.as_ref());
         engine.progress.add(self.used as u64);
         self.used = 0;
-        let batch = std::mem::take(&mut self.batch);
-        match digests {
-            Ok(digests) => batch.into_iter().zip(digests).try_for_each(|(member, digest)| {
-                self.send(member.number, member.about, Some(Ok(digest)))
-            }),
-            Err(error) => batch.into_iter().try_for_each(|member| {
-                self.send(member.number, member.about, Some(Err(io::Error::other(error))))
-            }),
-        }
+        let result = |member: Member<T>, outcome| (member.number, member.about, Some(outcome));
+        let batch = self.batch.drain(..);
+        let results = match digests {
+            Ok(digests) => {
+                batch.zip(digests).map(|(member, digest)| result(member, Ok(digest))).collect()
+            }
+            Err(error) => {
+                batch.map(|member| result(member, Err(io::Error::other(error)))).collect()
+            }
+        };
+        self.results.send(results).map_err(|_| HungUp)
     }
 
     fn send(&self, number: u64, about: T, outcome: Option<Outcome>) -> Result<(), HungUp> {
-        self.results.send((number, about, outcome)).map_err(|_| HungUp)
+        self.results.send(vec![(number, about, outcome)]).map_err(|_| HungUp)
     }
 }
