@@ -12,6 +12,7 @@ mod parse;
 mod plan;
 mod print;
 mod progress;
+mod queue;
 mod quote;
 mod walk;
 mod worker;

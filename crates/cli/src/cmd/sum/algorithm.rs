@@ -151,6 +151,20 @@ pub(super) fn hash_many(
     }
 }
 
+/// Absorb the next piece of each message, side by side where the functions and the processor can.
+pub(super) fn update_many<'a>(updates: impl Iterator<Item = (&'a mut Hasher, &'a [u8])>) {
+    let (mut b, mut s) = (Vec::new(), Vec::new());
+    for (hasher, piece) in updates {
+        match hasher {
+            Hasher::B(hasher) => b.push((&mut **hasher, piece)),
+            Hasher::S(hasher) => s.push((&mut **hasher, piece)),
+            other => other.update(piece),
+        }
+    }
+    many::update_many(&mut b);
+    many::update_many(&mut s);
+}
+
 /// The secret of `--keyed`: wiped when dropped and absent from `Debug`.
 pub(super) struct Key(Zeroizing<Vec<u8>>);
 
@@ -181,6 +195,16 @@ pub(super) enum Hasher {
 }
 
 impl Hasher {
+    /// The function that is computed.
+    pub(super) fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::B(_) => Algorithm::Blake2b,
+            Self::S(_) => Algorithm::Blake2s,
+            Self::Bp(_) => Algorithm::Blake2bp,
+            Self::Sp(_) => Algorithm::Blake2sp,
+        }
+    }
+
     /// Absorb `data`.
     pub(super) fn update(&mut self, data: &[u8]) {
         match self {

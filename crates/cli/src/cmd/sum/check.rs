@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::algorithm::{Algorithm, Digest};
 use super::console::Console;
-use super::engine::{Engine, Outcome, Sink, Task};
+use super::engine::{Engine, Sink};
 use super::input::{self, Input};
 use super::line;
 use super::parse::{Line, Lines, Parser};
+use super::queue::{Outcome, Task};
 
 /// What to check, and how much to say.
 pub(super) struct Checking {

@@ -102,15 +102,19 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Bytes in the input, if it is a regular file with no more than `limit` of them.
-    pub(super) fn small_size(&self, limit: usize) -> Option<usize> {
-        let size = usize::try_from(self.size?).ok()?;
-        (size <= limit).then_some(size)
+    /// Bytes there were when a regular file was opened; `None` for anything else.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.size
     }
 
     /// Read until the buffer is full or the input ends, and say how much there was.
+    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        fill(&mut &self.file, buffer)
+    }
+
+    /// Read the input from its beginning as far as the buffer goes.
     pub(super) fn fill(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = fill(&mut &self.file, buffer)?;
+        let count = self.read(buffer)?;
         if count < buffer.len() {
             self.check_size(count as u64)?;
         }
@@ -135,9 +139,9 @@ impl<'a> Source<'a> {
         Ok(hasher.finalize())
     }
 
-    /// Refuse a file of which less could be read than there was when it was opened, if it is smaller now.
+    /// At the end after `count` bytes: refuse a file of which less could be read than there was when it was opened, if it is smaller now.
     /// (Some files of the kernel are always shorter than they claim.)
-    fn check_size(&self, count: u64) -> io::Result<()> {
+    pub(super) fn check_size(&self, count: u64) -> io::Result<()> {
         let Some(size) = self.size.filter(|size| count < *size) else { return Ok(()) };
         let now = self.file.metadata()?.len();
         if now >= size {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::algorithm::Spec;
 use super::console::Console;
-use super::engine::{Engine, Outcome, Sink, Task};
+use super::engine::{Engine, Sink};
 use super::input::{self, Input};
 use super::line::{self, Style};
+use super::queue::{Outcome, Task};
 use super::walk::{Visit, Walk};
 
 /// What to print.
