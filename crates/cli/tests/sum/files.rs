@@ -1,6 +1,7 @@
 //! Many files, files that go wrong, directories, and outputs that cannot be written.
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,10 +12,11 @@ use super::{Bench, complaints, run, stdout, text};
 #[test]
 fn thousands_of_files_come_out_in_order() {
     let bench = Bench::new();
-    // Sizes from nothing to a megabyte, the long ones first now and then.
+    // Sizes from nothing to some megabytes, around the one from which on files are no longer read whole.
+    let long = [(1 << 20) - 2, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 5_000_001];
     let names: Vec<_> = (0..3000).map(|at| format!("file-{at}")).collect();
     for (at, name) in names.iter().enumerate() {
-        let size = if at % 500 == 0 { 1 << 20 } else { at * 37 % 3000 };
+        let size = if at % 150 == 0 { long[at / 150 % 6] } else { at * 37 % 3000 };
         bench.write(name.as_bytes(), &vec![at as u8; size]);
     }
     let theirs = stdout(bench.b2sum(&names, b""));
@@ -56,7 +58,8 @@ fn a_file_cut_short_while_it_is_read_is_an_error() {
     let file = File::create(&path).unwrap();
     // Zeros that take no room, and more of them than can be hashed before they are cut off.
     file.set_len(64 << 30).unwrap();
-    for threads in ["1", "2"] {
+    // With a thread to spare and without, that is alone and among others.
+    for threads in ["1", "3"] {
         file.set_len(64 << 30).unwrap();
         let mut command = bench.command(env!("CARGO_BIN_EXE_saltern"));
         command.args(["sum", "--num-threads", threads, "long", "a"]);
@@ -180,6 +183,40 @@ fn standard_input_and_files_mix_in_order() {
     args.extend(["a", "-", "a", "-", "-", "a"].repeat(20));
     let ours = stdout(bench.saltern(&args, b"only the first gets this"));
     assert_eq!(text(&ours), text(&stdout(bench.b2sum(&args[2..], b"only the first gets this"))));
+}
+
+#[test]
+fn a_slow_first_input_holds_up_the_lines_and_nothing_else() {
+    let bench = Bench::with(&[("a", b"abc")]);
+    // More tasks than may wait for the first line.
+    let script = "(sleep 0.5; echo late) | \"$0\" \"$@\" - $(yes a | head -n 20000)";
+    for threads in ["1", "2", "9"] {
+        let mut command = bench.command("sh");
+        let program = env!("CARGO_BIN_EXE_saltern");
+        command.args(["-c", script, program, "sum", "-l8", "--num-threads", threads]);
+        let output = text(&stdout(run(&mut command, b"")));
+        assert_eq!(output.lines().count(), 20_001);
+        assert!(output.lines().skip(1).all(|line| line == "6b  a\\n"));
+    }
+}
+
+#[test]
+fn a_list_that_comes_line_by_line_is_answered_line_by_line() {
+    let bench = Bench::with(&[("a", b"abc")]);
+    let line = stdout(bench.saltern(&["a"], b""));
+    let mut command = bench.command(env!("CARGO_BIN_EXE_saltern"));
+    command.args(["sum", "-c"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut list, mut verdicts) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    for _ in 0..5 {
+        list.write_all(&line).unwrap();
+        let mut verdict = [0; 6];
+        // This would wait for ever if the verdict waited for another line.
+        verdicts.read_exact(&mut verdict).unwrap();
+        assert_eq!(&verdict, b"a: OK\n");
+    }
+    drop(list);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -161,8 +161,15 @@ pub(super) fn update_many<'a>(updates: impl Iterator<Item = (&'a mut Hasher, &'a
             other => other.update(piece),
         }
     }
-    many::update_many(&mut b);
-    many::update_many(&mut s);
+    // One message alone is not in need of lanes.
+    match &mut b[..] {
+        [(hasher, piece)] => drop(hasher.update(piece)),
+        several => many::update_many(several),
+    }
+    match &mut s[..] {
+        [(hasher, piece)] => drop(hasher.update(piece)),
+        several => many::update_many(several),
+    }
 }
 
 /// The secret of `--keyed`: wiped when dropped and absent from `Debug`.

@@ -116,3 +116,33 @@ fn wanted(source: &Source<'_>) -> usize {
 fn room(algorithm: Algorithm) -> usize {
     algorithm::degree(algorithm) * (LONGEST as usize + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use super::*;
+    use crate::cmd::sum::input::{Input, StdinTurns};
+
+    #[test]
+    fn a_file_that_grows_or_shrinks_is_noticed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), [1; 100]).unwrap();
+        let turns = StdinTurns::default();
+        let open = || Source::open(&Input::File(file.path().into()), &turns).unwrap();
+        let read =
+            |source| Batch::<()>::default().read(&mut Vec::new(), &source, &mut Pace::default());
+
+        let place = read(open()).unwrap();
+        assert!(place.range == (0..100) && !place.is_cut);
+        let source = open();
+        file.as_file().write_all(&[2; 300]).unwrap();
+        let place = read(source).unwrap();
+        assert!(place.range == (0..101) && place.is_cut);
+        let source = open();
+        file.as_file().set_len(7).unwrap();
+        let error = read(source).err().unwrap().to_string();
+        assert_eq!(error, "file shrank from 300 to 7 bytes while it was being read");
+    }
+}
