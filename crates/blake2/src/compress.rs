@@ -41,13 +41,13 @@ fn mix<V: Variant, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> 
     let [r1, r2, r3, r4] = V::ROTATIONS;
     // The message is added before b, which is the last of the four to be known.
     let a = a.add(x).add(b);
-    let d = d.xor(a).rotate_right(r1);
+    let d = d.xor_rotate(a, r1);
     let c = c.add(d);
-    let b = b.xor(c).rotate_right(r2);
+    let b = b.xor_rotate(c, r2);
     let a = a.add(y).add(b);
-    let d = d.xor(a).rotate_right(r3);
+    let d = d.xor_rotate(a, r3);
     let c = c.add(d);
-    let b = b.xor(c).rotate_right(r4);
+    let b = b.xor_rotate(c, r4);
     [a, b, c, d]
 }
 

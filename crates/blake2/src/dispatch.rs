@@ -116,7 +116,7 @@ mod x86 {
     use saltern_simd::x86::avx2::{U32x8, U64x4};
     use saltern_simd::x86::avx512::{U32x16, U64x8};
     use saltern_simd::x86::sse41::{U32x4, U64x2, U64x2x2};
-    use saltern_simd::x86::{Avx2, Avx512, Sse41};
+    use saltern_simd::x86::{Avx2, Avx512, Sse41, Zen4};
 
     kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2<Sse41>, many_2: U64x2<Sse41>);
     kernels!(s_sse41, Sse41, "ssse3,sse4.1", Blake2s, U32x4<Sse41>, many_4: U32x4<Sse41>);
@@ -130,12 +130,21 @@ mod x86 {
         s_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Avx512>,
         many_16: U32x16, many_8: U32x8<Avx512>
     );
+    kernels!(
+        b_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Zen4>,
+        many_8: U64x8, many_4: U64x4<Avx512>
+    );
+    kernels!(
+        s_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Zen4>,
+        many_16: U32x16, many_8: U32x8<Avx512>
+    );
 
     /// The tables, each with what proves that it may be used.
     pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
         match level {
             Level::Sse41 => Sse41::detect().map(|_| &b_sse41::KERNELS),
             Level::Avx2 => Avx2::detect().map(|_| &b_avx2::KERNELS),
+            Level::Avx512 if Zen4::detect().is_some() => Some(&b_zen4::KERNELS),
             Level::Avx512 => Avx512::detect().map(|_| &b_avx512::KERNELS),
             _ => None,
         }
@@ -145,6 +154,7 @@ mod x86 {
         match level {
             Level::Sse41 => Sse41::detect().map(|_| &s_sse41::KERNELS),
             Level::Avx2 => Avx2::detect().map(|_| &s_avx2::KERNELS),
+            Level::Avx512 if Zen4::detect().is_some() => Some(&s_zen4::KERNELS),
             Level::Avx512 => Avx512::detect().map(|_| &s_avx512::KERNELS),
             _ => None,
         }

@@ -37,6 +37,8 @@ mod hasher;
 pub mod many;
 mod output;
 mod params;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod variant;
 mod xof;

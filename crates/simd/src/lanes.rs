@@ -39,6 +39,12 @@ pub trait Vector: Copy {
     /// Every word rotated right by `bits`, which must be a constant at the place of the call to be fast.
     #[must_use]
     fn rotate_right(self, bits: u32) -> Self;
+    /// `self.xor(late).rotate_right(bits)` in the fewest cycles from the moment that `late` is known.
+    #[inline(always)]
+    #[must_use]
+    fn xor_rotate(self, late: Self, bits: u32) -> Self {
+        self.xor(late).rotate_right(bits)
+    }
 }
 
 /// A block of a vector's words.

@@ -13,6 +13,8 @@ macro_rules! proven {
     }};
 }
 
+use core::arch::x86_64::__cpuid;
+
 pub mod avx2;
 pub mod avx512;
 mod row;
@@ -104,3 +106,40 @@ macro_rules! includes_portable {
 }
 
 includes_portable!(Sse2, Sse41, Avx2, Avx512);
+/// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one: AMD's Zen 4. Where a
+/// chain of operations is all that matters, rotations are better made of shifts there.
+#[derive(Clone, Copy, Debug)]
+pub struct Zen4(());
+
+impl Zen4 {
+    /// The token, if this processor is one.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        Avx512::detect().filter(|_| is_family_19h()).map(|_| Self(()))
+    }
+
+    /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one alone.
+    #[inline]
+    #[must_use]
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub fn here() -> Self {
+        Self(())
+    }
+}
+
+/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Asked once: the instruction traps in virtual machines.
+fn is_family_19h() -> bool {
+    use core::sync::atomic::{AtomicU8, Ordering};
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+    if ANSWER.load(Ordering::Relaxed) == UNKNOWN {
+        let (vendor, version) = (__cpuid(0), __cpuid(1).eax);
+        let is_amd = [vendor.ebx, vendor.edx, vendor.ecx]
+            == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);
+        let family = (version >> 8 & 0xF) + (version >> 20 & 0xFF);
+        ANSWER.store(if is_amd && family == 0x19 { YES } else { NO }, Ordering::Relaxed);
+    }
+    ANSWER.load(Ordering::Relaxed) == YES
+}

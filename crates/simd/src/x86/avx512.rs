@@ -5,8 +5,9 @@
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
-use super::Avx512;
-use crate::lanes::{Lanes, Vector, Word};
+use super::sse41::{Rotate128, U32x4};
+use super::{Avx512, Zen4};
+use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
 /// The first 64 bytes of some words as a vector.
 #[inline(always)]
@@ -190,4 +191,60 @@ impl Lanes for U32x16 {
         }
         message
     }
+}
+
+/// Levels whose permutations take two sources.
+pub trait Permute2: Rotate128 {}
+
+impl Permute2 for Avx512 {}
+
+impl Permute2 for Zen4 {}
+
+impl<T: Permute2> Row for U32x4<T> {
+    /// The block's words in eights.
+    type Message<'a> = [__m256i; 2];
+
+    #[inline(always)]
+    fn from_words(_: T, words: [u32; 4]) -> Self {
+        Self::of_words(words)
+    }
+
+    #[inline(always)]
+    fn to_words(self) -> [u32; 4] {
+        self.words()
+    }
+
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        self.turn(by)
+    }
+
+    #[inline(always)]
+    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m256i; 2] {
+        let (low, high) = blocks[0].split_at(32);
+        // SAFETY: there are 32 bytes in each half; alignment is not asked for; there is a token.
+        unsafe {
+            [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())]
+        }
+    }
+
+    #[inline(always)]
+    fn schedule(message: &[__m256i; 2], order: &[usize; 16]) -> [Self; 4] {
+        let (xy, zw) = (pick(message, order, 0), pick(message, order, 8));
+        let (x, z) = proven!((_mm256_castsi256_si128(xy), _mm256_castsi256_si128(zw)));
+        let (y, w) =
+            proven!((_mm256_extracti128_si256::<1>(xy), _mm256_extracti128_si256::<1>(zw)));
+        [Self::new(x), Self::new(y), Self::new(z), Self::new(w)]
+    }
+}
+
+/// Words `order[at..at + 8]`.
+#[inline(always)]
+fn pick([low, high]: &[__m256i; 2], order: &[usize; 16], at: usize) -> __m256i {
+    let mut index = [0; 8];
+    for (i, index) in index.iter_mut().enumerate() {
+        *index = order[at + i] as i32;
+    }
+    let [a, b, c, d, e, f, g, h] = index;
+    proven!(_mm256_permutex2var_epi32(*low, _mm256_setr_epi32(a, b, c, d, e, f, g, h), *high))
 }

@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
-use super::{Avx512, Sse41};
+use super::{Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
 /// How a level rotates the words of 128-bit vectors.
@@ -14,6 +14,11 @@ pub trait Rotate128: Copy {
     fn rotate_64(vector: __m128i, bits: u32) -> __m128i;
     /// Four 32-bit words rotated right by a constant.
     fn rotate_32(vector: __m128i, bits: u32) -> __m128i;
+    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
+    #[inline(always)]
+    fn xor_rotate_32(early: __m128i, late: __m128i, bits: u32) -> __m128i {
+        Self::rotate_32(proven!(_mm_xor_si128(early, late)), bits)
+    }
 }
 
 impl Rotate128 for Sse41 {
@@ -49,6 +54,32 @@ impl Rotate128 for Avx512 {
         proven!(_mm_rorv_epi32(v, _mm_set1_epi32(bits as i32)))
     }
 }
+
+impl Rotate128 for Zen4 {
+    #[inline(always)]
+    fn rotate_64(v: __m128i, bits: u32) -> __m128i {
+        Avx512::rotate_64(v, bits)
+    }
+
+    #[inline(always)]
+    fn rotate_32(v: __m128i, bits: u32) -> __m128i {
+        Avx512::rotate_32(v, bits)
+    }
+
+    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
+    #[inline(always)]
+    fn xor_rotate_32(early: __m128i, late: __m128i, bits: u32) -> __m128i {
+        let early = Self::rotate_32(early, bits);
+        let (right, left) = (number(bits), number(32 - bits));
+        proven!({
+            let (low, high) = (_mm_srl_epi32(late, right), _mm_sll_epi32(late, left));
+            _mm_ternarylogic_epi32::<XOR_OF_THREE>(early, low, high)
+        })
+    }
+}
+
+/// The table of three-way exclusive or, for ternary logic.
+pub(super) const XOR_OF_THREE: i32 = 0b1001_0110;
 
 /// A constant for byte shuffles, from its upper and lower half.
 #[inline(always)]
@@ -176,7 +207,8 @@ impl<T: Rotate128> Vector for U64x2x2<T> {
 }
 
 impl<T: Rotate128> Row for U64x2x2<T> {
-    type Message<'a> = &'a [u8; 128];
+    /// The block's words in pairs.
+    type Message<'a> = [__m128i; 8];
 
     #[inline(always)]
     fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
@@ -203,32 +235,36 @@ impl<T: Rotate128> Row for U64x2x2<T> {
     }
 
     #[inline(always)]
-    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> &'a [u8; 128] {
-        blocks[0]
+    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m128i; 8] {
+        let mut pairs = [part(blocks[0], 0); 8];
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            *pair = part(blocks[0], i);
+        }
+        pairs
     }
 
     #[inline(always)]
-    fn schedule(block: &&[u8; 128], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(pairs: &[__m128i; 8], order: &[usize; 16]) -> [Self; 4] {
         [
-            pick_2x2(block, order, 0),
-            pick_2x2(block, order, 4),
-            pick_2x2(block, order, 8),
-            pick_2x2(block, order, 12),
+            Self::new(pick_64(pairs, order, 0), pick_64(pairs, order, 2)),
+            Self::new(pick_64(pairs, order, 4), pick_64(pairs, order, 6)),
+            Self::new(pick_64(pairs, order, 8), pick_64(pairs, order, 10)),
+            Self::new(pick_64(pairs, order, 12), pick_64(pairs, order, 14)),
         ]
     }
 }
 
-/// The row of words `order[at..at + 4]`.
+/// Words `order[at]` and `order[at + 1]`: one instruction, whichever halves of their pairs they are.
 #[inline(always)]
-fn pick_2x2<T: Rotate128>(block: &[u8; 128], order: &[usize; 16], at: usize) -> U64x2x2<T> {
-    U64x2x2::new(pick_64(block, order, at), pick_64(block, order, at + 2))
-}
-
-/// Words `order[at]` and `order[at + 1]` of a block.
-#[inline(always)]
-pub(super) fn pick_64(block: &[u8; 128], order: &[usize; 16], at: usize) -> __m128i {
-    let (a, b) = (u64::of_block(block, order[at]), u64::of_block(block, order[at + 1]));
-    proven!(_mm_set_epi64x(b as i64, a as i64))
+fn pick_64(pairs: &[__m128i; 8], order: &[usize; 16], at: usize) -> __m128i {
+    let (a, b) = (order[at], order[at + 1]);
+    let (x, y) = (pairs[a / 2], pairs[b / 2]);
+    proven!(match (a % 2, b % 2) {
+        (0, 0) => _mm_unpacklo_epi64(x, y),
+        (0, _) => _mm_blend_epi16::<0b1111_0000>(x, y),
+        (_, 0) => _mm_alignr_epi8::<8>(y, x),
+        _ => _mm_unpackhi_epi64(x, y),
+    })
 }
 
 /// Four 32-bit words.
@@ -252,6 +288,11 @@ impl<T: Rotate128> Vector for U32x4<T> {
     #[inline(always)]
     fn rotate_right(self, bits: u32) -> Self {
         Self(T::rotate_32(self.0, bits), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor_rotate(self, late: Self, bits: u32) -> Self {
+        Self(T::xor_rotate_32(self.0, late.0, bits), PhantomData)
     }
 }
 
@@ -295,51 +336,98 @@ impl<T: Rotate128> Lanes for U32x4<T> {
     }
 }
 
-impl<T: Rotate128> Row for U32x4<T> {
-    type Message<'a> = &'a [u8; 64];
-
+impl<T: Rotate128> U32x4<T> {
     #[inline(always)]
-    fn from_words(_: T, [a, b, c, d]: [u32; 4]) -> Self {
-        Self(proven!(_mm_set_epi32(d as i32, c as i32, b as i32, a as i32)), PhantomData)
+    pub(super) fn new(vector: __m128i) -> Self {
+        Self(vector, PhantomData)
     }
 
     #[inline(always)]
-    fn to_words(self) -> [u32; 4] {
+    pub(super) fn of_words([a, b, c, d]: [u32; 4]) -> Self {
+        Self::new(proven!(_mm_set_epi32(d as i32, c as i32, b as i32, a as i32)))
+    }
+
+    #[inline(always)]
+    pub(super) fn words(self) -> [u32; 4] {
         let mut words = [0; 4];
         store(self.0, &mut words);
         words
     }
 
     #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        let turned = proven!(match by {
+    pub(super) fn turn(self, by: usize) -> Self {
+        Self::new(proven!(match by {
             1 => _mm_shuffle_epi32::<0b00_11_10_01>(self.0),
             2 => _mm_shuffle_epi32::<0b01_00_11_10>(self.0),
             _ => _mm_shuffle_epi32::<0b10_01_00_11>(self.0),
-        });
-        Self(turned, PhantomData)
+        }))
+    }
+}
+
+impl Row for U32x4<Sse41> {
+    /// The block's words in fours.
+    type Message<'a> = [__m128i; 4];
+
+    #[inline(always)]
+    fn from_words(_: Sse41, words: [u32; 4]) -> Self {
+        Self::of_words(words)
     }
 
     #[inline(always)]
-    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> &'a [u8; 64] {
-        blocks[0]
+    fn to_words(self) -> [u32; 4] {
+        self.words()
     }
 
     #[inline(always)]
-    fn schedule(block: &&[u8; 64], order: &[usize; 16]) -> [Self; 4] {
+    fn rotate_words(self, by: usize) -> Self {
+        self.turn(by)
+    }
+
+    #[inline(always)]
+    fn message<'a>(_: Sse41, blocks: &[&'a BlockOf<Self>]) -> [__m128i; 4] {
+        let block = blocks[0];
+        [part(block, 0), part(block, 1), part(block, 2), part(block, 3)]
+    }
+
+    #[inline(always)]
+    fn schedule(fours: &[__m128i; 4], order: &[usize; 16]) -> [Self; 4] {
         [
-            Self(pick_32(block, order, 0), PhantomData),
-            Self(pick_32(block, order, 4), PhantomData),
-            Self(pick_32(block, order, 8), PhantomData),
-            Self(pick_32(block, order, 12), PhantomData),
+            Self::new(pick_32(fours, order, 0)),
+            Self::new(pick_32(fours, order, 4)),
+            Self::new(pick_32(fours, order, 8)),
+            Self::new(pick_32(fours, order, 12)),
         ]
     }
 }
 
-/// Words `order[at..at + 4]` of a block.
+/// Words `order[at..at + 4]`, in three shuffles wherever they are.
 #[inline(always)]
-fn pick_32(block: &[u8; 64], order: &[usize; 16], at: usize) -> __m128i {
-    let (a, b) = (u32::of_block(block, order[at]), u32::of_block(block, order[at + 1]));
-    let (c, d) = (u32::of_block(block, order[at + 2]), u32::of_block(block, order[at + 3]));
-    proven!(_mm_set_epi32(d as i32, c as i32, b as i32, a as i32))
+fn pick_32(fours: &[__m128i; 4], order: &[usize; 16], at: usize) -> __m128i {
+    let low = pick_two(fours, order[at], order[at + 1]);
+    let high = pick_two(fours, order[at + 2], order[at + 3]);
+    proven!(_mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(low, high)))
+}
+
+/// Words `a` and `b`, as lanes 0 and 2.
+#[inline(always)]
+fn pick_two(fours: &[__m128i; 4], a: usize, b: usize) -> __m128 {
+    let (x, y) = proven!((_mm_castsi128_ps(fours[a / 4]), _mm_castsi128_ps(fours[b / 4])));
+    proven!(match (a % 4, b % 4) {
+        (0, 0) => _mm_shuffle_ps::<0b00_00_00_00>(x, y),
+        (0, 1) => _mm_shuffle_ps::<0b01_01_00_00>(x, y),
+        (0, 2) => _mm_shuffle_ps::<0b10_10_00_00>(x, y),
+        (0, _) => _mm_shuffle_ps::<0b11_11_00_00>(x, y),
+        (1, 0) => _mm_shuffle_ps::<0b00_00_01_01>(x, y),
+        (1, 1) => _mm_shuffle_ps::<0b01_01_01_01>(x, y),
+        (1, 2) => _mm_shuffle_ps::<0b10_10_01_01>(x, y),
+        (1, _) => _mm_shuffle_ps::<0b11_11_01_01>(x, y),
+        (2, 0) => _mm_shuffle_ps::<0b00_00_10_10>(x, y),
+        (2, 1) => _mm_shuffle_ps::<0b01_01_10_10>(x, y),
+        (2, 2) => _mm_shuffle_ps::<0b10_10_10_10>(x, y),
+        (2, _) => _mm_shuffle_ps::<0b11_11_10_10>(x, y),
+        (_, 0) => _mm_shuffle_ps::<0b00_00_11_11>(x, y),
+        (_, 1) => _mm_shuffle_ps::<0b01_01_11_11>(x, y),
+        (_, 2) => _mm_shuffle_ps::<0b10_10_11_11>(x, y),
+        (_, _) => _mm_shuffle_ps::<0b11_11_11_11>(x, y),
+    })
 }
