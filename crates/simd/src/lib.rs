@@ -9,7 +9,9 @@
 //! This crate is an internal part of Saltern: its API may change in any release.
 #![no_std]
 
+pub mod lanes;
 mod level;
+pub mod portable;
 mod prefetch;
 mod row;
 mod wide;
