@@ -4,6 +4,8 @@
 pub mod build_info;
 pub mod crypt_r;
 pub mod paired;
+pub mod peers;
+pub mod sweep;
 pub mod upstream;
 
 /// The example in the README, which has to compile and run.

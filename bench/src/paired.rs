@@ -34,6 +34,12 @@ impl Summary {
         };
         Self { median, min, max }
     }
+
+    /// Whether a number lies between the smallest and the largest.
+    #[must_use]
+    pub fn spans(&self, number: f64) -> bool {
+        (self.min..=self.max).contains(&number)
+    }
 }
 
 /// One measured comparison: rates of both sides and, first of all, their ratio.
@@ -51,6 +57,8 @@ pub struct Record {
     pub second: Summary,
     /// First over second, turn by turn: above 1, the first side is faster.
     pub ratio: Summary,
+    /// Whether some turns went to one side and some to the other.
+    pub tie: bool,
     /// The ratio that was aimed at, if any.
     pub goal: Option<f64>,
     /// How many turns.
@@ -96,6 +104,9 @@ impl Default for Plan {
     }
 }
 
+/// Work per second of both sides, turn by turn.
+pub type Rates = [Vec<f64>; 2];
+
 /// Compares two closures that do the same work.
 ///
 /// Each is called with the number of the call, counted alike on both sides, from which to derive what is to vary
@@ -104,7 +115,7 @@ pub fn compare(
     plan: Plan,
     mut first: impl FnMut(u64) -> f64,
     mut second: impl FnMut(u64) -> f64,
-) -> [Vec<f64>; 2] {
+) -> Rates {
     let calls = calls_per_sample(plan, &mut first).max(calls_per_sample(plan, &mut second));
     let mut rates = [Vec::new(), Vec::new()];
     for turn in 0..plan.turns as u64 {
@@ -139,18 +150,62 @@ fn calls_per_sample(plan: Plan, work: &mut impl FnMut(u64) -> f64) -> u64 {
     calls
 }
 
+/// What one of several threads does again and again. Returns how much work that was.
+pub type Work<'a> = Box<dyn FnMut() -> f64 + Send + 'a>;
+
+/// [`compare`] for sides of several threads, each of which has its own work and does it the same number of times.
+///
+/// Two results from the same samples: rates by the wall's clock, which are what a user sees on a machine that has nothing else to do,
+/// and rates by each thread's own time, added up, which show what threads cost each other where it has.
+pub fn compare_threads(plan: Plan, mut sides: [Vec<Work<'_>>; 2]) -> [Rates; 2] {
+    let mut calls = 1;
+    for side in &mut sides {
+        calls = calls.max(calls_per_sample(plan, &mut |_| side[0]()));
+        // The other threads' memory is touched for the first time here.
+        sample_threads(1, side);
+    }
+    let mut rates = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
+    for turn in 0..plan.turns {
+        for side in if turn % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let sample = sample_threads(calls, &mut sides[side]);
+            rates.iter_mut().zip(sample).for_each(|(rates, rate)| rates[side].push(rate));
+        }
+    }
+    rates
+}
+
+/// Work per second by the wall's clock and by the threads' own.
+fn sample_threads(calls: u64, workers: &mut [Work<'_>]) -> [f64; 2] {
+    let start = Clock::Wall.now();
+    let done: Vec<[f64; 2]> = std::thread::scope(|scope| {
+        let run = |work: &mut Work<'_>| {
+            let start = Clock::Thread.now();
+            let done: f64 = (0..calls).map(|_| work()).sum();
+            [done, done / (Clock::Thread.now() - start).as_secs_f64()]
+        };
+        let threads: Vec<_> =
+            workers.iter_mut().map(|work| scope.spawn(move || run(work))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let passed = (Clock::Wall.now() - start).as_secs_f64();
+    [done.iter().map(|d| d[0]).sum::<f64>() / passed, done.iter().map(|d| d[1]).sum()]
+}
+
 impl Record {
     /// Puts the rates of [`compare`] on record.
     #[must_use]
-    pub fn new(name: &str, sides: [&str; 2], unit: &str, rates: &[Vec<f64>; 2]) -> Self {
+    pub fn new(name: &str, sides: [&str; 2], unit: &str, rates: &Rates) -> Self {
         let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(a, b)| a / b).collect();
+        let ratio = Summary::of(&ratios);
         Self {
             name: name.to_owned(),
             sides: sides.map(str::to_owned),
             unit: unit.to_owned(),
             first: Summary::of(&rates[0]),
             second: Summary::of(&rates[1]),
-            ratio: Summary::of(&ratios),
+            ratio,
+            tie: ratio.spans(1.0),
             goal: None,
             turns: ratios.len(),
         }
@@ -162,13 +217,14 @@ impl Record {
         Self { goal: Some(goal), ..self }
     }
 
-    /// One line for people: name, ratio with its extremes, goal, rates.
+    /// One line for people: name, ratio with its extremes, goal, whether it is a tie, rates.
     #[must_use]
     pub fn line(&self) -> String {
         let goal = self.goal.map_or_else(|| "     ".to_owned(), |goal| format!("≥{goal:.2}"));
+        let tie = if self.tie { "tie" } else { "   " };
         let Summary { median, min, max } = self.ratio;
         format!(
-            "{:<34} {median:5.2}× [{min:5.2} {max:5.2}] {goal}  {:9.3} : {:9.3} {} ({} : {})",
+            "{:<48} {median:5.2}× [{min:5.2} {max:5.2}] {goal} {tie} {:9.3} : {:9.3} {} ({} : {})",
             self.name,
             self.first.median,
             self.second.median,
@@ -244,5 +300,28 @@ mod tests {
         let record = Record::new("naps", ["two", "one"], "naps/s", &rates).goal(2.0);
         assert_eq!(record.turns, 5);
         assert!((1.5..2.7).contains(&record.ratio.median), "{}", record.line());
+        assert!(!record.tie);
+    }
+
+    #[test]
+    fn two_threads_do_twice_the_work_of_one() {
+        let plan = Plan { turns: 5, sample: Duration::from_millis(2), clock: Clock::Wall };
+        let nap = || -> Work<'static> {
+            Box::new(|| {
+                std::thread::sleep(Duration::from_millis(1));
+                1.0
+            })
+        };
+        let [wall, _] = compare_threads(plan, [vec![nap(), nap()], vec![nap()]]);
+        let record = Record::new("naps", ["two threads", "one thread"], "naps/s", &wall);
+        assert!((1.5..2.7).contains(&record.ratio.median), "{}", record.line());
+    }
+
+    #[test]
+    fn a_ratio_on_both_sides_of_one_is_a_tie() {
+        let record =
+            |first: [f64; 2]| Record::new("x", ["a", "b"], "/s", &[first.into(), vec![1.0, 1.0]]);
+        assert!(record([0.9, 1.2]).tie);
+        assert!(!record([1.1, 1.2]).tie && !record([0.8, 0.9]).tie);
     }
 }

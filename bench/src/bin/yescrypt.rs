@@ -1,17 +1,16 @@
 //! One yescrypt hash at a time, in one thread: Saltern beside its peers, in paired runs.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::OsString;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use saltern_bench::build_info::BuildInfo;
-use saltern_bench::crypt_r::SystemCrypt;
 use saltern_bench::paired::{self, Clock, Machine, Plan, Record};
-use saltern_bench::upstream::Upstream;
-use saltern_yescrypt::{HashString, Hasher, Level, Limits, Params, Setting, Workspace};
+use saltern_bench::peers::{self, Peer};
+use saltern_yescrypt::{Level, Mode, Params, Workspace};
 use serde_json::json;
 
 const USAGE: &str = "\
@@ -54,21 +53,8 @@ fn options() -> Result<Options, lexopt::Error> {
     Ok(options)
 }
 
-const PASSWORD: &CStr = c"correct horse battery staple";
-
 /// N and r: 1, 2, 4, 16 (the default of crypt(3)) and 32 MiB.
 const SIZES: [(u64, u32); 5] = [(1024, 8), (2048, 8), (2048, 16), (4096, 32), (8192, 32)];
-
-/// Another implementation.
-struct Peer {
-    name: &'static str,
-    /// The ratio aimed at.
-    goal: Option<f64>,
-    /// Hashes [`PASSWORD`] under a setting; its parameters come along.
-    hash: Box<HashFn>,
-}
-
-type HashFn = dyn FnMut(&CStr, &Params) -> Option<[u8; 32]>;
 
 fn main() -> ExitCode {
     let options = match options() {
@@ -92,7 +78,10 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let (machine, build) = (Machine::here(options.level.name()), BuildInfo::here());
     println!("{} · level {} · {} turns", machine.processor, machine.level, options.plan.turns);
     let mut records = Vec::new();
-    for peer in &mut peers(options.upstream.as_deref())? {
+    for peer in &mut Peer::all(options.upstream.as_deref())? {
+        if !peer.computes(Mode::Rw) {
+            continue;
+        }
         for (n, r) in SIZES {
             let record = compare(options.plan, Params::yescrypt(n, r), peer, &mut workspace)?;
             println!("{}", record.line());
@@ -114,65 +103,23 @@ fn compare(
     peer: &mut Peer,
     workspace: &mut Workspace,
 ) -> anyhow::Result<Record> {
-    let setting = Setting::new(&params, b"sixteen bytes ok")?;
-    let text = CString::new(setting.as_bytes())?;
-    let hasher = Hasher::new().with_limits(Limits::unlimited());
-    let mut ours = || hasher.hash_with_setting(workspace, PASSWORD.to_bytes(), text.to_bytes());
-    let expected = *HashString::parse(&ours()?)?.hash();
-    let found = (peer.hash)(&text, &params).with_context(|| format!("{} refuses", peer.name))?;
-    ensure!(found == expected, "{} computes another hash for {text:?}", peer.name);
-
+    let jobs = peers::jobs(&params, 1)?;
+    peer.agree(&jobs, workspace)?;
+    let (job, hasher) = (&jobs[0], peers::hasher());
+    let (password, text) = (job.password.to_bytes(), job.text().to_bytes());
     let rates = paired::compare(
         plan,
         |_| {
-            _ = black_box(ours());
+            _ = black_box(hasher.hash_with_setting(workspace, password, text));
             1.0
         },
         |_| {
-            _ = black_box((peer.hash)(&text, &params));
+            _ = black_box(peer.hash(job));
             1.0
         },
     );
     let name = format!("{:2} MiB, N={} r={}", params.memory() >> 20, params.n, params.r);
-    let record = Record::new(&name, ["saltern", peer.name], "hashes/s", &rates);
-    Ok(Record { goal: peer.goal, ..record })
-}
-
-/// The peers there are. Only the system's library has to be there.
-fn peers(upstream: Option<&OsStr>) -> anyhow::Result<Vec<Peer>> {
-    let mut system = SystemCrypt::open().context("the system's libcrypt.so.1")?;
-    let mut peers = vec![
-        Peer {
-            name: "system crypt_r",
-            goal: Some(1.5),
-            hash: Box::new(move |text, _| hash_of(system.hash(PASSWORD, text))),
-        },
-        Peer { name: "crate yescrypt 0.1", goal: None, hash: Box::new(rust_crate) },
-    ];
-    match upstream {
-        None => eprintln!("no --upstream: yescrypt's own C interface is not compared"),
-        Some(path) => {
-            let mut library = Upstream::open(path).with_context(|| format!("{path:?}"))?;
-            peers.push(Peer {
-                name: "upstream C, memory reused",
-                goal: None,
-                hash: Box::new(move |text, _| hash_of(library.hash(PASSWORD.to_bytes(), text))),
-            });
-        }
-    }
-    Ok(peers)
-}
-
-/// The crate `yescrypt` has a raw KDF, which leaves out the little work on the text around it.
-fn rust_crate(text: &CStr, params: &Params) -> Option<[u8; 32]> {
-    let setting = Setting::parse(text.to_bytes()).ok()?;
-    let theirs = yescrypt::Params::new(yescrypt::Mode::default(), params.n, params.r, params.p);
-    let mut hash = [0; 32];
-    yescrypt::yescrypt(PASSWORD.to_bytes(), setting.salt(), &theirs.ok()?, &mut hash).ok()?;
-    Some(hash)
-}
-
-/// The hash in a peer's string.
-fn hash_of(text: Option<&CStr>) -> Option<[u8; 32]> {
-    Some(*HashString::parse(text?.to_bytes()).ok()?.hash())
+    let record = Record::new(&name, ["saltern", peer.name()], "hashes/s", &rates);
+    let goal = matches!(peer, Peer::System(_)).then_some(1.5);
+    Ok(Record { goal, ..record })
 }
