@@ -314,7 +314,8 @@ mod tests {
         };
         let [wall, _] = compare_threads(plan, [vec![nap(), nap()], vec![nap()]]);
         let record = Record::new("naps", ["two threads", "one thread"], "naps/s", &wall);
-        assert!((1.5..2.7).contains(&record.ratio.median), "{}", record.line());
+        // Threads that waited for each other would give 1, a busy machine less than 2.
+        assert!((1.3..3.0).contains(&record.ratio.median), "{}", record.line());
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub enum Peer {
     /// The crate `scrypt`.
     ScryptCrate,
     /// yescrypt's own C code, and where it was found.
-    Upstream(OsString, Upstream),
+    Upstream(OsString, Box<Upstream>),
 }
 
 impl Peer {
@@ -79,7 +79,7 @@ impl Peer {
 
     fn upstream(path: &OsStr) -> anyhow::Result<Peer> {
         let library = Upstream::open(path).with_context(|| format!("{}", path.display()))?;
-        Ok(Peer::Upstream(path.to_owned(), library))
+        Ok(Peer::Upstream(path.to_owned(), Box::new(library)))
     }
 
     /// The same implementation with memory of its own, for another thread.
