@@ -17,7 +17,6 @@ use crate::pass::{Input, MAX_HASHES};
 use crate::{CheckedParams, Error, Hasher, Params, Rom, Workspace};
 
 /// One of many derivations with the same parameters.
-#[derive(Debug)]
 pub struct Derivation<'a> {
     /// The password.
     pub password: &'a [u8],
@@ -25,6 +24,12 @@ pub struct Derivation<'a> {
     pub salt: &'a [u8],
     /// Where the result goes.
     pub out: &'a mut [u8],
+}
+
+impl core::fmt::Debug for Derivation<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Derivation { .. }")
+    }
 }
 
 impl CheckedParams {

@@ -55,9 +55,10 @@ impl Plan {
         let (len, instances) = (params.block_len(), params.p().checked_mul(hashes));
         let too_large = Error::OutOfMemory { bytes: u64::MAX };
         let instances = instances.ok_or(too_large)?;
-        let lanes = dispatch::lanes(params.mode(), instances);
+        let rw = params.mode() == Mode::Rw;
+        let lanes = dispatch::lanes(params.mode(), if rw { instances } else { hashes });
         let workers = threads::useful(threads, instances);
-        let copies = if params.mode() == Mode::Rw { hashes } else { workers * lanes };
+        let copies = if rw { hashes } else { workers * lanes };
         let v = params.n().checked_mul(len).and_then(|v| v.checked_mul(copies));
         let own = (len + params.sbox_len()).checked_mul(instances);
         let spare = (workers * lanes).checked_mul(len);
@@ -200,7 +201,8 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix for classic and WORM: instances are independent, and reuse V within a thread.
+    /// SMix for classic and WORM: instances are independent, and reuse V within a thread. No more of them advance together than there
+    /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
@@ -209,7 +211,7 @@ impl Pass<'_> {
     ) -> Result<(), Error> {
         let (len, n) = (self.params.block_len(), self.params.n());
         let instances = b.len() / len;
-        let lanes = self.lanes(instances);
+        let lanes = self.lanes(instances / self.params.p());
         let shares = threads::useful(self.threads, instances.div_ceil(lanes));
         let mut b = list(instances, b.chunks_exact_mut(len))?;
         let share = instances.div_ceil(shares).next_multiple_of(lanes);
@@ -217,7 +219,7 @@ impl Pass<'_> {
         let loops = loops(self.params.loops(false).all);
         threads::for_each(work.zip(spare.chunks_exact_mut(lanes * len)), |((mut b, v), spare)| {
             while !b.is_empty() {
-                let lanes = self.lanes(b.len());
+                let lanes = self.lanes(b.len().min(lanes));
                 let (x, others) = b.split_at_mut(lanes);
                 b = others;
                 let mut v = split(&mut *v, n * len);
