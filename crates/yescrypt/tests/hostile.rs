@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
     CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limits, Mode, Params,
-    Rom, RomImage, RomParams, Setting, Verification, Workspace, derive, derive_many, reencrypt,
-    verify,
+    Rom, RomImage, RomParams, Setting, Verification, Workspace, derive, derive_many, init_rom,
+    reencrypt, verify,
 };
 
 #[global_allocator]
@@ -344,6 +344,21 @@ fn freed_memory_is_zero() {
         let params = checked(&Params::new(mode, 64, 8));
         assert_eq!(freed(|| run(&params, &mut Workspace::new())), (1, 0));
     }
+}
+
+/// Filling a ROM destroys what was there, but only once nothing stands against filling it.
+#[test]
+fn a_rom_that_cannot_be_filled_is_left_as_it_was() {
+    let mut workspace = Workspace::new();
+    let mut image = RomImage::init(&RomParams::new(8, 1, 1), b"seed", &mut workspace).unwrap();
+    let before = image.as_bytes().to_vec();
+    let refused =
+        init_rom(&RomParams::new(16, 1, 1), b"other", image.as_bytes_mut(), &mut workspace);
+    assert_eq!(refused, Err(Error::BufferLength { needed: 2048, actual: 1024 }));
+    let off = &mut image.as_bytes_mut()[512 - 8..1024 - 8];
+    let refused = init_rom(&RomParams::new(4, 1, 1), b"other", off, &mut workspace);
+    assert_eq!(refused, Err(Error::RomAlignment));
+    assert_eq!(image.as_bytes(), before);
 }
 
 /// A password and a salt that hold more than a page, in every call that could copy them.
