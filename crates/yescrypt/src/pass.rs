@@ -207,7 +207,8 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix for classic and WORM: instances are independent, and reuse V within a thread.
+    /// SMix for classic and WORM: instances are independent, and reuse V within a thread. No more of them advance together than there
+    /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
