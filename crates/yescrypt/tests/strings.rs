@@ -1,11 +1,11 @@
-//! Properties: this crate and the slow reference agree on anything small, on every level.
+//! Properties of strings: this crate and the slow reference agree on what parses, and on hashes and keys of any setting. Raw derivation is in
+//! `levels.rs`.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    Derivation, Flavor, HashKey, HashString, Hasher, Level, Limits, Mode, Params, Rom, RomImage,
-    RomParams, Setting, Workspace, derive, derive_many, reencrypt,
+    Flavor, HashKey, HashString, Hasher, Limits, Mode, Params, Setting, Workspace, reencrypt,
 };
 
 /// Any tuning with small S-boxes.
@@ -58,60 +58,6 @@ fn theirs(params: &Params) -> reference::Params {
     };
     let &Params { n, r, p, t, g, nrom, .. } = params;
     reference::Params { flags, n, r, p, t, g, nrom, tuning }
-}
-
-fn rom_params(params: &Params) -> RomParams {
-    let mut rom = RomParams::new(params.nrom, params.r, params.p);
-    (rom.flavor, rom.t) = (params.flavor, params.t);
-    rom
-}
-
-/// Both ROMs of a call, after a comparison; an error if both refuse it.
-fn roms(params: &Params, seed: &[u8]) -> Option<(Option<RomImage>, Option<reference::Rom>)> {
-    if params.nrom == 0 {
-        return Some((None, None));
-    }
-    let expected = reference::rom_init(seed, &theirs(params));
-    let made = RomImage::init(&rom_params(params), seed, &mut Workspace::new());
-    assert_eq!(made.is_ok(), expected.is_ok(), "{params:?}");
-    let (made, expected) = (made.ok()?, expected.ok()?);
-    assert_eq!(made.as_bytes(), expected.image(), "{params:?}");
-    Some((Some(made), Some(expected)))
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
-    #[test]
-    fn the_kdf(
-        params in params(),
-        password in vec(any::<u8>(), 0..100),
-        salt in vec(any::<u8>(), 0..70),
-        length in 0..80usize,
-    ) {
-        let Some((image, their_rom)) = roms(&params, &salt) else { return Ok(()) };
-        let their_params = theirs(&params);
-        let expected =
-            reference::kdf(&password, &salt, &their_params, their_rom.as_ref(), length as u64);
-        let checked = params.check(&Limits::unlimited());
-        prop_assert_eq!(checked.is_ok(), expected.is_ok());
-        let (Ok(checked), Ok(expected)) = (checked, expected) else { return Ok(()) };
-        let rom = image.as_ref().map(|image| Rom::new(image).expect("a fresh ROM"));
-        for level in Level::available() {
-            let mut workspace = Workspace::with_level(level).expect("available");
-            let mut out = vec![0; length];
-            derive(&password, &salt, &checked, rom.as_ref(), &mut workspace, &mut out)?;
-            prop_assert_eq!(&out, &expected, "{}", level);
-
-            // In the company of others the result is the same.
-            let mut other = [[0; 32]; 4];
-            let mut jobs: Vec<_> = other.iter_mut().map(|out| Derivation { password: b"x", salt: &salt, out }).collect();
-            let mut out = vec![0; length];
-            jobs.insert(2, Derivation { password: &password, salt: &salt, out: &mut out });
-            derive_many(&mut jobs, &checked, rom.as_ref(), &mut workspace)?;
-            prop_assert_eq!(&out, &expected, "{} in company", level);
-        }
-    }
 }
 
 /// Text that is often nearly a setting or a hash.
