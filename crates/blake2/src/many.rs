@@ -17,6 +17,9 @@ use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::{State, Variant};
 
+#[cfg(feature = "std")]
+pub use crate::threads::hash_many_threaded;
+
 /// One message to be hashed among others, and its hash afterwards.
 ///
 /// A job of a keyed hash holds no part of the key; after hashing, its state is the hash.
@@ -45,7 +48,17 @@ impl<'a, V: Variant> Job<'a, V> {
         }
     }
 
-    fn task(&mut self) -> Task<'_, V> {
+    #[cfg(feature = "std")]
+    pub(crate) fn bytes(&self) -> usize {
+        self.input.len()
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn kernels(&self) -> &'static crate::dispatch::Kernels<V> {
+        self.params.kernels()
+    }
+
+    pub(crate) fn task(&mut self) -> Task<'_, V> {
         if !self.is_done {
             self.is_done = true;
             return Task {

@@ -1,5 +1,7 @@
 //! aarch64: NEON is part of the baseline, so its token can always be had.
 
+pub mod neon;
+
 /// Proof of NEON.
 #[derive(Clone, Copy, Debug)]
 pub struct Neon(());
@@ -10,5 +12,16 @@ impl Neon {
     #[must_use]
     pub fn detect() -> Option<Self> {
         Some(Self(()))
+    }
+
+    /// The token, in a function that has the feature itself.
+    ///
+    /// # Safety
+    /// From any other function: the processor must have the feature, as all with this architecture's targets have.
+    #[inline]
+    #[must_use]
+    #[target_feature(enable = "neon")]
+    pub fn here() -> Self {
+        Self(())
     }
 }

@@ -34,6 +34,9 @@ macro_rules! token {
 
             /// The token, in a function that has the features itself: such a call needs no `unsafe` and no
             /// question to the processor, because the function could only be entered where they are there.
+            ///
+            /// # Safety
+            /// From any other function: the processor must have the features.
             #[inline]
             #[must_use]
             #[target_feature($(enable = $feature),+)]
@@ -74,6 +77,9 @@ impl Zen4 {
     }
 
     /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one alone.
+    ///
+    /// # Safety
+    /// From a function without the features: the processor must have them.
     #[inline]
     #[must_use]
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
