@@ -234,11 +234,9 @@ pub(crate) fn many<V: Variant, L: Lanes<Word = V::Word>>(
     let zeros = V::Word::ZERO_BLOCK;
     for k in 0..blocks {
         let mut lane_blocks = [&zeros; MAX_LANES];
-        for lane in 0..L::COUNT {
-            let Some(block) = V::Word::first_block(&inputs.lanes[lane][k * inputs.stride..]) else {
-                return;
-            };
-            lane_blocks[lane] = block;
+        for (slot, input) in lane_blocks[..L::COUNT].iter_mut().zip(&inputs.lanes) {
+            let Some(block) = V::Word::first_block(&input[k * inputs.stride..]) else { return };
+            *slot = block;
         }
         let message = L::message(token, &lane_blocks);
         let offset = [low, high, f0, f1];

@@ -32,12 +32,8 @@ impl<V: Variant> Kernels<V> {
 
     /// The lanes of the narrowest kernel that has at least `states` of them.
     pub(crate) fn width_for(&self, states: usize) -> usize {
-        self.many
-            .iter()
-            .map(|&(lanes, _)| lanes)
-            .filter(|&lanes| lanes >= states)
-            .last()
-            .unwrap_or(1)
+        let mut lanes = self.many.iter().rev().map(|&(lanes, _)| lanes);
+        lanes.find(|&lanes| lanes >= states).unwrap_or(1)
     }
 
     /// Compresses a run into a state.

@@ -12,6 +12,8 @@ use crate::hasher::Hasher;
 use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::{Blake2b, Blake2s, State, Variant};
+#[cfg(feature = "std")]
+use crate::{many, tree};
 
 /// Bytes without a period that a block could hide.
 fn input(length: usize) -> Vec<u8> {
@@ -138,5 +140,45 @@ fn each_level_has_its_own_kernels() {
         let expected = if level == Level::Sse2 { Level::Portable } else { level };
         assert_eq!(Blake2b::kernels(level).level, expected);
         assert_eq!(Blake2s::kernels(level).level, expected);
+    }
+}
+
+#[cfg(feature = "std")]
+fn threads_agree<V: Variant>(every: &[&'static Kernels<V>]) {
+    let data = input(20_000);
+    for kernels in every {
+        for key in [&b""[..], b"key"] {
+            for length in [0, 1, 900, 1024, 5000, 20_000] {
+                let params = tree::Params::<V>::new().key(key).unwrap().with_kernels(kernels);
+                let expected = params.hash(&data[..length]);
+                let hash = params.to_hasher().update_threaded(&data[..length]).finalize();
+                assert_eq!(hash, expected, "{} {length}", kernels.level);
+                assert_eq!(params.hash_threaded(&data[..length]), expected);
+            }
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn leaves_in_threads() {
+    let (b, s) = dispatch::every();
+    threads_agree::<Blake2b>(&b);
+    threads_agree::<Blake2s>(&s);
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn batches_in_threads() {
+    let data = input(3 << 20);
+    let lengths = [1 << 20, 0, 77, 300_000, 600_000, 128, 900_000, 5, 1 << 19];
+    let params = Params::<Blake2s>::new();
+    for threads in 1..5 {
+        let mut jobs: Vec<_> =
+            lengths.iter().map(|&n| many::Job::new(&params, &data[n / 7..][..n])).collect();
+        many::hash_many_threaded(&mut jobs, core::num::NonZero::new(threads));
+        for (job, n) in jobs.iter().zip(lengths) {
+            assert_eq!(job.hash(), params.hash(&data[n / 7..][..n]));
+        }
     }
 }
