@@ -107,7 +107,24 @@ pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     engine::run(kernels, order.into_iter().map(Job::task));
 }
 
-/// Appends to each hasher's message, as [`Hasher::update`] one after the other would, at the level of the first.
+impl<V: Variant> Params<V> {
+    /// The hashes of all the messages, in their order: [`hash_many`] for one set of parameters. Allocates the result and,
+    /// for a while, as much again.
+    ///
+    /// ```
+    /// let hashes = saltern_blake2::blake2b::Params::new().hash_many(&["some", "messages"]);
+    /// assert_eq!(hashes[1], saltern_blake2::blake2b(b"messages"));
+    /// ```
+    #[must_use]
+    pub fn hash_many<T: AsRef<[u8]>>(&self, messages: &[T]) -> Vec<Hash<V>> {
+        let mut jobs: Vec<_> =
+            messages.iter().map(|message| Job::new(self, message.as_ref())).collect();
+        hash_many(&mut jobs);
+        jobs.iter().map(Job::hash).collect()
+    }
+}
+
+/// Appends to each hasher's message, as its `update` one after the other would, at the level of the first.
 ///
 /// ```
 /// use saltern_blake2::{blake2b, many};

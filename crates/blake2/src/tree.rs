@@ -68,7 +68,7 @@ impl<V: Variant> Params<V> {
     }
 
     /// With a table that the processor can use but would not choose.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "std"))]
     pub(crate) fn with_kernels(self, kernels: &'static crate::dispatch::Kernels<V>) -> Self {
         Self { node: self.node.with_kernels(kernels) }
     }
