@@ -27,7 +27,6 @@ fuzz_target!(|text: &[u8]| {
 
     // A complete hash is its setting, a `$`, and 43 digits that stand for its 32 bytes.
     if let Ok(hash) = hash {
-        assert_eq!(hash.as_bytes(), text);
         assert_eq!(hash.setting().as_bytes(), setting.as_bytes());
         assert_eq!(text.len(), end + 44);
         assert!(HashString::parse(&text[..text.len() - 1]).is_err());

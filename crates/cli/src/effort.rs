@@ -1,6 +1,10 @@
 //! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
 
-use saltern_yescrypt::{FlavorPolicy, Level, Limits, Workspace};
+use anyhow::anyhow;
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limits, Workspace};
+
+/// Longest password, in bytes: as on a server, eight times what crypt(3) takes.
+const MAX_PASSWORD: usize = Limits::server().max_password;
 
 /// Options for the computation.
 #[derive(clap::Args)]
@@ -10,6 +14,10 @@ pub(crate) struct EffortArgs {
     #[arg(long, value_name = "MIB", default_value_t = 2048)]
     max_memory: u32,
 
+    /// Refuse what takes more time than mixing this many GiB, at roughly 1 to 4 a second
+    #[arg(long, value_name = "GIB", default_value_t = 64)]
+    max_work: u32,
+
     #[command(flatten)]
     level: LevelArgs,
 }
@@ -17,11 +25,14 @@ pub(crate) struct EffortArgs {
 impl EffortArgs {
     /// What a hash may cost here.
     ///
-    /// A person who waits at a terminal can allow more than a server that faces the network: all costs 1 to 11
-    /// and, since a stored string says what it needs, every flavour that a string can name.
+    /// A person who waits at a terminal can allow more than a server that faces the network: every cost from 1 to 11,
+    /// parameters in any proportion and every flavour that a string can name. The bounds on memory and time stay, since a
+    /// stored string may come from anywhere.
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::server();
+        let mut limits = Limits::unlimited();
         limits.max_memory = u64::from(self.max_memory) << 20;
+        limits.max_work = u64::from(self.max_work) << 30;
+        limits.max_password = MAX_PASSWORD;
         limits.flavors = FlavorPolicy::Encodable;
         limits
     }
@@ -29,6 +40,21 @@ impl EffortArgs {
     /// Scratch memory at the chosen level.
     pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
         self.level.workspace()
+    }
+}
+
+/// An error of the library, with the option that moves the limit where there is one.
+pub(crate) fn explain(error: Error) -> anyhow::Error {
+    match error {
+        Error::OverLimit { name: "memory in bytes", value, limit } => {
+            let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
+            anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
+        }
+        Error::OverLimit { name: "work in bytes mixed", value, limit } => {
+            let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);
+            anyhow!("this mixes {need} GiB, more than --max-work {limit} allows")
+        }
+        other => other.into(),
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct EntryArgs {
 /// A stored string and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Line number, unless the string was given on the command line.
+    /// Line number, unless the string stands by itself: on the command line, or as all that a file holds.
     pub(crate) line: Option<u64>,
     /// The account, in files that name it.
     pub(crate) user: Option<Vec<u8>>,
@@ -56,7 +56,7 @@ impl Entry {
         self.user.as_ref().map(|user| String::from_utf8_lossy(user).into_owned())
     }
 
-    /// What a line of output about the entry begins with, if it came from a file.
+    /// What a line of output about the entry begins with, unless the string stands by itself.
     pub(crate) fn label(&self) -> Option<String> {
         let line = self.line?;
         Some(match &self.user {
@@ -93,6 +93,10 @@ impl EntryArgs {
             if entries.is_empty() {
                 bail!("{} has no line of user {}", path.display(), user.display());
             }
+        }
+        if let [Entry { line, user: None, .. }] = &mut entries[..] {
+            // A file that keeps one string is no list.
+            *line = None;
         }
         Ok(entries)
     }

@@ -9,6 +9,7 @@ use saltern_yescrypt::HashKey;
 use zeroize::Zeroizing;
 
 use crate::hex;
+use crate::output::tell;
 
 /// Longest content: 64 digits and a newline; one byte more shows that there is too much.
 const MAX: usize = 64 + 2;
@@ -81,9 +82,9 @@ fn warn_if_shared(file: &File, path: &Path) {
         let mode = metadata.permissions().mode() & 0o7777;
         if metadata.is_file() && mode & 0o077 != 0 {
             let path = path.display();
-            eprintln!(
-                "saltern: warning: others can read or change the key file {path} (mode {mode:o})"
-            );
+            tell(format_args!(
+                "warning: others can read or change the key file {path} (mode {mode:o})"
+            ));
         }
     }
     #[cfg(not(unix))]

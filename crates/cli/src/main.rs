@@ -13,6 +13,7 @@ mod lines;
 mod output;
 mod password;
 mod scheme;
+mod terminal;
 
 use std::env;
 use std::io;
@@ -80,7 +81,7 @@ fn report(error: &anyhow::Error) -> ExitCode {
         io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
     };
     if !error.chain().any(gone) {
-        eprintln!("saltern: {error:#}");
+        output::tell(format_args!("{error:#}"));
     }
     ExitCode::from(2)
 }

@@ -1,5 +1,7 @@
-//! Standard output: every failure to write is an error, none a panic.
+//! Standard output, where every failure to write is an error, and standard error, where it cannot be told.
+//! None is a panic.
 
+use std::fmt::Display;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anyhow::Context;
@@ -34,4 +36,11 @@ impl Output {
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         self.0.flush().context("cannot write to standard output")
     }
+}
+
+/// Tell something on standard error, as a line that names the program.
+///
+/// Unlike with `eprintln!`, a standard error that is closed or full does not end the program.
+pub(crate) fn tell(message: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "saltern: {message}");
 }

@@ -6,6 +6,9 @@ use std::io::{self, IsTerminal, Read};
 use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
+use crate::output::tell;
+use crate::terminal::Terminal;
+
 /// A password: bytes that are wiped when dropped.
 pub(crate) type Password = Zeroizing<Vec<u8>>;
 
@@ -59,13 +62,14 @@ impl PasswordArgs {
                 .with_context(|| format!("cannot read the password from file descriptor {fd}"))?;
             return read_line(&mut file, &format!("file descriptor {fd}"));
         }
-        if has_terminal() {
-            return ask(prompt);
+        match ask(prompt)? {
+            Some(password) => Ok(password),
+            // It would echo.
+            None if io::stdin().is_terminal() => {
+                bail!("cannot ask for the password on this terminal: use --stdin")
+            }
+            None => from_stdin(),
         }
-        if io::stdin().is_terminal() {
-            bail!("cannot open the terminal to ask for the password: use --stdin");
-        }
-        from_stdin()
     }
 
     fn fd(&self) -> Option<u32> {
@@ -76,31 +80,14 @@ impl PasswordArgs {
     }
 }
 
-/// Whether there is a terminal to ask on.
-fn has_terminal() -> bool {
-    #[cfg(unix)]
-    return File::options().read(true).write(true).open("/dev/tty").is_ok();
-    #[cfg(not(unix))]
-    io::stdin().is_terminal()
-}
-
-/// Ask on the terminal, without echo.
-fn ask(prompt: Prompt) -> anyhow::Result<Password> {
-    let first = ask_once("Password: ")?;
-    if prompt == Prompt::Twice && *ask_once("Again: ")? != *first {
+/// Ask on the terminal; `None` if there is none.
+fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
+    let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    let first = terminal.ask("Password: ")?;
+    if prompt == Prompt::Twice && *terminal.ask("Again: ")? != *first {
         bail!("the two passwords differ: nothing was hashed");
     }
-    Ok(first)
-}
-
-fn ask_once(question: &str) -> anyhow::Result<Password> {
-    let answer = rpassword::prompt_password(question).context("no password was entered")?;
-    let answer = Zeroizing::new(answer.into_bytes());
-    // The prompt shows bytes that are no UTF-8 as U+FFFD; hashing that would be another password.
-    if answer.windows(3).any(|bytes| bytes == "\u{FFFD}".as_bytes()) {
-        bail!("the terminal sent bytes that are not UTF-8: use --stdin for such a password");
-    }
-    Ok(answer)
+    Ok(Some(first))
 }
 
 /// One line of standard input, past the buffer of [`io::stdin`], which nobody would wipe.
@@ -151,15 +138,15 @@ fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
         }
     }
     if line.last() == Some(&b'\r') {
-        eprintln!(
-            "saltern: warning: the password on {name} ends in a carriage return, which is part of it"
-        );
+        tell(format_args!(
+            "warning: the password on {name} ends in a carriage return, which is part of it"
+        ));
     }
     Ok(line)
 }
 
 /// Append a byte; where the buffer has to grow, the old one is wiped.
-fn push(line: &mut Password, byte: u8) {
+pub(crate) fn push(line: &mut Password, byte: u8) {
     if line.len() == line.capacity() {
         let mut grown = Zeroizing::new(Vec::with_capacity(2 * line.capacity()));
         grown.extend_from_slice(line);

@@ -1,28 +1,119 @@
-//! What the loops see of a block mix: `K` blocks in, `K` blocks out, by a kernel chosen once.
-#![allow(unsafe_code, reason = "the only callers of the kernels, which take pointers")]
+//! What the loops see of a block mix: a few blocks in, as many out, by a kernel chosen once.
+#![allow(unsafe_code, reason = "the only caller of the kernels, which take pointers")]
 
+use core::marker::PhantomData;
+
+use crate::flavor::Flavor;
 use crate::memory::SubBlock;
 
-/// The output is the mix of `src`.
-pub(crate) const PLAIN: u8 = 0;
-/// The output is the mix of `src ^ other`.
-pub(crate) const XOR: u8 = 1;
-/// The same, and `other` becomes `src ^ other`.
-pub(crate) const SAVE: u8 = 2;
+/// What a kernel does with a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The output is the mix of `src`.
+    Plain,
+    /// The output is the mix of `src ^ other`.
+    Xor,
+    /// The same, and `other` becomes `src ^ other`.
+    Save,
+}
 
-/// The blocks of one hash in one step.
+/// What the blocks of all lanes in a call have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Sub-blocks in a block: 2r.
+    pub(crate) len: usize,
+    pub(crate) step: Step,
+}
+
+/// How many instances one kernel call advances at most.
+pub(crate) const MAX_LANES: usize = 4;
+
+/// The blocks of one instance in one step, borrowed for `'a`.
+#[derive(Clone, Copy)]
+pub(crate) struct Io<'a> {
+    pub(crate) blocks: Pointers,
+    shape: Shape,
+    borrowed: PhantomData<&'a mut SubBlock>,
+}
+
+/// What a kernel gets.
 ///
-/// A kernel may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for reading, `dst` for writing, `other` for
-/// reading and, in step [`SAVE`], writing; that `other` overlaps neither of the two; and that `src` equals `dst` only for
+/// It may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for reading, `dst` for writing, `other` for
+/// reading and, in step [`Step::Save`], writing; that `other` overlaps neither of the two; and that `src` equals `dst` only for
 /// kernels that work in place.
 #[derive(Clone, Copy)]
-pub(crate) struct Io {
+pub(crate) struct Pointers {
     pub(crate) src: *const SubBlock,
     pub(crate) other: *mut SubBlock,
     pub(crate) dst: *mut SubBlock,
 }
 
-/// The S-boxes of `K` hashes, one after the other, and the state that they share: all hashes of a group have made the same number of calls.
+impl<'a> Io<'a> {
+    /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`. All blocks have one length.
+    #[inline]
+    pub(crate) fn mix(
+        src: &'a [SubBlock],
+        other: Option<&'a [SubBlock]>,
+        dst: &'a mut [SubBlock],
+    ) -> Self {
+        let len = src.len();
+        assert!(dst.len() == len && other.is_none_or(|other| other.len() == len));
+        let step = if other.is_some() { Step::Xor } else { Step::Plain };
+        let other = other.unwrap_or(src).as_ptr().cast_mut();
+        let blocks = Pointers { src: src.as_ptr(), other, dst: dst.as_mut_ptr() };
+        Io { blocks, shape: Shape { len, step }, borrowed: PhantomData }
+    }
+
+    /// `x <- BlockMix(x ^ other)`; `spare` changes places with `x` where the kernel does not work in place.
+    #[inline]
+    pub(crate) fn step(
+        kernel: &Kernel,
+        x: &'a mut [SubBlock],
+        spare: &'a mut [SubBlock],
+        other: &'a [SubBlock],
+    ) -> Self {
+        let shape = Shape { len: other.len(), step: Step::Xor };
+        Self::update(kernel, [x, spare], other.as_ptr().cast_mut(), shape)
+    }
+
+    /// `v <- v ^ x`, then `x <- BlockMix(v)`; `spare` as above.
+    #[inline]
+    pub(crate) fn step_save(
+        kernel: &Kernel,
+        x: &'a mut [SubBlock],
+        spare: &'a mut [SubBlock],
+        v: &'a mut [SubBlock],
+    ) -> Self {
+        let shape = Shape { len: v.len(), step: Step::Save };
+        Self::update(kernel, [x, spare], v.as_mut_ptr(), shape)
+    }
+
+    #[inline]
+    fn update(
+        kernel: &Kernel,
+        [x, spare]: [&'a mut [SubBlock]; 2],
+        other: *mut SubBlock,
+        shape: Shape,
+    ) -> Self {
+        assert!(x.len() == shape.len && spare.len() == shape.len);
+        let src = x.as_mut_ptr();
+        let dst = if kernel.in_place { src } else { spare.as_mut_ptr() };
+        Io { blocks: Pointers { src, other, dst }, shape, borrowed: PhantomData }
+    }
+
+    /// To be replaced before it is used.
+    pub(crate) const NONE: Io<'static> = Io {
+        blocks: Pointers {
+            src: core::ptr::null(),
+            other: core::ptr::null_mut(),
+            dst: core::ptr::null_mut(),
+        },
+        shape: Shape { len: 0, step: Step::Plain },
+        borrowed: PhantomData,
+    };
+}
+
+/// The S-boxes of a group of instances, one after the other, and the state that they share: all have made the same number of calls.
 pub(crate) struct Boxes<'a> {
     blocks: &'a mut [SubBlock],
     /// Which third is S2 now; S1 and S0 follow cyclically.
@@ -32,14 +123,14 @@ pub(crate) struct Boxes<'a> {
 }
 
 impl<'a> Boxes<'a> {
-    /// S-boxes as the fill leaves them: S2 first, S0 last. Empty for block mixes that have none.
+    /// S-boxes as the fill leaves them: S2 first, S0 last.
     pub(crate) fn new(blocks: &'a mut [SubBlock]) -> Self {
         Boxes { blocks, rotation: 0, write: 0 }
     }
 
-    /// The memory, before the first call: for the fill.
-    pub(crate) fn blocks_mut(&mut self) -> &mut [SubBlock] {
-        self.blocks
+    /// For block mixes without S-boxes.
+    pub(crate) fn none() -> Self {
+        Self::new(&mut [])
     }
 
     #[inline(always)]
@@ -65,104 +156,32 @@ impl<'a> Boxes<'a> {
     }
 }
 
-/// A block mix as compiled for one level. Unsafe to call: the processor must have the level's features, and the arguments
-/// must be as the kernel's documentation says.
-pub(crate) type BlockFn<const K: usize> =
-    unsafe fn(&crate::flavor::Flavor, &mut Boxes<'_>, usize, [Io; K]);
+/// A block mix as compiled for one level and number of lanes. Unsafe to call: the processor must have the level's features, there must be as
+/// many [`Io`]s as lanes, their pointers as [`Pointers`] says, and the S-boxes of the flavour's size for each.
+pub(crate) type BlockFn = unsafe fn(&Flavor, &mut Boxes<'_>, Shape, &[Io<'_>]);
 
-/// The block mix of one mode and flavour at one level, for `K` hashes.
+/// The block mix of one mode and flavour at one level, for a number of lanes.
 #[derive(Clone, Copy)]
-pub(crate) struct Kernel<const K: usize> {
-    /// One function for each of [`PLAIN`], [`XOR`], [`SAVE`].
-    pub(crate) steps: [BlockFn<K>; 3],
+pub(crate) struct Kernel {
+    pub(crate) block: BlockFn,
+    /// How many instances it advances.
+    pub(crate) lanes: usize,
     /// Whether `src` may be `dst`.
     pub(crate) in_place: bool,
-    /// Sub-blocks of S-boxes that each hash must bring.
+    /// Sub-blocks of S-boxes that each instance must bring.
     pub(crate) sbox_len: usize,
-    pub(crate) flavor: crate::flavor::Flavor,
+    pub(crate) flavor: Flavor,
 }
 
-/// `K` blocks to read.
-pub(crate) type Blocks<'a, const K: usize> = [&'a [SubBlock]; K];
-/// `K` blocks to change.
-pub(crate) type BlocksMut<'a, const K: usize> = [&'a mut [SubBlock]; K];
-
-impl<const K: usize> Kernel<K> {
-    /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`.
+impl Kernel {
+    /// Does the same step on the blocks of each lane.
     #[inline]
-    pub(crate) fn mix(
-        &self,
-        boxes: &mut Boxes<'_>,
-        src: Blocks<'_, K>,
-        other: Option<Blocks<'_, K>>,
-        mut dst: BlocksMut<'_, K>,
-    ) {
-        let step = if other.is_some() { XOR } else { PLAIN };
-        let other = other.unwrap_or(src);
-        let io = core::array::from_fn(|k| {
-            let len = src[k].len();
-            assert!(len == src[0].len() && other[k].len() == len && dst[k].len() == len);
-            Io {
-                src: src[k].as_ptr(),
-                other: other[k].as_ptr().cast_mut(),
-                dst: dst[k].as_mut_ptr(),
-            }
-        });
-        self.run(step, boxes, src[0].len(), io);
-    }
-
-    /// `x <- BlockMix(x ^ other)`. `spare` is as long as `x` and may change places with it.
-    #[inline]
-    pub(crate) fn step<'a>(
-        &self,
-        boxes: &mut Boxes<'_>,
-        x: &mut BlocksMut<'a, K>,
-        spare: &mut BlocksMut<'a, K>,
-        other: Blocks<'_, K>,
-    ) {
-        let others = other.map(|block| (block.as_ptr().cast_mut(), block.len()));
-        self.run_step(XOR, boxes, (x, spare), others);
-    }
-
-    /// `v <- v ^ x`, then `x <- BlockMix(v)`. `spare` is as long as `x` and may change places with it.
-    #[inline]
-    pub(crate) fn step_save<'a>(
-        &self,
-        boxes: &mut Boxes<'_>,
-        x: &mut BlocksMut<'a, K>,
-        spare: &mut BlocksMut<'a, K>,
-        v: BlocksMut<'_, K>,
-    ) {
-        let others = v.map(|block| (block.as_mut_ptr(), block.len()));
-        self.run_step(SAVE, boxes, (x, spare), others);
-    }
-
-    #[inline(always)]
-    fn run_step<'a>(
-        &self,
-        step: u8,
-        boxes: &mut Boxes<'_>,
-        (x, spare): (&mut BlocksMut<'a, K>, &mut BlocksMut<'a, K>),
-        others: [(*mut SubBlock, usize); K],
-    ) {
-        let len = x[0].len();
-        let io = core::array::from_fn(|k| {
-            assert!(x[k].len() == len && spare[k].len() == len && others[k].1 == len);
-            let src = x[k].as_mut_ptr();
-            let dst = if self.in_place { src } else { spare[k].as_mut_ptr() };
-            Io { src, other: others[k].0, dst }
-        });
-        self.run(step, boxes, len, io);
-        if !self.in_place {
-            core::mem::swap(x, spare);
-        }
-    }
-
-    #[inline(always)]
-    fn run(&self, step: u8, boxes: &mut Boxes<'_>, len: usize, io: [Io; K]) {
-        assert!(boxes.blocks.len() == K * self.sbox_len);
-        // SAFETY: a kernel is made by `dispatch` for a level that is available; the callers above checked every length and took
-        // every pointer from a live reference; the S-boxes have the size that the kernel's flavour needs.
-        unsafe { self.steps[usize::from(step)](&self.flavor, boxes, len, io) }
+    pub(crate) fn run(&self, boxes: &mut Boxes<'_>, io: &[Io<'_>]) {
+        let shape = io[0].shape;
+        assert!(io.len() == self.lanes && boxes.blocks.len() == self.lanes * self.sbox_len);
+        assert!(io.iter().all(|io| io.shape == shape));
+        // SAFETY: a kernel is made by `dispatch` for a level that is available; an `Io` holds pointers of live borrows of the
+        // same length, 2r sub-blocks; lanes and S-boxes were just counted.
+        unsafe { (self.block)(&self.flavor, boxes, shape, io) }
     }
 }

@@ -2,86 +2,90 @@
 //! them. No algorithm.
 #![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
 
-use saltern_simd::{Level, PortableRow, PortableWide, Row, Wide};
+use saltern_simd::{Level, PortableRow, PortableWide, Row};
 
-use crate::blockmix::{BlockFn, Boxes, Io, Kernel, PLAIN, SAVE, XOR};
+use crate::blockmix::{BlockFn, Boxes, Io, Kernel, Pointers, Shape, Step};
 use crate::flavor::Flavor;
 use crate::params::Mode;
-use crate::pwxform::{self, Constants};
+use crate::pwxform::{self, Constants, Lane};
 use crate::salsa20;
 
+/// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
+/// they need more registers and L1 cache than there are.
+pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
+    let best = match mode {
+        Mode::Rw => 2,
+        Mode::Classic | Mode::Worm => 4,
+    };
+    [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
+}
+
 /// The kernel for a mode and flavour at a level, which has to be available.
-pub(crate) fn kernel<const K: usize>(level: Level, mode: Mode, flavor: &Flavor) -> Kernel<K> {
+pub(crate) fn kernel(level: Level, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
     if mode != Mode::Rw {
-        return salsa20_kernel(level, flavor);
+        return salsa20_kernel(level, flavor, lanes);
     }
-    let steps = match level {
+    let block = match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => pwxform_steps::<x86::Avx512, K>(flavor),
+        Level::Avx512 => pwxform_block::<x86::Avx512>(flavor, lanes),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => pwxform_steps::<x86::Avx2, K>(flavor),
+        Level::Avx2 => pwxform_block::<x86::Avx2>(flavor, lanes),
         #[cfg(target_arch = "x86_64")]
-        Level::Sse2 | Level::Sse41 => pwxform_steps::<x86::Sse2, K>(flavor),
+        Level::Sse2 | Level::Sse41 => pwxform_block::<x86::Sse2>(flavor, lanes),
         #[cfg(target_arch = "aarch64")]
-        Level::Neon => pwxform_steps::<aarch64::Neon, K>(flavor),
-        _ => pwxform_steps::<Portable, K>(flavor),
+        Level::Neon => pwxform_block::<aarch64::Neon>(flavor, lanes),
+        _ => pwxform_block::<Portable>(flavor, lanes),
     };
     let sbox_len = flavor.sbox_bytes() as usize / 64;
-    Kernel { steps, in_place: true, sbox_len, flavor: *flavor }
+    Kernel { block, lanes, in_place: true, sbox_len, flavor: *flavor }
 }
 
 /// The Salsa20 block mix: classic scrypt, WORM and the fill of the S-boxes.
-pub(crate) fn salsa20_kernel<const K: usize>(level: Level, flavor: &Flavor) -> Kernel<K> {
-    let steps = match level {
+pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Kernel {
+    let block = match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => salsa20_steps::<x86::Avx512, K>(flavor),
+        Level::Avx512 => salsa20_block::<x86::Avx512>(lanes),
         #[cfg(target_arch = "x86_64")]
-        Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_steps::<x86::Sse2, K>(flavor),
+        Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_block::<x86::Sse2>(lanes),
         #[cfg(target_arch = "aarch64")]
-        Level::Neon => salsa20_steps::<aarch64::Neon, K>(flavor),
-        _ => salsa20_steps::<Portable, K>(flavor),
+        Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
+        _ => salsa20_block::<Portable>(lanes),
     };
-    Kernel { steps, in_place: false, sbox_len: 0, flavor: *flavor }
+    Kernel { block, lanes, in_place: false, sbox_len: 0, flavor: *flavor }
 }
 
-/// The shells of one instruction set for one flavour: the default flavour with its numbers as literals.
-fn salsa20_steps<I: Isa, const K: usize>(flavor: &Flavor) -> [BlockFn<K>; 3] {
-    if flavor.salsa_mix() == 8 {
-        return [I::salsa20_8::<K, PLAIN>, I::salsa20_8::<K, XOR>, I::salsa20_8::<K, SAVE>];
+fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
+    match lanes {
+        1 => I::salsa20::<1>,
+        2 => I::salsa20::<2>,
+        _ => I::salsa20::<4>,
     }
-    [I::salsa20::<K, PLAIN>, I::salsa20::<K, XOR>, I::salsa20::<K, SAVE>]
 }
 
-fn pwxform_steps<I: Isa, const K: usize>(flavor: &Flavor) -> [BlockFn<K>; 3] {
-    if *flavor == Flavor::DEFAULT {
-        return [I::default::<K, PLAIN>, I::default::<K, XOR>, I::default::<K, SAVE>];
+fn pwxform_block<I: Isa>(flavor: &Flavor, lanes: usize) -> BlockFn {
+    match (*flavor == Flavor::DEFAULT, lanes) {
+        (true, 1) => I::default::<1>,
+        (true, _) => I::default::<2>,
+        (false, 1) => wide_block::<I, 1>(flavor),
+        (false, _) => wide_block::<I, 2>(flavor),
     }
+}
+
+fn wide_block<I: Isa, const K: usize>(flavor: &Flavor) -> BlockFn {
     match flavor.simple() {
-        1 => gather_steps::<I, I::Wide1, K>(flavor.gather()),
-        2 => gather_steps::<I, I::Wide2, K>(flavor.gather()),
-        4 => gather_steps::<I, I::Wide4, K>(flavor.gather()),
-        _ => gather_steps::<I, I::Wide8, K>(flavor.gather()),
+        1 => gather_block::<I, I::Wide1, K>(flavor),
+        2 => gather_block::<I, I::Wide2, K>(flavor),
+        4 => gather_block::<I, I::Wide4, K>(flavor),
+        _ => gather_block::<I, I::Wide8, K>(flavor),
     }
 }
 
-fn gather_steps<I, W, const K: usize>(gather: u32) -> [BlockFn<K>; 3]
-where
-    I: Isa,
-    W: Wide<Token: From<I>>,
-{
-    match gather {
-        1 => {
-            [I::pwxform::<W, 1, K, PLAIN>, I::pwxform::<W, 1, K, XOR>, I::pwxform::<W, 1, K, SAVE>]
-        }
-        2 => {
-            [I::pwxform::<W, 2, K, PLAIN>, I::pwxform::<W, 2, K, XOR>, I::pwxform::<W, 2, K, SAVE>]
-        }
-        4 => {
-            [I::pwxform::<W, 4, K, PLAIN>, I::pwxform::<W, 4, K, XOR>, I::pwxform::<W, 4, K, SAVE>]
-        }
-        _ => {
-            [I::pwxform::<W, 8, K, PLAIN>, I::pwxform::<W, 8, K, XOR>, I::pwxform::<W, 8, K, SAVE>]
-        }
+fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor) -> BlockFn {
+    match flavor.gather() {
+        1 => I::pwxform::<W, 1, K>,
+        2 => I::pwxform::<W, 2, K>,
+        4 => I::pwxform::<W, 4, K>,
+        _ => I::pwxform::<W, 8, K>,
     }
 }
 
@@ -107,48 +111,24 @@ impl Constants {
 /// The functions have the type [`BlockFn`] and are unsafe for its two reasons: the processor must have the instructions, and the bodies'
 /// own contracts, which [`Kernel`] keeps.
 trait Isa: Copy {
-    type Row: Row<Token: From<Self>>;
     /// S-box entries of 1, 2, 4 and 8 lanes.
-    type Wide1: Wide<Token: From<Self>>;
-    type Wide2: Wide<Token: From<Self>>;
-    type Wide4: Wide<Token: From<Self>>;
-    type Wide8: Wide<Token: From<Self>>;
+    type Wide1: Lane<Token: From<Self>>;
+    type Wide2: Lane<Token: From<Self>>;
+    type Wide4: Lane<Token: From<Self>>;
+    type Wide8: Lane<Token: From<Self>>;
 
-    /// [`salsa20::blockmix`] with eight rounds.
-    unsafe fn salsa20_8<const K: usize, const STEP: u8>(
-        flavor: &Flavor,
-        boxes: &mut Boxes<'_>,
-        len: usize,
-        io: [Io; K],
-    );
+    /// [`salsa20::blockmix`].
+    unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
 
-    /// [`salsa20::blockmix`] with the flavour's rounds.
-    unsafe fn salsa20<const K: usize, const STEP: u8>(
-        flavor: &Flavor,
-        boxes: &mut Boxes<'_>,
-        len: usize,
-        io: [Io; K],
-    );
-
-    /// [`pwxform::blockmix`] for the default flavour.
-    unsafe fn default<const K: usize, const STEP: u8>(
-        flavor: &Flavor,
-        boxes: &mut Boxes<'_>,
-        len: usize,
-        io: [Io; K],
-    );
+    /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
+    unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
 
     /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
-    unsafe fn pwxform<
-        W: Wide<Token: From<Self>>,
-        const GATHER: usize,
-        const K: usize,
-        const STEP: u8,
-    >(
-        flavor: &Flavor,
-        boxes: &mut Boxes<'_>,
-        len: usize,
-        io: [Io; K],
+    unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
+        f: &Flavor,
+        b: &mut Boxes<'_>,
+        s: Shape,
+        io: &[Io<'_>],
     );
 }
 
@@ -156,56 +136,96 @@ trait Isa: Copy {
 macro_rules! isa {
     ($token:ty, $make:expr, [$row:ty, $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?) => {
         impl Isa for $token {
-            type Row = $row;
             type Wide1 = $w1;
             type Wide2 = $w2;
             type Wide4 = $w4;
             type Wide8 = $w8;
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn salsa20_8<const K: usize, const STEP: u8>(
-                _: &Flavor, _: &mut Boxes<'_>, len: usize, io: [Io; K],
+            unsafe fn salsa20<const K: usize>(
+                flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
             ) {
                 // SAFETY: promised by the caller.
-                unsafe { salsa20::blockmix::<$row, K, STEP>($make.into(), 8, len, io) }
+                unsafe { salsa20_literal::<$row, K>($make.into(), flavor, shape, pointers(io)) }
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn salsa20<const K: usize, const STEP: u8>(
-                flavor: &Flavor, _: &mut Boxes<'_>, len: usize, io: [Io; K],
+            unsafe fn default<const K: usize>(
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
             ) {
-                let rounds = flavor.salsa_mix();
                 // SAFETY: promised by the caller.
-                unsafe { salsa20::blockmix::<$row, K, STEP>($make.into(), rounds, len, io) }
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn default<const K: usize, const STEP: u8>(
-                _: &Flavor, boxes: &mut Boxes<'_>, len: usize, io: [Io; K],
-            ) {
-                let constants = Constants::DEFAULT;
-                // SAFETY: promised by the caller; these are the numbers of the default flavour.
                 unsafe {
                     let tokens = ($make.into(), $make.into());
-                    pwxform::blockmix::<$w2, $row, 4, K, STEP>(tokens, constants, boxes, len, io)
+                    default_literal::<$w2, $row, K>(tokens, boxes, shape, pointers(io))
                 }
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn pwxform<
-                W: Wide<Token: From<Self>>, const GATHER: usize, const K: usize, const STEP: u8,
-            >(
-                flavor: &Flavor, boxes: &mut Boxes<'_>, len: usize, io: [Io; K],
+            unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
+                flavor: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
             ) {
-                let constants = Constants::of(flavor);
+                let (constants, io) = (Constants::of(flavor), pointers(io));
                 // SAFETY: promised by the caller; a flavour's numbers fit each other.
                 unsafe {
                     let tokens = ($make.into(), $make.into());
-                    pwxform::blockmix::<W, $row, GATHER, K, STEP>(tokens, constants, boxes, len, io)
+                    pwxform::blockmix::<W, $row, GATHER, K>(tokens, constants, boxes, shape, io)
                 }
             }
         }
     };
+}
+
+/// [`salsa20::blockmix`] with the step and the usual eight rounds as literals: the compiler makes a version for each.
+///
+/// # Safety
+/// That of [`salsa20::blockmix`].
+#[inline(always)]
+unsafe fn salsa20_literal<R: Row, const K: usize>(
+    token: R::Token,
+    flavor: &Flavor,
+    shape: Shape,
+    io: [Pointers; K],
+) {
+    let len = shape.len;
+    let run = |rounds, step| {
+        // SAFETY: promised by the caller.
+        unsafe { salsa20::blockmix::<R, K>(token, rounds, Shape { len, step }, io) }
+    };
+    match (flavor.salsa_mix(), shape.step) {
+        (8, Step::Plain) => run(8, Step::Plain),
+        (8, Step::Xor) => run(8, Step::Xor),
+        (rounds, step) => run(rounds, step),
+    }
+}
+
+/// [`pwxform::blockmix`] with the step and the numbers of the default flavour as literals.
+///
+/// # Safety
+/// That of [`pwxform::blockmix`] for the default flavour.
+#[inline(always)]
+unsafe fn default_literal<W: Lane, R: Row, const K: usize>(
+    tokens: (W::Token, R::Token),
+    boxes: &mut Boxes<'_>,
+    shape: Shape,
+    io: [Pointers; K],
+) {
+    let len = shape.len;
+    let mut run = |step| {
+        let (shape, constants) = (Shape { len, step }, Constants::DEFAULT);
+        // SAFETY: promised by the caller.
+        unsafe { pwxform::blockmix::<W, R, 4, K>(tokens, constants, boxes, shape, io) }
+    };
+    match shape.step {
+        Step::Plain => run(Step::Plain),
+        Step::Xor => run(Step::Xor),
+        Step::Save => run(Step::Save),
+    }
+}
+
+/// The pointers of `K` lanes.
+#[inline(always)]
+fn pointers<const K: usize>(io: &[Io<'_>]) -> [Pointers; K] {
+    core::array::from_fn(|k| io[k].blocks)
 }
 
 /// No instruction set: the definition.

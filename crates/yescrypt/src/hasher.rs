@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 
 use crate::encoding::{HASH, HashString, Scheme, Setting};
 use crate::encrypt::HashKey;
-use crate::kdf::{Workspace, derive};
+use crate::kdf::derive;
 use crate::rom::Rom;
-use crate::{Error, Limits, Params};
+use crate::workspace::Workspace;
+use crate::{CheckedParams, Error, Limits, Params};
 
 /// Limits, parameters for new hashes, and, where there are any, the hash key and the ROM.
 ///
@@ -148,10 +149,22 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         setting: &Setting,
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        let (params, salt) = self.admit(password, setting)?;
+        let rom = self.rom_for(setting.params());
+        let mut hash = Zeroizing::new([0; HASH]);
+        derive(password, &salt, &params, rom, workspace, &mut *hash)?;
+        Ok(self.seal(hash))
+    }
+
+    /// Decides whether a hash may be computed; its parameters, and its salt as it goes into the KDF.
+    pub(crate) fn admit(
+        &self,
+        password: &[u8],
+        setting: &Setting,
+    ) -> Result<(CheckedParams, Zeroizing<Vec<u8>>), Error> {
         self.limits.admit_password(password)?;
         self.limits.admit_output(HASH as u64)?;
         let params = setting.params().check(&self.limits)?;
-        let rom = self.rom.as_ref().filter(|_| setting.params().nrom != 0);
         let mut salt = Zeroizing::new(setting.salt().to_vec());
         if let Some(key) = &self.key {
             if setting.scheme() != Scheme::Yescrypt {
@@ -159,12 +172,20 @@ impl<'a> Hasher<'a> {
             }
             key.encrypt(&mut salt);
         }
-        let mut hash = Zeroizing::new([0; HASH]);
-        derive(password, &salt, &params, rom, workspace, &mut *hash)?;
+        Ok((params, salt))
+    }
+
+    /// The ROM, for parameters that name one.
+    pub(crate) fn rom_for(&self, params: &Params) -> Option<&Rom<'a>> {
+        self.rom.as_ref().filter(|_| params.nrom != 0)
+    }
+
+    /// Encrypts a computed hash if there is a key.
+    pub(crate) fn seal(&self, mut hash: Zeroizing<[u8; HASH]>) -> Zeroizing<[u8; HASH]> {
         if let Some(key) = &self.key {
             key.encrypt(&mut *hash);
         }
-        Ok(hash)
+        hash
     }
 }
 

@@ -19,6 +19,7 @@
 extern crate alloc;
 
 mod base64;
+mod batch;
 mod blockmix;
 mod dispatch;
 mod encoding;
@@ -29,6 +30,7 @@ mod hasher;
 mod kdf;
 mod memory;
 mod params;
+mod pass;
 #[cfg(feature = "password-hash")]
 mod password_hash;
 mod pbkdf2;
@@ -36,7 +38,10 @@ mod pwxform;
 mod rom;
 mod salsa20;
 mod smix;
+mod threads;
+mod workspace;
 
+pub use batch::{Derivation, Verification, derive_many};
 pub use encoding::{HashString, Scheme, Setting};
 pub use encrypt::{HashKey, reencrypt};
 pub use error::Error;
@@ -44,7 +49,8 @@ pub use flavor::Flavor;
 #[cfg(feature = "getrandom")]
 pub use hasher::hash;
 pub use hasher::{Hasher, verify};
-pub use kdf::{Workspace, derive};
+pub use kdf::derive;
 pub use params::{CheckedParams, FlavorPolicy, Limits, Mode, Params};
 pub use rom::{Rom, RomImage, RomParams, init_rom};
 pub use saltern_simd::{Level, UnavailableLevel};
+pub use workspace::Workspace;

@@ -1,11 +1,12 @@
 //! A ROM as the algorithm sees it (section 18): an image in memory, filled from a seed, with a tag and a digest at its end. No
 //! file and no system call; whoever maps an image brings it here as bytes.
 
-use crate::kdf::{Kind, Pass, Plan, Workspace};
 use crate::memory::{self, Arena, SubBlock};
 use crate::params::{CheckedParams, Limits, Mode, Params};
+use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
 use crate::smix::RomBlocks;
+use crate::workspace::Workspace;
 use crate::{Error, Flavor};
 
 const TAG: &[u8; 16] = b"yescrypt-ROMhash";
@@ -106,17 +107,13 @@ fn run(
     workspace: &mut Workspace,
     digest: &mut [u8; 32],
 ) -> Result<(), Error> {
-    let (level, threads, scratch) =
-        workspace.parts(Plan::new(&half, workspace.threads())?.scratch)?;
+    let (level, threads) = (workspace.level(), workspace.threads());
+    let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
     let rom = rom.map(|rom| RomBlocks(rom));
-    let params = half;
     let mut out = Secret::default();
-    Pass { params, kind: Kind::RomInit, rom, level, threads }.run(
-        seed,
-        salt,
-        [v, scratch],
-        &mut *out,
-    )?;
+    let input = Input { password: seed, salt, out: &mut *out };
+    let pass = Pass { params: half, kind: Kind::RomInit, rom, level, threads };
+    pass.run(&mut [input], [v, scratch])?;
     *digest = *out;
     Ok(())
 }

@@ -2,11 +2,11 @@
 //!
 //! In the shuffled word order the four rows of a sub-block are the diagonals of the Salsa20 matrix, so a column round works on
 //! whole rows as they are, and a row round after rotating three of them within themselves.
-#![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Io`")]
+#![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Pointers`")]
 
 use saltern_simd::Row;
 
-use crate::blockmix::{Io, PLAIN, SAVE};
+use crate::blockmix::{Pointers, Shape, Step};
 use crate::memory::SubBlock;
 
 /// A sub-block in registers.
@@ -69,26 +69,27 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Section 5 on `K` blocks at once: `len` is 2r sub-blocks.
+/// Section 5 on `K` blocks at once.
 ///
 /// # Safety
-/// [`Io`]'s contract for `len` sub-blocks and step `STEP`; `src` and `dst` do not overlap.
+/// [`Pointers`]'s contract for `shape`; `src` and `dst` do not overlap.
 #[inline(always)]
-pub(crate) unsafe fn blockmix<R: Row, const K: usize, const STEP: u8>(
+pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
     token: R::Token,
     rounds: u32,
-    len: usize,
-    io: [Io; K],
+    shape: Shape,
+    io: [Pointers; K],
 ) {
+    let Shape { len, step } = shape;
     let mut x: [Rows<R>; K] = core::array::from_fn(|k| {
         // SAFETY: as everywhere below, every index is below `len`.
-        unsafe { io[k].input::<R, STEP>(token, len - 1) }
+        unsafe { io[k].input::<R>(token, step, len - 1) }
     });
     for i in 0..len {
         for k in 0..K {
             // SAFETY: as above.
-            let input = unsafe { io[k].input::<R, STEP>(token, i) };
-            if STEP == SAVE {
+            let input = unsafe { io[k].input::<R>(token, step, i) };
+            if step == Step::Save {
                 // SAFETY: as above; `other` is writable in this step.
                 unsafe { input.store(io[k].other.add(i)) };
             }
@@ -100,20 +101,16 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize, const STEP: u8>(
     }
 }
 
-impl Io {
+impl Pointers {
     /// Sub-block `i` of what goes into the mix.
     ///
     /// # Safety
-    /// [`Io`]'s contract, `i` within the block.
+    /// [`Pointers`]'s contract, `i` within the block.
     #[inline(always)]
-    pub(crate) unsafe fn input<R: Row, const STEP: u8>(
-        &self,
-        token: R::Token,
-        i: usize,
-    ) -> Rows<R> {
+    pub(crate) unsafe fn input<R: Row>(&self, token: R::Token, step: Step, i: usize) -> Rows<R> {
         // SAFETY: promised by the caller.
         let own = unsafe { Rows::load(token, self.src.add(i)) };
-        if STEP == PLAIN {
+        if step == Step::Plain {
             return own;
         }
         // SAFETY: promised by the caller for the steps that have another block.

@@ -1,9 +1,9 @@
-//! The two loops over memory (sections 9 to 11), generic over the kernel and over `K` hashes advanced together.
+//! The two loops over memory (sections 9 to 11), for a group of instances that advance together.
 //!
-//! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a kernel does inside. `V` of one hash
-//! is one slice; block `i` is `V[i * len..][..len]`.
+//! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a kernel does inside. V of one
+//! instance is one slice; block `i` is `V[i * len..][..len]`. Slices of slices have one entry for each lane of the group.
 
-use crate::blockmix::{Blocks, BlocksMut, Boxes, Kernel};
+use crate::blockmix::{Boxes, Io, Kernel, MAX_LANES};
 use crate::memory::SubBlock;
 
 /// A ROM as one computation sees it: a power of two of blocks.
@@ -23,99 +23,136 @@ impl<'a> RomBlocks<'a> {
     }
 }
 
+/// Blocks or memories of a group's instances, empty ones behind the last.
+pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
+
+/// The same blocks for a shorter time.
+pub(crate) fn reborrow<'a>(blocks: &'a mut [&mut [SubBlock]]) -> Lanes<'a> {
+    let mut blocks = blocks.iter_mut();
+    core::array::from_fn(|_| blocks.next().map_or(Default::default(), |block| &mut **block))
+}
+
+/// `memory` cut into pieces of `len`.
+pub(crate) fn split(memory: &mut [SubBlock], len: usize) -> Lanes<'_> {
+    let mut pieces = memory.chunks_exact_mut(len);
+    core::array::from_fn(|_| pieces.next().unwrap_or_default())
+}
+
 /// What both loops need beside memory.
-pub(crate) struct Mixer<'a, const K: usize> {
-    pub(crate) kernel: Kernel<K>,
+pub(crate) struct Mixer<'a> {
+    pub(crate) kernel: Kernel,
     pub(crate) rom: Option<RomBlocks<'a>>,
     /// Random reads in the first loop, writes in the second.
     pub(crate) rw: bool,
 }
 
-impl<const K: usize> Mixer<'_, K> {
-    /// SMix1: fills all of `v`, at least two blocks, from `x`; leaves the block after the last in `x`.
+impl Mixer<'_> {
+    /// SMix1: fills all of each `v`, at least two blocks, from `x`; leaves the block after the last in `x`.
     ///
     /// The specification's X at step i is V_i, so each block is mixed from its place in `v` straight into the next.
-    pub(crate) fn fill(&self, boxes: &mut Boxes<'_>, x: BlocksMut<'_, K>, v: BlocksMut<'_, K>) {
-        let (mut x, mut v) = (x, v);
-        let len = x[0].len();
+    pub(crate) fn fill(
+        &self,
+        boxes: &mut Boxes<'_>,
+        x: &mut [&mut [SubBlock]],
+        v: &mut [&mut [SubBlock]],
+    ) {
+        let (lanes, len) = (x.len(), x[0].len());
         let n = v[0].len() / len;
-        for (v, x) in v.iter_mut().zip(&x) {
+        for (v, x) in v.iter_mut().zip(&*x) {
             v[..len].copy_from_slice(x);
         }
         for i in 0..n {
-            let parts = v.each_mut().map(|v| v.split_at_mut((i + 1) * len));
-            let (done, next) = unzip(parts);
-            let done = done.map(|done| &*done);
-            let src = done.map(|done| block(done, i, len));
-            let other = self.fill_reads(i, src, done);
-            let dst = if i + 1 < n { next } else { x.each_mut().map(|x| &mut **x) };
-            let dst = dst.map(|blocks| &mut blocks[..len]);
-            self.kernel.mix(boxes, src, other, dst);
+            let mut io = [Io::NONE; MAX_LANES];
+            for ((io, x), v) in io.iter_mut().zip(&mut *x).zip(&mut *v) {
+                let (done, next) = v.split_at_mut((i + 1) * len);
+                let src = &done[i * len..];
+                let dst = if i + 1 < n { &mut next[..len] } else { &mut **x };
+                *io = Io::mix(src, self.fill_reads(i, src, done), dst);
+            }
+            self.kernel.run(boxes, &io[..lanes]);
         }
     }
 
-    /// Steps 4 to 6 of SMix1: which blocks are XORed in at step `i`, `x` being V_i and `done` everything up to it.
+    /// Steps 4 to 6 of SMix1: which block is XORed in at step `i`, `x` being V_i and `done` everything up to it.
     #[inline]
-    fn fill_reads<'a>(
-        &'a self,
+    fn fill_reads<'b>(
+        &'b self,
         i: usize,
-        x: Blocks<'a, K>,
-        done: Blocks<'a, K>,
-    ) -> Option<Blocks<'a, K>> {
-        let len = x[0].len();
+        x: &[SubBlock],
+        done: &'b [SubBlock],
+    ) -> Option<&'b [SubBlock]> {
+        let len = x.len();
         match self.rom {
-            Some(rom) if i == 0 => Some([rom.last(len); K]),
-            Some(rom) if i & 1 == 1 => Some(x.map(|x| rom.block(integerify(x), len))),
-            _ if self.rw && i > 1 => {
-                Some(core::array::from_fn(|k| block(done[k], wrap(integerify(x[k]), i), len)))
-            }
+            Some(rom) if i == 0 => Some(rom.last(len)),
+            Some(rom) if i & 1 == 1 => Some(rom.block(integerify(x), len)),
+            _ if self.rw && i > 1 => Some(block(done, wrap(integerify(x), i), len)),
             _ => None,
         }
     }
 
-    /// SMix2 with writes: `loops` steps on the first `n` blocks of `v`, a power of two. `spare` is scratch of one block each.
+    /// SMix2 with writes: `loops` steps (an even number) on the first `n` blocks of each `v`, a power of two. `spare` is scratch of one block each.
     pub(crate) fn mix_rw(
         &self,
         boxes: &mut Boxes<'_>,
-        [x, spare]: [BlocksMut<'_, K>; 2],
-        v: BlocksMut<'_, K>,
+        (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
+        v: &mut [&mut [SubBlock]],
         n: usize,
         loops: u64,
     ) {
-        let (mut x, mut spare, mut v) = (x, spare, v);
-        let len = x[0].len();
+        let (lanes, len) = (x.len(), x[0].len());
+        let (mut x, mut spare) = (reborrow(x), reborrow(spare));
         for i in 0..loops {
-            if let Some(rom) = self.rom_at(i) {
-                let other = x.each_ref().map(|x| rom.block(integerify(x), len));
-                self.kernel.step(boxes, &mut x, &mut spare, other);
-            } else {
-                let mut hashes = x.iter();
-                let blocks = v.each_mut().map(|v| {
-                    let j = hashes.next().map_or(0, |x| integerify(x));
-                    &mut v[(j as usize & (n - 1)) * len..][..len]
-                });
-                self.kernel.step_save(boxes, &mut x, &mut spare, blocks);
+            let rom = self.rom_at(i);
+            let mut io = [Io::NONE; MAX_LANES];
+            let each = x.iter_mut().zip(&mut spare).zip(&mut *v);
+            for (io, ((x, spare), v)) in io.iter_mut().zip(each) {
+                let j = integerify(x);
+                *io = match rom {
+                    Some(rom) => Io::step(&self.kernel, x, spare, rom.block(j, len)),
+                    None => {
+                        let v = &mut v[(j as usize & (n - 1)) * len..][..len];
+                        Io::step_save(&self.kernel, x, spare, v)
+                    }
+                };
             }
+            self.kernel.run(boxes, &io[..lanes]);
+            self.settle(&mut x, &mut spare);
         }
     }
 
-    /// SMix2 without writes, on all of `v`.
+    /// SMix2 without writes: `loops` steps (an even number) on all of each `v`.
     pub(crate) fn mix_ro(
         &self,
         boxes: &mut Boxes<'_>,
-        [x, spare]: [BlocksMut<'_, K>; 2],
-        v: Blocks<'_, K>,
+        (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
+        v: &[&[SubBlock]],
         loops: u64,
     ) {
-        let (mut x, mut spare) = (x, spare);
-        let len = x[0].len();
+        let (lanes, len) = (x.len(), x[0].len());
         let n = v[0].len() / len;
+        let (mut x, mut spare) = (reborrow(x), reborrow(spare));
         for i in 0..loops {
-            let other = core::array::from_fn(|k| match self.rom_at(i) {
-                Some(rom) => rom.block(integerify(x[k]), len),
-                None => block(v[k], integerify(x[k]) as usize & (n - 1), len),
-            });
-            self.kernel.step(boxes, &mut x, &mut spare, other);
+            let rom = self.rom_at(i);
+            let mut io = [Io::NONE; MAX_LANES];
+            let each = x.iter_mut().zip(&mut spare).zip(v);
+            for (io, ((x, spare), v)) in io.iter_mut().zip(each) {
+                let j = integerify(x);
+                let other = match rom {
+                    Some(rom) => rom.block(j, len),
+                    None => block(v, j as usize & (n - 1), len),
+                };
+                *io = Io::step(&self.kernel, x, spare, other);
+            }
+            self.kernel.run(boxes, &io[..lanes]);
+            self.settle(&mut x, &mut spare);
+        }
+    }
+
+    /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both are where they were.
+    #[inline]
+    fn settle<'b>(&self, x: &mut Lanes<'b>, spare: &mut Lanes<'b>) {
+        if !self.kernel.in_place {
+            core::mem::swap(x, spare);
         }
     }
 
@@ -148,21 +185,6 @@ fn wrap(x: u64, i: usize) -> usize {
 /// The largest power of two up to `x`, which is at least 1.
 pub(crate) fn p2floor(x: usize) -> usize {
     1 << x.ilog2()
-}
-
-/// An array of pairs as a pair of arrays.
-#[inline]
-fn unzip<'a, const K: usize>(
-    pairs: [(&'a mut [SubBlock], &'a mut [SubBlock]); K],
-) -> (BlocksMut<'a, K>, BlocksMut<'a, K>) {
-    let mut second = [const { None }; K];
-    let mut k = 0;
-    let first = pairs.map(|(a, b)| {
-        second[k] = Some(b);
-        k += 1;
-        a
-    });
-    (first, second.map(Option::unwrap_or_default))
 }
 
 #[cfg(test)]

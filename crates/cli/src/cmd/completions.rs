@@ -10,7 +10,7 @@ use crate::output::Output;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  saltern completions bash > /usr/local/share/bash-completion/completions/saltern
+  saltern completions bash > /etc/bash_completion.d/saltern
   saltern completions zsh > ~/.zfunc/_saltern
   saltern completions fish > ~/.config/fish/completions/saltern.fish")]
 pub(crate) struct Args {

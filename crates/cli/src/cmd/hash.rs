@@ -8,26 +8,26 @@ use clap::{ArgGroup, ValueEnum};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::crypt3;
-use crate::effort::EffortArgs;
+use crate::effort::{EffortArgs, explain};
 use crate::key::KeyArgs;
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
-   1  N=1024  r=8    1 MiB     5  N=4096   r=32  16 MiB     9  N=65536   256 MiB
-   2  N=2048  r=8    2 MiB     6  N=8192   r=32  32 MiB    10  N=131072  512 MiB
-   3  N=1024  r=32   4 MiB     7  N=16384  r=32  64 MiB    11  N=262144    1 GiB
-   4  N=2048  r=32   8 MiB     8  N=32768  r=32 128 MiB        (r=32 from 3 on)
-Those of scrypt go from 6 to 11 with the same N, r and memory.
+   1  N=1024  1 MiB     5  N=4096    16 MiB     9  N=65536   256 MiB
+   2  N=2048  2 MiB     6  N=8192    32 MiB    10  N=131072  512 MiB
+   3  N=1024  4 MiB     7  N=16384   64 MiB    11  N=262144    1 GiB
+   4  N=2048  8 MiB     8  N=32768  128 MiB
+with r=8 for costs 1 and 2, r=32 above. Of these, scrypt has 6 to 11.
 
 Examples:
-  saltern hash                              ask for a password, print its string
-  saltern hash --cost 7                     with 64 MiB instead of 16 MiB
-  saltern hash --n 2048 --r 16              parameters of your own, here 4 MiB
-  saltern hash --stdin < password.txt       take the password from a file or pipe
-  saltern hash --setting '$y$j9T$c2FsdHNhbHQ'    as crypt(3) with this setting
-  saltern hash --key-file pepper.key        needs the same key to verify
+  saltern hash                           ask for a password
+  saltern hash --cost 7                  64 MiB instead of 16 MiB
+  saltern hash --n 2048 --r 16           parameters of your own: 4 MiB
+  saltern hash --stdin < password.txt    take it from a file or a pipe
+  saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
+  saltern hash --key-file pepper.key     needs the key to verify
 
 Exit status: 0 a string was printed, 2 an error.";
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
     let setting = args.setting()?;
     // Before anybody is asked for a password: what cannot be computed needs none.
-    setting.params().check(&limits)?;
+    setting.params().check(&limits).map_err(explain)?;
     let mut hasher = Hasher::new().with_limits(limits);
     if let Some(key) = args.key.read()? {
         ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
@@ -106,7 +106,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if password.is_empty() && !args.allow_empty {
         bail!("the password is empty: give --allow-empty if that is meant");
     }
-    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes())?;
+    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes());
+    let hash = hash.map_err(explain)?;
     let mut output = Output::new();
     output.line(&hash)?;
     output.flush()?;
@@ -147,9 +148,9 @@ impl Args {
         }
         reasons.extend(crypt3::password_obstacle(password));
         for reason in reasons {
-            eprintln!(
-                "saltern: note: crypt(3) of a plain Linux cannot verify this string: {reason}"
-            );
+            tell(format_args!(
+                "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
+            ));
         }
     }
 }

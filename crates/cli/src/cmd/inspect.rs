@@ -13,12 +13,12 @@ use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
-  saltern inspect '$y$j9T$c2FsdHNhbHQ'
+  saltern inspect '$y$j9T$SaltForThisHash0'
   sudo saltern inspect --hash-file /etc/shadow
   saltern inspect --json --hash-file users.txt | jq .scheme
 
-Exit status: 0 every string is told, other schemes by their name; 2 an error, or
-a string that is malformed or unknown.";
+Exit status: 0 every string is told, other schemes by their name; 2 an
+error, or a string that is malformed or unknown.";
 
 /// Tell scheme, parameters and memory of a stored string, and whether a plain Linux can verify it
 ///

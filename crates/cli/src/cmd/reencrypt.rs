@@ -9,23 +9,23 @@ use saltern_yescrypt::HashKey;
 
 use crate::key;
 use crate::lines::{Line, Lines};
-use crate::output::Output;
+use crate::output::{Output, tell};
 
 /// Longest line that can be a string; what is longer passes through in pieces of this size.
 const MAX_LINE: usize = 64 << 10;
 
 const EXAMPLES: &str = "\
 A string does not show whether it is encrypted or with which key: a wrong
---from-key is not noticed here, but no password will match afterwards. Keep the
-old strings until some of the new ones have been verified.
+--from-key is not noticed here, but no password will match afterwards.
+Keep the old strings until some of the new ones have been verified.
 
 Examples:
   saltern reencrypt --to-key new.key < plain.txt > encrypted.txt
-  saltern reencrypt --from-key old.key --to-key new.key < old.txt > new.txt
+  saltern reencrypt --from-key old.key --to-key new.key < old > new
   saltern reencrypt --from-key new.key < encrypted.txt > plain.txt
 
-Exit status: 0 every line was changed; 2 an error, or a line that is no `$y$`
-hash, which is reported and passed on as it was.";
+Exit status: 0 every line was changed; 2 an error, or a line that is no
+`$y$` hash, which is reported and passed on as it was.";
 
 /// Change the key of encrypted strings, without passwords
 ///
@@ -61,13 +61,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         if let Some(error) = error {
             bad += 1;
-            eprintln!("saltern: line {}: {error}", lines.number());
+            tell(format_args!("line {}: {error}", lines.number()));
         }
         output.bytes(&line)?;
     }
     output.flush()?;
     let all = lines.number();
-    eprintln!("saltern: {all} lines, {} re-encrypted, {bad} bad and left as they were", all - bad);
+    tell(format_args!("{all} lines, {} re-encrypted, {bad} bad and left as they were", all - bad));
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 

@@ -22,17 +22,18 @@ use case::Case;
 const MAX_LINE: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
-Each line is a JSON object with an `id`, a `kind` (kdf, rom, crypt, encode,
-gensalt, reencrypt, gost, or one of these with `_reject`) and the inputs of that
-kind; byte strings are hexadecimal. Header lines are passed over.
+Each line is a JSON object with an `id`, a `kind` (kdf, rom, crypt,
+encode, gensalt, reencrypt, gost, or one of these with `_reject`) and the
+inputs of that kind; byte strings are hexadecimal. Header lines are
+passed over.
 
 Examples:
   saltern vectors answer < vectors/yescrypt_kdf.jsonl
   saltern vectors check vectors/yescrypt_*.jsonl
   saltern vectors check --level portable vectors/yescrypt_rom.jsonl
 
-Exit status: 0 every line was answered or every case passed, 1 a case failed,
-2 an error.";
+Exit status: 0 every line was answered or every case passed, 1 a case
+failed, 2 an error.";
 
 /// Compute test vectors, or check files of them
 #[derive(clap::Args)]
@@ -95,8 +96,10 @@ fn answer_all(mut solver: Solver) -> anyhow::Result<ExitCode> {
             Ok(case) if case.is_header() => return Ok(()),
             Ok(case) => (case.id.clone(), solver.answer(&case)),
             Err(error) => {
-                unreadable = true;
-                (serde_json::Value::Null, Err(Failure::Refused(format!("line {number}: {error}"))))
+                let id = Case::id_alone(line);
+                unreadable |= id.is_none();
+                let refusal = Failure::Refused(format!("line {number}: {error}"));
+                (id.unwrap_or_default(), Err(refusal))
             }
         };
         let (answer, error) = match result {

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use saltern_yescrypt::{HashString, Hasher, Limits, Workspace};
+use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
 use serde::Serialize;
 
-use crate::effort::EffortArgs;
+use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
@@ -14,12 +14,12 @@ use crate::password::{Password, PasswordArgs, Prompt};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
-A file is tried line by line. What cannot be verified is named: locked accounts
-(`!`, `*`), which no password matches, accounts without a password, and schemes
-other than yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
+A file is tried line by line. What cannot be verified is named: accounts
+that are locked (`!`, `*`) or have no password, and schemes other than
+yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
 
 Examples:
-  saltern verify '$y$j9T$…$…'               ask for the password
+  saltern verify '$y$j9T$…$…'            ask for the password
   saltern verify --stdin --hash-file bob.hash < bob.password
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
@@ -27,8 +27,8 @@ Examples:
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
-  2  an error, such as a malformed or too expensive string or an unknown user,
-     even if others match; or nothing that could be verified";
+  2  an error, such as a malformed or too expensive string or an unknown
+     user, even if others match; or nothing that could be verified";
 
 /// Tell whether a password matches a stored string
 ///
@@ -118,8 +118,8 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
     };
     Some(match scheme::identify(field) {
         Stored::Ours(_) => match HashString::parse(field) {
-            Ok(hash) => Outcome::Error(hash.setting().params().check(limits).err()?.to_string()),
-            Err(error) => Outcome::Error(error.to_string()),
+            Ok(hash) => hash.setting().params().check(limits).err()?.into(),
+            Err(error) => error.into(),
         },
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
@@ -161,8 +161,14 @@ impl Verifier {
         Ok(match result {
             Ok(true) => Outcome::Match,
             Ok(false) => Outcome::Mismatch,
-            Err(error) => Outcome::Error(error.to_string()),
+            Err(error) => error.into(),
         })
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Outcome {
+        Outcome::Error(explain(error).to_string())
     }
 }
 
@@ -181,8 +187,8 @@ impl Outcome {
     fn matches(&self) -> Option<bool> {
         match self {
             Outcome::Match => Some(true),
-            Outcome::Mismatch | Outcome::Locked => Some(false),
-            Outcome::NoPassword | Outcome::Unsupported(_) | Outcome::Error(_) => None,
+            Outcome::Mismatch => Some(false),
+            _ => None,
         }
     }
 
@@ -240,7 +246,10 @@ impl Tally {
             Some(false) => self.mismatches += 1,
             None => {
                 self.errors += usize::from(matches!(outcome, Outcome::Error(_)));
-                let reason = outcome.detail().unwrap_or("the account has no password");
+                let reason = match outcome {
+                    Outcome::Locked => "the account is locked, no password matches",
+                    _ => outcome.detail().unwrap_or("the account has no password"),
+                };
                 self.reason.get_or_insert_with(|| reason.to_owned());
             }
         }

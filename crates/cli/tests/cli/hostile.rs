@@ -9,39 +9,41 @@ use crate::program::{PASSWORD, YESCRYPT, assert_one_error, run, saltern, seen};
 const SOON: Duration = Duration::from_secs(5);
 
 #[track_caller]
-fn refused_soon(args: &[&str]) {
+fn refused_soon(args: &[&str], part: &str) {
     let start = Instant::now();
-    assert_one_error(&run(args, PASSWORD), "");
+    assert_one_error(&run(args, PASSWORD), part);
     assert!(start.elapsed() < SOON, "{args:?} took {:?}", start.elapsed());
 }
 
 #[test]
 fn costs_beyond_the_limit() {
     let tail = &YESCRYPT[YESCRYPT.rfind('$').unwrap()..];
-    for start in [
-        "$y$jyT$abcd",        // N = 2^63
-        "$y$jzzzzzzT$abcd",   // log2 N beyond any number
-        "$y$jTT$abcd",        // N = 2^32: 16 TiB
-        "$y$j9y.....$abcd",   // r of millions
-        "$y$j9zzzzzz$abcd",   // r beyond 2^30
-        "$y$j9T.zzzzzz$abcd", // p beyond 2^30
-        "$y$j7T/zzzzzz$abcd", // t of 2^30: years
-        "$y$j7T5y$abcd",      // a ROM of 2^63 blocks
-        "$7$x6..../....abcd", // $7$, N = 2^61
-        "$7$Czzzzz/....abcd", // r = 2^30 - 1
-        "$7$C6....zzzzzabcd", // p = 2^30 - 1
-        "$7$C.........abcd",  // r = p = 0
+    for (what, setting, part) in [
+        ("N = 2^63", "$y$jkC.$abcd", "invalid N 9223372036854775808"),
+        ("N = 2^54", "$y$jk3.$abcd", "--max-memory"),
+        ("N = 2^32, r = 32", "$y$jTT$abcd", "--max-memory"),
+        ("log2 N beyond 63", "$y$jzzzzzzT$abcd", "log2 of N"),
+        ("r = 2^30", "$y$j9zyxvrD$abcd", "invalid r 1073741824"),
+        ("r = 2^30 - 1", "$y$j9zyxvrC$abcd", "--max-memory"),
+        ("p beyond 2^30", "$y$j9T.zzzzzz$abcd", "r * p below 2^30"),
+        ("t beyond 2^30", "$y$j7T/zzzzzz$abcd", "--max-work"),
+        ("a ROM of 2^63 blocks", "$y$j7T5kC$abcd", "ROM"),
+        ("g = 1", "$y$j7T1.$abcd", "g 1"),
+        ("scrypt, N = 2^63", "$7$z/..../....abcd", "invalid N 9223372036854775808"),
+        ("scrypt, r = 2^30 - 1", "$7$Czzzzz/....abcd", "--max-memory"),
+        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--max-"),
+        ("scrypt, r = p = 0", "$7$C..........abcd", "invalid"),
     ] {
-        let hash = format!("{start}{tail}");
-        refused_soon(&["verify", "--stdin", &hash]);
-        refused_soon(&["hash", "--stdin", "--setting", start]);
+        eprintln!("{what}");
+        refused_soon(&["verify", "--stdin", &format!("{setting}{tail}")], part);
+        refused_soon(&["hash", "--stdin", "--setting", setting], part);
     }
 }
 
 #[test]
 fn every_beginning_of_a_string() {
     for length in 0..YESCRYPT.len() {
-        refused_soon(&["verify", "--stdin", &YESCRYPT[..length]]);
+        refused_soon(&["verify", "--stdin", &YESCRYPT[..length]], "");
     }
 }
 
@@ -49,7 +51,7 @@ fn every_beginning_of_a_string() {
 fn a_megabyte() {
     for unit in ["$", "$y$j9T$", "$7$C6..../....", "a", "z"] {
         let long: String = unit.chars().cycle().take(100_000).collect();
-        refused_soon(&["verify", "--stdin", &long]);
+        refused_soon(&["verify", "--stdin", &long], "");
         // The kernel takes no single argument of a megabyte; a file can hold it.
         let file = tempfile::NamedTempFile::new().unwrap();
         for prefix in ["", "$y$j9T$", "$7$C6..../....", "eve:"] {

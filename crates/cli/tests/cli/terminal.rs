@@ -1,6 +1,7 @@
 //! The prompt on a terminal. A pseudo-terminal comes from Python, which the test needs.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
 use std::process::Command;
 
 use crate::program::{PASSWORD, YESCRYPT};
@@ -37,9 +38,12 @@ sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n") + b"\n%d" % status)
 "#;
 
 fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    on_terminal_of(assert_cmd::cargo::cargo_bin!("saltern"), args, typed)
+}
+
+fn on_terminal_of(program: impl AsRef<OsStr>, args: &[&str], typed: &str) -> (String, i32) {
     let mut python = Command::new("python3");
-    let output = python.args(["-c", PTY]).arg(program).arg(typed).args(args).output();
+    let output = python.args(["-c", PTY]).arg(program.as_ref()).arg(typed).args(args).output();
     let output = output.expect("python3 can be run");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -78,10 +82,38 @@ fn slips_are_noticed() {
     );
     let (shown, status) = on_terminal(&["hash", "--cost", "1"], "\n");
     assert!(status == 2 && shown.contains("--allow-empty"), "{shown}");
-    let (shown, status) = on_terminal(&["hash", "--cost", "1"], "\u{3}");
-    assert!(status != 0 && !shown.contains('$'), "interrupted: {status} {shown}");
-    let (shown, status) = on_terminal(&["hash", "--cost", "1"], "\u{4}");
-    assert!(status == 2 && shown.contains("no password was entered"), "end of file: {shown}");
+}
+
+#[test]
+fn keys_of_the_terminal() {
+    let verify = |typed: &str| on_terminal(&["verify", "--quiet", YESCRYPT], typed);
+    let (shown, status) = verify("pleasex\u{7f}\u{1b}");
+    assert!(status == 2 && shown.contains("control character (0x1b)"), "{shown}");
+    for typed in ["x☃\u{7f}\u{7f}pleaseletmein", "x\u{8}pleaseletmein", "wrong\u{15}pleaseletmein"]
+    {
+        assert_eq!(verify(typed).1, 0, "{typed:?}");
+    }
+    let (shown, status) = verify("secret\u{3}");
+    assert_eq!((shown.trim(), status), ("Password:", -2), "ended by SIGINT");
+    let (shown, status) = verify("\u{4}");
+    assert!(status == 2 && shown.contains("no password was entered"), "{shown}");
+}
+
+/// However the question ends, the terminal gets its echo back.
+#[test]
+fn echo_comes_back() {
+    for (typed, text) in
+        [("pw\npw", "$y$"), ("pw\u{3}", ""), ("pw\u{1b}", "control"), ("\u{4}", "no password")]
+    {
+        let program = assert_cmd::cargo::cargo_bin!("saltern");
+        // The shell outlives the program and tells what became of its terminal.
+        let script = format!("'{}' hash --cost 1; stty -a < /dev/tty", program.display());
+        let (shown, _) = on_terminal_of("/bin/sh", &["-c", &script], typed);
+        assert!(
+            shown.contains(text) && shown.contains(" echo ") && shown.contains(" icanon"),
+            "{shown}"
+        );
+    }
 }
 
 /// Without any terminal a line of standard input is the password, as getpass(3) has it.

@@ -70,6 +70,7 @@ fn json_lines() {
     assert_eq!((&lines[5]["line"], &lines[5]["scheme"]), (&json!(7), &json!("sha512crypt")));
     assert_eq!((&lines[5]["result"], &lines[5]["match"]), (&json!("unsupported"), &Value::Null));
     assert_eq!((&lines[0]["result"], &lines[0]["scheme"]), (&json!("locked"), &Value::Null));
+    assert_eq!(lines[0]["match"], Value::Null, "no password was tried");
 }
 
 #[test]
@@ -77,8 +78,8 @@ fn one_user() {
     for (user, code, out) in [
         ("alice", 0, "alice: match\n"),
         ("bob", 1, "bob: mismatch\n"),
-        ("root", 1, "root: locked\n"),
-        ("dave", 1, "dave: locked\n"),
+        ("root", 2, "root: locked\n"),
+        ("dave", 2, "dave: locked\n"),
         ("erin", 2, "erin: unsupported: sha512crypt ($6$) is not computed by this program\n"),
         ("frank", 2, "frank: no-password\n"),
     ] {
@@ -116,6 +117,14 @@ fn bare_strings() {
     ]);
     let output = verify(&file, &[], PASSWORD);
     assert_eq!(seen(&output), (Some(0), "line 1: match\nline 2: match\nline 3: mismatch\n", ""));
+    let file = shadow(&[YESCRYPT.to_owned()]);
+    assert_eq!(
+        seen(&verify(&file, &[], PASSWORD)),
+        (Some(0), "match\n", ""),
+        "one string is no list"
+    );
+    let file = shadow(&["!".to_owned()]);
+    assert_one_error(&verify(&file, &[], PASSWORD), "locked");
     let output = run(&["verify", "--hash-file", "-", "--password-fd", "0"], YESCRYPT);
     assert_one_error(&output, "standard input cannot give both");
 }
@@ -131,6 +140,7 @@ fn exit_statuses_of_a_single_string() {
         ("$1$salt$hash", "md5crypt"),
         ("$gy$j9T$salt$hash", "gost-yescrypt"),
         ("", "no password"),
+        ("!", "locked"),
         ("x", "shadow file"),
         ("something", "no hash string"),
         ("$y$j9T$abcd", "cannot verify"),

@@ -88,14 +88,8 @@ impl Solver {
     }
 
     fn kdf(&mut self, case: &Case) -> Result<Answer> {
-        let limits = Limits::unlimited();
-        let params = params(case)?.check(&limits).map_err(refused)?;
-        if case.dk_len > limits.max_output {
-            let (length, limit) = (case.dk_len, limits.max_output);
-            return Err(Failure::Refused(format!(
-                "dkLen = {length} is above the limit of {limit}"
-            )));
-        }
+        let params = params(case)?.check(&Limits::unlimited()).map_err(refused)?;
+        params.check_output(case.dk_len).map_err(refused)?;
         self.ceiling.check("the working memory", u128::from(params.memory()))?;
         self.ceiling.check("the output", u128::from(case.dk_len))?;
         let mut out = Vec::new();
@@ -218,8 +212,11 @@ fn build(
     let mut params = RomParams::new(rom.nrom, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
     params.t = narrow(rom.t, "t")?;
     params.flavor = flavor;
-    params.check(&Limits::unlimited()).map_err(refused)?;
-    ceiling.check("the ROM", u128::from(params.size()))?;
+    // What no ROM has is refused as such, whatever its size.
+    let mut blocks = Params::new(Mode::Rw, rom.nrom, params.r);
+    (blocks.p, blocks.t, blocks.flavor) = (params.p, params.t, flavor);
+    blocks.check(&Limits::unlimited()).map_err(refused)?;
+    ceiling.check("the ROM", params.size())?;
     RomImage::init(&params, &rom.seed.0, workspace).map_err(refused)
 }
 
@@ -261,8 +258,8 @@ fn key(bytes: &[u8]) -> Result<Option<HashKey>> {
 }
 
 fn encode(case: &Case) -> Result<Answer> {
-    let setting = Setting::new(&params(case)?, &case.salt.0).map_err(refused)?;
-    text_answer(setting.as_bytes().to_vec(), case)
+    let setting = Setting::encode(&params(case)?, &case.salt.0).map_err(refused)?;
+    text_answer(setting.into_bytes(), case)
 }
 
 /// A setting from a cost number. Those of `$gy$` are the ones of `$y$` with a letter more.

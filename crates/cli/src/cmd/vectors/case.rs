@@ -104,6 +104,11 @@ impl Case {
         Ok(case)
     }
 
+    /// The `id` of a line that is JSON but no case, such as one with a number out of range.
+    pub(super) fn id_alone(line: &[u8]) -> Option<Value> {
+        serde_json::from_slice::<Value>(line).ok()?.get("id").cloned()
+    }
+
     /// Whether this is the line that explains the fields.
     pub(super) fn is_header(&self) -> bool {
         self.kind == "header"
