@@ -133,8 +133,11 @@ mod tests {
         fs::write(file.path(), [1; 100]).unwrap();
         let turns = StdinTurns::default();
         let open = || Source::open(&Input::File(file.path().into()), &turns).unwrap();
-        let read =
-            |source| Batch::<()>::default().read(&mut Vec::new(), &source, &mut Pace::default());
+        let spec = Spec::full(Algorithm::Blake2b);
+        let read = |source| {
+            let (mut batch, mut buffer) = (Batch::<()>::default(), Buffer::default());
+            batch.read(&mut buffer, &source, spec, &mut Pace::default())
+        };
 
         let place = read(open()).unwrap();
         assert!(place.range == (0..100) && !place.is_cut);
