@@ -75,7 +75,7 @@ fn blake2_answers() {
         (case("blake2xb", Some(u64::MAX)), "error"),
         (case("blake2y", None), "unsupported"),
     ] {
-        let output = run(&["vectors", "answer"], &case.to_string());
+        let output = run(&["vectors", "answer"], case.to_string());
         assert!(stdout(&output).contains(expected), "{case}: {}", stdout(&output));
         assert_eq!(output.status.code(), Some(0));
     }

@@ -160,6 +160,13 @@ pub(super) fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
+/// Standard input without the buffer of the library.
+#[cfg(windows)]
+pub(super) fn stdin_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
 /// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
 /// take longer, and a thread is free, the rest is read ahead.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
