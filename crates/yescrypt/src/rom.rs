@@ -83,6 +83,8 @@ pub fn init_rom(
     if image.len() as u64 != needed {
         return Err(Error::BufferLength { needed, actual: image.len() as u64 });
     }
+    // Refuse before anything is changed.
+    memory::from_bytes_mut(image)?;
     let tail = image.len() - TRAILER;
     image[tail..].fill(0);
     let blocks = memory::from_bytes_mut(image)?;
