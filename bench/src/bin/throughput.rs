@@ -19,13 +19,14 @@ use serde::Serialize;
 use serde_json::json;
 
 const USAGE: &str = "\
-usage: throughput [--only GROUPS] [--quick] [--level LEVEL] [--threads N] [--turns N] [--sample-ms N]
+usage: throughput [--only GROUPS] [--mib SIZES] [--quick] [--level LEVEL] [--threads N] [--turns N] [--sample-ms N]
                   [--upstream FILE] [--json FILE]
 
 Saltern beside the system's crypt(3) and other peers, in turns. A ratio above 1 means that Saltern is faster; a tie, that not all turns
 agree on which is. All contenders have to compute the same hash.
 
   --only GROUPS      some of batch,single,scrypt,p2,fixed,rom,sweep
+  --mib SIZES        some of 1,2,4,16,32: sizes of the groups batch and single
   --quick            fewer sizes and tunings, a small ROM, 3 turns of 20 ms
   --level LEVEL      portable, sse2, avx2, avx512, …; default: the processor's best
   --threads N        threads of the cases that have several; default 2
@@ -39,6 +40,7 @@ const GROUPS: [&str; 7] = ["batch", "single", "scrypt", "p2", "fixed", "rom", "s
 
 struct Options {
     only: Vec<String>,
+    mib: Vec<String>,
     quick: bool,
     level: Level,
     threads: usize,
@@ -52,6 +54,7 @@ fn options() -> Result<Options, lexopt::Error> {
     use lexopt::prelude::*;
     let mut options = Options {
         only: GROUPS.map(str::to_owned).into(),
+        mib: MIB.map(str::to_owned).into(),
         quick: false,
         level: Level::detect(),
         threads: 2,
@@ -63,13 +66,12 @@ fn options() -> Result<Options, lexopt::Error> {
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("only") => {
-                options.only = parser.value()?.string()?.split(',').map(str::to_owned).collect();
-                if let Some(other) = options.only.iter().find(|g| !GROUPS.contains(&g.as_str())) {
-                    return Err(format!("no such group: {other}").into());
-                }
+            Long("only") => options.only = some_of(&GROUPS, &parser.value()?.string()?)?,
+            Long("mib") => options.mib = some_of(&MIB, &parser.value()?.string()?)?,
+            Long("quick") => {
+                options.quick = true;
+                options.mib = ["1", "4"].map(str::to_owned).into();
             }
-            Long("quick") => options.quick = true,
             Long("level") => options.level = parser.value()?.parse()?,
             Long("threads") => options.threads = parser.value()?.parse()?,
             Long("turns") => options.turns = Some(parser.value()?.parse()?),
@@ -87,7 +89,17 @@ fn options() -> Result<Options, lexopt::Error> {
     Ok(options)
 }
 
-/// N and r: 1, 2, 4, 16 (the default of crypt(3)) and 32 MiB.
+/// The members of a list with commas, all of which have to be known.
+fn some_of(known: &[&str], list: &str) -> Result<Vec<String>, lexopt::Error> {
+    let chosen: Vec<String> = list.split(',').map(str::to_owned).collect();
+    match chosen.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(other) => Err(format!("{other:?} is none of {}", known.join(",")).into()),
+        None => Ok(chosen),
+    }
+}
+
+/// Sizes in MiB, and their N and r; 16 MiB is the default of crypt(3).
+const MIB: [&str; 5] = ["1", "2", "4", "16", "32"];
 const SIZES: [(u64, u32); 5] = [(1024, 8), (2048, 8), (2048, 16), (4096, 32), (8192, 32)];
 
 /// Microseconds that one hash may take outside its loops.
@@ -206,9 +218,10 @@ impl Bench {
 
     /// yescrypt at all sizes against all peers.
     fn sizes(&mut self, form: Form) -> anyhow::Result<()> {
-        let quick = [SIZES[0], SIZES[2]];
-        for (n, r) in if self.options.quick { &quick[..] } else { &SIZES[..] } {
-            self.against_peers(Params::yescrypt(*n, *r), form)?;
+        for (mib, (n, r)) in MIB.into_iter().zip(SIZES) {
+            if self.options.mib.iter().any(|chosen| chosen == mib) {
+                self.against_peers(Params::yescrypt(n, r), form)?;
+            }
         }
         Ok(())
     }
