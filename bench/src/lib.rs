@@ -1,3 +1,12 @@
-//! What the benchmark programs share.
+//! What the benchmark programs in `src/bin` share: measuring in pairs, what a report says about its run,
+//! and the peers that need foreign calls.
 
+pub mod build_info;
+pub mod crypt_r;
 pub mod paired;
+pub mod upstream;
+
+/// The example in the README, which has to compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

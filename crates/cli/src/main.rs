@@ -1,2 +1,87 @@
-//! The program `saltern`.
-fn main() {}
+//! The program `saltern`: one binary with a subcommand for each job.
+//!
+//! This file only knows which subcommands there are and how a failure is shown. Each lives in `cmd/<name>.rs`
+//! and offers `Args` and `run`.
+
+mod cmd;
+mod crypt3;
+mod effort;
+mod entries;
+mod hex;
+mod key;
+mod lines;
+mod output;
+mod password;
+mod scheme;
+mod terminal;
+
+use std::env;
+use std::io;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Hash and verify passwords with yescrypt and scrypt as crypt(3) does, and sum files with BLAKE2.
+#[derive(Parser)]
+#[command(name = "saltern", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Hash(cmd::hash::Args),
+    Verify(cmd::verify::Args),
+    Inspect(cmd::inspect::Args),
+    Reencrypt(cmd::reencrypt::Args),
+    Sum(cmd::sum::Args),
+    Vectors(cmd::vectors::Args),
+    Man(cmd::man::Args),
+    Completions(cmd::completions::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let result = match cli.command {
+        Command::Hash(args) => cmd::hash::run(args),
+        Command::Verify(args) => cmd::verify::run(args),
+        Command::Inspect(args) => cmd::inspect::run(args),
+        Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        Command::Sum(args) => cmd::sum::run(args),
+        Command::Vectors(args) => cmd::vectors::run(args),
+        Command::Man(args) => cmd::man::run(args, Cli::command()),
+        Command::Completions(args) => cmd::completions::run(args, Cli::command()),
+    };
+    result.unwrap_or_else(|error| report(&error))
+}
+
+/// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit status 2,
+/// but 1 for `sum`, which answers as `b2sum` does.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // Where the message cannot be written, the status still tells.
+    let _ = error.print();
+    let is_sum = env::args_os().nth(1).is_some_and(|name| name == "sum");
+    match error.use_stderr() {
+        false => ExitCode::SUCCESS,
+        true if is_sum => ExitCode::FAILURE,
+        true => ExitCode::from(2),
+    }
+}
+
+/// Show the failure of a subcommand as one line and turn it into exit status 2.
+///
+/// A reader that went away (`saltern … | head -1`) is no news to the user, so it is not told.
+fn report(error: &anyhow::Error) -> ExitCode {
+    let gone = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>();
+        io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if !error.chain().any(gone) {
+        output::tell(format_args!("{error:#}"));
+    }
+    ExitCode::from(2)
+}

@@ -1,5 +1,11 @@
 //! aarch64: NEON is part of the baseline, so its token can always be had.
 
+mod row;
+mod wide;
+
+pub use row::RowNeon;
+pub use wide::WideNeon;
+
 pub mod neon;
 
 /// Proof of NEON.
@@ -24,4 +30,9 @@ impl Neon {
     pub fn here() -> Self {
         Self(())
     }
+}
+
+impl From<Neon> for () {
+    #[inline(always)]
+    fn from(_: Neon) {}
 }

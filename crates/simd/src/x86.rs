@@ -1,4 +1,8 @@
-//! x86-64: one token for each level, and the lanes that they prove.
+//! x86-64: one token for each level, and the lanes in registers.
+#![allow(
+    unsafe_code,
+    reason = "tokens can be assumed inside functions compiled for their features"
+)]
 
 /// Intrinsics in a place whose feature is proven by a token: an argument, or a parameter of the vector's type,
 /// which has no other source than [`Lanes`](crate::lanes::Lanes) and [`Row`](crate::lanes::Row) functions that take one.
@@ -13,7 +17,12 @@ use core::arch::x86_64::__cpuid;
 
 pub mod avx2;
 pub mod avx512;
+mod row;
 pub mod sse41;
+mod wide;
+
+pub use row::{RowAvx512, RowSse2};
+pub use wide::{Wide128, Wide256, Wide512};
 
 /// Declares a token: a value that can only be made where the processor has the features.
 macro_rules! token {
@@ -63,6 +72,32 @@ token!(
     /// Proof of AVX-512 F, BW, DQ and VL, and of AVX2.
     Avx512, cpuid_avx512, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 );
+
+/// A larger level proves the smaller ones.
+macro_rules! includes {
+    ($($large:ty => $small:ty),+ $(,)?) => {
+        $(impl From<$large> for $small {
+            #[inline(always)]
+            fn from(_: $large) -> Self {
+                Self(())
+            }
+        })+
+    };
+}
+
+includes!(Sse41 => Sse2, Avx2 => Sse2, Avx2 => Sse41, Avx512 => Sse2, Avx512 => Sse41, Avx512 => Avx2);
+
+/// Portable lanes need no proof.
+macro_rules! includes_portable {
+    ($($large:ty),+) => {
+        $(impl From<$large> for () {
+            #[inline(always)]
+            fn from(_: $large) {}
+        })+
+    };
+}
+
+includes_portable!(Sse2, Sse41, Avx2, Avx512);
 
 /// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one: AMD's Zen 4. Where a
 /// chain of operations is all that matters, rotations are better made of shifts there.

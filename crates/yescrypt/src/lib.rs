@@ -1,1 +1,58 @@
-//! yescrypt and scrypt.
+//! yescrypt and scrypt: hash and verify passwords byte for byte as crypt(3) does.
+//!
+//! ```
+//! # fn main() -> Result<(), saltern_yescrypt::Error> {
+//! let stored = saltern_yescrypt::hash(b"correct horse")?;
+//! assert!(saltern_yescrypt::verify(b"correct horse", &stored)?);
+//! # Ok(()) }
+//! ```
+//!
+//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive`] is the bare function for
+//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys.
+//!
+//! # Features
+//! `std` (default): threads for p > 1. `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without
+//! `std` the crate needs `alloc` only.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+
+mod base64;
+mod batch;
+mod blockmix;
+mod dispatch;
+mod encoding;
+mod encrypt;
+mod error;
+mod flavor;
+mod hasher;
+mod kdf;
+mod limits;
+mod memory;
+mod params;
+mod pass;
+#[cfg(feature = "password-hash")]
+mod password_hash;
+mod pbkdf2;
+mod pwxform;
+mod rom;
+mod salsa20;
+mod smix;
+mod threads;
+mod workspace;
+
+pub use batch::{Derivation, Verification, derive_many};
+pub use encoding::{HashString, Scheme, Setting};
+pub use encrypt::{HashKey, reencrypt};
+pub use error::Error;
+pub use flavor::Flavor;
+#[cfg(feature = "getrandom")]
+pub use hasher::hash;
+pub use hasher::{Hasher, verify};
+pub use kdf::derive;
+pub use limits::{FlavorPolicy, Limits};
+pub use params::{CheckedParams, Mode, Params};
+pub use rom::{Rom, RomImage, RomParams, init_rom};
+pub use saltern_simd::{Level, UnavailableLevel};
+pub use workspace::Workspace;

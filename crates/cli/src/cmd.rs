@@ -1,0 +1,10 @@
+//! The subcommands, one module each.
+
+pub(crate) mod completions;
+pub(crate) mod hash;
+pub(crate) mod inspect;
+pub(crate) mod man;
+pub(crate) mod reencrypt;
+pub(crate) mod sum;
+pub(crate) mod vectors;
+pub(crate) mod verify;

@@ -1,0 +1,285 @@
+//! `saltern inspect`: what a stored string says about itself.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use saltern_yescrypt::{Error, HashString, Mode, Params, Scheme, Setting};
+use serde::Serialize;
+
+use crate::crypt3;
+use crate::entries::{Entry, EntryArgs};
+use crate::output::Output;
+use crate::scheme::{self, Stored};
+
+const EXAMPLES: &str = "\
+Examples:
+  saltern inspect '$y$j9T$SaltForThisHash0'
+  sudo saltern inspect --hash-file /etc/shadow
+  saltern inspect --json --hash-file users.txt | jq .scheme
+
+Exit status: 0 every string is told, other schemes by their name; 2 an
+error, or a string that is malformed or unknown.";
+
+/// Tell scheme, parameters and memory of a stored string, and whether a plain Linux can verify it
+///
+/// Nothing is computed and no password is needed. Settings (strings without the hash at the end) are told, too.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    entries: EntryArgs,
+
+    /// Print one JSON object for each string
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything told about one string, in the order shown.
+#[derive(Default, Serialize)]
+struct Record {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    /// Name of the scheme; null if there is none.
+    scheme: Option<&'static str>,
+    /// One of `hash`, `setting`, `locked`, `no-password`, `unsupported`, `error`.
+    kind: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    details: Option<Details>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What is told about the schemes that this program computes.
+#[derive(Serialize)]
+struct Details {
+    mode: &'static str,
+    flags: Option<u32>,
+    flavor: Option<FlavorDetails>,
+    #[serde(rename = "N")]
+    n: u64,
+    r: u32,
+    p: u32,
+    t: u32,
+    g: u32,
+    #[serde(rename = "NROM")]
+    nrom: u64,
+    salt_bytes: usize,
+    memory_bytes: u128,
+    /// The cost number of crypt(3) that means these parameters.
+    cost: Option<u32>,
+    /// Whether crypt(3) of a plain Linux can verify the string, unless it is encrypted with a key.
+    crypt3: bool,
+    crypt3_obstacles: Vec<String>,
+}
+
+/// The constants of pwxform.
+#[derive(Serialize)]
+struct FlavorDetails {
+    default: bool,
+    rounds: u32,
+    gather: u32,
+    simple: u32,
+    sbox_bytes: u32,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let entries = args.entries.read()?;
+    let mut output = Output::new();
+    let mut errors = 0;
+    for entry in &entries {
+        let record = inspect(entry);
+        errors += usize::from(record.error.is_some());
+        match &record.error {
+            _ if args.json => output.json(&record)?,
+            Some(error) if entry.line.is_none() => bail!("{error}"),
+            _ => output.line(words(entry, &record))?,
+        }
+    }
+    output.flush()?;
+    if errors > 0 {
+        bail!("{errors} of {} strings are malformed or unknown", entries.len());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn inspect(entry: &Entry) -> Record {
+    let mut record = Record { line: entry.line, user: entry.user(), ..Record::default() };
+    let result = entry.field().and_then(|field| record.fill(field));
+    if let Err(error) = result {
+        record.kind = "error";
+        record.error = Some(error);
+    }
+    record
+}
+
+impl Record {
+    fn fill(&mut self, field: &[u8]) -> Result<(), String> {
+        match scheme::identify(field) {
+            Stored::Ours(scheme) => {
+                self.scheme = Some(scheme::name(scheme));
+                self.fill_ours(field).map_err(|error| error.to_string())?;
+            }
+            Stored::Foreign(foreign) => {
+                self.scheme = Some(foreign.name);
+                self.kind = "unsupported";
+            }
+            Stored::Locked => self.kind = "locked",
+            Stored::Empty => self.kind = "no-password",
+            Stored::Elsewhere => self.kind = "shadowed",
+            Stored::Unknown => return Err("this is no hash string of a known scheme".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn fill_ours(&mut self, field: &[u8]) -> Result<(), Error> {
+        let setting = match HashString::parse(field) {
+            Ok(hash) => {
+                self.kind = "hash";
+                hash.setting().clone()
+            }
+            // What is a setting from end to end is one; a cut-off hash is not.
+            Err(error) => {
+                let setting = Setting::parse(field).map_err(|_| error)?;
+                if setting.as_bytes() != field.strip_suffix(b"$").unwrap_or(field) {
+                    return Err(error);
+                }
+                self.kind = "setting";
+                setting
+            }
+        };
+        self.details = Some(Details::new(&setting));
+        Ok(())
+    }
+}
+
+impl Details {
+    fn new(setting: &Setting) -> Details {
+        let params = setting.params();
+        let flavor = params.flavor;
+        let flavor_details = FlavorDetails {
+            default: flavor == saltern_yescrypt::Flavor::DEFAULT,
+            rounds: flavor.rounds(),
+            gather: flavor.gather(),
+            simple: flavor.simple(),
+            sbox_bytes: flavor.sbox_bytes(),
+        };
+        let crypt3_obstacles = crypt3::obstacles(setting);
+        Details {
+            mode: match params.mode {
+                Mode::Classic => "classic",
+                Mode::Worm => "worm",
+                Mode::Rw => "rw",
+            },
+            flags: params.flags(),
+            flavor: (params.mode == Mode::Rw).then_some(flavor_details),
+            n: params.n,
+            r: params.r,
+            p: params.p,
+            t: params.t,
+            g: params.g,
+            nrom: params.nrom,
+            salt_bytes: setting.salt().len(),
+            memory_bytes: params.memory(),
+            cost: cost(setting.scheme(), params),
+            crypt3: crypt3_obstacles.is_empty(),
+            crypt3_obstacles,
+        }
+    }
+}
+
+/// The cost number that means the parameters.
+fn cost(scheme: Scheme, params: &Params) -> Option<u32> {
+    let of_cost = match scheme {
+        Scheme::Yescrypt => Params::from_cost,
+        Scheme::Scrypt => Params::scrypt_from_cost,
+        _ => return None,
+    };
+    (1..=11).find(|&cost| of_cost(cost).is_ok_and(|known| known == *params))
+}
+
+/// The record for people: one line in a file of several, a small table for a string by itself.
+fn words(entry: &Entry, record: &Record) -> String {
+    let Some(label) = entry.label() else {
+        return record.table();
+    };
+    let mut line = format!("{label}: {}", record.headline());
+    if let Some(details) = &record.details {
+        line += &format!(", {}, {}", details.parameters(), details.verdict());
+    }
+    line
+}
+
+impl Record {
+    fn headline(&self) -> String {
+        match (self.kind, self.scheme, &self.error) {
+            (_, _, Some(error)) => format!("error: {error}"),
+            ("locked", ..) => "locked: no password matches".to_owned(),
+            ("no-password", ..) => "no password is set".to_owned(),
+            ("shadowed", ..) => "the string is in the shadow file".to_owned(),
+            ("unsupported", Some(name), _) => {
+                format!("{name}, which this program does not compute")
+            }
+            (kind, Some(name), _) => format!("{name} {kind}"),
+            (kind, None, _) => kind.to_owned(),
+        }
+    }
+
+    fn table(&self) -> String {
+        let Some(details) = &self.details else {
+            return self.headline();
+        };
+        let mut rows = vec![("string", self.headline()), ("mode", details.mode_words())];
+        if let Some(cost) = details.cost {
+            rows.push(("cost", format!("{cost} on the scale of crypt(3)")));
+        }
+        rows.push(("parameters", details.parameters()));
+        rows.push(("memory", details.memory()));
+        rows.push(("salt", format!("{} bytes", details.salt_bytes)));
+        rows.push(("crypt(3)", details.verdict()));
+        let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
+        rows.join("\n")
+    }
+}
+
+impl Details {
+    fn mode_words(&self) -> String {
+        match (&self.flavor, self.mode) {
+            (Some(flavor), _) => format!(
+                "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB",
+                if flavor.default { "the usual" } else { "a special" },
+                flavor.rounds,
+                flavor.gather,
+                flavor.simple,
+                flavor.sbox_bytes >> 10,
+            ),
+            (None, "worm") => "WORM: scrypt with yescrypt's adjustable time".to_owned(),
+            (None, _) => "classic scrypt".to_owned(),
+        }
+    }
+
+    fn parameters(&self) -> String {
+        let mut text = format!("N={} r={} p={} t={}", self.n, self.r, self.p, self.t);
+        if self.g != 0 {
+            text += &format!(" g={}", self.g);
+        }
+        if self.nrom != 0 {
+            text += &format!(" NROM={}", self.nrom);
+        }
+        text
+    }
+
+    fn memory(&self) -> String {
+        let (kib, mib) = (self.memory_bytes.div_ceil(1 << 10), self.memory_bytes >> 20);
+        if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
+    }
+
+    fn verdict(&self) -> String {
+        if self.crypt3 {
+            return "a plain Linux can verify it, unless it is encrypted with a key".to_owned();
+        }
+        format!("a plain Linux cannot verify it: {}", self.crypt3_obstacles.join("; "))
+    }
+}

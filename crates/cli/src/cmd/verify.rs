@@ -1,0 +1,271 @@
+//! `saltern verify`: does a password match a stored string, or which strings of a file.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
+use serde::Serialize;
+
+use crate::effort::{EffortArgs, explain};
+use crate::entries::{Entry, EntryArgs};
+use crate::key::KeyArgs;
+use crate::output::Output;
+use crate::password::{Password, PasswordArgs, Prompt};
+use crate::scheme::{self, Stored};
+
+const EXAMPLES: &str = "\
+A file is tried line by line. What cannot be verified is named: accounts
+that are locked (`!`, `*`) or have no password, and schemes other than
+yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
+
+Examples:
+  saltern verify '$y$j9T$…$…'            ask for the password
+  saltern verify --stdin --hash-file bob.hash < bob.password
+  sudo saltern verify --hash-file /etc/shadow --user bob
+  saltern verify --hash-file users.txt --json
+
+Exit status:
+  0  the password matches (in a file: at least one of the strings)
+  1  it matches none of them
+  2  an error, such as a malformed or too expensive string or an unknown
+     user, even if others match; or nothing that could be verified";
+
+/// Tell whether a password matches a stored string
+///
+/// Without --stdin or --password-fd the password is asked for on the terminal. With a file in the form of
+/// /etc/shadow the password is tried on each account, or on that of --user alone.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    entries: EntryArgs,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    /// Print one JSON object for each string
+    #[arg(long)]
+    json: bool,
+
+    /// Print nothing: the exit status tells
+    #[arg(long, short, conflicts_with = "json")]
+    quiet: bool,
+
+    #[command(flatten)]
+    password: PasswordArgs,
+
+    #[command(flatten)]
+    effort: EffortArgs,
+}
+
+/// What became of one stored string.
+enum Outcome {
+    Match,
+    Mismatch,
+    /// `!` or `*`: no password matches.
+    Locked,
+    /// The account has no password.
+    NoPassword,
+    /// Another scheme, or a string that is kept in another file.
+    Unsupported(String),
+    /// Malformed, over the limits, or unknown.
+    Error(String),
+}
+
+/// An outcome as `--json` shows it.
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    scheme: Option<&'a str>,
+    /// One of `match`, `mismatch`, `locked`, `no-password`, `unsupported`, `error`.
+    result: &'a str,
+    /// Null where no answer is possible.
+    #[serde(rename = "match")]
+    matches: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.entries.takes_stdin() && args.password.takes_stdin() {
+        bail!("standard input cannot give both the strings and the password");
+    }
+    let entries = args.entries.read()?;
+    let mut verifier = Verifier::new(&args)?;
+    let mut output = Output::new();
+    let mut tally = Tally::default();
+    for entry in &entries {
+        let outcome = match settle(entry, &verifier.limits) {
+            Some(outcome) => outcome,
+            None => verifier.verify(&args.password, entry)?,
+        };
+        tally.count(&outcome);
+        args.show(entry, &outcome, &mut output)?;
+        output.flush()?;
+    }
+    tally.exit_code(&entries)
+}
+
+/// The outcome where it does not depend on the password; `None` where the string has to be computed.
+fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
+    let field = match entry.field() {
+        Ok(field) => field,
+        Err(error) => return Some(Outcome::Error(error)),
+    };
+    Some(match scheme::identify(field) {
+        Stored::Ours(_) => match HashString::parse(field) {
+            Ok(hash) => hash.setting().params().check(limits).err()?.into(),
+            Err(error) => error.into(),
+        },
+        Stored::Foreign(foreign) => {
+            let scheme::Foreign { name, prefix } = foreign;
+            Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
+        }
+        Stored::Locked => Outcome::Locked,
+        Stored::Empty => Outcome::NoPassword,
+        Stored::Elsewhere => Outcome::Unsupported("the string is in the shadow file".to_owned()),
+        Stored::Unknown => Outcome::Error("this is no hash string of a known scheme".to_owned()),
+    })
+}
+
+/// What is needed to compute strings; the password is asked for when the first one has to be.
+struct Verifier {
+    hasher: Hasher<'static>,
+    limits: Limits,
+    workspace: Workspace,
+    password: Option<Password>,
+}
+
+impl Verifier {
+    fn new(args: &Args) -> anyhow::Result<Verifier> {
+        let limits = args.effort.limits();
+        let mut hasher = Hasher::new().with_limits(limits.clone());
+        if let Some(key) = args.key.read()? {
+            hasher = hasher.with_key(key);
+        }
+        Ok(Verifier { hasher, limits, workspace: args.effort.workspace()?, password: None })
+    }
+
+    fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
+        let password = match self.password.take() {
+            Some(password) => password,
+            None => source.read(Prompt::Once)?,
+        };
+        let field = entry.field.as_deref().unwrap_or_default();
+        let result = self.hasher.verify(&mut self.workspace, &password, field);
+        self.password = Some(password);
+        Ok(match result {
+            Ok(true) => Outcome::Match,
+            Ok(false) => Outcome::Mismatch,
+            Err(error) => error.into(),
+        })
+    }
+}
+
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Outcome {
+        Outcome::Error(explain(error).to_string())
+    }
+}
+
+impl Outcome {
+    fn name(&self) -> &'static str {
+        match self {
+            Outcome::Match => "match",
+            Outcome::Mismatch => "mismatch",
+            Outcome::Locked => "locked",
+            Outcome::NoPassword => "no-password",
+            Outcome::Unsupported(_) => "unsupported",
+            Outcome::Error(_) => "error",
+        }
+    }
+
+    fn matches(&self) -> Option<bool> {
+        match self {
+            Outcome::Match => Some(true),
+            Outcome::Mismatch => Some(false),
+            _ => None,
+        }
+    }
+
+    fn detail(&self) -> Option<&str> {
+        match self {
+            Outcome::Unsupported(detail) | Outcome::Error(detail) => Some(detail),
+            _ => None,
+        }
+    }
+}
+
+impl Args {
+    fn show(&self, entry: &Entry, outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
+        if self.json {
+            return output.json(&Record {
+                line: entry.line,
+                user: entry.user(),
+                scheme: scheme_name(entry),
+                result: outcome.name(),
+                matches: outcome.matches(),
+                error: outcome.detail(),
+            });
+        }
+        // A single string that cannot be verified ends in an error message, see `Tally::exit_code`.
+        if self.quiet || (entry.line.is_none() && outcome.matches().is_none()) {
+            return Ok(());
+        }
+        let label = entry.label().map(|label| label + ": ").unwrap_or_default();
+        let detail = outcome.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
+        output.line(format!("{label}{}{detail}", outcome.name()))
+    }
+}
+
+fn scheme_name(entry: &Entry) -> Option<&'static str> {
+    match scheme::identify(entry.field.as_deref()?) {
+        Stored::Ours(scheme) => Some(scheme::name(scheme)),
+        Stored::Foreign(foreign) => Some(foreign.name),
+        _ => None,
+    }
+}
+
+/// How often each kind of outcome came up, and the first reason for having none.
+#[derive(Default)]
+struct Tally {
+    matches: usize,
+    mismatches: usize,
+    errors: usize,
+    reason: Option<String>,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: &Outcome) {
+        match outcome.matches() {
+            Some(true) => self.matches += 1,
+            Some(false) => self.mismatches += 1,
+            None => {
+                self.errors += usize::from(matches!(outcome, Outcome::Error(_)));
+                let reason = match outcome {
+                    Outcome::Locked => "the account is locked, no password matches",
+                    _ => outcome.detail().unwrap_or("the account has no password"),
+                };
+                self.reason.get_or_insert_with(|| reason.to_owned());
+            }
+        }
+    }
+
+    fn exit_code(self, entries: &[Entry]) -> anyhow::Result<ExitCode> {
+        let reason = self.reason.unwrap_or_default();
+        match entries {
+            [Entry { line: None, .. }] if !reason.is_empty() => bail!("cannot verify: {reason}"),
+            _ if self.errors > 0 => {
+                bail!("{} of {} strings are in error", self.errors, entries.len())
+            }
+            _ if self.matches > 0 => Ok(ExitCode::SUCCESS),
+            _ if self.mismatches > 0 => Ok(ExitCode::from(1)),
+            [_] => bail!("cannot verify: {reason}"),
+            _ => bail!("none of {} strings can be verified here", entries.len()),
+        }
+    }
+}

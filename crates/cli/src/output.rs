@@ -1,0 +1,46 @@
+//! Standard output, where every failure to write is an error, and standard error, where it cannot be told.
+//! None is a panic.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Standard output, buffered; [`Output::flush`] has to be the last call.
+pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
+
+impl Output {
+    /// Take standard output.
+    pub(crate) fn new() -> Output {
+        Output(BufWriter::new(io::stdout().lock()))
+    }
+
+    /// Write bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.0.write_all(bytes).context("cannot write to standard output")
+    }
+
+    /// Write bytes and a newline.
+    pub(crate) fn line(&mut self, line: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        self.bytes(line.as_ref())?;
+        self.bytes(b"\n")
+    }
+
+    /// Write one JSON value on a line of its own.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        self.line(serde_json::to_vec(value).context("cannot write the result as JSON")?)
+    }
+
+    /// Send what is buffered on its way.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+        self.0.flush().context("cannot write to standard output")
+    }
+}
+
+/// Tell something on standard error, as a line that names the program.
+///
+/// Unlike with `eprintln!`, a standard error that is closed or full does not end the program.
+pub(crate) fn tell(message: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "saltern: {message}");
+}

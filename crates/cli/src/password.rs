@@ -1,0 +1,187 @@
+//! Where a password comes from: the terminal, standard input or an open file descriptor; never the command line.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+
+use anyhow::{Context, bail};
+use zeroize::Zeroizing;
+
+use crate::output::tell;
+use crate::terminal::Terminal;
+
+/// A password: bytes that are wiped when dropped.
+pub(crate) type Password = Zeroizing<Vec<u8>>;
+
+/// Longest password line read, in bytes; what the hash itself accepts is a matter of its limits.
+const MAX_LINE: usize = 1 << 20;
+
+/// How a subcommand is given the password.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Password")]
+pub(crate) struct PasswordArgs {
+    /// Read the password from standard input
+    ///
+    /// One line is read, byte by byte, so that a script can go on reading where the password ended. The
+    /// newline that ends it is removed and nothing else: a carriage return, blanks and bytes above 127 belong
+    /// to the password. Input that ends before the first byte is an error.
+    #[arg(long, short = 's', conflicts_with = "password_fd")]
+    stdin: bool,
+
+    /// Read the password from this open file descriptor, in the same way
+    #[cfg(unix)]
+    #[arg(long, short = 'P', value_name = "N")]
+    password_fd: Option<u32>,
+}
+
+/// How often to ask at a prompt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prompt {
+    /// Once, to compare with what is stored.
+    Once,
+    /// Twice, since a slip in a new password would lock its owner out.
+    Twice,
+}
+
+impl PasswordArgs {
+    /// Whether the password takes standard input, so that nothing else can.
+    pub(crate) fn takes_stdin(&self) -> bool {
+        self.stdin || self.fd() == Some(0)
+    }
+
+    /// Get the password.
+    ///
+    /// Without an option it is asked for on the terminal, even when standard input is something else, so that a
+    /// loop over a file cannot take a line of it for a password. Where there is no terminal at all, a line of
+    /// standard input is read, as getpass(3) does.
+    pub(crate) fn read(&self, prompt: Prompt) -> anyhow::Result<Password> {
+        if self.takes_stdin() {
+            return from_stdin();
+        }
+        if let Some(fd) = self.fd() {
+            let mut file = open_descriptor(fd)
+                .with_context(|| format!("cannot read the password from file descriptor {fd}"))?;
+            return read_line(&mut file, &format!("file descriptor {fd}"));
+        }
+        match ask(prompt)? {
+            Some(password) => Ok(password),
+            // It would echo.
+            None if io::stdin().is_terminal() => {
+                bail!("cannot ask for the password on this terminal: use --stdin")
+            }
+            None => from_stdin(),
+        }
+    }
+
+    fn fd(&self) -> Option<u32> {
+        #[cfg(unix)]
+        return self.password_fd;
+        #[cfg(not(unix))]
+        None
+    }
+}
+
+/// Ask on the terminal; `None` if there is none.
+fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
+    let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    let first = terminal.ask("Password: ")?;
+    if prompt == Prompt::Twice && *terminal.ask("Again: ")? != *first {
+        bail!("the two passwords differ: nothing was hashed");
+    }
+    Ok(Some(first))
+}
+
+/// One line of standard input, past the buffer of [`io::stdin`], which nobody would wipe.
+fn from_stdin() -> anyhow::Result<Password> {
+    #[cfg(unix)]
+    let mut input = {
+        use std::os::fd::AsFd;
+        let stdin = io::stdin().as_fd().try_clone_to_owned();
+        File::from(stdin.context("cannot read standard input")?)
+    };
+    #[cfg(not(unix))]
+    let mut input = io::stdin().lock();
+    read_line(&mut input, "standard input")
+}
+
+/// The file behind a descriptor that this program was started with.
+///
+/// It is opened anew by its name under /dev/fd. That starts a regular file at its beginning, hence the seek to
+/// where the descriptor stands; a pipe goes on where it is; a socket cannot be opened in this way.
+fn open_descriptor(fd: u32) -> anyhow::Result<File> {
+    use std::io::Seek;
+    let mut file = File::open(format!("/dev/fd/{fd}"))?;
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
+    let position = info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok());
+    if let (true, Some(position)) = (file.metadata()?.is_file(), position) {
+        file.seek(io::SeekFrom::Start(position))?;
+    }
+    Ok(file)
+}
+
+/// Read up to a newline or the end of the input, leaving no copy behind that is not wiped.
+fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
+    let mut line = Zeroizing::new(Vec::with_capacity(256));
+    let mut byte = Zeroizing::new([0]);
+    loop {
+        match input.read(&mut *byte) {
+            Ok(0) if line.is_empty() => bail!("{name} ended before a password was read"),
+            Ok(0) => break,
+            Ok(_) if byte[0] == b'\n' => break,
+            Ok(_) if line.len() == MAX_LINE => {
+                bail!("the password on {name} is longer than {MAX_LINE} bytes")
+            }
+            Ok(_) => push(&mut line, byte[0]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Err(error).context(format!("cannot read the password from {name}"));
+            }
+        }
+    }
+    if line.last() == Some(&b'\r') {
+        tell(format_args!(
+            "warning: the password on {name} ends in a carriage return, which is part of it"
+        ));
+    }
+    Ok(line)
+}
+
+/// Append a byte; where the buffer has to grow, the old one is wiped.
+pub(crate) fn push(line: &mut Password, byte: u8) {
+    if line.len() == line.capacity() {
+        let mut grown = Zeroizing::new(Vec::with_capacity(2 * line.capacity()));
+        grown.extend_from_slice(line);
+        *line = grown;
+    }
+    line.push(byte);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(mut input: &[u8]) -> anyhow::Result<Vec<u8>> {
+        read_line(&mut input, "the test").map(|line| line.to_vec())
+    }
+
+    #[test]
+    fn only_the_newline_goes() {
+        assert_eq!(line(b"a b \xff\0\r\nnext").unwrap(), b"a b \xff\0\r");
+        assert_eq!(line(b"no newline").unwrap(), b"no newline");
+        assert_eq!(line(b"\nnext").unwrap(), b"");
+        assert!(line(b"").is_err());
+    }
+
+    #[test]
+    fn long_lines_are_whole_or_refused() {
+        let whole = vec![b'x'; MAX_LINE];
+        assert_eq!(line(&whole).unwrap(), whole);
+        assert!(line(&[b'x'; MAX_LINE + 1]).is_err());
+    }
+
+    #[test]
+    fn the_rest_of_the_input_is_left_alone() {
+        let mut input = &b"first\nsecond\n"[..];
+        read_line(&mut input, "the test").unwrap();
+        assert_eq!(input, b"second\n");
+    }
+}

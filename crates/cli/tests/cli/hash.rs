@@ -1,0 +1,194 @@
+//! `saltern hash`.
+
+use std::fs;
+
+use crate::program::{PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+
+#[track_caller]
+fn hash(args: &[&str], password: &[u8]) -> String {
+    let output = run(&[&["hash", "--stdin"], args].concat(), password);
+    let (code, out, err) = seen(&output);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.ends_with('\n') && out.lines().count() == 1, "{out}");
+    out.trim_end().to_owned()
+}
+
+#[track_caller]
+fn verifies(hash: &str, args: &[&str], password: &[u8]) -> bool {
+    let output = run(&[&["verify", "--stdin", hash], args].concat(), password);
+    match seen(&output) {
+        (Some(0), "match\n", "") => true,
+        (Some(1), "mismatch\n", "") => false,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn known_answers() {
+    let cut = |hash: &str| hash[..hash.rfind('$').unwrap()].to_owned();
+    for known in [YESCRYPT, SCRYPT] {
+        for setting in [known.to_owned(), cut(known), cut(known) + "$"] {
+            assert_eq!(hash(&["--setting", &setting], PASSWORD.as_bytes()), known, "{setting}");
+        }
+    }
+}
+
+#[test]
+fn defaults_and_costs() {
+    for (args, prefix, length) in [
+        (&[][..], "$y$j9T$", 73),
+        (&["--cost", "1"], "$y$j75$", 73),
+        (&["-R", "3"], "$y$j7T$", 73),
+        (&["--rounds", "2"], "$y$j85$", 73),
+        (&["--scheme", "scrypt", "--cost", "6"], "$7$BU..../....", 80),
+        (&["-m", "scrypt"], "$7$CU..../....", 80),
+        (&["--n", "1024", "--r", "4"], "$y$j71$", 73),
+        (&["--n", "1024", "--r", "4", "--p", "2", "--t", "1"], "$y$j710..$", 76),
+        (&["--n", "1024"], "$y$j7T$", 73),
+        (&["--scheme", "scrypt", "--n", "16", "--r", "8", "--p", "2"], "$7$26....0....", 80),
+    ] {
+        let hash = hash(args, b"secret\n");
+        assert!(hash.starts_with(prefix) && hash.len() == length, "{args:?}: {hash}");
+        assert!(verifies(&hash, &[], b"secret") && !verifies(&hash, &[], b"Secret"), "{hash}");
+    }
+}
+
+#[test]
+fn salts_are_fresh() {
+    assert_ne!(hash(&["--cost", "1"], b"x"), hash(&["--cost", "1"], b"x"));
+}
+
+#[test]
+fn one_newline_goes_and_nothing_else() {
+    let of = |input: &[u8]| hash(&["--setting", "$y$j75$abcd"], input);
+    let plain = of(b"p\xe9 ss\xff");
+    assert_eq!(of(b"p\xe9 ss\xff\n"), plain);
+    assert_eq!(of(b"p\xe9 ss\xff\nsecond line\n"), plain);
+    for other in [&b"p\xe9 ss\xff\r\n"[..], b"p\xe9 ss\xff ", b" p\xe9 ss\xff", b"p\xe9 ss"] {
+        assert_ne!(of(other), plain);
+    }
+    let output = run(&["hash", "--stdin", "--cost", "1"], b"pw\r\n");
+    assert!(stderr(&output).contains("carriage return"));
+}
+
+#[test]
+fn an_empty_password_has_to_be_meant() {
+    for input in ["\n", "\nx"] {
+        assert_one_error(&run(&["hash", "--stdin", "--cost", "1"], input), "--allow-empty");
+        let hash = hash(&["--cost", "1", "--allow-empty"], input.as_bytes());
+        assert!(verifies(&hash, &[], b"\n"));
+    }
+    for args in [&["hash", "--stdin", "--allow-empty"][..], &["verify", "--stdin", YESCRYPT]] {
+        assert_one_error(&run(args, ""), "ended before a password");
+    }
+}
+
+#[test]
+fn long_passwords() {
+    let long = vec![b'x'; 4096];
+    let output = run(&["hash", "--stdin", "--cost", "1"], &long[..512]);
+    assert!(stderr(&output).contains("511 bytes"), "crypt(3) would refuse it");
+    assert!(verifies(stdout(&output).trim_end(), &[], &long[..512]));
+    assert!(!verifies(stdout(&output).trim_end(), &[], &long[..511]));
+    assert_one_error(&run(&["hash", "--stdin"], vec![b'x'; (1 << 20) + 1]), "1048576 bytes");
+}
+
+#[test]
+fn a_key_is_needed_to_verify() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &[u8]| {
+        let path = dir.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let raw = file("raw", &[0xa5; 32]);
+    let digits = file("digits", "a5".repeat(32).as_bytes());
+    let other = file("other", "5A".repeat(32).as_bytes());
+    let hash = hash(&["--cost", "1", "--key-file", &raw], b"secret");
+    assert!(verifies_quietly(&hash, &digits) && !verifies_quietly(&hash, &other));
+    assert!(!verifies(&hash, &[], b"secret"));
+    for (name, content) in
+        [("short", &[1; 31][..]), ("long", &[1; 33]), ("none", &[]), ("huge", &[b'a'; 999])]
+    {
+        let path = file(name, content);
+        let output = run(&["hash", "--stdin", "--key-file", &path], "secret");
+        assert!(stderr(&output).contains("32 bytes or 64 hexadecimal digits"), "{name}");
+        assert_eq!(output.status.code(), Some(2));
+    }
+    let output = run(&["hash", "-s", "--scheme", "scrypt", "--key-file", &raw], "secret");
+    assert!(stderr(&output).contains("yescrypt strings only") && output.status.code() == Some(2));
+    assert_one_error(&run(&["hash", "-s", "--key-file", "/nowhere/key"], "x"), "/nowhere/key");
+}
+
+/// As `verifies`, but with a warning about the mode of the key file on standard error.
+fn verifies_quietly(hash: &str, key: &str) -> bool {
+    let output = run(&["verify", "--stdin", hash, "--key-file", key, "--quiet"], "secret");
+    assert_eq!(stdout(&output), "");
+    output.status.code() == Some(0)
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_that_others_can_read_are_noticed() {
+    use std::os::unix::fs::PermissionsExt;
+    let key = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&key, [7; 32]).unwrap();
+    let args = ["hash", "-s", "--cost", "1", "--key-file", key.path().to_str().unwrap()];
+    for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let output = run(&args, "x");
+        assert_eq!(stderr(&output).contains("others can read"), warned, "{mode:o}");
+        assert!(stderr(&output).contains("encrypted with a key") && output.status.success());
+    }
+}
+
+#[test]
+fn options_that_contradict_are_refused() {
+    for args in [
+        &["--cost", "5", "--n", "1024"][..],
+        &["--cost", "0"],
+        &["--cost", "12"],
+        &["--r", "8"],
+        &["--setting", "$y$j75$", "--cost", "1"],
+        &["--setting", "$y$j75$", "--scheme", "scrypt"],
+        &["--setting", "$y$j75$", "--n", "1024"],
+        &["--password-fd", "0", "--stdin"],
+        &["--scheme", "scrypt", "--cost", "5"],
+        &["--scheme", "scrypt", "--n", "1024", "--t", "1"],
+        &["--n", "1000"],
+        &["--n", "1024", "--p", "0"],
+        &["--n", "1024", "--p", "1024"],
+        &["--setting", "$6$salt"],
+        &["--setting", ""],
+        &["--level", "fast"],
+        &["--cost", "11", "--max-memory", "512"],
+        &["secret"],
+    ] {
+        let output = run(&[&["hash", "-s"], args].concat(), "x");
+        assert_eq!(seen(&output).0, Some(2), "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+}
+
+/// The system's own crypt(3), by way of Perl's function of that name.
+#[cfg(target_os = "linux")]
+#[test]
+fn crypt3_makes_the_same_string() {
+    let crypt = |password: &str, setting: &str| {
+        let mut perl = std::process::Command::new("perl");
+        perl.args(["-e", "print crypt($ARGV[0], $ARGV[1]) // ''", password, setting]);
+        perl.output().ok().map(|output| String::from_utf8(output.stdout).unwrap())
+    };
+    if crypt("", "$y$j75$").is_none_or(|hash| !hash.starts_with("$y$")) {
+        eprintln!("SKIPPED: perl is not here, or its crypt(3) has no yescrypt");
+        return;
+    }
+    for args in [
+        &["--cost", "1"][..],
+        &["-m", "scrypt", "--cost", "6"],
+        &["--n", "64", "--r", "3", "--p", "4"],
+    ] {
+        let hash = hash(args, "naïve ☃".as_bytes());
+        assert_eq!(crypt("naïve ☃", &hash).unwrap(), hash, "{args:?}");
+    }
+}

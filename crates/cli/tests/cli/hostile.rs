@@ -1,0 +1,86 @@
+//! Strings made to hurt: each has to end in one clear error, soon and without much memory.
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use crate::program::{PASSWORD, YESCRYPT, assert_one_error, run, saltern, seen};
+
+/// Far more than any of these takes, also on a busy machine, and far less than computing one would.
+const SOON: Duration = Duration::from_secs(5);
+
+#[track_caller]
+fn refused_soon(args: &[&str], part: &str) {
+    let start = Instant::now();
+    assert_one_error(&run(args, PASSWORD), part);
+    assert!(start.elapsed() < SOON, "{args:?} took {:?}", start.elapsed());
+}
+
+#[test]
+fn costs_beyond_the_limit() {
+    let tail = &YESCRYPT[YESCRYPT.rfind('$').unwrap()..];
+    for (what, setting, part) in [
+        ("N = 2^63", "$y$jkC.$abcd", "invalid N 9223372036854775808"),
+        ("N = 2^54", "$y$jk3.$abcd", "--max-memory"),
+        ("N = 2^32, r = 32", "$y$jTT$abcd", "--max-memory"),
+        ("log2 N beyond 63", "$y$jzzzzzzT$abcd", "log2 of N"),
+        ("r = 2^30", "$y$j9zyxvrD$abcd", "invalid r 1073741824"),
+        ("r = 2^30 - 1", "$y$j9zyxvrC$abcd", "--max-memory"),
+        ("p beyond 2^30", "$y$j9T.zzzzzz$abcd", "r * p below 2^30"),
+        ("t beyond 2^30", "$y$j7T/zzzzzz$abcd", "--max-work"),
+        ("a ROM of 2^63 blocks", "$y$j7T5kC$abcd", "ROM"),
+        ("g = 1", "$y$j7T1.$abcd", "g 1"),
+        ("scrypt, N = 2^63", "$7$z/..../....abcd", "invalid N 9223372036854775808"),
+        ("scrypt, r = 2^30 - 1", "$7$Czzzzz/....abcd", "--max-memory"),
+        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--max-"),
+        ("scrypt, r = p = 0", "$7$C..........abcd", "invalid"),
+    ] {
+        eprintln!("{what}");
+        refused_soon(&["verify", "--stdin", &format!("{setting}{tail}")], part);
+        refused_soon(&["hash", "--stdin", "--setting", setting], part);
+    }
+}
+
+#[test]
+fn every_beginning_of_a_string() {
+    for length in 0..YESCRYPT.len() {
+        refused_soon(&["verify", "--stdin", &YESCRYPT[..length]], "");
+    }
+}
+
+#[test]
+fn a_megabyte() {
+    for unit in ["$", "$y$j9T$", "$7$C6..../....", "a", "z"] {
+        let long: String = unit.chars().cycle().take(100_000).collect();
+        refused_soon(&["verify", "--stdin", &long], "");
+        // The kernel takes no single argument of a megabyte; a file can hold it.
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for prefix in ["", "$y$j9T$", "$7$C6..../....", "eve:"] {
+            std::fs::write(&file, prefix.to_owned() + &unit.repeat((1 << 20) / unit.len()))
+                .unwrap();
+            let path = file.path().to_str().unwrap();
+            let start = Instant::now();
+            let output = run(&["verify", "--stdin", "--hash-file", path], PASSWORD);
+            let (code, out, err) = seen(&output);
+            assert!(code == Some(2) && out.len() < 500 && err.lines().count() == 1, "{out} {err}");
+            assert!(start.elapsed() < SOON);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn bytes_that_are_no_text() {
+    use std::os::unix::ffi::OsStringExt;
+    for bytes in [&b"$y$j9T$ab\xffcd"[..], b"\xff", b"$y$\xfe9T$abcd", b"$7$C6..../....\x01\x02"] {
+        for args in [&["verify", "--stdin"][..], &["inspect"], &["hash", "--stdin", "--setting"]] {
+            let mut command = saltern(args);
+            command.arg(OsString::from_vec(bytes.to_vec())).write_stdin(PASSWORD);
+            let output = command.output().unwrap();
+            let code = output.status.code();
+            // `$7$` salts are raw bytes: such a setting is odd but not wrong.
+            let odd = bytes.starts_with(b"$7$") && args[0] != "verify";
+            assert!(code == Some(2) || odd && code == Some(0), "{args:?} {bytes:?}: {output:?}");
+            assert!(output.stderr.is_ascii(), "the message shows no raw bytes: {output:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `saltern inspect`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stdout};
+
+#[track_caller]
+fn inspect(string: &str) -> Value {
+    let output = run(&["inspect", "--json", string], "");
+    assert_eq!(seen(&output).0, Some(0), "{:?}", seen(&output));
+    serde_json::from_str(stdout(&output)).unwrap()
+}
+
+#[test]
+fn parameters_in_words() {
+    let output = run(&["inspect", "$y$j9T$SaltForThisHash0"], "");
+    let expected = "string      yescrypt setting\n\
+        mode        yescrypt, the usual pwxform: 6 rounds, gather 4, simple 2, S-boxes of 12 KiB\n\
+        cost        5 on the scale of crypt(3)\n\
+        parameters  N=4096 r=32 p=1 t=0\n\
+        memory      16 MiB\n\
+        salt        12 bytes\n\
+        crypt(3)    a plain Linux can verify it, unless it is encrypted with a key\n";
+    assert_eq!(seen(&output), (Some(0), expected, ""));
+}
+
+#[test]
+fn parameters_as_json() {
+    let value = inspect(YESCRYPT);
+    let expected = json!({
+        "scheme": "yescrypt", "kind": "hash", "mode": "rw", "flags": 182,
+        "flavor": {"default": true, "rounds": 6, "gather": 4, "simple": 2, "sbox_bytes": 12288},
+        "N": 65536, "r": 8, "p": 11, "t": 0, "g": 0, "NROM": 0, "salt_bytes": 16,
+        "memory_bytes": 67_255_296, "cost": null, "crypt3": true, "crypt3_obstacles": [],
+    });
+    assert_eq!(value, expected);
+    let value = inspect(SCRYPT);
+    assert_eq!(
+        (&value["scheme"], &value["mode"], &value["N"]),
+        (&json!("scrypt"), &json!("classic"), &json!(16384))
+    );
+    assert_eq!((&value["flavor"], &value["crypt3"]), (&Value::Null, &json!(true)));
+}
+
+#[test]
+fn every_cost_is_recognised() {
+    for cost in 1..=11 {
+        let setting =
+            ["j75", "j85", "j7T", "j8T", "j9T", "jAT", "jBT", "jCT", "jDT", "jET", "jFT"][cost - 1];
+        assert_eq!(inspect(&format!("$y${setting}$abcd"))["cost"], json!(cost));
+    }
+}
+
+#[test]
+fn what_a_plain_linux_cannot_verify_is_told() {
+    for (setting, obstacle) in [
+        ("$y$k09T$abcd", "flavour"),
+        ("$y$j7T55$abcd", "needs a ROM"),
+        ("$y$j./$abcd", "N is below 4"),
+        ("$y$j7T.0$abcd", ""),
+        ("$y$j/T..$abcd", "N/p is below 4"),
+        ("$7$/..../....abcd", "N is below 4"),
+        ("$7$36..../....a b", "character"),
+        ("$7$36..../....a~b", "character"),
+        ("$7$36..../....a$~b$", ""),
+        ("$y$j7T1.$abcd", "upgrades"),
+    ] {
+        let value = inspect(setting);
+        assert_eq!(value["crypt3"], json!(obstacle.is_empty()), "{value}");
+        assert!(value["crypt3_obstacles"].to_string().contains(obstacle), "{value}");
+    }
+}
+
+/// The verdict on every setting of the vectors against the system's own crypt(3), by way of Perl.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_verdict_is_that_of_crypt3() {
+    const PERL: &str =
+        r#"while (<STDIN>) { chomp; print(crypt("x", $_) =~ /^\$[y7]/ ? "true\n" : "false\n") }"#;
+    let crypt = |settings: &str| {
+        let mut perl = assert_cmd::Command::new("perl");
+        perl.args(["-e", PERL]).write_stdin(settings).output().map(|output| output.stdout)
+    };
+    if !crypt("$y$j75$\n").is_ok_and(|out| out == b"true\n") {
+        eprintln!("SKIPPED: perl is not here, or its crypt(3) has no yescrypt");
+        return;
+    }
+    let settings: BTreeSet<String> = ["strings", "reject", "rom", "encrypt"]
+        .iter()
+        .flat_map(|name| {
+            let path = repository(&format!("vectors/yescrypt_{name}.jsonl"));
+            let text = fs::read_to_string(path).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+        })
+        .filter_map(|case| case["setting"].as_str().map(str::to_owned))
+        .filter(|setting| setting.starts_with("$y$") || setting.starts_with("$7$"))
+        .collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, settings.iter().map(|setting| format!("{setting}\n")).collect::<String>())
+        .unwrap();
+    let output = run(&["inspect", "--json", "--hash-file", file.path().to_str().unwrap()], "");
+    let verdicts: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(verdicts.len(), settings.len());
+    // A setting followed by part of a hash is one to crypt(3), but no stored string.
+    let cheap = |verdict: &Value| {
+        verdict["memory_bytes"].as_u64().is_none_or(|bytes| bytes < 64 << 20)
+            && !verdict["error"].to_string().contains("43 digits")
+    };
+    let tried: Vec<_> =
+        settings.iter().zip(&verdicts).filter(|(_, verdict)| cheap(verdict)).collect();
+    let input: String = tried.iter().map(|(setting, _)| format!("{setting}\n")).collect();
+    let answers = String::from_utf8(crypt(&input).unwrap()).unwrap();
+    assert_eq!(answers.lines().count(), tried.len());
+    for ((setting, verdict), answer) in tried.iter().zip(answers.lines()) {
+        let ours = verdict["crypt3"].as_bool().unwrap_or(false);
+        assert_eq!(ours.to_string(), answer, "{setting}: {verdict}");
+    }
+    let able = answers.lines().filter(|answer| *answer == "true").count();
+    assert!(able >= 100 && tried.len() - able >= 60, "{able} of {}", tried.len());
+}
+
+#[test]
+fn files() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let lines = format!("alice:{YESCRYPT}:1\nbob:$6$salt$hash:1\nroot:!:1\nnobody::1\n{SCRYPT}\n");
+    fs::write(&file, &lines).unwrap();
+    let path = file.path().to_str().unwrap();
+    let output = run(&["inspect", "--hash-file", path], "");
+    let (code, out, err) = seen(&output);
+    assert_eq!((code, err), (Some(0), ""));
+    let out: Vec<_> = out.lines().collect();
+    assert!(
+        out[0].starts_with("alice: yescrypt hash, N=65536 r=8 p=11 t=0, a plain Linux can"),
+        "{out:?}"
+    );
+    assert_eq!(out[1], "bob: sha512crypt, which this program does not compute");
+    assert_eq!(out[2], "root: locked: no password matches");
+    assert_eq!(out[3], "nobody: no password is set");
+    assert!(out[4].starts_with("line 5: scrypt hash, N=16384 r=8 p=1 t=0, a plain Linux can"));
+    fs::write(&file, lines + "eve:$y$:1\nmallory:???:1\n").unwrap();
+    let output = run(&["inspect", "--hash-file", path, "--json"], "");
+    let (code, out, err) = seen(&output);
+    assert_eq!((code, out.lines().count()), (Some(2), 7));
+    assert_eq!(err, "saltern: 2 of 7 strings are malformed or unknown\n");
+}
+
+#[test]
+fn other_schemes_are_named() {
+    assert_eq!(inspect("$2b$05$abc"), json!({"scheme": "bcrypt", "kind": "unsupported"}));
+    assert_eq!(
+        stdout(&run(&["inspect", "$5$a$b"], "")),
+        "sha256crypt, which this program does not compute\n"
+    );
+    for string in ["garbage", "$y$", "$y$j9T", "$y$j9T$abcd$short", "$7$C"] {
+        assert_one_error(&run(&["inspect", string], ""), "");
+    }
+}

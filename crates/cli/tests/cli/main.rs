@@ -1,0 +1,12 @@
+//! The program as its users run it: one module for each subcommand, and for what all of them share.
+
+mod hash;
+mod hostile;
+mod inspect;
+mod pages;
+mod program;
+mod reencrypt;
+mod streams;
+mod terminal;
+mod vectors;
+mod verify;

@@ -1,0 +1,58 @@
+//! Running the program and looking at what came of it.
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use assert_cmd::Command;
+
+/// A password that no test prints on purpose.
+pub(crate) const PASSWORD: &str = "pleaseletmein";
+
+/// `$y$` of [`PASSWORD`], from the known answers of yescrypt's own test program.
+pub(crate) const YESCRYPT: &str =
+    "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+
+/// `$7$` of [`PASSWORD`], as crypt(3) makes it.
+pub(crate) const SCRYPT: &str =
+    "$7$C6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D";
+
+/// The program.
+pub(crate) fn saltern(args: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
+    command.args(args);
+    command
+}
+
+/// What the program did with standard input `input`.
+pub(crate) fn run(args: &[&str], input: impl AsRef<[u8]>) -> Output {
+    saltern(args).write_stdin(input.as_ref()).output().expect("the program can be run")
+}
+
+/// Standard output as text.
+pub(crate) fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
+}
+
+/// Standard error as text.
+pub(crate) fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("standard error is UTF-8")
+}
+
+/// The exit status and both streams, for comparing and for messages.
+pub(crate) fn seen(output: &Output) -> (Option<i32>, &str, &str) {
+    (output.status.code(), stdout(output), stderr(output))
+}
+
+/// Assert that the program ended with status 2, printed nothing and told one line that contains `part`.
+#[track_caller]
+pub(crate) fn assert_one_error(output: &Output, part: &str) {
+    let (code, out, err) = seen(output);
+    assert_eq!((code, out), (Some(2), ""), "{err}");
+    let lines: Vec<_> = err.lines().collect();
+    assert!(lines.len() == 1 && err.starts_with("saltern: ") && err.contains(part), "{err}");
+}
+
+/// A file of the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}

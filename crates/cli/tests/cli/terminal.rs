@@ -1,0 +1,133 @@
+//! The prompt on a terminal. A pseudo-terminal comes from Python, which the test needs.
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use crate::program::{PASSWORD, YESCRYPT};
+
+/// Run the program on a terminal of its own; at each prompt, type the next line of `typed`.
+///
+/// The last line of output is the exit status, what comes before is all that the terminal showed.
+const PTY: &str = r#"
+import os, pty, select, sys
+program, typed, args = sys.argv[1], sys.argv[2].encode().split(b"\n"), sys.argv[3:]
+pid, terminal = pty.fork()
+if pid == 0:
+    # Standard input is no terminal and holds a line, which must not be taken for the password.
+    read, write = os.pipe()
+    os.write(write, b"not the password\n")
+    os.dup2(read, 0)
+    os.execv(program, [program] + args)
+shown = b""
+while True:
+    ready, _, _ = select.select([terminal], [], [], 60)
+    if not ready:
+        sys.exit("the program waits for ever; shown: %r" % shown)
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not more:
+        break
+    shown += more
+    if more.rstrip(b" ").endswith(b":") and typed:
+        os.write(terminal, typed.pop(0) + b"\n")
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n") + b"\n%d" % status)
+"#;
+
+fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
+    on_terminal_of(assert_cmd::cargo::cargo_bin!("saltern"), args, typed)
+}
+
+fn on_terminal_of(program: impl AsRef<OsStr>, args: &[&str], typed: &str) -> (String, i32) {
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", PTY]).arg(program.as_ref()).arg(typed).args(args).output();
+    let output = output.expect("python3 can be run");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (shown, status) = text.rsplit_once('\n').unwrap();
+    (shown.to_owned(), status.parse().unwrap())
+}
+
+#[test]
+fn hashing_asks_twice_without_echo() {
+    let (shown, status) = on_terminal(&["hash", "--cost", "1"], "tërminal secret\ntërminal secret");
+    assert_eq!(status, 0, "{shown}");
+    assert!(!shown.contains("secret"), "the password was echoed: {shown}");
+    let hash = shown.lines().last().unwrap();
+    assert!(
+        shown.starts_with("Password: ") && shown.contains("Again: ") && hash.starts_with("$y$j75$")
+    );
+    let (shown, status) = on_terminal(&["verify", hash], "tërminal secret");
+    assert_eq!((status, shown.lines().last()), (0, Some("match")), "{shown}");
+    assert!(!shown.contains("Again"));
+    let (_, status) = on_terminal(&["verify", hash], "terminal secret");
+    assert_eq!(status, 1);
+}
+
+#[test]
+fn known_password() {
+    let (shown, status) = on_terminal(&["verify", "--quiet", YESCRYPT], PASSWORD);
+    assert_eq!((shown.trim(), status), ("Password:", 0));
+}
+
+#[test]
+fn slips_are_noticed() {
+    let (shown, status) = on_terminal(&["hash", "--cost", "1"], "one\nother");
+    assert!(
+        status == 2 && shown.contains("the two passwords differ") && !shown.contains('$'),
+        "{shown}"
+    );
+    let (shown, status) = on_terminal(&["hash", "--cost", "1"], "\n");
+    assert!(status == 2 && shown.contains("--allow-empty"), "{shown}");
+}
+
+#[test]
+fn keys_of_the_terminal() {
+    let verify = |typed: &str| on_terminal(&["verify", "--quiet", YESCRYPT], typed);
+    let (shown, status) = verify("pleasex\u{7f}\u{1b}");
+    assert!(status == 2 && shown.contains("control character (0x1b)"), "{shown}");
+    for typed in ["x☃\u{7f}\u{7f}pleaseletmein", "x\u{8}pleaseletmein", "wrong\u{15}pleaseletmein"]
+    {
+        assert_eq!(verify(typed).1, 0, "{typed:?}");
+    }
+    let (shown, status) = verify("secret\u{3}");
+    assert_eq!((shown.trim(), status), ("Password:", -2), "ended by SIGINT");
+    let (shown, status) = verify("\u{4}");
+    assert!(status == 2 && shown.contains("no password was entered"), "{shown}");
+}
+
+/// However the question ends, the terminal gets its echo back.
+#[test]
+fn echo_comes_back() {
+    for (typed, text) in
+        [("pw\npw", "$y$"), ("pw\u{3}", ""), ("pw\u{1b}", "control"), ("\u{4}", "no password")]
+    {
+        let program = assert_cmd::cargo::cargo_bin!("saltern");
+        // The shell outlives the program and tells what became of its terminal.
+        let script = format!("'{}' hash --cost 1; stty -a < /dev/tty", program.display());
+        let (shown, _) = on_terminal_of("/bin/sh", &["-c", &script], typed);
+        assert!(
+            shown.contains(text) && shown.contains(" echo ") && shown.contains(" icanon"),
+            "{shown}"
+        );
+    }
+}
+
+/// Without any terminal a line of standard input is the password, as getpass(3) has it.
+#[test]
+fn no_terminal_at_all() {
+    let script = r#"
+import os, subprocess, sys
+done = subprocess.run(sys.argv[1:], input=b"secret\n", capture_output=True, start_new_session=True)
+sys.stdout.buffer.write(done.stdout + done.stderr)
+sys.exit(done.returncode)
+"#;
+    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    let mut python = Command::new("python3");
+    let output =
+        python.args(["-c", script]).arg(program).args(["hash", "--cost", "1"]).output().unwrap();
+    assert!(output.status.success() && output.stdout.starts_with(b"$y$j75$"), "{output:?}");
+}

@@ -1,0 +1,79 @@
+//! Four 32-bit words in one register: what one diagonal of a Salsa20 matrix needs.
+
+/// Four 32-bit words, `w[0]` first. Additions are modulo 2^32.
+///
+/// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does not depend
+/// on the byte order of the machine.
+pub trait Row: Copy {
+    /// What proves that the processor has the instructions.
+    type Token: Copy;
+    /// `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`
+    fn load(token: Self::Token, memory: &[u64; 2]) -> Self;
+    /// The inverse of [`Row::load`].
+    fn store(self, memory: &mut [u64; 2]);
+    /// `w[i] + o[i]`
+    fn add(self, other: Self) -> Self;
+    /// `w[i] ^ o[i]`
+    fn xor(self, other: Self) -> Self;
+    /// `w[i] <<< BITS`, rotated; `BITS` from 1 to 31.
+    fn rotate_left<const BITS: u32>(self) -> Self;
+    /// `[w[1], w[2], w[3], w[0]]`
+    fn lanes_left_1(self) -> Self;
+    /// `[w[2], w[3], w[0], w[1]]`
+    fn lanes_left_2(self) -> Self;
+    /// `[w[3], w[0], w[1], w[2]]`
+    fn lanes_left_3(self) -> Self;
+}
+
+/// The definition of [`Row`]: four words in an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortableRow([u32; 4]);
+
+impl Row for PortableRow {
+    type Token = ();
+
+    #[inline(always)]
+    fn load((): (), memory: &[u64; 2]) -> Self {
+        let [a, b] = *memory;
+        Self([a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32])
+    }
+
+    #[inline(always)]
+    fn store(self, memory: &mut [u64; 2]) {
+        let [a, b, c, d] = self.0.map(u64::from);
+        *memory = [a | b << 32, c | d << 32];
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(core::array::from_fn(|i| self.0[i].wrapping_add(other.0[i])))
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(core::array::from_fn(|i| self.0[i] ^ other.0[i]))
+    }
+
+    #[inline(always)]
+    fn rotate_left<const BITS: u32>(self) -> Self {
+        Self(self.0.map(|word| word.rotate_left(BITS)))
+    }
+
+    #[inline(always)]
+    fn lanes_left_1(self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([b, c, d, a])
+    }
+
+    #[inline(always)]
+    fn lanes_left_2(self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([c, d, a, b])
+    }
+
+    #[inline(always)]
+    fn lanes_left_3(self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([d, a, b, c])
+    }
+}

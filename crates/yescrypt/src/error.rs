@@ -1,0 +1,124 @@
+//! What can go wrong, in groups that a caller can act on.
+
+use core::fmt;
+
+/// Why an input was refused or a hash could not be computed. A wrong password is never an error.
+///
+/// Errors carry numbers and names of parameters, never passwords, salts, keys or hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not a setting or hash string of a scheme known here. Nothing was computed.
+    Malformed {
+        /// What was expected where the text went wrong.
+        expected: &'static str,
+    },
+    /// A parameter has a value that the algorithm does not define.
+    InvalidParameter {
+        /// The parameter's name in the specification.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// A parameter is valid but above what the [`Limits`](crate::Limits) in force allow.
+    OverLimit {
+        /// What was limited.
+        name: &'static str,
+        /// The value that was asked for (saturated).
+        value: u64,
+        /// The largest value allowed.
+        limit: u64,
+    },
+    /// The flavour is valid but the [`Limits`](crate::Limits) in force do not allow it.
+    FlavorNotAllowed,
+    /// The parameters name a ROM and none was given, or the [`Limits`](crate::Limits) forbid ROMs.
+    RomUnavailable {
+        /// The number of ROM blocks that the parameters ask for.
+        nrom: u64,
+    },
+    /// A ROM was given although the parameters name none.
+    RomNotUsed,
+    /// The ROM image is smaller than the parameters ask for.
+    RomTooSmall {
+        /// Bytes that the parameters ask for.
+        needed: u64,
+        /// Bytes in the image.
+        actual: u64,
+    },
+    /// The ROM image has no tag where a ROM of this size ends: not initialised, or another size or byte order.
+    RomTag,
+    /// The ROM buffer is not aligned to 64 bytes.
+    RomAlignment,
+    /// A hash key was given for a scheme that has no hash encryption (only `$y$` has).
+    KeyNotApplicable,
+    /// A buffer of the caller has the wrong length.
+    BufferLength {
+        /// The length needed.
+        needed: u64,
+        /// The length given.
+        actual: u64,
+    },
+    /// Memory could not be had.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The system's random generator failed.
+    Random,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Malformed { expected } => {
+                write!(f, "malformed setting or hash string: expected {expected}")
+            }
+            Error::InvalidParameter { name, value, expected } => {
+                write!(f, "invalid {name} {value}: it has to be {expected}")
+            }
+            Error::OverLimit { name, value, limit } => write!(
+                f,
+                "{name} {value} is above the limit of {limit}: raise the limit if this cost is intended"
+            ),
+            Error::FlavorNotAllowed => f.write_str(
+                "this pwxform flavour is not allowed by the limits in force: \
+                 allow it if a hash that only Saltern computes is intended",
+            ),
+            Error::RomUnavailable { nrom } => {
+                write!(f, "a ROM of {nrom} blocks is needed and none is available: attach it")
+            }
+            Error::RomNotUsed => f.write_str(
+                "a ROM was given but the parameters name none: pass it only for settings with NROM",
+            ),
+            Error::RomTooSmall { needed, actual } => {
+                write!(f, "the ROM has {actual} bytes and the parameters ask for {needed}")
+            }
+            Error::RomTag => f.write_str(
+                "no tag at the end of the ROM: it was not initialised, or not with this r and NROM",
+            ),
+            Error::RomAlignment => f.write_str("the ROM buffer has to be aligned to 64 bytes"),
+            Error::KeyNotApplicable => {
+                f.write_str("hash encryption exists for $y$ strings only: leave out the key")
+            }
+            Error::BufferLength { needed, actual } => {
+                write!(f, "a buffer of {actual} bytes was given where {needed} are needed")
+            }
+            Error::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes were refused"),
+            Error::Random => f.write_str("the system's random generator failed"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl Error {
+    pub(crate) const fn malformed(expected: &'static str) -> Self {
+        Error::Malformed { expected }
+    }
+
+    pub(crate) const fn invalid(name: &'static str, value: u64, expected: &'static str) -> Self {
+        Error::InvalidParameter { name, value, expected }
+    }
+}

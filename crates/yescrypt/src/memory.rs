@@ -1,0 +1,180 @@
+//! Scratch memory: 64-byte sub-blocks, allocated fallibly, reused, wiped.
+#![allow(unsafe_code, reason = "aligned allocation and views of sub-blocks as bytes")]
+
+use alloc::alloc::{alloc_zeroed, dealloc};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use zeroize::Zeroize;
+
+use crate::Error;
+
+/// A sub-block: 64 bytes as eight lanes in the shuffled word order of the specification's section 3.
+///
+/// One cache line exactly, so that a block never shares a line with another.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct SubBlock(pub(crate) [u64; 8]);
+
+impl SubBlock {
+    pub(crate) const BYTES: usize = 64;
+    pub(crate) const ZERO: SubBlock = SubBlock([0; 8]);
+
+    /// Where word `i` of the shuffled order stands in the natural one.
+    const fn natural(i: usize) -> usize {
+        5 * i % 16
+    }
+
+    /// Shuffles 64 bytes in natural order into lanes.
+    pub(crate) fn from_bytes(bytes: &[u8; 64]) -> Self {
+        let (words, _) = bytes.as_chunks::<4>();
+        let word = |i: usize| u64::from(u32::from_le_bytes(words[Self::natural(i)]));
+        SubBlock(core::array::from_fn(|k| word(2 * k) | word(2 * k + 1) << 32))
+    }
+
+    /// The inverse of [`SubBlock::from_bytes`].
+    pub(crate) fn to_bytes(self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        let (words, _) = bytes.as_chunks_mut::<4>();
+        for (k, lane) in self.0.into_iter().enumerate() {
+            words[Self::natural(2 * k)] = (lane as u32).to_le_bytes();
+            words[Self::natural(2 * k + 1)] = ((lane >> 32) as u32).to_le_bytes();
+        }
+        bytes
+    }
+}
+
+/// Sub-blocks as the bytes that they occupy in memory (the image of a ROM).
+pub(crate) fn as_bytes(blocks: &[SubBlock]) -> &[u8] {
+    // SAFETY: a `SubBlock` is 64 bytes without padding, and any byte may be read as `u8`.
+    unsafe { core::slice::from_raw_parts(blocks.as_ptr().cast(), size_of_val(blocks)) }
+}
+
+/// [`as_bytes`], to be changed.
+pub(crate) fn as_bytes_mut(blocks: &mut [SubBlock]) -> &mut [u8] {
+    // SAFETY: as in `as_bytes`, and every bit pattern is a valid `SubBlock`.
+    unsafe { core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), size_of_val(blocks)) }
+}
+
+/// Bytes as sub-blocks, if they are aligned to 64; what is left over at the end is cut off.
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<&[SubBlock], Error> {
+    // SAFETY: every bit pattern is a valid `SubBlock`.
+    let (before, blocks, _) = unsafe { bytes.align_to::<SubBlock>() };
+    if before.is_empty() { Ok(blocks) } else { Err(Error::RomAlignment) }
+}
+
+/// [`from_bytes`], to be changed.
+pub(crate) fn from_bytes_mut(bytes: &mut [u8]) -> Result<&mut [SubBlock], Error> {
+    // SAFETY: every bit pattern is a valid `SubBlock`, and every `SubBlock` is valid bytes.
+    let (before, blocks, _) = unsafe { bytes.align_to_mut::<SubBlock>() };
+    if before.is_empty() { Ok(blocks) } else { Err(Error::RomAlignment) }
+}
+
+/// Owned sub-blocks that grow on demand and keep what they have.
+///
+/// The allocation is asked for with an alignment of 16 and aligned by hand: the system allocator then takes fresh
+/// zero pages as they are instead of writing zeros over them, which for one hash would cost a pass over its memory.
+pub(crate) struct Arena {
+    allocation: Option<(NonNull<u8>, Layout)>,
+    /// Sub-blocks available from the first aligned address of the allocation.
+    len: usize,
+}
+
+// SAFETY: an arena owns its allocation and hands out its contents by the usual borrowing rules only.
+unsafe impl Send for Arena {}
+// SAFETY: as above; a shared arena allows no access at all.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    const MALLOC_ALIGN: usize = 16;
+
+    pub(crate) const fn new() -> Self {
+        Arena { allocation: None, len: 0 }
+    }
+
+    /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but initialised.
+    pub(crate) fn take(&mut self, len: usize) -> Result<&mut [SubBlock], Error> {
+        self.reserve(len)?;
+        Ok(self.first_mut(len))
+    }
+
+    /// The first `len` sub-blocks, which have to be there.
+    pub(crate) fn first(&self, len: usize) -> &[SubBlock] {
+        // SAFETY: as in `first_mut`, for a shared borrow.
+        unsafe { core::slice::from_raw_parts(self.start(), self.len) }.split_at(len).0
+    }
+
+    /// The first `len` sub-blocks, which have to be there.
+    pub(crate) fn first_mut(&mut self, len: usize) -> &mut [SubBlock] {
+        &mut self.all()[..len]
+    }
+
+    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the allocator first, so that two
+    /// generations never add up.
+    pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
+        if len <= self.len {
+            return Ok(());
+        }
+        self.release();
+        let refused = Error::OutOfMemory { bytes: (len as u64).saturating_mul(64) };
+        let bytes = len.checked_mul(SubBlock::BYTES).and_then(|b| b.checked_add(SubBlock::BYTES));
+        let layout = Layout::from_size_align(bytes.ok_or(refused)?, Self::MALLOC_ALIGN);
+        let layout = layout.map_err(|_| refused)?;
+        // SAFETY: the size is not zero, 64 bytes having been added.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
+        self.allocation = Some((start, layout));
+        self.len = len;
+        Ok(())
+    }
+
+    /// Overwrites everything with zeros in a way that the compiler does not remove.
+    pub(crate) fn wipe(&mut self) {
+        wipe(self.all());
+    }
+
+    /// Bytes held from the allocator.
+    pub(crate) fn bytes(&self) -> usize {
+        self.allocation.map_or(0, |(_, layout)| layout.size())
+    }
+
+    fn all(&mut self) -> &mut [SubBlock] {
+        // SAFETY: `start` is followed by `len` sub-blocks, zeroed by the allocator or written since; `self` is borrowed for as long as the slice.
+        unsafe { core::slice::from_raw_parts_mut(self.start(), self.len) }
+    }
+
+    /// The first aligned address, with room for `len` sub-blocks behind it.
+    fn start(&self) -> *mut SubBlock {
+        let Some((allocation, _)) = self.allocation else {
+            return NonNull::<SubBlock>::dangling().as_ptr();
+        };
+        let offset = allocation.as_ptr().align_offset(SubBlock::BYTES);
+        // SAFETY: 64 bytes more than `len` sub-blocks were allocated, and the offset is smaller than that.
+        unsafe { allocation.as_ptr().add(offset) }.cast()
+    }
+
+    fn release(&mut self) {
+        self.wipe();
+        if let Some((start, layout)) = self.allocation.take() {
+            // SAFETY: allocated with this layout and, being taken out, freed once.
+            unsafe { dealloc(start.as_ptr(), layout) }
+        }
+        self.len = 0;
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Overwrites sub-blocks with zeros in a way that the compiler does not remove.
+pub(crate) fn wipe(blocks: &mut [SubBlock]) {
+    // Plain stores first, at full speed; the barrier then makes them count as read.
+    blocks.fill(SubBlock::ZERO);
+    if let Some(first) = blocks.first_mut() {
+        first.0.zeroize();
+    }
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    core::hint::black_box(blocks);
+}

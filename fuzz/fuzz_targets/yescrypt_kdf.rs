@@ -1,0 +1,162 @@
+//! The KDF with any small parameters, tuning and ROM, on any level: one at a time against the reference,
+//! several together against one at a time.
+#![no_main]
+
+use std::cell::RefCell;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use saltern_reference::yescrypt as reference;
+use saltern_yescrypt::{
+    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams,
+    Workspace, derive, derive_many, init_rom,
+};
+
+/// A call, in numbers that are scaled to something small by [`Call::params`].
+#[derive(Arbitrary, Debug)]
+struct Call<'a> {
+    mode: u8,
+    /// Two bits each: rounds, gather, simple, S-box size.
+    flavor: u16,
+    salsa: Option<(u8, u8)>,
+    log2_n: u8,
+    r: u8,
+    p: u8,
+    t: u8,
+    log2_nrom: u8,
+    length: u8,
+    level: u8,
+    password: &'a [u8],
+    salt: &'a [u8],
+}
+
+impl Call<'_> {
+    fn params(&self) -> Params {
+        let mode = [Mode::Classic, Mode::Worm, Mode::Rw, Mode::Rw][usize::from(self.mode % 4)];
+        let n = 1 << (1 + self.log2_n % 5);
+        let mut params = Params::new(mode, n, 1 + u32::from(self.r % 6));
+        params.p = 1 + u32::from(self.p % 4);
+        params.t = u32::from(self.t % 5);
+        if mode == Mode::Rw {
+            params.flavor = self.flavor();
+        }
+        if self.log2_nrom % 4 == 3 {
+            params.nrom = 1 << (2 + self.log2_nrom / 4 % 4);
+        }
+        params
+    }
+
+    fn flavor(&self) -> Flavor {
+        let bits = |at: u32| usize::from(self.flavor >> at & 3);
+        let rounds = [1, 2, 3, 6][bits(0)];
+        // The largest S-boxes would take all the time there is.
+        let sbox_bytes = [6144, 6144, 12288, 24576][bits(6)];
+        let flavor = Flavor::new(rounds, 1 << bits(2), 1 << bits(4), sbox_bytes)
+            .expect("every combination is valid");
+        match self.salsa {
+            None => flavor,
+            Some((mix, tail)) => flavor
+                .with_salsa(1 + u32::from(mix % 8), 1 + u32::from(tail % 8))
+                .expect("1 to 8 rounds are valid"),
+        }
+    }
+}
+
+/// The same parameters as the reference writes them.
+fn theirs(params: &Params) -> reference::Params {
+    let flavor = params.flavor;
+    let entries = flavor.sbox_bytes() / 3 / 8 / flavor.simple();
+    let tuning = reference::Tuning {
+        simple: flavor.simple(),
+        gather: flavor.gather(),
+        rounds: flavor.rounds(),
+        swidth: entries.ilog2(),
+        salsa_main: flavor.salsa_mix(),
+        salsa_pwx: flavor.salsa_tail(),
+    };
+    let flags = match params.mode {
+        Mode::Classic => 0,
+        Mode::Worm => 1,
+        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
+    };
+    let &Params { n, r, p, t, g, nrom, .. } = params;
+    reference::Params { flags, n, r, p, t, g, nrom, tuning }
+}
+
+thread_local! {
+    static WORKSPACES: RefCell<Vec<Workspace>> = RefCell::new(
+        Level::available().map(|level| Workspace::with_level(level).expect("available")).collect(),
+    );
+}
+
+/// The ROM of a call on one level, or the reason why there is none.
+fn make_rom(params: &Params, seed: &[u8], ws: &mut Workspace) -> Option<(RomImage, [u8; 32])> {
+    let mut rom = RomParams::new(params.nrom, params.r, params.p);
+    rom.flavor = params.flavor;
+    rom.t = params.t;
+    let mut image = RomImage::zeroed(rom.size() as usize).expect("a small image");
+    let digest = init_rom(&rom, seed, image.as_bytes_mut(), ws).ok()?;
+    Some((image, digest))
+}
+
+/// Several at once, with different inputs and lengths, against one at a time.
+fn check_many(call: &Call, params: &CheckedParams, rom: Option<&Rom>, ws: &mut Workspace) {
+    let inputs =
+        [(call.password, call.salt), (call.salt, call.password), (b"", b"salt"), (b"x", b"")];
+    let mut together: [_; 4] = std::array::from_fn(|i| vec![0; 20 * i]);
+    let mut jobs: Vec<_> = inputs
+        .iter()
+        .zip(&mut together)
+        .map(|(&(password, salt), out)| Derivation { password, salt, out })
+        .collect();
+    derive_many(&mut jobs, params, rom, ws).expect("checked parameters");
+    for (&(password, salt), out) in inputs.iter().zip(&together) {
+        let mut alone = vec![0; out.len()];
+        derive(password, salt, params, rom, ws, &mut alone).expect("checked parameters");
+        assert_eq!(*out, alone, "{} {:?}", ws.level(), params.params());
+    }
+}
+
+fuzz_target!(|call: Call| {
+    let params = call.params();
+    let their_params = theirs(&params);
+    let their_rom = match params.nrom {
+        0 => None,
+        _ => match reference::rom_init(call.salt, &their_params) {
+            Ok(rom) => Some(rom),
+            // Then ours has to refuse as well, if the parameters are those of a ROM at all.
+            Err(_) if params.mode != Mode::Rw => None,
+            Err(_) => {
+                WORKSPACES.with_borrow_mut(|workspaces| {
+                    assert!(make_rom(&params, call.salt, &mut workspaces[0]).is_none());
+                });
+                return;
+            }
+        },
+    };
+    let length = usize::from(call.length % 100);
+    let expected =
+        reference::kdf(call.password, call.salt, &their_params, their_rom.as_ref(), length as u64);
+    let checked = params.check(&Limits::unlimited());
+    let Ok(expected) = expected else {
+        assert!(checked.is_err(), "{params:?}: not refused");
+        return;
+    };
+    let checked = checked.expect("what the reference computes is valid");
+    WORKSPACES.with_borrow_mut(|workspaces| {
+        let which = usize::from(call.level) % workspaces.len();
+        let ws = &mut workspaces[which];
+        let made = their_rom.as_ref().map(|theirs| {
+            let (image, digest) = make_rom(&params, call.salt, ws).expect("a valid ROM");
+            assert_eq!(image.as_bytes(), theirs.image());
+            assert_eq!(digest, theirs.digest().expect("a tag"));
+            image
+        });
+        let rom = made.as_ref().map(|image| Rom::new(image).expect("a fresh ROM"));
+        let mut out = vec![0; length];
+        derive(call.password, call.salt, &checked, rom.as_ref(), ws, &mut out)
+            .expect("checked parameters");
+        assert_eq!(out, expected, "{} {params:?}", ws.level());
+        check_many(&call, &checked, rom.as_ref(), ws);
+    });
+});
