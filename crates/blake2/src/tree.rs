@@ -280,6 +280,7 @@ fn absorb<V: Variant>(
     if kernels.width_for(V::LEAVES) == V::LEAVES {
         let mut inputs = Inputs { lanes: [stripes; MAX_LANES], stride };
         let mut group = Group::new();
+        group.is_secret = params.node.key_block().is_some();
         for (lane, h) in leaves.iter().enumerate() {
             inputs.lanes[lane] = &stripes[lane * V::BLOCK_BYTES..];
             group.set_state(lane, h);
