@@ -146,6 +146,29 @@ impl Bench {
     }
 }
 
+/// Ends the program unless both sides compute the same hashes.
+fn check_that_peers_agree(level: Level, input: &Input) {
+    for (call, length) in [0, 1, 127, 4096, 100_000].into_iter().enumerate() {
+        let data = input.at(offset(call as u64), length);
+        assert_eq!(
+            blake2b::Params::new().level(level).unwrap().hash(data),
+            blake2b_simd::blake2b(data).as_bytes()
+        );
+        assert_eq!(
+            blake2s::Params::new().level(level).unwrap().hash(data),
+            blake2s_simd::blake2s(data).as_bytes()
+        );
+        assert_eq!(
+            blake2bp::Params::new().level(level).unwrap().hash(data),
+            blake2b_simd::blake2bp::blake2bp(data).as_bytes()
+        );
+        assert_eq!(
+            blake2sp::Params::new().level(level).unwrap().hash(data),
+            blake2s_simd::blake2sp::blake2sp(data).as_bytes()
+        );
+    }
+}
+
 fn one_message(bench: &mut Bench, input: &Input) {
     let level = bench.options.level;
     let (b, s) = ("blake2b_simd", "blake2s_simd");
@@ -295,6 +318,7 @@ fn main() -> std::process::ExitCode {
     println!("{} · level {} · {} turns", machine.processor, machine.level, options.plan.turns);
     let mut bench = Bench { options, records: Vec::new() };
     let input = Input::new(4 << 20);
+    check_that_peers_agree(bench.options.level, &input);
     one_message(&mut bench, &input);
     many_messages(&mut bench, &input);
     sweep(&mut bench);

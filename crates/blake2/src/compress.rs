@@ -2,6 +2,7 @@
 //! vectors with the words of many states side by side; nothing here knows which.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
+use zeroize::Zeroize;
 
 use crate::variant::{State, Variant};
 
@@ -144,6 +145,16 @@ pub(crate) struct Group<V: Variant> {
     pub(crate) h: [[V::Word; MAX_LANES]; 8],
     /// t0, t1, f0, f1 of each: counters for the next block, that block included, and flags.
     offset: [[V::Word; MAX_LANES]; 4],
+    /// Whether a state may depend on a key: then all are wiped in the end.
+    pub(crate) is_secret: bool,
+}
+
+impl<V: Variant> Drop for Group<V> {
+    fn drop(&mut self) {
+        if self.is_secret {
+            self.h.zeroize();
+        }
+    }
 }
 
 impl<V: Variant> Group<V> {
@@ -151,6 +162,7 @@ impl<V: Variant> Group<V> {
         Self {
             h: [[V::Word::default(); MAX_LANES]; 8],
             offset: [[V::Word::default(); MAX_LANES]; 4],
+            is_secret: false,
         }
     }
 

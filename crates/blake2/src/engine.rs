@@ -93,6 +93,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         let task = self.waiting.find(|task| !task.is_done());
         if let Some(task) = &task {
             self.group.set_state(lane, task.h);
+            // A new message without a key has neither block nor count before it.
+            self.group.is_secret |= task.head.is_some() || task.count > 0;
         }
         self.tasks[lane] = task;
         self.tasks[lane].is_some()

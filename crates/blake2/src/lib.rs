@@ -20,6 +20,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! Features: `std` (the default) adds threads for batches and for single long trees; `digest` adds the traits of the
+//! [`digest`](https://docs.rs/digest) crate. Neither changes a result.
+//!
+//! A hash of plain data is not a way to store passwords. Keyed states and keys are wiped when they are dropped, and hashes
+//! are compared in a time that depends on their lengths alone; no branch or address depends on data or key.
+//!
 //! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON; [`Level`] names them and
 //! each `Params` has a `level` to compute with a smaller one. Results never depend on it. The crate is `no_std` and needs `alloc`.
 #![no_std]

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use saltern_simd::Level;
+use saltern_simd::lanes::Word;
 use zeroize::Zeroize;
 
 use crate::compress::{Group, Inputs, MAX_LANES, Run};
@@ -238,29 +239,18 @@ impl<V: Variant> Hasher<V> {
 
     /// Compresses what is in the buffer: up to two blocks for each leaf, the last of each.
     fn close_leaves(&self, leaves: &mut [State<V>; MAX_LEAVES]) {
-        let mut tails = [0; BUFFER];
-        let mut lengths = [0; MAX_LEAVES];
-        let tail_bytes = 2 * V::BLOCK_BYTES;
-        for (i, block) in self.buffer[..self.buffered].chunks(V::BLOCK_BYTES).enumerate() {
-            let leaf = i % V::LEAVES;
-            let start = leaf * tail_bytes + lengths[leaf];
-            tails[start..start + block.len()].copy_from_slice(block);
-            lengths[leaf] += block.len();
-        }
-        let tasks = leaves[..V::LEAVES].iter_mut().zip(tails.chunks_exact(tail_bytes)).zip(lengths);
-        engine::run(
-            self.params.node.kernels(),
-            tasks.enumerate().map(|(leaf, ((h, tail), length))| Task {
-                h,
-                count: self.leaf_count,
-                head: None,
-                input: &tail[..length],
-                finish: Some(leaf + 1 == V::LEAVES),
-            }),
-        );
-        if self.params.node.key_block().is_some() {
-            tails.zeroize();
-        }
+        let buffered = &self.buffer[..self.buffered];
+        let (first, second) = buffered.split_at(buffered.len().min(stripe::<V>()));
+        let tasks = leaves[..V::LEAVES].iter_mut().enumerate().map(|(leaf, h)| {
+            let [first, second] = [first, second].map(|stripe| part_of_leaf::<V>(stripe, leaf));
+            let (head, input) = match second.is_empty() {
+                true => (None, first),
+                false => (V::Word::first_block(first), second),
+            };
+            let finish = Some(leaf + 1 == V::LEAVES);
+            Task { h, count: self.leaf_count, head, input, finish }
+        });
+        engine::run(self.params.node.kernels(), tasks);
     }
 
     /// Bytes of message so far, modulo 2¹²⁸; a key does not count.
@@ -290,6 +280,7 @@ fn absorb<V: Variant>(
     if kernels.width_for(V::LEAVES) == V::LEAVES {
         let mut inputs = Inputs { lanes: [stripes; MAX_LANES], stride };
         let mut group = Group::new();
+        group.is_secret = params.node.key_block().is_some();
         for (lane, h) in leaves.iter().enumerate() {
             inputs.lanes[lane] = &stripes[lane * V::BLOCK_BYTES..];
             group.set_state(lane, h);
@@ -325,6 +316,12 @@ fn absorb_threaded<V: Variant>(
         });
     }
     leaf_count.wrapping_add((stripes.len() / V::LEAVES) as u128)
+}
+
+/// A leaf's part of a stripe, which need not be whole: a block, less, or nothing.
+fn part_of_leaf<V: Variant>(stripe: &[u8], leaf: usize) -> &[u8] {
+    let rest = &stripe[stripe.len().min(leaf * V::BLOCK_BYTES)..];
+    &rest[..rest.len().min(V::BLOCK_BYTES)]
 }
 
 /// A leaf's blocks of whole stripes.

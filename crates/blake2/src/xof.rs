@@ -4,6 +4,7 @@ use core::fmt;
 
 use saltern_simd::Level;
 use saltern_simd::lanes::Word;
+use zeroize::Zeroize;
 
 use crate::compress::MAX_LANES;
 use crate::engine::{self, Task};
@@ -201,6 +202,12 @@ impl<V: Variant> Reader<V> {
             head.copy_from_slice(&bytes[..head.len()]);
             (out, at) = (rest, 0);
         }
+    }
+}
+
+impl<V: Variant> Drop for Reader<V> {
+    fn drop(&mut self) {
+        self.root.as_mut().zeroize(); // all of the output follows from it
     }
 }
 

@@ -10,10 +10,12 @@ use crate::program::{PASSWORD, YESCRYPT};
 ///
 /// The last line of output is the exit status, what comes before is all that the terminal showed.
 const PTY: &str = r#"
-import os, pty, select, sys
+import os, pty, select, signal, sys
 program, typed, args = sys.argv[1], sys.argv[2].encode().split(b"\n"), sys.argv[3:]
 pid, terminal = pty.fork()
 if pid == 0:
+    # Whoever runs the tests in the background may have told them to ignore this one.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Standard input is no terminal and holds a line, which must not be taken for the password.
     read, write = os.pipe()
     os.write(write, b"not the password\n")
