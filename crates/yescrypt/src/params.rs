@@ -7,7 +7,7 @@ use crate::Error;
 use crate::flavor::Flavor;
 
 /// Which of the three algorithms of the format runs (the two low bits of its flags word).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
     /// Classic scrypt (RFC 7914).
     Classic,
@@ -28,7 +28,7 @@ pub enum Mode {
 /// assert_eq!(params.memory() >> 20, 16); // MiB
 /// assert!(params.check(&Limits::server()).is_ok());
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Params {
     /// The algorithm.
@@ -209,7 +209,7 @@ impl Default for Params {
 }
 
 /// Parameters that can be computed here and are within limits: every size below fits this machine's addresses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CheckedParams {
     params: Params,
 }

@@ -1,7 +1,7 @@
 //! A ROM as the algorithm sees it (section 18): an image in memory, filled from a seed, with a tag and a digest at its end. No
 //! file and no system call; whoever maps an image brings it here as bytes.
 
-use crate::memory::{self, Arena, SubBlock};
+use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Limits, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
@@ -135,7 +135,7 @@ impl RomImage {
             return Err(Error::invalid("ROM size", bytes as u64, "a multiple of 64 bytes, not 0"));
         }
         let len = bytes / SubBlock::BYTES;
-        let mut arena = Arena::new();
+        let mut arena = Arena::new(Pages::Standard);
         arena.reserve(len)?;
         Ok(RomImage { arena, len })
     }
@@ -223,6 +223,12 @@ impl<'a> Rom<'a> {
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(self.blocks)
+    }
+
+    /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
+    #[cfg(feature = "std")]
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.blocks.as_ptr().addr(), self.blocks.len())
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
