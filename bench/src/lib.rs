@@ -4,6 +4,7 @@
 pub mod build_info;
 pub mod crypt_r;
 pub mod paired;
+pub mod process;
 pub mod upstream;
 
 /// The example in the README, which has to compile and run.

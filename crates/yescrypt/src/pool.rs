@@ -10,8 +10,6 @@ mod tests;
 mod ticket;
 mod worker;
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
