@@ -1,8 +1,9 @@
 //! Paired measurement: two or more contenders take turns in one process, so that whatever slows the machine down for a
 //! while slows all of them, and the ratio inside a turn is what counts.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 /// Median, smallest and largest of some numbers.
@@ -56,19 +57,42 @@ pub struct Record {
     pub turns: usize,
 }
 
-/// How long to measure.
+/// Which time to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Time the calling thread has run: other programs on the machine hardly disturb it, other threads do not count.
+    Thread,
+    /// Time that has passed: for work that several threads share.
+    Wall,
+}
+
+impl Clock {
+    /// The clock's time since some moment in the past.
+    #[must_use]
+    pub fn now(self) -> Duration {
+        let now = clock_gettime(match self {
+            Clock::Thread => ClockId::ThreadCPUTime,
+            Clock::Wall => ClockId::Monotonic,
+        });
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    }
+}
+
+/// How long to measure, and by which clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Pairs of samples.
     pub turns: usize,
     /// The least time one sample takes; shorter calls are repeated until it is reached.
     pub sample: Duration,
+    /// The clock.
+    pub clock: Clock,
 }
 
 impl Default for Plan {
-    /// 31 turns of 10 ms a side.
+    /// 51 turns of 4 ms a side, by the thread's own time.
     fn default() -> Self {
-        Self { turns: 31, sample: Duration::from_millis(10) }
+        Self { turns: 51, sample: Duration::from_millis(4), clock: Clock::Thread }
     }
 }
 
@@ -91,24 +115,24 @@ pub fn compare(
             sides.reverse();
         }
         for (side, work) in sides {
-            rates[side].push(rate(numbers.clone(), work));
+            rates[side].push(rate(plan.clock, numbers.clone(), work));
         }
     }
     rates
 }
 
 /// Work per second over some calls.
-fn rate(calls: std::ops::Range<u64>, work: &mut dyn FnMut(u64) -> f64) -> f64 {
-    let start = Instant::now();
+fn rate(clock: Clock, calls: std::ops::Range<u64>, work: &mut dyn FnMut(u64) -> f64) -> f64 {
+    let start = clock.now();
     let done: f64 = calls.map(work).sum();
-    done / start.elapsed().as_secs_f64()
+    done / (clock.now() - start).as_secs_f64()
 }
 
 /// How many calls fill a sample; also warms the work up.
 fn calls_per_sample(plan: Plan, work: &mut impl FnMut(u64) -> f64) -> u64 {
-    let start = Instant::now();
+    let start = plan.clock.now();
     let mut calls = 0;
-    while start.elapsed() < plan.sample {
+    while plan.clock.now() - start < plan.sample {
         work(calls);
         calls += 1;
     }
@@ -209,7 +233,7 @@ mod tests {
 
     #[test]
     fn twice_the_work_in_the_same_time_is_a_ratio_of_two() {
-        let plan = Plan { turns: 5, sample: Duration::from_millis(2) };
+        let plan = Plan { turns: 5, sample: Duration::from_millis(2), clock: Clock::Wall };
         let nap = |work: f64| {
             move |_| {
                 std::thread::sleep(Duration::from_millis(1));

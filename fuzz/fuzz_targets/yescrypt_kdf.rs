@@ -1,4 +1,5 @@
-//! The KDF with any small parameters, tuning and ROM, on every level, against the reference.
+//! The KDF with any small parameters, tuning and ROM, on any level: one at a time against the reference,
+//! several together against one at a time.
 #![no_main]
 
 use std::cell::RefCell;
@@ -7,14 +8,15 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams, Workspace, derive, init_rom,
+    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams,
+    Workspace, derive, derive_many, init_rom,
 };
 
 /// A call, in numbers that are scaled to something small by [`Call::params`].
 #[derive(Arbitrary, Debug)]
 struct Call<'a> {
     mode: u8,
-    /// Two bits each: rounds, gather, simple; then three of S-box size.
+    /// Two bits each: rounds, gather, simple, S-box size.
     flavor: u16,
     salsa: Option<(u8, u8)>,
     log2_n: u8,
@@ -23,6 +25,7 @@ struct Call<'a> {
     t: u8,
     log2_nrom: u8,
     length: u8,
+    level: u8,
     password: &'a [u8],
     salt: &'a [u8],
 }
@@ -30,15 +33,15 @@ struct Call<'a> {
 impl Call<'_> {
     fn params(&self) -> Params {
         let mode = [Mode::Classic, Mode::Worm, Mode::Rw, Mode::Rw][usize::from(self.mode % 4)];
-        let n = 1 << (1 + self.log2_n % 7);
-        let mut params = Params::new(mode, n, 1 + u32::from(self.r % 9));
-        params.p = 1 + u32::from(self.p % 6);
+        let n = 1 << (1 + self.log2_n % 5);
+        let mut params = Params::new(mode, n, 1 + u32::from(self.r % 6));
+        params.p = 1 + u32::from(self.p % 4);
         params.t = u32::from(self.t % 5);
         if mode == Mode::Rw {
             params.flavor = self.flavor();
         }
         if self.log2_nrom % 4 == 3 {
-            params.nrom = 1 << (2 + self.log2_nrom / 4 % 5);
+            params.nrom = 1 << (2 + self.log2_nrom / 4 % 4);
         }
         params
     }
@@ -47,7 +50,7 @@ impl Call<'_> {
         let bits = |at: u32| usize::from(self.flavor >> at & 3);
         let rounds = [1, 2, 3, 6][bits(0)];
         // The largest S-boxes would take all the time there is.
-        let sbox_bytes = 6144 << (self.flavor >> 6 & 3);
+        let sbox_bytes = [6144, 6144, 12288, 24576][bits(6)];
         let flavor = Flavor::new(rounds, 1 << bits(2), 1 << bits(4), sbox_bytes)
             .expect("every combination is valid");
         match self.salsa {
@@ -96,6 +99,24 @@ fn make_rom(params: &Params, seed: &[u8], ws: &mut Workspace) -> Option<(RomImag
     Some((image, digest))
 }
 
+/// Several at once, with different inputs and lengths, against one at a time.
+fn check_many(call: &Call, params: &CheckedParams, rom: Option<&Rom>, ws: &mut Workspace) {
+    let inputs =
+        [(call.password, call.salt), (call.salt, call.password), (b"", b"salt"), (b"x", b"")];
+    let mut together: [_; 4] = std::array::from_fn(|i| vec![0; 20 * i]);
+    let mut jobs: Vec<_> = inputs
+        .iter()
+        .zip(&mut together)
+        .map(|(&(password, salt), out)| Derivation { password, salt, out })
+        .collect();
+    derive_many(&mut jobs, params, rom, ws).expect("checked parameters");
+    for (&(password, salt), out) in inputs.iter().zip(&together) {
+        let mut alone = vec![0; out.len()];
+        derive(password, salt, params, rom, ws, &mut alone).expect("checked parameters");
+        assert_eq!(*out, alone, "{} {:?}", ws.level(), params.params());
+    }
+}
+
 fuzz_target!(|call: Call| {
     let params = call.params();
     let their_params = theirs(&params);
@@ -123,18 +144,19 @@ fuzz_target!(|call: Call| {
     };
     let checked = checked.expect("what the reference computes is valid");
     WORKSPACES.with_borrow_mut(|workspaces| {
-        for ws in workspaces {
-            let made = their_rom.as_ref().map(|theirs| {
-                let (image, digest) = make_rom(&params, call.salt, ws).expect("a valid ROM");
-                assert_eq!(image.as_bytes(), theirs.image());
-                assert_eq!(digest, theirs.digest().expect("a tag"));
-                image
-            });
-            let rom = made.as_ref().map(|image| Rom::new(image).expect("a fresh ROM"));
-            let mut out = vec![0; length];
-            derive(call.password, call.salt, &checked, rom.as_ref(), ws, &mut out)
-                .expect("checked parameters");
-            assert_eq!(out, expected, "{} {params:?}", ws.level());
-        }
+        let which = usize::from(call.level) % workspaces.len();
+        let ws = &mut workspaces[which];
+        let made = their_rom.as_ref().map(|theirs| {
+            let (image, digest) = make_rom(&params, call.salt, ws).expect("a valid ROM");
+            assert_eq!(image.as_bytes(), theirs.image());
+            assert_eq!(digest, theirs.digest().expect("a tag"));
+            image
+        });
+        let rom = made.as_ref().map(|image| Rom::new(image).expect("a fresh ROM"));
+        let mut out = vec![0; length];
+        derive(call.password, call.salt, &checked, rom.as_ref(), ws, &mut out)
+            .expect("checked parameters");
+        assert_eq!(out, expected, "{} {params:?}", ws.level());
+        check_many(&call, &checked, rom.as_ref(), ws);
     });
 });

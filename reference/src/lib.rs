@@ -2,4 +2,5 @@
 //! the fast crates. They are the oracle of property tests and fuzzers; nothing that ships depends on
 //! them. They wipe nothing, compare nothing in constant time and take no care of secrets.
 
+pub mod blake2;
 pub mod yescrypt;

@@ -3,47 +3,55 @@
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::hint::black_box;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use clap::Parser;
 use saltern_bench::build_info::BuildInfo;
 use saltern_bench::crypt_r::SystemCrypt;
-use saltern_bench::paired::{self, Machine, Plan, Record};
+use saltern_bench::paired::{self, Clock, Machine, Plan, Record};
 use saltern_bench::upstream::Upstream;
 use saltern_yescrypt::{HashString, Hasher, Level, Limits, Params, Setting, Workspace};
 use serde_json::json;
 
-/// Time one yescrypt hash in one thread with reused memory, beside the system's crypt(3) and other peers.
-///
-/// A ratio above 1 means that Saltern is faster: the median over pairs measured right after each other, with
-/// the least and the greatest. All contenders must compute the same hash.
-#[derive(Parser)]
-#[command(name = "yescrypt")]
+const USAGE: &str = "\
+usage: yescrypt [--level LEVEL] [--turns N] [--sample-ms N] [--upstream FILE] [--json FILE]
+
+One hash at a time, in one thread, with reused memory, beside the system's crypt(3) and other peers.
+A ratio above 1 means that Saltern is faster. All contenders have to compute the same hash.
+
+  --level LEVEL      portable, sse2, avx2, avx512, …; default: the processor's best
+  --turns N          pairs of samples for each line; default 15
+  --sample-ms N      length of a sample; default 60
+  --upstream FILE    a shared library with yescrypt's own C interface (pyescrypt's yescrypt.bin, say) as a peer
+  --json FILE        write all numbers there
+";
+
 struct Options {
-    /// Pairs of samples for each peer and size
-    #[arg(long, default_value_t = 15)]
-    turns: usize,
-
-    /// Least time of a sample in milliseconds
-    #[arg(long, default_value_t = 60)]
-    sample: u64,
-
-    /// One short pair at the smallest size: that everything runs and agrees, not how fast
-    #[arg(long)]
-    smoke: bool,
-
-    /// Use this CPU level instead of the best one
-    #[arg(long)]
-    level: Option<Level>,
-
-    /// A shared library with yescrypt's own C interface (pyescrypt's yescrypt.bin, say) as another peer
-    #[arg(long, value_name = "FILE")]
+    level: Level,
+    plan: Plan,
     upstream: Option<OsString>,
-
-    /// Write the results to this file
-    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+fn options() -> Result<Options, lexopt::Error> {
+    use lexopt::prelude::*;
+    let plan = Plan { turns: 15, sample: Duration::from_millis(60), clock: Clock::Thread };
+    let mut options = Options { level: Level::detect(), plan, upstream: None, json: None };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("level") => options.level = parser.value()?.parse()?,
+            Long("turns") => options.plan.turns = parser.value()?.parse()?,
+            Long("sample-ms") => {
+                options.plan.sample = Duration::from_millis(parser.value()?.parse()?);
+            }
+            Long("upstream") => options.upstream = Some(parser.value()?),
+            Long("json") => options.json = Some(parser.value()?.into()),
+            _ => return Err(argument.unexpected()),
+        }
+    }
+    Ok(options)
 }
 
 const PASSWORD: &CStr = c"correct horse battery staple";
@@ -62,21 +70,31 @@ struct Peer {
 
 type HashFn = dyn FnMut(&CStr, &Params) -> Option<[u8; 32]>;
 
-fn main() -> anyhow::Result<()> {
-    let options = Options::parse();
-    let (sizes, plan) = if options.smoke {
-        (&SIZES[..1], Plan { turns: 1, sample: Duration::from_millis(1) })
-    } else {
-        (&SIZES[..], Plan { turns: options.turns, sample: Duration::from_millis(options.sample) })
+fn main() -> ExitCode {
+    let options = match options() {
+        Ok(options) => options,
+        Err(error) => {
+            eprint!("yescrypt: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
-    let level = options.level.unwrap_or_else(Level::detect);
-    let mut workspace = Workspace::with_level(level)?;
-    let (machine, build) = (Machine::here(level.name()), BuildInfo::here());
-    println!("{machine:?}\n{build:?}");
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("yescrypt: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> anyhow::Result<()> {
+    let mut workspace = Workspace::with_level(options.level)?;
+    let (machine, build) = (Machine::here(options.level.name()), BuildInfo::here());
+    println!("{} · level {} · {} turns", machine.processor, machine.level, options.plan.turns);
     let mut records = Vec::new();
     for peer in &mut peers(options.upstream.as_deref())? {
-        for &(n, r) in sizes {
-            let record = compare(plan, Params::yescrypt(n, r), peer, &mut workspace)?;
+        for (n, r) in SIZES {
+            let record = compare(options.plan, Params::yescrypt(n, r), peer, &mut workspace)?;
             println!("{}", record.line());
             records.push(record);
         }

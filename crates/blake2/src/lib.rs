@@ -1,2 +1,213 @@
-//! The BLAKE2 family.
+//! The BLAKE2 family as wide as the processor: [`blake2b`](fn@blake2b) and [`blake2s`](fn@blake2s), their parallel forms [`blake2bp`](fn@blake2bp)
+//! and [`blake2sp`](fn@blake2sp), outputs of any length ([`blake2xb`], [`blake2xs`]), and [`many`] messages at once.
+//!
+//! ```
+//! use saltern_blake2::{Error, blake2b, many};
+//!
+//! // One message.
+//! assert!(blake2b(b"abc").to_hex().starts_with("ba80a53f981c4d0d"));
+//!
+//! // With parameters: a shorter output and a key, which makes it a MAC. Comparison is in constant time.
+//! let params = blake2b::Params::new().hash_length(32)?.key(b"secret")?;
+//! let tag = params.to_hasher().update(b"a message ").update(b"in pieces").finalize();
+//! assert_eq!(tag, params.hash(b"a message in pieces"));
+//!
+//! // Many messages, several times as fast as one after the other.
+//! let texts = ["any", "number", "of", "messages"];
+//! let mut jobs: Vec<_> = texts.iter().map(|text| many::Job::new(&params, text.as_bytes())).collect();
+//! many::hash_many(&mut jobs);
+//! assert_eq!(jobs[2].hash(), params.hash(b"of"));
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON; [`Level`] names them and
+//! each `Params` has a `level` to compute with a smaller one. Results never depend on it. The crate is `no_std` and needs `alloc`.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod compress;
+mod dispatch;
+mod engine;
+mod error;
+mod hasher;
+pub mod many;
+mod output;
+mod params;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod variant;
+mod xof;
+
+pub use error::Error;
+pub use output::HexString;
+pub use saltern_simd::Level;
+pub use variant::{Blake2b, Blake2s, Variant};
+
+pub mod blake2b {
+    //! BLAKE2b: for 64-bit processors, outputs of 1 to 64 bytes.
+
+    use crate::Blake2b;
+
+    /// The parameters of a BLAKE2b hash.
+    pub type Params = crate::params::Params<Blake2b>;
+    /// A BLAKE2b computation in progress.
+    pub type Hasher = crate::hasher::Hasher<Blake2b>;
+    /// A BLAKE2b or BLAKE2bp hash.
+    pub type Hash = crate::output::Hash<Blake2b>;
+
+    /// The longest output, in bytes.
+    pub const OUT_BYTES: usize = 64;
+    /// The longest key, in bytes.
+    pub const KEY_BYTES: usize = 64;
+    /// The longest salt, in bytes.
+    pub const SALT_BYTES: usize = 16;
+    /// The longest personalisation, in bytes.
+    pub const PERSONAL_BYTES: usize = 16;
+    /// Bytes compressed at a time.
+    pub const BLOCK_BYTES: usize = 128;
+
+    /// The 64-byte hash of `data`, without a key.
+    #[must_use]
+    pub fn hash(data: &[u8]) -> Hash {
+        Params::new().hash(data)
+    }
+}
+
+pub mod blake2s {
+    //! BLAKE2s: for 32-bit processors and short outputs, 1 to 32 bytes.
+
+    use crate::Blake2s;
+
+    /// The parameters of a BLAKE2s hash.
+    pub type Params = crate::params::Params<Blake2s>;
+    /// A BLAKE2s computation in progress.
+    pub type Hasher = crate::hasher::Hasher<Blake2s>;
+    /// A BLAKE2s or BLAKE2sp hash.
+    pub type Hash = crate::output::Hash<Blake2s>;
+
+    /// The longest output, in bytes.
+    pub const OUT_BYTES: usize = 32;
+    /// The longest key, in bytes.
+    pub const KEY_BYTES: usize = 32;
+    /// The longest salt, in bytes.
+    pub const SALT_BYTES: usize = 8;
+    /// The longest personalisation, in bytes.
+    pub const PERSONAL_BYTES: usize = 8;
+    /// Bytes compressed at a time.
+    pub const BLOCK_BYTES: usize = 64;
+
+    /// The 32-byte hash of `data`, without a key.
+    #[must_use]
+    pub fn hash(data: &[u8]) -> Hash {
+        Params::new().hash(data)
+    }
+}
+
+pub mod blake2bp {
+    //! BLAKE2bp: four BLAKE2b leaves under a root, about three times as fast on long messages. Its hashes are not BLAKE2b's.
+
+    pub use crate::blake2b::{Hash, KEY_BYTES, OUT_BYTES};
+
+    use crate::Blake2b;
+
+    /// The parameters of a BLAKE2bp hash.
+    pub type Params = crate::tree::Params<Blake2b>;
+    /// A BLAKE2bp computation in progress.
+    pub type Hasher = crate::tree::Hasher<Blake2b>;
+
+    /// The 64-byte hash of `data`, without a key.
+    #[must_use]
+    pub fn hash(data: &[u8]) -> Hash {
+        Params::new().hash(data)
+    }
+}
+
+pub mod blake2sp {
+    //! BLAKE2sp: eight BLAKE2s leaves under a root, several times as fast on long messages. Its hashes are not BLAKE2s's.
+
+    pub use crate::blake2s::{Hash, KEY_BYTES, OUT_BYTES};
+
+    use crate::Blake2s;
+
+    /// The parameters of a BLAKE2sp hash.
+    pub type Params = crate::tree::Params<Blake2s>;
+    /// A BLAKE2sp computation in progress.
+    pub type Hasher = crate::tree::Hasher<Blake2s>;
+
+    /// The 32-byte hash of `data`, without a key.
+    #[must_use]
+    pub fn hash(data: &[u8]) -> Hash {
+        Params::new().hash(data)
+    }
+}
+
+pub mod blake2xb {
+    //! BLAKE2Xb: outputs of any length from BLAKE2b.
+
+    use crate::Blake2b;
+
+    /// The parameters of a BLAKE2Xb output.
+    pub type Params = crate::xof::Params<Blake2b>;
+    /// A BLAKE2Xb computation that takes its message.
+    pub type Hasher = crate::xof::Hasher<Blake2b>;
+    /// A BLAKE2Xb output.
+    pub type Reader = crate::xof::Reader<Blake2b>;
+}
+
+pub mod blake2xs {
+    //! BLAKE2Xs: outputs of any length from BLAKE2s.
+
+    use crate::Blake2s;
+
+    /// The parameters of a BLAKE2Xs output.
+    pub type Params = crate::xof::Params<Blake2s>;
+    /// A BLAKE2Xs computation that takes its message.
+    pub type Hasher = crate::xof::Hasher<Blake2s>;
+    /// A BLAKE2Xs output.
+    pub type Reader = crate::xof::Reader<Blake2s>;
+}
+
+/// The 64-byte BLAKE2b hash of `data`, without a key.
+///
+/// ```
+/// assert_eq!(saltern_blake2::blake2b(b"").to_hex().len(), 128);
+/// ```
+#[must_use]
+pub fn blake2b(data: &[u8]) -> blake2b::Hash {
+    blake2b::hash(data)
+}
+
+/// The 32-byte BLAKE2s hash of `data`, without a key.
+///
+/// ```
+/// assert_eq!(saltern_blake2::blake2s(b"").to_hex().len(), 64);
+/// ```
+#[must_use]
+pub fn blake2s(data: &[u8]) -> blake2s::Hash {
+    blake2s::hash(data)
+}
+
+/// The 64-byte BLAKE2bp hash of `data`, without a key.
+///
+/// ```
+/// assert!(saltern_blake2::blake2bp(b"abc") != saltern_blake2::blake2b(b"abc"));
+/// ```
+#[must_use]
+pub fn blake2bp(data: &[u8]) -> blake2bp::Hash {
+    blake2bp::hash(data)
+}
+
+/// The 32-byte BLAKE2sp hash of `data`, without a key.
+///
+/// ```
+/// assert!(saltern_blake2::blake2sp(b"abc") != saltern_blake2::blake2s(b"abc"));
+/// ```
+#[must_use]
+pub fn blake2sp(data: &[u8]) -> blake2sp::Hash {
+    blake2sp::hash(data)
+}

@@ -16,6 +16,7 @@ mod password;
 mod scheme;
 mod terminal;
 
+use std::env;
 use std::io;
 use std::process::ExitCode;
 
@@ -42,7 +43,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let result = match cli.command {
         Command::Hash(args) => cmd::hash::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
@@ -53,6 +58,19 @@ fn main() -> ExitCode {
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };
     result.unwrap_or_else(|error| report(&error))
+}
+
+/// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit status 2,
+/// but 1 for `sum`, which answers as `b2sum` does.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // Where the message cannot be written, the status still tells.
+    let _ = error.print();
+    let is_sum = env::args_os().nth(1).is_some_and(|name| name == "sum");
+    match error.use_stderr() {
+        false => ExitCode::SUCCESS,
+        true if is_sum => ExitCode::FAILURE,
+        true => ExitCode::from(2),
+    }
 }
 
 /// Show the failure of a subcommand as one line and turn it into exit status 2.

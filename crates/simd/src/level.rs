@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction-set level. Levels of one architecture are ordered: a larger one includes the smaller.
 ///
@@ -37,7 +38,14 @@ impl Level {
     /// The best level of this processor. Cheap: the processor is asked once and the answer kept.
     #[must_use]
     pub fn detect() -> Level {
-        Self::available().last().unwrap_or(Level::Portable)
+        static BEST: AtomicU8 = AtomicU8::new(u8::MAX);
+        let known = usize::from(BEST.load(Ordering::Relaxed));
+        if let Some(&level) = Self::ALL.get(known) {
+            return level;
+        }
+        let best = Self::available().last().unwrap_or(Level::Portable);
+        BEST.store(best as u8, Ordering::Relaxed); // `ALL` is in the order of the variants
+        best
     }
 
     /// The levels that this processor can run, smallest first; never empty.
@@ -137,6 +145,7 @@ mod tests {
             assert_eq!(level.name().parse(), Ok(level));
         }
         assert!("AVX2".parse::<Level>().is_err());
+        assert!(Level::ALL.into_iter().enumerate().all(|(i, level)| level as usize == i));
     }
 
     #[test]

@@ -9,7 +9,10 @@
 //! This crate is an internal part of Saltern: its API may change in any release.
 #![no_std]
 
+pub mod lanes;
 mod level;
+pub mod portable;
+mod prefetch;
 mod row;
 mod wide;
 
@@ -19,5 +22,6 @@ pub mod aarch64;
 pub mod x86;
 
 pub use level::{Level, ParseLevelError, UnavailableLevel};
+pub use prefetch::{prefetch_read, prefetch_write};
 pub use row::{PortableRow, Row};
 pub use wide::{PortableWide, Split, Wide};

@@ -4,7 +4,21 @@
     reason = "tokens can be assumed inside functions compiled for their features"
 )]
 
+/// Intrinsics in a place whose feature is proven by a token: an argument, or a parameter of the vector's type,
+/// which has no other source than [`Lanes`](crate::lanes::Lanes) and [`Row`](crate::lanes::Row) functions that take one.
+macro_rules! proven {
+    ($intrinsics:expr) => {{
+        // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
+        unsafe { $intrinsics }
+    }};
+}
+
+use core::arch::x86_64::__cpuid;
+
+pub mod avx2;
+pub mod avx512;
 mod row;
+pub mod sse41;
 mod wide;
 
 pub use row::{RowAvx512, RowSse2};
@@ -25,6 +39,15 @@ macro_rules! token {
             #[must_use]
             pub fn detect() -> Option<Self> {
                 $module::get().then_some(Self(()))
+            }
+
+            /// The token, in a function that has the features itself: such a call needs no `unsafe` and no
+            /// question to the processor, because the function could only be entered where they are there.
+            #[inline]
+            #[must_use]
+            #[target_feature($(enable = $feature),+)]
+            pub fn here() -> Self {
+                Self(())
             }
 
             /// The token without asking the processor, for the inside of functions compiled for the features.
@@ -83,3 +106,40 @@ macro_rules! includes_portable {
 }
 
 includes_portable!(Sse2, Sse41, Avx2, Avx512);
+/// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one: AMD's Zen 4. Where a
+/// chain of operations is all that matters, rotations are better made of shifts there.
+#[derive(Clone, Copy, Debug)]
+pub struct Zen4(());
+
+impl Zen4 {
+    /// The token, if this processor is one.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        Avx512::detect().filter(|_| is_family_19h()).map(|_| Self(()))
+    }
+
+    /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one alone.
+    #[inline]
+    #[must_use]
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+    pub fn here() -> Self {
+        Self(())
+    }
+}
+
+/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Asked once: the instruction traps in virtual machines.
+fn is_family_19h() -> bool {
+    use core::sync::atomic::{AtomicU8, Ordering};
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+    if ANSWER.load(Ordering::Relaxed) == UNKNOWN {
+        let (vendor, version) = (__cpuid(0), __cpuid(1).eax);
+        let is_amd = [vendor.ebx, vendor.edx, vendor.ecx]
+            == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes);
+        let family = (version >> 8 & 0xF) + (version >> 20 & 0xFF);
+        ANSWER.store(if is_amd && family == 0x19 { YES } else { NO }, Ordering::Relaxed);
+    }
+    ANSWER.load(Ordering::Relaxed) == YES
+}

@@ -126,11 +126,11 @@ impl Hasher<'_> {
         let pending =
             |i: usize| self.pending(i, passwords[i], settings[i].as_ref().map_err(|e| *e)?);
         let hashes = self.compute_many(workspace, (0..passwords.len()).map(pending).collect());
-        let text =
-            |(hash, setting): (Result<Zeroizing<[u8; HASH]>, Error>, Result<Setting, Error>)| {
-                Ok(crate::encoding::ascii(setting?.with_hash(&*hash?)))
-            };
-        hashes.into_iter().zip(settings).map(text).collect()
+        hashes
+            .into_iter()
+            .zip(settings)
+            .map(|(hash, setting)| Ok(crate::encoding::ascii(setting?.with_hash(&*hash?))))
+            .collect()
     }
 
     /// [`Hasher::verify`] for many passwords and hashes of any parameters; those with the same ones are computed together.

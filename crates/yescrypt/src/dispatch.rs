@@ -2,12 +2,12 @@
 //! them. No algorithm.
 #![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
 
-use saltern_simd::{Level, PortableRow, PortableWide, Row, Wide};
+use saltern_simd::{Level, PortableRow, PortableWide, Row};
 
 use crate::blockmix::{BlockFn, Boxes, Io, Kernel, Pointers, Shape, Step};
 use crate::flavor::Flavor;
 use crate::params::Mode;
-use crate::pwxform::{self, Constants};
+use crate::pwxform::{self, Constants, Lane};
 use crate::salsa20;
 
 /// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
@@ -80,7 +80,7 @@ fn wide_block<I: Isa, const K: usize>(flavor: &Flavor) -> BlockFn {
     }
 }
 
-fn gather_block<I: Isa, W: Wide<Token: From<I>>, const K: usize>(flavor: &Flavor) -> BlockFn {
+fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor) -> BlockFn {
     match flavor.gather() {
         1 => I::pwxform::<W, 1, K>,
         2 => I::pwxform::<W, 2, K>,
@@ -112,10 +112,10 @@ impl Constants {
 /// own contracts, which [`Kernel`] keeps.
 trait Isa: Copy {
     /// S-box entries of 1, 2, 4 and 8 lanes.
-    type Wide1: Wide<Token: From<Self>>;
-    type Wide2: Wide<Token: From<Self>>;
-    type Wide4: Wide<Token: From<Self>>;
-    type Wide8: Wide<Token: From<Self>>;
+    type Wide1: Lane<Token: From<Self>>;
+    type Wide2: Lane<Token: From<Self>>;
+    type Wide4: Lane<Token: From<Self>>;
+    type Wide8: Lane<Token: From<Self>>;
 
     /// [`salsa20::blockmix`].
     unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
@@ -124,7 +124,7 @@ trait Isa: Copy {
     unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
 
     /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
-    unsafe fn pwxform<W: Wide<Token: From<Self>>, const GATHER: usize, const K: usize>(
+    unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
         f: &Flavor,
         b: &mut Boxes<'_>,
         s: Shape,
@@ -161,7 +161,7 @@ macro_rules! isa {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn pwxform<W: Wide<Token: From<Self>>, const GATHER: usize, const K: usize>(
+            unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
                 flavor: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
             ) {
                 let (constants, io) = (Constants::of(flavor), pointers(io));
@@ -203,7 +203,7 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
 /// # Safety
 /// That of [`pwxform::blockmix`] for the default flavour.
 #[inline(always)]
-unsafe fn default_literal<W: Wide, R: Row, const K: usize>(
+unsafe fn default_literal<W: Lane, R: Row, const K: usize>(
     tokens: (W::Token, R::Token),
     boxes: &mut Boxes<'_>,
     shape: Shape,

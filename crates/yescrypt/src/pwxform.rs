@@ -16,10 +16,13 @@
 #![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
 #![allow(clippy::needless_range_loop, reason = "indices k, j and i are the specification's")]
 
-use saltern_simd::{Row, Wide};
+use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write};
 
 use crate::blockmix::{Boxes, Pointers, Shape, Step};
 use crate::salsa20::Rows;
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 /// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
 /// constants; loaded from the flavour otherwise.
@@ -34,6 +37,12 @@ pub(crate) struct Constants {
     /// Salsa20 rounds at the end of a block.
     pub(crate) tail: u32,
 }
+
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache: far enough for main memory, and not
+/// a whole block at once, which delays the loads that are waited for.
+const AHEAD_READ: usize = 3;
+/// How many sub-blocks ahead the lines of the output are asked for.
+const AHEAD_WRITE: usize = 8;
 
 /// The lanes of one group in `K` hashes.
 type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
@@ -51,7 +60,7 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
     shape: Shape,
     io: [Pointers; K],
 ) where
-    W: Wide,
+    W: Lane,
     R: Row,
 {
     let Shape { len, step } = shape;
@@ -65,6 +74,14 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
         })
     });
     for group in 0..groups {
+        for io in &io {
+            if step != Step::Plain {
+                prefetch_read(io.other.cast::<u64>().wrapping_add(group * lanes + AHEAD_READ * 8));
+            }
+            if step != Step::Save {
+                prefetch_write(io.dst.cast::<u64>().wrapping_add(group * lanes + AHEAD_WRITE * 8));
+            }
+        }
         for k in 0..K {
             for j in 0..GATHER {
                 let at = group * lanes + j * W::LANES;
@@ -98,44 +115,115 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
 /// # Safety
 /// [`blockmix`]'s contract for `constants` and `boxes`.
 #[inline(always)]
-unsafe fn pwxform<W: Wide, const GATHER: usize, const K: usize>(
-    token: W::Token,
+unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
+    token: L::Token,
     constants: Constants,
     boxes: &mut Boxes<'_>,
-    x: &mut State<W, GATHER, K>,
+    x: &mut State<L, GATHER, K>,
 ) {
     let third = constants.box_lanes;
-    let base = boxes.lanes();
-    let [s0, s1, s2] = boxes.order(third);
+    let tables = Tables { base: boxes.lanes(), order: boxes.order(third), size: 3 * third };
+    let step = GATHER * L::LANES;
     let mut write = boxes.write;
-    for round in 0..constants.rounds {
-        let keep = round != 0 && round != constants.rounds - 1;
-        for k in 0..K {
-            // SAFETY: `boxes` holds K times three boxes.
-            let own = unsafe { base.add(k * 3 * third) };
-            for j in 0..GATHER {
-                let offsets = x[k][j].first() & constants.mask;
-                let (low, high) = (offsets as u32 as usize, (offsets >> 32) as usize);
-                // SAFETY: a masked offset is that of an entry within its box, in bytes.
-                let (from_s0, from_s1) = unsafe {
-                    (
-                        W::load(token, own.add(s0).byte_add(low)),
-                        W::load(token, own.add(s1).byte_add(high)),
-                    )
-                };
-                x[k][j] = x[k][j].multiply_halves().add(from_s0).xor(from_s1);
-                if keep {
-                    // SAFETY: a call's writes divide the box and `write` starts at a multiple of them.
-                    unsafe { x[k][j].store(own.add(s2 + write + j * W::LANES)) };
-                }
-            }
+    // The first and the last round write nothing. Written out for the default number of rounds, since the compiler does not unroll so much
+    // by itself.
+    // SAFETY: promised by the caller, for every round.
+    unsafe {
+        round(token, constants.mask, &tables, x, None);
+        if constants.rounds == 6 {
+            round(token, constants.mask, &tables, x, Some(write));
+            round(token, constants.mask, &tables, x, Some(write + step));
+            round(token, constants.mask, &tables, x, Some(write + 2 * step));
+            round(token, constants.mask, &tables, x, Some(write + 3 * step));
+            write += 4 * step;
+        } else if constants.rounds == 3 {
+            round(token, constants.mask, &tables, x, Some(write));
+            write += step;
         }
-        if keep {
-            write += GATHER * W::LANES;
+        if constants.rounds > 1 {
+            round(token, constants.mask, &tables, x, None);
         }
     }
     boxes.advance(write & (third - 1));
 }
+
+/// Where the S-boxes of a call are.
+struct Tables {
+    /// Of the first state.
+    base: *mut u64,
+    /// The starts of S0, S1 and S2, in lanes.
+    order: [usize; 3],
+    /// From one state's boxes to the next's, in lanes.
+    size: usize,
+}
+
+/// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2 on in an inner round.
+///
+/// # Safety
+/// Masked offsets are those of entries within the boxes of `tables`, and there is room behind `keep`.
+#[inline(always)]
+unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
+    token: L::Token,
+    mask: u64,
+    tables: &Tables,
+    x: &mut State<L, GATHER, K>,
+    keep: Option<usize>,
+) {
+    let [s0, s1, s2] = tables.order;
+    for k in 0..K {
+        // SAFETY: promised by the caller.
+        let own = unsafe { tables.base.add(k * tables.size) };
+        for j in 0..GATHER {
+            // SAFETY: promised by the caller.
+            unsafe {
+                let (s0, s1) = (own.add(s0), own.add(s1));
+                x[k][j] = match K {
+                    1 => x[k][j].round(token, mask, s0, s1),
+                    _ => x[k][j].round_dense(token, mask, s0, s1),
+                };
+                if let Some(write) = keep {
+                    x[k][j].store(own.add(s2 + write + j * L::LANES));
+                }
+            }
+        }
+    }
+}
+
+/// A group's lanes in one round.
+pub(crate) trait Lane: Wide {
+    /// Steps 3 to 7 of section 7.
+    ///
+    /// # Safety
+    /// `mask`, in each half, makes an offset from any word, in bytes, at which an entry can be loaded behind `s0` and `s1`.
+    #[inline(always)]
+    unsafe fn round(self, token: Self::Token, mask: u64, s0: *const u64, s1: *const u64) -> Self {
+        let offsets = self.first() & mask;
+        let (low, high) = (offsets as u32 as usize, (offsets >> 32) as usize);
+        // SAFETY: promised by the caller.
+        let (s0, s1) =
+            unsafe { (Self::load(token, s0.byte_add(low)), Self::load(token, s1.byte_add(high))) };
+        self.multiply_halves().add(s0).xor(s1)
+    }
+
+    /// The same in as few instructions as possible, for several states at once: there it is not the latency of one that counts.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn round_dense(
+        self,
+        token: Self::Token,
+        mask: u64,
+        s0: *const u64,
+        s1: *const u64,
+    ) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { self.round(token, mask, s0, s1) }
+    }
+}
+
+impl<const LANES: usize> Lane for PortableWide<LANES> {}
+impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
 
 /// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last group, `lanes` before the end of the `mixed` lanes.
 ///

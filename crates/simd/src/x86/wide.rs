@@ -58,6 +58,22 @@ impl Wide for Wide128 {
     }
 }
 
+impl Wide128 {
+    /// The register, for a few instructions written by hand.
+    #[inline(always)]
+    #[must_use]
+    pub fn register(self) -> __m128i {
+        self.0
+    }
+
+    /// The inverse of [`Wide128::register`].
+    #[inline(always)]
+    #[must_use]
+    pub fn from_register(register: __m128i) -> Self {
+        Self(register)
+    }
+}
+
 /// Four lanes in a YMM register.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide256(__m256i);

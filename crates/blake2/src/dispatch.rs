@@ -1,0 +1,175 @@
+//! Per level, the kernels as entry points compiled for its features, and one table. No logic.
+#![allow(
+    unsafe_code,
+    reason = "functions with target features may only be called where the processor has them"
+)]
+
+use saltern_simd::Level;
+
+use crate::compress::{self, Group, Inputs, Run};
+use crate::variant::{Blake2b, Blake2s, State, Variant};
+
+type One<V> = unsafe fn(&mut State<V>, &Run<'_, V>);
+type Many<V> = unsafe fn(&mut Group<V>, &Inputs<'_>, usize);
+
+/// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and [`blake2s`].
+#[doc(hidden)]
+pub struct Kernels<V: Variant> {
+    pub(crate) level: Level,
+    one: One<V>,
+    /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time is best.
+    many: &'static [(usize, Many<V>)],
+}
+
+impl<V: Variant> Kernels<V> {
+    /// The most lanes of any kernel; 1 where there is none for many states.
+    pub(crate) fn widest(&self) -> usize {
+        self.many.first().map_or(1, |&(lanes, _)| lanes)
+    }
+
+    /// The lanes of the narrowest kernel that has at least `states` of them.
+    pub(crate) fn width_for(&self, states: usize) -> usize {
+        self.many
+            .iter()
+            .map(|&(lanes, _)| lanes)
+            .filter(|&lanes| lanes >= states)
+            .last()
+            .unwrap_or(1)
+    }
+
+    /// Compresses a run into a state.
+    #[inline]
+    pub(crate) fn one(&self, h: &mut State<V>, run: &Run<'_, V>) {
+        // SAFETY: the tables below are only handed out where the processor has their level.
+        unsafe { (self.one)(h, run) }
+    }
+
+    /// As [`compress::many`] with the kernel of exactly `lanes` lanes, without its condition on counters.
+    pub(crate) fn many(
+        &self,
+        lanes: usize,
+        group: &mut Group<V>,
+        mut inputs: Inputs<'_>,
+        mut blocks: usize,
+    ) {
+        let Some(&(_, kernel)) = self.many.iter().find(|&&(width, _)| width == lanes) else {
+            return;
+        };
+        loop {
+            let now = blocks.min(group.room(lanes));
+            // SAFETY: the tables below are only handed out where the processor has their level.
+            unsafe { kernel(group, &inputs, now) };
+            blocks -= now;
+            if blocks == 0 {
+                return;
+            }
+            group.advance_count(lanes, now);
+            for lane in &mut inputs.lanes[..lanes] {
+                *lane = &lane[now * inputs.stride..];
+            }
+        }
+    }
+}
+
+/// Scalar code, one message at a time.
+mod portable {
+    use super::*;
+
+    fn one<V: Variant>(h: &mut State<V>, run: &Run<'_, V>) {
+        compress::one::<V, [V::Word; 4]>((), h, run);
+    }
+
+    pub(super) static BLAKE2B: Kernels<Blake2b> =
+        Kernels { level: Level::Portable, one: one::<Blake2b>, many: &[] };
+    pub(super) static BLAKE2S: Kernels<Blake2s> =
+        Kernels { level: Level::Portable, one: one::<Blake2s>, many: &[] };
+}
+
+/// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! kernels {
+    ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty, $($many:ident: $lanes:ty),+) => {
+        mod $module {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            fn one(h: &mut State<$variant>, run: &Run<'_, $variant>) {
+                compress::one::<$variant, $row>(<$row as Vector>::Token::here(), h, run);
+            }
+
+            $(#[target_feature(enable = $features)]
+            fn $many(group: &mut Group<$variant>, inputs: &Inputs<'_>, blocks: usize) {
+                let token = <$lanes as Vector>::Token::here();
+                compress::many::<$variant, $lanes>(token, group, inputs, blocks);
+            })+
+
+            pub(super) static KERNELS: Kernels<$variant> =
+                Kernels { level: Level::$level, one, many: &[$((<$lanes>::COUNT, $many)),+] };
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use saltern_simd::lanes::{Lanes, Vector};
+    use saltern_simd::x86::avx2::{U32x8, U64x4};
+    use saltern_simd::x86::avx512::{U32x16, U64x8};
+    use saltern_simd::x86::sse41::{U32x4, U64x2, U64x2x2};
+    use saltern_simd::x86::{Avx2, Avx512, Sse41, Zen4};
+
+    kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2<Sse41>, many_2: U64x2<Sse41>);
+    kernels!(s_sse41, Sse41, "ssse3,sse4.1", Blake2s, U32x4<Sse41>, many_4: U32x4<Sse41>);
+    kernels!(b_avx2, Avx2, "avx2", Blake2b, U64x4<Avx2>, many_4: U64x4<Avx2>);
+    kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Sse41>, many_8: U32x8<Avx2>);
+    kernels!(
+        b_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Avx512>,
+        many_8: U64x8, many_4: U64x4<Avx512>
+    );
+    kernels!(
+        s_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Avx512>,
+        many_16: U32x16, many_8: U32x8<Avx512>
+    );
+    kernels!(
+        b_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Zen4>,
+        many_8: U64x8, many_4: U64x4<Avx512>
+    );
+    kernels!(
+        s_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Zen4>,
+        many_16: U32x16, many_8: U32x8<Avx512>
+    );
+
+    /// The tables, each with what proves that it may be used.
+    pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
+        match level {
+            Level::Sse41 => Sse41::detect().map(|_| &b_sse41::KERNELS),
+            Level::Avx2 => Avx2::detect().map(|_| &b_avx2::KERNELS),
+            Level::Avx512 if Zen4::detect().is_some() => Some(&b_zen4::KERNELS),
+            Level::Avx512 => Avx512::detect().map(|_| &b_avx512::KERNELS),
+            _ => None,
+        }
+    }
+
+    pub(super) fn blake2s(level: Level) -> Option<&'static Kernels<Blake2s>> {
+        match level {
+            Level::Sse41 => Sse41::detect().map(|_| &s_sse41::KERNELS),
+            Level::Avx2 => Avx2::detect().map(|_| &s_avx2::KERNELS),
+            Level::Avx512 if Zen4::detect().is_some() => Some(&s_zen4::KERNELS),
+            Level::Avx512 => Avx512::detect().map(|_| &s_avx512::KERNELS),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+use x86 as native;
+
+/// BLAKE2b's kernels of a level; the portable ones where it has none or the processor lacks it.
+pub(crate) fn blake2b(level: Level) -> &'static Kernels<Blake2b> {
+    native::blake2b(level).unwrap_or(&portable::BLAKE2B)
+}
+
+/// BLAKE2s's kernels of a level; the portable ones where it has none or the processor lacks it.
+pub(crate) fn blake2s(level: Level) -> &'static Kernels<Blake2s> {
+    native::blake2s(level).unwrap_or(&portable::BLAKE2S)
+}

@@ -1,0 +1,201 @@
+//! Many messages at once: lanes that are kept full.
+//!
+//! Each lane holds one task. A step advances all lanes by the same number of blocks, the most that none of them has to
+//! be looked after for; a lane whose task is done takes the next one. When tasks run out, the lanes that are left move
+//! together and narrower kernels take over, down to the one for a single message.
+
+use saltern_simd::lanes::Word;
+
+use crate::compress::{Group, Inputs, MAX_LANES};
+use crate::dispatch::Kernels;
+use crate::params::{absorb, finish};
+use crate::variant::{Block, State, Variant};
+
+/// Input for one state.
+pub(crate) struct Task<'a, V: Variant> {
+    pub(crate) h: &'a mut State<V>,
+    /// Bytes compressed into the state before.
+    pub(crate) count: u128,
+    /// A block that comes before `input`.
+    pub(crate) head: Option<&'a Block<V>>,
+    /// The rest of the message; whole blocks, if `finish` is `None`.
+    pub(crate) input: &'a [u8],
+    /// Whether the message ends here, and then whether this is the last node.
+    pub(crate) finish: Option<bool>,
+}
+
+impl<'a, V: Variant> Task<'a, V> {
+    fn is_done(&self) -> bool {
+        self.finish.is_none() && self.head.is_none() && self.input.is_empty()
+    }
+
+    /// Blocks, at the current place, that are whole, contiguous and not the last.
+    fn plain_blocks(&self) -> usize {
+        if self.head.is_some() {
+            return usize::from(self.finish.is_none() || !self.input.is_empty());
+        }
+        let reserved = usize::from(self.finish.is_some());
+        self.input.len().saturating_sub(reserved) / V::BLOCK_BYTES
+    }
+
+    /// The bytes from the current place on, at least one block of them unless the last block comes next.
+    fn place(&self) -> &'a [u8] {
+        self.head.map_or(self.input, AsRef::as_ref)
+    }
+
+    /// Steps over `blocks` plain blocks.
+    fn advance(&mut self, blocks: usize) {
+        self.count = self.count.wrapping_add((blocks * V::BLOCK_BYTES) as u128);
+        if self.head.take().is_none() {
+            self.input = &self.input[blocks * V::BLOCK_BYTES..];
+        }
+    }
+}
+
+/// The lanes: the first `active` hold tasks, and column `i` of the group is the state of task `i`.
+struct Engine<'k, 'a, V: Variant, I> {
+    kernels: &'k Kernels<V>,
+    group: Group<V>,
+    tasks: [Option<Task<'a, V>>; MAX_LANES],
+    active: usize,
+    waiting: I,
+}
+
+/// Carries out all tasks. Any number of them; each costs time in proportion to its length.
+pub(crate) fn run<'a, V: Variant>(
+    kernels: &Kernels<V>,
+    waiting: impl Iterator<Item = Task<'a, V>>,
+) {
+    let mut engine = Engine {
+        kernels,
+        group: Group::new(),
+        tasks: [const { None }; MAX_LANES],
+        active: 0,
+        waiting,
+    };
+    let widest = kernels.widest();
+    while engine.active < widest && engine.refill(engine.active) {
+        engine.active += 1;
+    }
+    let mut pads = [V::Word::ZERO_BLOCK; MAX_LANES];
+    loop {
+        match engine.active {
+            0 => return,
+            1 => engine.finish_alone(),
+            active => engine.step(kernels.width_for(active), &mut pads),
+        }
+    }
+}
+
+impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
+    /// Puts the next task that has anything to do into a lane, if there is one.
+    fn refill(&mut self, lane: usize) -> bool {
+        let task = self.waiting.find(|task| !task.is_done());
+        if let Some(task) = &task {
+            self.group.set_state(lane, task.h);
+        }
+        self.tasks[lane] = task;
+        self.tasks[lane].is_some()
+    }
+
+    /// Takes the state of a lane whose task is done, and fills the lane: with the next task, else with the last lane.
+    fn replace(&mut self, lane: usize) {
+        if let Some(task) = &mut self.tasks[lane] {
+            *task.h = self.group.state(lane);
+        }
+        if self.refill(lane) {
+            return;
+        }
+        self.active -= 1;
+        let last = self.active;
+        self.group.set_state(lane, &self.group.state(last));
+        self.tasks.swap(lane, last);
+    }
+
+    /// Advances all lanes with a kernel of `width` lanes, to where the first of them needs attention.
+    fn step(&mut self, width: usize, pads: &mut [Block<V>; MAX_LANES]) {
+        let plain = |task: &Option<Task<'_, V>>| task.as_ref().map_or(0, Task::plain_blocks);
+        let shortest = self.tasks[..self.active].iter().map(plain).min().unwrap_or(0);
+        if shortest > 0 {
+            self.advance(width, shortest);
+        } else {
+            self.close(width, pads);
+        }
+        for lane in (0..self.active).rev() {
+            if self.tasks[lane].as_ref().is_some_and(Task::is_done) {
+                self.replace(lane);
+            }
+        }
+    }
+
+    /// A step of plain blocks only.
+    fn advance(&mut self, width: usize, blocks: usize) {
+        let mut inputs = Inputs { lanes: [&[]; MAX_LANES], stride: V::BLOCK_BYTES };
+        for (lane, task) in self.tasks[..self.active].iter_mut().flatten().enumerate() {
+            inputs.lanes[lane] = task.place();
+            let count = task.count.wrapping_add(V::BLOCK_BYTES as u128);
+            self.group.set_offset(lane, count, [false; 2]);
+            task.advance(blocks);
+        }
+        self.run(width, inputs, blocks);
+    }
+
+    /// A step of one block in which at least one lane has its last.
+    fn close(&mut self, width: usize, pads: &mut [Block<V>; MAX_LANES]) {
+        let mut inputs = Inputs { lanes: [&[]; MAX_LANES], stride: V::BLOCK_BYTES };
+        let lanes = self.tasks[..self.active].iter_mut().flatten().zip(pads);
+        for (lane, (task, pad)) in lanes.enumerate() {
+            let closes = task.plain_blocks() == 0;
+            let place = task.place();
+            let length = place.len().min(V::BLOCK_BYTES);
+            let flags = [closes, closes && task.finish == Some(true)];
+            self.group.set_offset(lane, task.count.wrapping_add(length as u128), flags);
+            inputs.lanes[lane] = place;
+            if length < V::BLOCK_BYTES {
+                let (head, tail) = pad.as_mut().split_at_mut(length);
+                head.copy_from_slice(place);
+                tail.fill(0);
+                let pad: &Block<V> = pad;
+                inputs.lanes[lane] = pad.as_ref();
+            }
+            if closes {
+                (task.finish, task.head, task.input) = (None, None, &[]);
+            } else {
+                task.advance(1);
+            }
+        }
+        self.run(width, inputs, 1);
+    }
+
+    /// Calls the kernel. Lanes without a task get the first one's input; what they make of it is not looked at.
+    fn run(&mut self, width: usize, mut inputs: Inputs<'_>, blocks: usize) {
+        let first = inputs.lanes[0];
+        for (lane, input) in inputs.lanes.iter_mut().enumerate().take(width).skip(self.active) {
+            *input = first;
+            self.group.set_offset(lane, 0, [false; 2]);
+        }
+        self.kernels.many(width, &mut self.group, inputs, blocks);
+    }
+
+    /// Brings the only task left to its end with the kernel for a single message; where that is the only kernel, many
+    /// tasks one after the other.
+    fn finish_alone(&mut self) {
+        let Some(mut task) = self.tasks[0].take() else { return self.active = 0 };
+        *task.h = self.group.state(0);
+        let mut blocks = task.plain_blocks();
+        while blocks > 0 {
+            let input = &task.place()[..blocks * V::BLOCK_BYTES];
+            absorb(self.kernels, task.h, task.count, input);
+            task.advance(blocks);
+            blocks = task.plain_blocks();
+        }
+        if let Some(last_node) = task.finish {
+            let mut block = V::Word::ZERO_BLOCK;
+            let place = task.place();
+            block.as_mut()[..place.len()].copy_from_slice(place);
+            let count = task.count.wrapping_add(place.len() as u128);
+            finish(self.kernels, task.h, count, &block, last_node);
+        }
+        self.active = usize::from(self.refill(0));
+    }
+}

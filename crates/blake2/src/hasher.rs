@@ -1,0 +1,175 @@
+//! Hashing a message that comes in pieces.
+
+use core::fmt;
+
+use saltern_simd::lanes::Word;
+use zeroize::Zeroize;
+
+use crate::dispatch::Kernels;
+use crate::engine::Task;
+use crate::output::Hash;
+use crate::params::{Params, absorb, finish};
+use crate::variant::{Block, State, Variant};
+
+/// A BLAKE2b or BLAKE2s computation in progress. A few hundred bytes, no allocation; `Clone` forks it.
+///
+/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of any state.
+///
+/// ```
+/// let mut hasher = saltern_blake2::blake2b::Hasher::new();
+/// hasher.update(b"a message ").update(b"in pieces");
+/// assert_eq!(hasher.finalize(), saltern_blake2::blake2b(b"a message in pieces"));
+/// assert_eq!(hasher.count(), 19);
+/// ```
+#[derive(Clone)]
+pub struct Hasher<V: Variant> {
+    h: State<V>,
+    /// Bytes compressed, those of a key block included.
+    count: u128,
+    /// Input not yet compressed: as long as there may be no more, the last block has to wait.
+    buffer: Block<V>,
+    buffered: u8,
+    hash_length: u8,
+    last_node: bool,
+    keyed: bool,
+    kernels: &'static Kernels<V>,
+}
+
+impl<V: Variant> Hasher<V> {
+    /// A hasher with the default parameters; others come from [`Params::to_hasher`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_params(&Params::new())
+    }
+
+    /// The root of a parallel tree: the key is stated in its parameter block and not hashed into it.
+    pub(crate) fn root(leaf: &Params<V>) -> Self {
+        let node = leaf.clone().node_depth(1).last_node(true);
+        Self { buffered: 0, ..Self::with_params(&node) }
+    }
+
+    pub(crate) fn with_params(params: &Params<V>) -> Self {
+        let key = params.key_block();
+        Self {
+            h: params.initial_state(),
+            count: 0,
+            buffer: *key.unwrap_or(&V::Word::ZERO_BLOCK),
+            buffered: if key.is_some() { V::BLOCK_BYTES as u8 } else { 0 },
+            hash_length: params.output_length(),
+            last_node: params.is_last_node(),
+            keyed: key.is_some(),
+            kernels: params.kernels(),
+        }
+    }
+
+    /// Appends to the message. Any length may come at a time; long pieces are hashed in place.
+    pub fn update(&mut self, data: &[u8]) -> &mut Self {
+        let rest = self.top_up(data);
+        if !rest.is_empty() {
+            // Not a method of `self`, so that the buffer need not be copied.
+            let buffered = &self.buffer.as_ref()[..usize::from(self.buffered)];
+            let count = absorb(self.kernels, &mut self.h, self.count, buffered);
+            absorb(self.kernels, &mut self.h, count, whole_blocks::<V>(rest));
+        }
+        self.settle(rest);
+        self
+    }
+
+    /// The first of three steps of an update: fills a buffer that holds something. Returns what remains of `data`,
+    /// and if anything does, the buffer is empty or a whole block.
+    pub(crate) fn top_up<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
+        let buffered = usize::from(self.buffered);
+        if buffered == 0 {
+            return data;
+        }
+        let (head, rest) = data.split_at(data.len().min(V::BLOCK_BYTES - buffered));
+        self.buffer.as_mut()[buffered..buffered + head.len()].copy_from_slice(head);
+        self.buffered += head.len() as u8;
+        rest
+    }
+
+    /// The second step for [`many`](crate::many): what there is to compress.
+    pub(crate) fn task<'a>(&'a mut self, rest: &'a [u8]) -> Task<'a, V> {
+        let goes_on = !rest.is_empty() && self.buffered > 0;
+        let head = goes_on.then_some(&self.buffer);
+        let input = whole_blocks::<V>(rest);
+        Task { h: &mut self.h, count: self.count, head, input, finish: None }
+    }
+
+    /// The third step, when buffer and whole blocks are compressed: keeps what is left.
+    pub(crate) fn settle(&mut self, rest: &[u8]) {
+        if rest.is_empty() {
+            return;
+        }
+        let whole = whole_blocks::<V>(rest).len();
+        let compressed = usize::from(self.buffered) + whole;
+        self.count = self.count.wrapping_add(compressed as u128);
+        let tail = &rest[whole..];
+        self.buffer.as_mut()[..tail.len()].copy_from_slice(tail);
+        self.buffered = tail.len() as u8;
+    }
+
+    /// Makes believe that so many bytes have been compressed.
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, count: u128) {
+        self.count = count;
+    }
+
+    pub(crate) fn kernels(&self) -> &'static Kernels<V> {
+        self.kernels
+    }
+
+    /// The hash of the message so far. The hasher can go on afterwards.
+    #[must_use]
+    pub fn finalize(&self) -> Hash<V> {
+        let mut h = self.h;
+        let mut block = self.buffer;
+        let buffered = usize::from(self.buffered);
+        block.as_mut()[buffered..].fill(0);
+        let count = self.count.wrapping_add(buffered as u128);
+        finish(self.kernels, &mut h, count, &block, self.last_node);
+        let hash = Hash::from_state(&h, self.hash_length);
+        if self.keyed {
+            h.zeroize();
+            block.as_mut().zeroize();
+        }
+        hash
+    }
+
+    /// Bytes of message so far, modulo 2¹²⁸; a key does not count.
+    #[must_use]
+    pub fn count(&self) -> u128 {
+        let key = if self.keyed { V::BLOCK_BYTES as u128 } else { 0 };
+        self.count.wrapping_add(u128::from(self.buffered)).wrapping_sub(key)
+    }
+}
+
+/// The blocks at the front of `data` after which at least a byte follows.
+fn whole_blocks<V: Variant>(data: &[u8]) -> &[u8] {
+    &data[..data.len().saturating_sub(1) / V::BLOCK_BYTES * V::BLOCK_BYTES]
+}
+
+impl<V: Variant> Default for Hasher<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Variant> Drop for Hasher<V> {
+    fn drop(&mut self) {
+        if self.keyed {
+            self.h.zeroize();
+            self.buffer.as_mut().zeroize();
+        }
+    }
+}
+
+impl<V: Variant> fmt::Debug for Hasher<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher")
+            .field("count", &self.count())
+            .field("keyed", &self.keyed)
+            .field("level", &self.kernels.level)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,143 @@
+//! A finished hash and its hexadecimal form.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use saltern_simd::lanes::Word;
+use subtle::{Choice, ConstantTimeEq};
+
+use crate::variant::{State, Variant};
+
+/// The most bytes in any output of fixed length.
+const MAX_BYTES: usize = 64;
+
+/// A finished hash: 1 to 64 bytes (BLAKE2b, BLAKE2bp) or 1 to 32 (BLAKE2s, BLAKE2sp).
+///
+/// Comparison with `==`, to another hash or to bytes, takes a time that depends on the lengths alone, so that a
+/// keyed hash can be checked with it. Printing (`Debug`) shows the bytes: a hash is not kept secret.
+///
+/// ```
+/// let hash = saltern_blake2::blake2s(b"abc");
+/// assert!(hash == hash.as_bytes() && hash != [0; 32]);
+/// assert!(hash.to_hex().starts_with("508c5e8c"));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Hash<V: Variant> {
+    bytes: [u8; MAX_BYTES],
+    length: u8,
+    variant: PhantomData<V>,
+}
+
+impl<V: Variant> Hash<V> {
+    /// The first `length` bytes of a state; `length` is at most `V::OUT_BYTES`.
+    pub(crate) fn from_state(h: &State<V>, length: u8) -> Self {
+        let mut bytes = [0; MAX_BYTES];
+        for (chunk, word) in bytes.chunks_exact_mut(V::Word::BYTES).zip(h) {
+            chunk.copy_from_slice(&word.to_u64().to_le_bytes()[..V::Word::BYTES]);
+        }
+        Self { bytes, length, variant: PhantomData }
+    }
+
+    /// The hash; as many bytes as were asked for.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// The hash in lower-case hexadecimal, two characters for each byte.
+    #[must_use]
+    pub fn to_hex(&self) -> HexString {
+        let mut digits = [0; 2 * MAX_BYTES];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.as_bytes()) {
+            let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+        }
+        HexString { digits, length: 2 * self.length }
+    }
+}
+
+impl<V: Variant> AsRef<[u8]> for Hash<V> {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
+impl<V: Variant> fmt::Debug for Hash<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hash({})", self.to_hex())
+    }
+}
+
+impl<V: Variant> ConstantTimeEq for Hash<V> {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.as_bytes().ct_eq(other.as_bytes())
+    }
+}
+
+impl<V: Variant> PartialEq for Hash<V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.ct_eq(other).into()
+    }
+}
+
+impl<V: Variant> Eq for Hash<V> {}
+
+impl<V: Variant> PartialEq<[u8]> for Hash<V> {
+    fn eq(&self, other: &[u8]) -> bool {
+        self.as_bytes().ct_eq(other).into()
+    }
+}
+
+impl<V: Variant> PartialEq<&[u8]> for Hash<V> {
+    fn eq(&self, other: &&[u8]) -> bool {
+        *self == **other
+    }
+}
+
+impl<V: Variant, const N: usize> PartialEq<[u8; N]> for Hash<V> {
+    fn eq(&self, other: &[u8; N]) -> bool {
+        *self == other[..]
+    }
+}
+
+/// A hash in hexadecimal, without an allocation. Prints as, and derefs to, the string.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HexString {
+    digits: [u8; 2 * MAX_BYTES],
+    length: u8,
+}
+
+impl HexString {
+    /// The digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.digits[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
+impl Deref for HexString {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for HexString {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for HexString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for HexString {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}

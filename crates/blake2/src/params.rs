@@ -1,0 +1,351 @@
+//! The parameter block of BLAKE2b and BLAKE2s, and hashing in one call.
+
+use core::fmt;
+
+use saltern_simd::Level;
+use saltern_simd::lanes::{Vector, Word};
+use zeroize::Zeroize;
+
+use crate::compress::Run;
+use crate::dispatch::Kernels;
+use crate::error::Error;
+use crate::hasher::Hasher;
+use crate::output::Hash;
+use crate::variant::{Block, State, Variant};
+
+/// All the parameters of one BLAKE2b or BLAKE2s hash, and the instruction-set level to compute it with.
+///
+/// The defaults are those of plain sequential hashing: output of full length, no key, salt or personalisation,
+/// fanout and depth 1, all else 0. A key is wiped from memory when the value is dropped and `Debug` does not show it.
+///
+/// ```
+/// use saltern_blake2::{blake2b, Error};
+///
+/// let params = blake2b::Params::new().hash_length(32)?.key(b"a key of 1 to 64 bytes")?.personal(b"example")?;
+/// let tag = params.hash(b"message");
+/// assert_eq!(tag.as_bytes().len(), 32);
+/// assert_eq!(tag, params.to_hasher().update(b"mess").update(b"age").finalize());
+/// assert!(matches!(blake2b::Params::new().hash_length(65), Err(Error::HashLength { length: 65, max: 64 })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Params<V: Variant> {
+    /// The parameter block in the first half, zeros after it.
+    block: Block<V>,
+    /// The key padded with zeros: the block that is hashed before the message.
+    key: Block<V>,
+    last_node: bool,
+    kernels: &'static Kernels<V>,
+}
+
+/// Where a field of the parameter block begins, in both variants. After them come the depth of the node and the
+/// inner hash length, then, in the second half, salt and personalisation.
+mod offset {
+    pub(super) const HASH_LENGTH: usize = 0;
+    pub(super) const KEY_LENGTH: usize = 1;
+    pub(super) const FANOUT: usize = 2;
+    pub(super) const MAX_DEPTH: usize = 3;
+    pub(super) const MAX_LEAF_LENGTH: usize = 4;
+    pub(super) const NODE: usize = 8;
+}
+
+impl<V: Variant> Params<V> {
+    /// Bytes of node offset: 8 or 6.
+    const NODE_BYTES: usize = (64 - V::MAX_NODE_OFFSET.leading_zeros() as usize) / 8;
+    const NODE_DEPTH: usize = offset::NODE + Self::NODE_BYTES;
+    const SALT: usize = V::OUT_BYTES / 2;
+    const PERSONAL: usize = Self::SALT + V::SALT_BYTES;
+
+    /// The default parameters, at the best level of this processor.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut block = V::Word::ZERO_BLOCK;
+        block.as_mut()[..4].copy_from_slice(&[V::OUT_BYTES as u8, 0, 1, 1]);
+        let kernels = V::kernels(Level::detect());
+        Self { block, key: V::Word::ZERO_BLOCK, last_node: false, kernels }
+    }
+
+    /// The length of the hash: 1 to 64 bytes (BLAKE2b) or 1 to 32 (BLAKE2s).
+    ///
+    /// # Errors
+    /// [`Error::HashLength`].
+    pub fn hash_length(mut self, length: usize) -> Result<Self, Error> {
+        if length == 0 || length > V::OUT_BYTES {
+            return Err(Error::HashLength { length, max: V::OUT_BYTES });
+        }
+        self.set(offset::HASH_LENGTH, length as u8);
+        Ok(self)
+    }
+
+    /// A secret key of up to 64 bytes (BLAKE2b) or 32 (BLAKE2s), which makes the hash a MAC; empty for none.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn key(mut self, key: &[u8]) -> Result<Self, Error> {
+        if key.len() > V::OUT_BYTES {
+            return Err(Error::KeyLength { length: key.len(), max: V::OUT_BYTES });
+        }
+        let bytes = self.key.as_mut();
+        bytes.zeroize();
+        bytes[..key.len()].copy_from_slice(key);
+        self.set(offset::KEY_LENGTH, key.len() as u8);
+        Ok(self)
+    }
+
+    /// A salt of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros.
+    ///
+    /// # Errors
+    /// [`Error::SaltLength`].
+    pub fn salt(mut self, salt: &[u8]) -> Result<Self, Error> {
+        let error = Error::SaltLength { length: salt.len(), max: V::SALT_BYTES };
+        self.set_padded(Self::SALT, salt).ok_or(error)?;
+        Ok(self)
+    }
+
+    /// A personalisation of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros: one for every use of the
+    /// function, so that no two uses share a hash.
+    ///
+    /// # Errors
+    /// [`Error::PersonalLength`].
+    pub fn personal(mut self, personal: &[u8]) -> Result<Self, Error> {
+        let error = Error::PersonalLength { length: personal.len(), max: V::SALT_BYTES };
+        self.set_padded(Self::PERSONAL, personal).ok_or(error)?;
+        Ok(self)
+    }
+
+    /// Tree hashing: children of a node, 0 for unlimited, 1 (the default) for sequential hashing.
+    #[must_use]
+    pub fn fanout(mut self, fanout: u8) -> Self {
+        self.set(offset::FANOUT, fanout);
+        self
+    }
+
+    /// Tree hashing: the maximal depth, 1 to 255; 255 is unlimited, 1 (the default) is sequential hashing.
+    ///
+    /// # Errors
+    /// [`Error::MaxDepth`].
+    pub fn max_depth(mut self, depth: u8) -> Result<Self, Error> {
+        if depth == 0 {
+            return Err(Error::MaxDepth);
+        }
+        self.set(offset::MAX_DEPTH, depth);
+        Ok(self)
+    }
+
+    /// Tree hashing: the most bytes in a leaf; 0, the default, is unlimited.
+    #[must_use]
+    pub fn max_leaf_length(mut self, length: u32) -> Self {
+        self.block.as_mut()[offset::MAX_LEAF_LENGTH..][..4].copy_from_slice(&length.to_le_bytes());
+        self
+    }
+
+    /// Tree hashing: the number of this node among those of its depth, from 0; below 2⁶⁴ (BLAKE2b) or 2⁴⁸ (BLAKE2s).
+    ///
+    /// # Errors
+    /// [`Error::NodeOffset`].
+    pub fn node_offset(mut self, offset: u64) -> Result<Self, Error> {
+        if offset > V::MAX_NODE_OFFSET {
+            return Err(Error::NodeOffset { offset, max: V::MAX_NODE_OFFSET });
+        }
+        self.set_node_offset(offset);
+        Ok(self)
+    }
+
+    /// Tree hashing: the depth of this node; leaves, and sequential hashing, have 0.
+    #[must_use]
+    pub fn node_depth(mut self, depth: u8) -> Self {
+        self.set(Self::NODE_DEPTH, depth);
+        self
+    }
+
+    /// Tree hashing: the length of the inner hashes, up to 64 bytes (BLAKE2b) or 32 (BLAKE2s); 0 for sequential hashing.
+    ///
+    /// # Errors
+    /// [`Error::InnerHashLength`].
+    pub fn inner_hash_length(mut self, length: usize) -> Result<Self, Error> {
+        if length > V::OUT_BYTES {
+            return Err(Error::InnerHashLength { length, max: V::OUT_BYTES });
+        }
+        self.set(Self::NODE_DEPTH + 1, length as u8);
+        Ok(self)
+    }
+
+    /// Tree hashing: whether this node is the last of its depth. Not a part of the block but of the last compression.
+    #[must_use]
+    pub fn last_node(mut self, last: bool) -> Self {
+        self.last_node = last;
+        self
+    }
+
+    /// Computes with the kernels of this level instead of the processor's best. The result is the same.
+    ///
+    /// # Errors
+    /// [`Error::Level`] where the processor lacks it.
+    pub fn level(mut self, level: Level) -> Result<Self, Error> {
+        self.kernels = V::kernels(level.require()?);
+        Ok(self)
+    }
+
+    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is allocated.
+    #[must_use]
+    pub fn hash(&self, data: &[u8]) -> Hash<V> {
+        if self.key_block().is_some() {
+            return self.to_hasher().update(data).finalize(); // which knows how to wipe its state
+        }
+        let mut h = self.initial_state();
+        let mut count = 0;
+        let whole = data.len().saturating_sub(1) / V::BLOCK_BYTES * V::BLOCK_BYTES;
+        let (blocks, tail) = data.split_at(whole);
+        count = absorb(self.kernels, &mut h, count, blocks);
+        count += tail.len() as u128;
+        match V::Word::first_block(tail) {
+            Some(block) => finish(self.kernels, &mut h, count, block, self.last_node),
+            None => {
+                let mut block = V::Word::ZERO_BLOCK;
+                block.as_mut()[..tail.len()].copy_from_slice(tail);
+                finish(self.kernels, &mut h, count, &block, self.last_node);
+            }
+        }
+        Hash::from_state(&h, self.output_length())
+    }
+
+    /// A state that takes the message in pieces.
+    #[must_use]
+    pub fn to_hasher(&self) -> Hasher<V> {
+        Hasher::with_params(self)
+    }
+
+    /// The initial value with the parameter block in it.
+    pub(crate) fn initial_state(&self) -> State<V> {
+        let mut h = V::IV;
+        for (i, word) in h.iter_mut().enumerate() {
+            *word = word.xor(V::Word::of_block(&self.block, i));
+        }
+        h
+    }
+
+    /// The padded key, where there is one.
+    pub(crate) fn key_block(&self) -> Option<&Block<V>> {
+        (self.block.as_ref()[offset::KEY_LENGTH] > 0).then_some(&self.key)
+    }
+
+    pub(crate) fn is_last_node(&self) -> bool {
+        self.last_node
+    }
+
+    pub(crate) fn output_length(&self) -> u8 {
+        self.block.as_ref()[offset::HASH_LENGTH]
+    }
+
+    pub(crate) fn kernels(&self) -> &'static Kernels<V> {
+        self.kernels
+    }
+
+    /// The common part of the nodes that make up the output of BLAKE2X: no key, and depths that no tree has.
+    pub(crate) fn xof_node(&self) -> Self {
+        let mut node = Self { key: V::Word::ZERO_BLOCK, ..self.clone() };
+        node.set(offset::KEY_LENGTH, 0);
+        node.set(offset::FANOUT, 0);
+        node.set(offset::MAX_DEPTH, 0);
+        node.set(Self::NODE_DEPTH + 1, V::OUT_BYTES as u8);
+        node.max_leaf_length(V::OUT_BYTES as u32)
+    }
+
+    /// The same node with an output of so many bytes.
+    pub(crate) fn set_hash_length(&mut self, length: u8) {
+        self.set(offset::HASH_LENGTH, length);
+    }
+
+    /// A node of a tree of two levels with as many leaves as the parallel forms have, the first leaf at first.
+    pub(crate) fn parallel_node(mut self) -> Self {
+        self.set(offset::FANOUT, V::LEAVES as u8);
+        self.set(offset::MAX_DEPTH, 2);
+        self.set(Self::NODE_DEPTH + 1, V::OUT_BYTES as u8);
+        self
+    }
+
+    /// The same node in another place.
+    pub(crate) fn set_node_offset(&mut self, offset: u64) {
+        let bytes = &offset.to_le_bytes()[..Self::NODE_BYTES];
+        self.block.as_mut()[offset::NODE..][..Self::NODE_BYTES].copy_from_slice(bytes);
+    }
+
+    fn set(&mut self, offset: usize, value: u8) {
+        self.block.as_mut()[offset] = value;
+    }
+
+    /// Writes a salt or personalisation with zeros after it, unless it is too long.
+    fn set_padded(&mut self, offset: usize, value: &[u8]) -> Option<()> {
+        let field = &mut self.block.as_mut()[offset..][..V::SALT_BYTES];
+        field.fill(0);
+        field.get_mut(..value.len())?.copy_from_slice(value);
+        Some(())
+    }
+}
+
+/// Compresses whole blocks that are not the last; returns the count after them.
+pub(crate) fn absorb<V: Variant>(
+    kernels: &Kernels<V>,
+    h: &mut State<V>,
+    count: u128,
+    input: &[u8],
+) -> u128 {
+    let run = Run {
+        input,
+        stride: V::BLOCK_BYTES,
+        blocks: input.len() / V::BLOCK_BYTES,
+        count: count.wrapping_add(V::BLOCK_BYTES as u128),
+        flags: [V::Word::default(); 2],
+    };
+    if run.blocks > 0 {
+        kernels.one(h, &run);
+    }
+    count.wrapping_add(input.len() as u128)
+}
+
+/// Compresses the last block; `count` includes it, as far as it is not padding.
+pub(crate) fn finish<V: Variant>(
+    kernels: &Kernels<V>,
+    h: &mut State<V>,
+    count: u128,
+    block: &Block<V>,
+    last_node: bool,
+) {
+    let flags = [V::ALL_ONES, if last_node { V::ALL_ONES } else { V::Word::default() }];
+    let stride = V::BLOCK_BYTES;
+    kernels.one(h, &Run { input: block.as_ref(), stride, blocks: 1, count, flags });
+}
+
+impl<V: Variant> Default for Params<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Variant> Drop for Params<V> {
+    fn drop(&mut self) {
+        if self.key_block().is_some() {
+            self.key.as_mut().zeroize();
+        }
+    }
+}
+
+impl<V: Variant> fmt::Debug for Params<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let block = &self.block.as_ref()[..V::OUT_BYTES];
+        f.debug_struct("Params")
+            .field("hash_length", &block[offset::HASH_LENGTH])
+            .field("key_length", &block[offset::KEY_LENGTH])
+            .field("fanout", &block[offset::FANOUT])
+            .field("max_depth", &block[offset::MAX_DEPTH])
+            .field("max_leaf_length", &&block[offset::MAX_LEAF_LENGTH..][..4])
+            .field("node_offset", &&block[offset::NODE..Self::NODE_DEPTH])
+            .field("node_depth", &block[Self::NODE_DEPTH])
+            .field("inner_hash_length", &block[Self::NODE_DEPTH + 1])
+            .field("salt", &&block[Self::SALT..Self::PERSONAL])
+            .field("personal", &&block[Self::PERSONAL..])
+            .field("last_node", &self.last_node)
+            .field("level", &self.kernels.level)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! What only a test inside the crate can reach: counters that are about to overflow, and tasks in the engine.
+
+use alloc::vec::Vec;
+
+use saltern_reference::blake2::{self as reference, BLAKE2B, BLAKE2S, Family};
+use saltern_simd::Level;
+use saltern_simd::lanes::Word;
+
+use crate::engine::{self, Task};
+use crate::hasher::Hasher;
+use crate::output::Hash;
+use crate::params::Params;
+use crate::variant::{Blake2b, Blake2s, State, Variant};
+
+/// Bytes without a period that a block could hide.
+fn input(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i % 251) as u8 ^ (i / 251) as u8).collect()
+}
+
+fn family<V: Variant>() -> &'static Family {
+    if V::OUT_BYTES == 64 { &BLAKE2B } else { &BLAKE2S }
+}
+
+fn expected<V: Variant>(initial_count: u128, data: &[u8], last_node: bool) -> Vec<u8> {
+    let params =
+        reference::Params { initial_count, last_node, ..reference::Params::new(family::<V>()) };
+    reference::hash(family::<V>(), &params, data)
+}
+
+/// Counts from which 0 to 8 blocks reach the end of the low word, of both words, or of neither.
+fn edges<V: Variant>() -> Vec<u128> {
+    let word = 8 * V::Word::BYTES as u32;
+    let ends = [1_u128 << word, (1_u128 << (2 * word - 1)) << 1, 1 << (word + 3)];
+    let back = (0..9).map(|blocks| blocks * V::BLOCK_BYTES as u128);
+    back.flat_map(|back| ends.map(|end| end.wrapping_sub(back))).collect()
+}
+
+fn streams_cross_the_edges<V: Variant>() -> usize {
+    let mut checks = 0;
+    for level in Level::available() {
+        for count in edges::<V>() {
+            for length in [0, 1, V::BLOCK_BYTES, 3 * V::BLOCK_BYTES + 1, 8 * V::BLOCK_BYTES] {
+                let data = input(length);
+                let mut hasher: Hasher<V> = Params::new().level(level).unwrap().to_hasher();
+                hasher.start_at(count);
+                let hash = hasher.update(&data).finalize();
+                assert_eq!(
+                    hash,
+                    &expected::<V>(count, &data, false)[..],
+                    "{level} {count} {length}"
+                );
+                checks += 1;
+            }
+        }
+    }
+    checks
+}
+
+#[test]
+fn one_stream_across_the_end_of_a_counter() {
+    let levels = Level::available().count();
+    assert_eq!(streams_cross_the_edges::<Blake2b>(), levels * 27 * 5);
+    assert_eq!(streams_cross_the_edges::<Blake2s>(), levels * 27 * 5);
+}
+
+/// All edges at once in the lanes, with lengths that end at different times.
+fn lanes_cross_the_edges<V: Variant>() {
+    for level in Level::available() {
+        let edges = edges::<V>();
+        let data = input(9 * V::BLOCK_BYTES);
+        let length = |i: usize| (i * 37 + i * i * 101) % data.len();
+        let start = Params::<V>::new().initial_state();
+        let mut states: Vec<State<V>> = edges.iter().map(|_| start).collect();
+        let tasks = states.iter_mut().zip(&edges).enumerate().map(|(i, (h, &count))| Task {
+            h,
+            count,
+            head: None,
+            input: &data[..length(i)],
+            finish: Some(i % 3 == 0),
+        });
+        engine::run(V::kernels(level), tasks);
+        for (i, (h, &count)) in states.iter().zip(&edges).enumerate() {
+            let expected = expected::<V>(count, &data[..length(i)], i % 3 == 0);
+            let hash = Hash::<V>::from_state(h, V::OUT_BYTES as u8);
+            assert_eq!(hash, &expected[..], "{level}, task {i}, {count}");
+        }
+    }
+}
+
+#[test]
+fn many_streams_across_the_end_of_their_counters() {
+    lanes_cross_the_edges::<Blake2b>();
+    lanes_cross_the_edges::<Blake2s>();
+}
+
+/// Every number of tasks up to three times the most lanes, so that each kernel runs full and with idle lanes.
+fn every_number_of_tasks<V: Variant>() {
+    let data = input(5 * V::BLOCK_BYTES);
+    for level in Level::available() {
+        for tasks in 0..=48_usize {
+            let mut states: Vec<State<V>> =
+                (0..tasks).map(|_| Params::<V>::new().initial_state()).collect();
+            let length = |i: usize| (i * tasks * 7) % (data.len() + 1);
+            engine::run(
+                V::kernels(level),
+                states.iter_mut().enumerate().map(|(i, h)| Task {
+                    h,
+                    count: 0,
+                    head: None,
+                    input: &data[..length(i)],
+                    finish: Some(false),
+                }),
+            );
+            for (i, h) in states.iter().enumerate() {
+                let hash = Hash::<V>::from_state(h, V::OUT_BYTES as u8);
+                assert_eq!(hash, Params::new().hash(&data[..length(i)]), "{level}, {i} of {tasks}");
+            }
+        }
+    }
+}
+
+#[test]
+fn engines_take_any_number_of_tasks() {
+    every_number_of_tasks::<Blake2b>();
+    every_number_of_tasks::<Blake2s>();
+}
+
+#[test]
+fn each_level_has_its_own_kernels() {
+    for level in Level::available() {
+        let expected = if level == Level::Sse2 { Level::Portable } else { level };
+        assert_eq!(Blake2b::kernels(level).level, expected);
+        assert_eq!(Blake2s::kernels(level).level, expected);
+    }
+}

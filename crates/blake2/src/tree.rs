@@ -1,0 +1,290 @@
+//! BLAKE2bp and BLAKE2sp: four or eight leaves that share the blocks of one message in turn, under one root.
+
+use core::fmt;
+
+use saltern_simd::Level;
+use zeroize::Zeroize;
+
+use crate::compress::{Group, Inputs, MAX_LANES, Run};
+use crate::engine::{self, Task};
+use crate::error::Error;
+use crate::hasher::Hasher as NodeHasher;
+use crate::output::Hash;
+use crate::params::Params as NodeParams;
+use crate::variant::{State, Variant};
+
+/// The most leaves of a tree.
+const MAX_LEAVES: usize = 8;
+/// Bytes of buffer: two stripes of one block for each leaf. Four blocks of BLAKE2b are as long as eight of BLAKE2s.
+const BUFFER: usize = 1024;
+
+/// The parameters of one BLAKE2bp or BLAKE2sp hash: its length, a key, and the level to compute with.
+///
+/// Wipes and hides the key as [`blake2b::Params`](crate::blake2b::Params) does.
+///
+/// ```
+/// use saltern_blake2::blake2bp;
+/// let mac = blake2bp::Params::new().key(b"secret")?.hash_length(32)?.hash(b"message");
+/// assert_eq!(mac.as_bytes().len(), 32);
+/// # Ok::<(), saltern_blake2::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Params<V: Variant> {
+    node: NodeParams<V>,
+}
+
+impl<V: Variant> Params<V> {
+    /// Output of full length, no key, at the best level of this processor.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { node: NodeParams::new().parallel_node() }
+    }
+
+    /// The length of the hash: 1 to 64 bytes (BLAKE2bp) or 1 to 32 (BLAKE2sp).
+    ///
+    /// # Errors
+    /// [`Error::HashLength`].
+    pub fn hash_length(self, length: usize) -> Result<Self, Error> {
+        Ok(Self { node: self.node.hash_length(length)? })
+    }
+
+    /// A secret key of up to 64 bytes (BLAKE2bp) or 32 (BLAKE2sp); empty for none.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn key(self, key: &[u8]) -> Result<Self, Error> {
+        Ok(Self { node: self.node.key(key)? })
+    }
+
+    /// Computes with the kernels of this level instead of the processor's best. The result is the same.
+    ///
+    /// # Errors
+    /// [`Error::Level`] where the processor lacks it.
+    pub fn level(self, level: Level) -> Result<Self, Error> {
+        Ok(Self { node: self.node.level(level)? })
+    }
+
+    /// The hash of `data`, computed by the calling thread. No memory is allocated.
+    #[must_use]
+    pub fn hash(&self, data: &[u8]) -> Hash<V> {
+        self.to_hasher().update(data).finalize()
+    }
+
+    /// A state that takes the message in pieces.
+    #[must_use]
+    pub fn to_hasher(&self) -> Hasher<V> {
+        let mut hasher = Hasher {
+            leaves: [V::IV; MAX_LEAVES],
+            leaf_count: 0,
+            buffer: [0; BUFFER],
+            buffered: 0,
+            params: self.clone(),
+        };
+        let mut node = self.node.clone();
+        for (leaf, h) in hasher.leaves[..V::LEAVES].iter_mut().enumerate() {
+            node.set_node_offset(leaf as u64);
+            *h = node.initial_state();
+        }
+        if let Some(key) = self.node.key_block() {
+            for block in hasher.buffer[..stripe::<V>()].chunks_exact_mut(V::BLOCK_BYTES) {
+                block.copy_from_slice(key.as_ref());
+            }
+            hasher.buffered = stripe::<V>();
+        }
+        hasher
+    }
+}
+
+impl<V: Variant> Default for Params<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Variant> fmt::Debug for Params<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Params").field(&self.node).finish()
+    }
+}
+
+/// Bytes in a stripe: one block for every leaf.
+const fn stripe<V: Variant>() -> usize {
+    V::LEAVES * V::BLOCK_BYTES
+}
+
+/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte after them.
+const fn plain_stripes<V: Variant>(bytes: usize) -> usize {
+    bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
+}
+
+/// A BLAKE2bp or BLAKE2sp computation in progress. Under two KiB, no allocation; `Clone` forks it.
+///
+/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of any state.
+///
+/// ```
+/// use saltern_blake2::{blake2sp, blake2sp::Hasher};
+/// assert_eq!(Hasher::new().update(b"a").update(b"bc").finalize(), blake2sp(b"abc"));
+/// ```
+#[derive(Clone)]
+pub struct Hasher<V: Variant> {
+    leaves: [State<V>; MAX_LEAVES],
+    /// Bytes compressed into each leaf, those of a key block included.
+    leaf_count: u128,
+    /// Input not yet compressed, after the key blocks of all leaves if there is a key.
+    buffer: [u8; BUFFER],
+    buffered: usize,
+    params: Params<V>,
+}
+
+impl<V: Variant> Hasher<V> {
+    /// A hasher with the default parameters; others come from [`Params::to_hasher`].
+    #[must_use]
+    pub fn new() -> Self {
+        Params::new().to_hasher()
+    }
+
+    /// Appends to the message. Any length may come at a time; long pieces are hashed in place.
+    pub fn update(&mut self, data: &[u8]) -> &mut Self {
+        let mut data = data;
+        while self.buffered > 0 && !data.is_empty() {
+            self.drain_buffer(data.len());
+            // Whole stripes that stay are the last ones: then all of `data` has room after them.
+            let goal = if self.buffered < stripe::<V>() { stripe::<V>() } else { BUFFER };
+            let (head, rest) = data.split_at(data.len().min(goal - self.buffered));
+            self.push(head);
+            data = rest;
+        }
+        let whole = plain_stripes::<V>(data.len()) * stripe::<V>();
+        let (stripes, tail) = data.split_at(whole);
+        self.leaf_count = absorb(&self.params, &mut self.leaves, self.leaf_count, stripes);
+        self.push(tail);
+        self
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.buffer[self.buffered..self.buffered + bytes.len()].copy_from_slice(bytes);
+        self.buffered += bytes.len();
+    }
+
+    /// Compresses the stripes of the buffer that are known not to be the last, given so many bytes to come.
+    fn drain_buffer(&mut self, to_come: usize) {
+        let stripes =
+            plain_stripes::<V>(self.buffered + to_come).min(self.buffered / stripe::<V>());
+        let whole = stripes * stripe::<V>();
+        let stripes = &self.buffer[..whole];
+        self.leaf_count = absorb(&self.params, &mut self.leaves, self.leaf_count, stripes);
+        self.buffer.copy_within(whole..self.buffered, 0);
+        self.buffered -= whole;
+    }
+
+    /// The hash of the message so far. The hasher can go on afterwards.
+    #[must_use]
+    pub fn finalize(&self) -> Hash<V> {
+        let mut leaves = self.leaves;
+        self.close_leaves(&mut leaves);
+        let mut root = NodeHasher::root(&self.params.node);
+        for leaf in &leaves[..V::LEAVES] {
+            root.update(Hash::<V>::from_state(leaf, V::OUT_BYTES as u8).as_bytes());
+        }
+        if self.params.node.key_block().is_some() {
+            leaves.zeroize();
+        }
+        root.finalize()
+    }
+
+    /// Compresses what is in the buffer: up to two blocks for each leaf, the last of each.
+    fn close_leaves(&self, leaves: &mut [State<V>; MAX_LEAVES]) {
+        let mut tails = [0; BUFFER];
+        let mut lengths = [0; MAX_LEAVES];
+        let tail_bytes = 2 * V::BLOCK_BYTES;
+        for (i, block) in self.buffer[..self.buffered].chunks(V::BLOCK_BYTES).enumerate() {
+            let leaf = i % V::LEAVES;
+            let start = leaf * tail_bytes + lengths[leaf];
+            tails[start..start + block.len()].copy_from_slice(block);
+            lengths[leaf] += block.len();
+        }
+        let tasks = leaves[..V::LEAVES].iter_mut().zip(tails.chunks_exact(tail_bytes)).zip(lengths);
+        engine::run(
+            self.params.node.kernels(),
+            tasks.enumerate().map(|(leaf, ((h, tail), length))| Task {
+                h,
+                count: self.leaf_count,
+                head: None,
+                input: &tail[..length],
+                finish: Some(leaf + 1 == V::LEAVES),
+            }),
+        );
+        if self.params.node.key_block().is_some() {
+            tails.zeroize();
+        }
+    }
+
+    /// Bytes of message so far, modulo 2¹²⁸; a key does not count.
+    #[must_use]
+    pub fn count(&self) -> u128 {
+        let key = if self.params.node.key_block().is_some() { stripe::<V>() as u128 } else { 0 };
+        let compressed = self.leaf_count.wrapping_mul(V::LEAVES as u128);
+        compressed.wrapping_add(self.buffered as u128).wrapping_sub(key)
+    }
+}
+
+/// Compresses whole stripes of which none is the last of any leaf; returns the leaves' count after them.
+fn absorb<V: Variant>(
+    params: &Params<V>,
+    leaves: &mut [State<V>; MAX_LEAVES],
+    leaf_count: u128,
+    stripes: &[u8],
+) -> u128 {
+    let kernels = params.node.kernels();
+    let (stride, blocks) = (stripe::<V>(), stripes.len() / stripe::<V>());
+    let end = leaf_count.wrapping_add((stripes.len() / V::LEAVES) as u128);
+    if blocks == 0 {
+        return end;
+    }
+    let leaves = &mut leaves[..V::LEAVES];
+    let count = leaf_count.wrapping_add(V::BLOCK_BYTES as u128);
+    if kernels.width_for(V::LEAVES) == V::LEAVES {
+        let mut inputs = Inputs { lanes: [stripes; MAX_LANES], stride };
+        let mut group = Group::new();
+        for (lane, h) in leaves.iter().enumerate() {
+            inputs.lanes[lane] = &stripes[lane * V::BLOCK_BYTES..];
+            group.set_state(lane, h);
+            group.set_offset(lane, count, [false; 2]);
+        }
+        kernels.many(V::LEAVES, &mut group, inputs, blocks);
+        for (lane, h) in leaves.iter_mut().enumerate() {
+            *h = group.state(lane);
+        }
+    } else {
+        for (leaf, h) in leaves.iter_mut().enumerate() {
+            let input = &stripes[leaf * V::BLOCK_BYTES..];
+            let flags = [V::Word::default(); 2];
+            kernels.one(h, &Run { input, stride, blocks, count, flags });
+        }
+    }
+    end
+}
+
+impl<V: Variant> Default for Hasher<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Variant> Drop for Hasher<V> {
+    fn drop(&mut self) {
+        if self.params.node.key_block().is_some() {
+            self.leaves.zeroize();
+            self.buffer.zeroize();
+        }
+    }
+}
+
+impl<V: Variant> fmt::Debug for Hasher<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hasher")
+            .field("count", &self.count())
+            .field("params", &self.params)
+            .finish_non_exhaustive()
+    }
+}

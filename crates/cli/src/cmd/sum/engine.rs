@@ -1,0 +1,118 @@
+//! Many inputs over several threads, with the results in the order of the inputs.
+//!
+//! Each worker takes the next task from the shared queue, so no list of tasks is ever held, and sends the
+//! result with its number to the calling thread, which puts them in order and prints.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::thread;
+
+use super::algorithm::Key;
+use super::input::StdinTurns;
+use super::progress::Progress;
+use super::queue::{HaltOnPanic, Numbered, Outcome, Queue, Task};
+use super::worker::Worker;
+
+/// The receiver of the results, called on the calling thread and in order.
+pub(super) trait Sink<T> {
+    /// Print the result of one task; `outcome` is there if the task had work.
+    fn take(&mut self, about: T, outcome: Option<Outcome>) -> io::Result<()>;
+
+    /// Nothing more is ready: let what was printed be seen.
+    fn flush(&mut self) -> io::Result<()>;
+}
+
+/// What stays the same over all the runs of a process.
+pub(super) struct Engine {
+    pub(super) threads: usize,
+    pub(super) key: Option<Key>,
+    pub(super) progress: Progress,
+    pub(super) stdin: StdinTurns,
+}
+
+impl Engine {
+    /// Hash the inputs of `tasks` and give everything to `sink`, in order. `slow` says that the iterator may
+    /// take its time, so that no result should wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Only those of `sink`, and that no thread can be started; work that has begun is then abandoned.
+    pub(super) fn run<T, I>(&self, tasks: I, slow: bool, sink: &mut dyn Sink<T>) -> io::Result<()>
+    where
+        T: Send,
+        I: Iterator<Item = Task<T>> + Send,
+    {
+        // More workers than tasks would only be started to find nothing.
+        let most = tasks.size_hint().1.unwrap_or(usize::MAX);
+        let workers = self.threads.min(most).max(1);
+        let queue = Queue::new(tasks, workers, slow);
+        thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            for number in 0..workers {
+                let worker = Worker::new(self, &queue, sender.clone(), workers < self.threads);
+                let guard = HaltOnPanic(&queue);
+                let thread = thread::Builder::new().name(format!("sum-{number}"));
+                let started = thread.spawn_scoped(scope, move || {
+                    worker.work();
+                    drop(guard);
+                });
+                match started {
+                    Ok(_) => {}
+                    // Fewer threads than asked for are slower, not wrong; without any there is no way on.
+                    Err(_) if number > 0 => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            drop(sender);
+            let result = self.print(&queue, &receiver, sink);
+            self.progress.finish();
+            queue.halt();
+            result
+        })
+    }
+
+    /// Put the results in order and print them, until all workers are done.
+    fn print<T, I: Iterator<Item = Task<T>>>(
+        &self,
+        queue: &Queue<I>,
+        results: &Receiver<Vec<Numbered<T>>>,
+        sink: &mut dyn Sink<T>,
+    ) -> io::Result<()> {
+        let mut early = BTreeMap::new();
+        let mut next = 0;
+        while let Some(batch) = self.receive(results, sink)? {
+            let keyed = |(number, about, outcome)| (number, (about, outcome));
+            early.extend(batch.into_iter().map(keyed));
+            while let Some((about, outcome)) = early.remove(&next) {
+                self.progress.aside(|| sink.take(about, outcome))?;
+                next += 1;
+            }
+            queue.set_printed(next);
+        }
+        self.progress.aside(|| sink.flush())
+    }
+
+    /// The next results in order of arrival. Before it waits, what was printed is flushed.
+    fn receive<T>(
+        &self,
+        results: &Receiver<Vec<Numbered<T>>>,
+        sink: &mut dyn Sink<T>,
+    ) -> io::Result<Option<Vec<Numbered<T>>>> {
+        match results.try_recv() {
+            Ok(batch) => return Ok(Some(batch)),
+            Err(TryRecvError::Disconnected) => return Ok(None),
+            Err(TryRecvError::Empty) => self.progress.aside(|| sink.flush())?,
+        }
+        let Some(tick) = self.progress.tick() else {
+            return Ok(results.recv().ok());
+        };
+        loop {
+            match results.recv_timeout(tick) {
+                Ok(batch) => return Ok(Some(batch)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => self.progress.show(),
+            }
+        }
+    }
+}

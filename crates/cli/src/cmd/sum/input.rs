@@ -1,0 +1,249 @@
+//! Where the bytes come from: opening, reading and hashing one input.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::algorithm::{Digest, Hasher};
+use super::progress::Progress;
+
+/// Bytes per read where hashing and reading take turns: the buffer stays in the second-level cache.
+const CHUNK: usize = 128 << 10;
+
+/// Bytes per read of the reader thread: large enough that handing a buffer over costs nothing.
+const BLOCK: usize = 1 << 20;
+
+/// Bytes after which the time that reading takes is judged.
+const TRIAL: u64 = 8 << 20;
+
+/// Reading is slow if it takes more than one part in so many of the time.
+const SLOW: u32 = 6;
+
+/// What one operand or one line of a check file names.
+#[derive(Clone, Debug)]
+pub(super) enum Input {
+    /// Standard input, with its turn among the operands that name it.
+    Stdin(u64),
+    /// A file.
+    File(PathBuf),
+}
+
+impl Input {
+    /// What `path` stands for, as an operand and in a check file alike. `turn` counts those that are
+    /// standard input.
+    pub(super) fn named(path: &Path, turn: &mut u64) -> Self {
+        if path.as_os_str() != "-" {
+            return Self::File(path.to_path_buf());
+        }
+        *turn += 1;
+        Self::Stdin(*turn - 1)
+    }
+}
+
+/// Standard input as several operands share it: the first gets the bytes, the others find the end, in the
+/// order in which they were named and not in the order in which threads come along.
+#[derive(Default)]
+pub(super) struct StdinTurns {
+    next: Mutex<u64>,
+    changed: Condvar,
+}
+
+impl StdinTurns {
+    /// Wait for the turn, and give it to the next one when the guard is dropped.
+    fn wait(&self, turn: u64) -> StdinTurn<'_> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.changed.wait_while(next, |next| *next != turn));
+        StdinTurn(self)
+    }
+}
+
+struct StdinTurn<'a>(&'a StdinTurns);
+
+impl Drop for StdinTurn<'_> {
+    fn drop(&mut self) {
+        *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.changed.notify_all();
+    }
+}
+
+/// What hashing needs besides the input: who watches, and whether to go on.
+pub(super) struct Watch<'a> {
+    pub(super) progress: &'a Progress,
+    pub(super) stop: &'a AtomicBool,
+    /// A second thread may read ahead.
+    pub(super) read_ahead: bool,
+}
+
+/// An input that is open, and perhaps begun.
+pub(super) struct Source<'a> {
+    file: File,
+    /// Bytes there were when a regular file was opened, but for standard input, which may be anywhere in one.
+    size: Option<u64>,
+    _turn: Option<StdinTurn<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// Open an input; for standard input this waits for its turn.
+    pub(super) fn open(input: &Input, stdin: &'a StdinTurns) -> io::Result<Self> {
+        match input {
+            Input::Stdin(turn) => {
+                let turn = stdin.wait(*turn);
+                Ok(Self { file: stdin_file()?, size: None, _turn: Some(turn) })
+            }
+            Input::File(path) => {
+                let file = File::open(path)?;
+                let meta = file.metadata().ok().filter(fs::Metadata::is_file);
+                Ok(Self { file, size: meta.map(|meta| meta.len()), _turn: None })
+            }
+        }
+    }
+
+    /// Bytes there were when a regular file was opened; `None` for anything else.
+    pub(super) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Read until the buffer is full or the input ends, and say how much there was.
+    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        fill(&mut &self.file, buffer)
+    }
+
+    /// Read the input from its beginning as far as the buffer goes.
+    pub(super) fn fill(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.read(buffer)?;
+        if count < buffer.len() {
+            self.check_size(count as u64)?;
+        }
+        Ok(count)
+    }
+
+    /// Hash all that comes, after `start`, which was read before.
+    ///
+    /// A file that is cut short while it is being read is an error, since the digest would be one of neither
+    /// the old nor the new content. Growth is not noticed: the end is where reading finds it.
+    pub(super) fn hash(
+        &self,
+        start: &[u8],
+        mut hasher: Hasher,
+        watch: &Watch<'_>,
+    ) -> io::Result<Digest> {
+        hasher.update(start);
+        let count = start.len() as u64 + absorb(&self.file, &mut hasher, watch)?;
+        if !watch.stop.load(Ordering::Relaxed) {
+            self.check_size(count)?;
+        }
+        Ok(hasher.finalize())
+    }
+
+    /// At the end after `count` bytes: refuse a file of which less could be read than there was when it was opened, if it is smaller now.
+    /// (Some files of the kernel are always shorter than they claim.)
+    pub(super) fn check_size(&self, count: u64) -> io::Result<()> {
+        let Some(size) = self.size.filter(|size| count < *size) else { return Ok(()) };
+        let now = self.file.metadata()?.len();
+        if now >= size {
+            return Ok(());
+        }
+        let text = format!("file shrank from {size} to {now} bytes while it was being read");
+        Err(io::Error::other(text))
+    }
+}
+
+/// Standard input without the buffer of the library.
+#[cfg(unix)]
+pub(super) fn stdin_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+/// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
+/// take longer, and a thread is free, the rest is read ahead.
+fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
+    let mut buffer = vec![0; CHUNK];
+    let (start, mut reading, mut count) = (Instant::now(), Duration::ZERO, 0);
+    while !watch.stop.load(Ordering::Relaxed) {
+        let before = Instant::now();
+        let n = read_some(&mut &*file, &mut buffer)?;
+        if n == 0 {
+            break;
+        }
+        reading += before.elapsed();
+        hasher.update(&buffer[..n]);
+        watch.progress.add(n as u64);
+        count += n as u64;
+        if watch.read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
+            return Ok(count + absorb_ahead(file, hasher, watch)?);
+        }
+    }
+    Ok(count)
+}
+
+/// Read in a second thread, which fills one buffer while this one hashes the other.
+fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
+    let (to_fill, free) = mpsc::sync_channel::<Vec<u8>>(2);
+    let (filled, full) = mpsc::sync_channel::<(Vec<u8>, io::Result<usize>)>(2);
+    let mut count = 0;
+    thread::scope(|scope| {
+        let reader = thread::Builder::new().name("reader".into());
+        reader.spawn_scoped(scope, move || {
+            let mut file = file;
+            // Either end hangs up to finish: this one after the last block, the other on an error.
+            while let Ok(mut buffer) = free.recv() {
+                let result = fill(&mut file, &mut buffer);
+                let more = matches!(result, Ok(n) if n == buffer.len());
+                if filled.send((buffer, result)).is_err() || !more {
+                    break;
+                }
+            }
+        })?;
+        for _ in 0..2 {
+            let _ = to_fill.send(vec![0; BLOCK]);
+        }
+        while let Ok((buffer, result)) = full.recv() {
+            let n = result?;
+            if watch.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            hasher.update(&buffer[..n]);
+            watch.progress.add(n as u64);
+            count += n as u64;
+            let _ = to_fill.send(buffer);
+        }
+        drop((to_fill, full));
+        Ok(count)
+    })
+}
+
+/// One read, started again where a signal interrupted it.
+fn read_some(file: &mut &File, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Read until the buffer is full or the input ends.
+pub(super) fn fill(file: &mut &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match read_some(file, &mut buffer[len..])? {
+            0 => break,
+            n => len += n,
+        }
+    }
+    Ok(len)
+}
+
+/// The text of an error as C programs print it, without the number.
+pub(super) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(at) if error.raw_os_error().is_some() => text[..at].to_string(),
+        _ => text,
+    }
+}

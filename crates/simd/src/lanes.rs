@@ -1,0 +1,138 @@
+//! What BLAKE2 asks of a vector: words side by side that are added, xored and rotated, and the two ways in
+//! which a message of sixteen words gets into them. Each operation is documented by its scalar meaning;
+//! [`portable`](crate::portable) is that meaning as code.
+
+use core::fmt::Debug;
+
+/// A machine word: `u32` or `u64`, little-endian in memory.
+pub trait Word: Copy + Default + Eq + Debug + Send + Sync + 'static {
+    /// Sixteen words of message as bytes: `[u8; 64]` or `[u8; 128]`.
+    type Block: Copy + AsRef<[u8]> + AsMut<[u8]> + Send + Sync + 'static;
+    /// Bytes in a word.
+    const BYTES: usize;
+    /// The block of zeros.
+    const ZERO_BLOCK: Self::Block;
+
+    /// The word's low bits of a counter.
+    fn truncate(value: u128) -> Self;
+    /// The word as a 64-bit number.
+    fn to_u64(self) -> u64;
+    /// The block at the start of `bytes`, or `None` where they are fewer.
+    fn first_block(bytes: &[u8]) -> Option<&Self::Block>;
+    /// Word `index` of a block; `index` is below 16.
+    fn of_block(block: &Self::Block, index: usize) -> Self;
+}
+
+/// Words side by side, and the three operations of BLAKE2's mixing function on each of them.
+pub trait Vector: Copy {
+    /// Proof that the processor has what the operations need; `()` where they need nothing.
+    type Token: Copy;
+    /// What is side by side.
+    type Word: Word;
+
+    /// Wrapping sum, word by word.
+    #[must_use]
+    fn add(self, other: Self) -> Self;
+    /// Exclusive or.
+    #[must_use]
+    fn xor(self, other: Self) -> Self;
+    /// Every word rotated right by `bits`, which must be a constant at the place of the call to be fast.
+    #[must_use]
+    fn rotate_right(self, bits: u32) -> Self;
+    /// `self.xor(late).rotate_right(bits)` in the fewest cycles from the moment that `late` is known.
+    #[inline(always)]
+    #[must_use]
+    fn xor_rotate(self, late: Self, bits: u32) -> Self {
+        self.xor(late).rotate_right(bits)
+    }
+}
+
+/// A block of a vector's words.
+pub type BlockOf<V> = <<V as Vector>::Word as Word>::Block;
+
+/// One word from each of [`COUNT`](Lanes::COUNT) independent states.
+pub trait Lanes: Vector {
+    /// How many states lie side by side.
+    const COUNT: usize;
+
+    /// The same word in every lane.
+    fn splat(token: Self::Token, word: Self::Word) -> Self;
+    /// Lane `i` from `words[i]`; at least `COUNT` words must be there.
+    fn load(token: Self::Token, words: &[Self::Word]) -> Self;
+    /// Lane `i` to `words[i]`.
+    fn store(self, words: &mut [Self::Word]);
+    /// Lane 0.
+    fn first(self) -> Self::Word;
+    /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
+    fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> [Self; 16];
+}
+
+/// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state, or, for
+/// `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
+pub trait Row: Vector {
+    /// Blocks in the form from which [`schedule`](Row::schedule) is cheapest.
+    type Message<'a>;
+
+    /// The row of these words, in every state.
+    fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
+    /// Its words in the first state.
+    fn to_words(self) -> [Self::Word; 4];
+    /// Word `i` from word `i + by` modulo 4; `by` is a constant 1, 2 or 3.
+    #[must_use]
+    fn rotate_words(self, by: usize) -> Self;
+    /// Prepares one block for each state.
+    fn message<'a>(token: Self::Token, blocks: &[&'a BlockOf<Self>]) -> Self::Message<'a>;
+    /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a constant.
+    fn schedule(message: &Self::Message<'_>, order: &[usize; 16]) -> [Self; 4];
+}
+
+impl<L: Lanes> Vector for [L; 4] {
+    type Token = L::Token;
+    type Word = L::Word;
+
+    #[inline(always)]
+    fn add(self, [a, b, c, d]: Self) -> Self {
+        [self[0].add(a), self[1].add(b), self[2].add(c), self[3].add(d)]
+    }
+
+    #[inline(always)]
+    fn xor(self, [a, b, c, d]: Self) -> Self {
+        [self[0].xor(a), self[1].xor(b), self[2].xor(c), self[3].xor(d)]
+    }
+
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        let [a, b, c, d] = self;
+        [a.rotate_right(bits), b.rotate_right(bits), c.rotate_right(bits), d.rotate_right(bits)]
+    }
+}
+
+impl<L: Lanes> Row for [L; 4] {
+    type Message<'a> = [L; 16];
+
+    #[inline(always)]
+    fn from_words(token: L::Token, [a, b, c, d]: [L::Word; 4]) -> Self {
+        [L::splat(token, a), L::splat(token, b), L::splat(token, c), L::splat(token, d)]
+    }
+
+    #[inline(always)]
+    fn to_words(self) -> [L::Word; 4] {
+        self.map(Lanes::first)
+    }
+
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        [self[by % 4], self[(by + 1) % 4], self[(by + 2) % 4], self[(by + 3) % 4]]
+    }
+
+    #[inline(always)]
+    fn message<'a>(token: L::Token, blocks: &[&'a BlockOf<L>]) -> [L; 16] {
+        L::message(token, blocks)
+    }
+
+    #[inline(always)]
+    fn schedule(m: &[L; 16], order: &[usize; 16]) -> [Self; 4] {
+        let row = |i: usize| [m[order[i]], m[order[i + 1]], m[order[i + 2]], m[order[i + 3]]];
+        [row(0), row(4), row(8), row(12)]
+    }
+}

@@ -1,0 +1,327 @@
+//! 256-bit vectors. AVX2 has no rotations and AVX-512VL has, so that the vectors are generic over the token that
+//! says which.
+#![allow(unsafe_code, reason = "intrinsics")]
+
+use core::arch::x86_64::*;
+use core::marker::PhantomData;
+
+use super::sse41::{XOR_OF_THREE, part};
+use super::{Avx2, Avx512, Zen4};
+use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
+
+/// How a level rotates the words of 256-bit vectors.
+pub trait Rotate256: Copy {
+    /// Four 64-bit words rotated right by a constant.
+    fn rotate_64(vector: __m256i, bits: u32) -> __m256i;
+    /// Eight 32-bit words rotated right by a constant.
+    fn rotate_32(vector: __m256i, bits: u32) -> __m256i;
+    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
+    #[inline(always)]
+    fn xor_rotate_64(early: __m256i, late: __m256i, bits: u32) -> __m256i {
+        Self::rotate_64(proven!(_mm256_xor_si256(early, late)), bits)
+    }
+}
+
+impl Rotate256 for Avx2 {
+    #[inline(always)]
+    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
+        proven!(match bits {
+            32 => _mm256_shuffle_epi32::<0b10_11_00_01>(v),
+            24 => _mm256_shuffle_epi8(v, bytes(0x0A09_080F_0E0D_0C0B, 0x0201_0007_0605_0403)),
+            16 => _mm256_shuffle_epi8(v, bytes(0x0908_0F0E_0D0C_0B0A, 0x0100_0706_0504_0302)),
+            63 => _mm256_or_si256(_mm256_srli_epi64::<63>(v), _mm256_add_epi64(v, v)),
+            _ => {
+                let (right, left) = distances(bits, 64 - bits);
+                _mm256_or_si256(_mm256_srl_epi64(v, right), _mm256_sll_epi64(v, left))
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
+        proven!(match bits {
+            16 => _mm256_shuffle_epi8(v, bytes(0x0D0C_0F0E_0908_0B0A, 0x0504_0706_0100_0302)),
+            8 => _mm256_shuffle_epi8(v, bytes(0x0C0F_0E0D_080B_0A09, 0x0407_0605_0003_0201)),
+            _ => {
+                let (right, left) = distances(bits, 32 - bits);
+                _mm256_or_si256(_mm256_srl_epi32(v, right), _mm256_sll_epi32(v, left))
+            }
+        })
+    }
+}
+
+impl Rotate256 for Avx512 {
+    #[inline(always)]
+    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
+        proven!(match bits {
+            32 => _mm256_shuffle_epi32::<0b10_11_00_01>(v), // never slower, and another port
+            _ => _mm256_rorv_epi64(v, _mm256_set1_epi64x(i64::from(bits))),
+        })
+    }
+
+    #[inline(always)]
+    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
+        proven!(_mm256_rorv_epi32(v, _mm256_set1_epi32(bits as i32)))
+    }
+}
+
+impl Rotate256 for Zen4 {
+    #[inline(always)]
+    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
+        Avx512::rotate_64(v, bits)
+    }
+
+    #[inline(always)]
+    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
+        Avx512::rotate_32(v, bits)
+    }
+
+    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
+    #[inline(always)]
+    fn xor_rotate_64(early: __m256i, late: __m256i, bits: u32) -> __m256i {
+        if bits == 32 {
+            return Self::rotate_64(proven!(_mm256_xor_si256(early, late)), bits);
+        }
+        let early = Self::rotate_64(early, bits);
+        let (right, left) = distances(bits, 64 - bits);
+        proven!({
+            let (low, high) = (_mm256_srl_epi64(late, right), _mm256_sll_epi64(late, left));
+            _mm256_ternarylogic_epi64::<XOR_OF_THREE>(early, low, high)
+        })
+    }
+}
+
+/// A constant for byte shuffles, the same in both halves, from upper and lower half of those.
+#[inline(always)]
+fn bytes(high: i64, low: i64) -> __m256i {
+    proven!(_mm256_set_epi64x(high, low, high, low))
+}
+
+/// Two distances for shifts.
+#[inline(always)]
+fn distances(right: u32, left: u32) -> (__m128i, __m128i) {
+    proven!((_mm_cvtsi32_si128(right as i32), _mm_cvtsi32_si128(left as i32)))
+}
+
+/// The first 32 bytes of some words as a vector.
+#[inline(always)]
+fn load<W: Word>(words: &[W]) -> __m256i {
+    let words = &words[..32 / W::BYTES];
+    // SAFETY: `words` has 32 bytes; alignment is not asked for; the callers have a token.
+    unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+}
+
+#[inline(always)]
+fn store<W: Word>(vector: __m256i, words: &mut [W]) {
+    let words = &mut words[..32 / W::BYTES];
+    // SAFETY: `words` has 32 bytes; alignment is not asked for; the callers have a token.
+    unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) }
+}
+
+/// Bytes `16 * index..` of two blocks, side by side.
+#[inline(always)]
+fn parts<const N: usize>(low: &[u8; N], high: &[u8; N], index: usize) -> __m256i {
+    // The upper half is inserted from memory, which needs no shuffle.
+    proven!(_mm256_inserti128_si256::<1>(
+        _mm256_castsi128_si256(part(low, index)),
+        part(high, index)
+    ))
+}
+
+/// Four 64-bit words.
+#[derive(Clone, Copy, Debug)]
+pub struct U64x4<T>(pub(super) __m256i, pub(super) PhantomData<T>);
+
+impl<T: Rotate256> Vector for U64x4<T> {
+    type Token = T;
+    type Word = u64;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(proven!(_mm256_add_epi64(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(proven!(_mm256_xor_si256(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        Self(T::rotate_64(self.0, bits), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor_rotate(self, late: Self, bits: u32) -> Self {
+        Self(T::xor_rotate_64(self.0, late.0, bits), PhantomData)
+    }
+}
+
+impl<T: Rotate256> Lanes for U64x4<T> {
+    const COUNT: usize = 4;
+
+    #[inline(always)]
+    fn splat(_: T, word: u64) -> Self {
+        Self(proven!(_mm256_set1_epi64x(word as i64)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn load(_: T, words: &[u64]) -> Self {
+        Self(load(words), PhantomData)
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u64]) {
+        store(self.0, words);
+    }
+
+    #[inline(always)]
+    fn first(self) -> u64 {
+        proven!(_mm_cvtsi128_si64(_mm256_castsi256_si128(self.0)) as u64)
+    }
+
+    #[inline(always)]
+    fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
+        let mut message = [Self::splat(token, 0); 16];
+        for pair in 0..8 {
+            let even = parts(blocks[0], blocks[2], pair);
+            let odd = parts(blocks[1], blocks[3], pair);
+            message[2 * pair].0 = proven!(_mm256_unpacklo_epi64(even, odd));
+            message[2 * pair + 1].0 = proven!(_mm256_unpackhi_epi64(even, odd));
+        }
+        message
+    }
+}
+
+impl<T: Rotate256> Row for U64x4<T> {
+    /// The block's words in pairs, each twice.
+    type Message<'a> = [__m256i; 8];
+
+    #[inline(always)]
+    fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
+        Self(proven!(_mm256_set_epi64x(d as i64, c as i64, b as i64, a as i64)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn to_words(self) -> [u64; 4] {
+        let mut words = [0; 4];
+        store(self.0, &mut words);
+        words
+    }
+
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        let turned = proven!(match by {
+            1 => _mm256_permute4x64_epi64::<0b00_11_10_01>(self.0),
+            2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(self.0),
+            _ => _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0),
+        });
+        Self(turned, PhantomData)
+    }
+
+    #[inline(always)]
+    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m256i; 8] {
+        let mut pairs = [parts(blocks[0], blocks[0], 0); 8];
+        for (i, pair) in pairs.iter_mut().enumerate() {
+            *pair = proven!(_mm256_broadcastsi128_si256(part(blocks[0], i)));
+        }
+        pairs
+    }
+
+    #[inline(always)]
+    fn schedule(pairs: &[__m256i; 8], order: &[usize; 16]) -> [Self; 4] {
+        [
+            Self(pick(pairs, order, 0), PhantomData),
+            Self(pick(pairs, order, 4), PhantomData),
+            Self(pick(pairs, order, 8), PhantomData),
+            Self(pick(pairs, order, 12), PhantomData),
+        ]
+    }
+}
+
+/// Words `order[at..at + 4]`.
+#[inline(always)]
+fn pick(pairs: &[__m256i; 8], order: &[usize; 16], at: usize) -> __m256i {
+    let (low, high) = (pick_two(pairs, order, at), pick_two(pairs, order, at + 2));
+    proven!(_mm256_blend_epi32::<0b1111_0000>(low, high))
+}
+
+/// Words `order[at]` and `order[at + 1]`, twice: one instruction, whichever halves of their pairs they are.
+#[inline(always)]
+fn pick_two(pairs: &[__m256i; 8], order: &[usize; 16], at: usize) -> __m256i {
+    let (a, b) = (order[at], order[at + 1]);
+    let (x, y) = (pairs[a / 2], pairs[b / 2]);
+    proven!(match (a % 2, b % 2) {
+        (0, 0) => _mm256_unpacklo_epi64(x, y),
+        (0, _) => _mm256_blend_epi32::<0b1100_1100>(x, y),
+        (_, 0) => _mm256_alignr_epi8::<8>(y, x),
+        _ => _mm256_unpackhi_epi64(x, y),
+    })
+}
+
+/// Eight 32-bit words.
+#[derive(Clone, Copy, Debug)]
+pub struct U32x8<T>(__m256i, PhantomData<T>);
+
+impl<T: Rotate256> Vector for U32x8<T> {
+    type Token = T;
+    type Word = u32;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(proven!(_mm256_add_epi32(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(proven!(_mm256_xor_si256(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        Self(T::rotate_32(self.0, bits), PhantomData)
+    }
+}
+
+impl<T: Rotate256> Lanes for U32x8<T> {
+    const COUNT: usize = 8;
+
+    #[inline(always)]
+    fn splat(_: T, word: u32) -> Self {
+        Self(proven!(_mm256_set1_epi32(word as i32)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn load(_: T, words: &[u32]) -> Self {
+        Self(load(words), PhantomData)
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u32]) {
+        store(self.0, words);
+    }
+
+    #[inline(always)]
+    fn first(self) -> u32 {
+        proven!(_mm256_cvtsi256_si32(self.0) as u32)
+    }
+
+    #[inline(always)]
+    fn message(token: T, blocks: &[&[u8; 64]]) -> [Self; 16] {
+        let mut message = [Self::splat(token, 0); 16];
+        for four in 0..4 {
+            // Words of blocks 0 to 3 in the lower half and of 4 to 7 in the upper, transposed there.
+            let a = parts(blocks[0], blocks[4], four);
+            let b = parts(blocks[1], blocks[5], four);
+            let c = parts(blocks[2], blocks[6], four);
+            let d = parts(blocks[3], blocks[7], four);
+            let low = proven!((_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)));
+            let high = proven!((_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d)));
+            message[4 * four].0 = proven!(_mm256_unpacklo_epi64(low.0, low.1));
+            message[4 * four + 1].0 = proven!(_mm256_unpackhi_epi64(low.0, low.1));
+            message[4 * four + 2].0 = proven!(_mm256_unpacklo_epi64(high.0, high.1));
+            message[4 * four + 3].0 = proven!(_mm256_unpackhi_epi64(high.0, high.1));
+        }
+        message
+    }
+}

@@ -1,0 +1,250 @@
+//! 512-bit vectors. The narrower ones at this level are those of [`sse41`](super::sse41) and [`avx2`](super::avx2)
+//! with this level's token, by which they rotate in one instruction.
+#![allow(unsafe_code, reason = "intrinsics")]
+
+use core::arch::x86_64::*;
+use core::marker::PhantomData;
+
+use super::sse41::{Rotate128, U32x4};
+use super::{Avx512, Zen4};
+use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
+
+/// The first 64 bytes of some words as a vector.
+#[inline(always)]
+fn load<W: Word>(words: &[W]) -> __m512i {
+    let words = &words[..64 / W::BYTES];
+    // SAFETY: `words` has 64 bytes; alignment is not asked for; the callers have a token.
+    unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+#[inline(always)]
+fn store<W: Word>(vector: __m512i, words: &mut [W]) {
+    let words = &mut words[..64 / W::BYTES];
+    // SAFETY: `words` has 64 bytes; alignment is not asked for; the callers have a token.
+    unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
+}
+
+/// Bytes `32 * index..` of two blocks, side by side.
+#[inline(always)]
+fn halves<const N: usize>(low: &[u8; N], high: &[u8; N], index: usize) -> __m512i {
+    let (low, high): (&[u8; 32], &[u8; 32]) =
+        (&low.as_chunks().0[index], &high.as_chunks().0[index]);
+    // SAFETY: 32 bytes can be read from each; alignment is not asked for; the callers have a token.
+    unsafe {
+        let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.as_ptr().cast()));
+        _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.as_ptr().cast()))
+    }
+}
+
+/// Quarters 0 and 2 of both vectors.
+#[inline(always)]
+fn even_quarters(a: __m512i, b: __m512i) -> __m512i {
+    proven!(_mm512_shuffle_i64x2::<0b10_00_10_00>(a, b))
+}
+
+/// Quarters 1 and 3 of both vectors.
+#[inline(always)]
+fn odd_quarters(a: __m512i, b: __m512i) -> __m512i {
+    proven!(_mm512_shuffle_i64x2::<0b11_01_11_01>(a, b))
+}
+
+/// Eight 64-bit words.
+#[derive(Clone, Copy, Debug)]
+pub struct U64x8(__m512i, PhantomData<Avx512>);
+
+impl Vector for U64x8 {
+    type Token = Avx512;
+    type Word = u64;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(proven!(_mm512_add_epi64(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(proven!(_mm512_xor_si512(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        let bits = i64::from(bits);
+        Self(proven!(_mm512_rorv_epi64(self.0, _mm512_set1_epi64(bits))), PhantomData)
+    }
+}
+
+impl Lanes for U64x8 {
+    const COUNT: usize = 8;
+
+    #[inline(always)]
+    fn splat(_: Avx512, word: u64) -> Self {
+        Self(proven!(_mm512_set1_epi64(word as i64)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn load(_: Avx512, words: &[u64]) -> Self {
+        Self(load(words), PhantomData)
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u64]) {
+        store(self.0, words);
+    }
+
+    #[inline(always)]
+    fn first(self) -> u64 {
+        proven!(_mm_cvtsi128_si64(_mm512_castsi512_si128(self.0)) as u64)
+    }
+
+    #[inline(always)]
+    fn message(token: Avx512, blocks: &[&[u8; 128]]) -> [Self; 16] {
+        let mut message = [Self::splat(token, 0); 16];
+        for four in 0..4 {
+            // In quarters of two words: blocks 0 and 1, 2 and 3 in a; 4 and 5, 6 and 7 in b. Then quarters 0 and 2
+            // have the words of the first half of what was loaded.
+            let (x, y) = (halves(blocks[0], blocks[2], four), halves(blocks[1], blocks[3], four));
+            let (z, w) = (halves(blocks[4], blocks[6], four), halves(blocks[5], blocks[7], four));
+            let low = proven!((_mm512_unpacklo_epi64(x, y), _mm512_unpacklo_epi64(z, w)));
+            let high = proven!((_mm512_unpackhi_epi64(x, y), _mm512_unpackhi_epi64(z, w)));
+            message[4 * four].0 = even_quarters(low.0, low.1);
+            message[4 * four + 1].0 = even_quarters(high.0, high.1);
+            message[4 * four + 2].0 = odd_quarters(low.0, low.1);
+            message[4 * four + 3].0 = odd_quarters(high.0, high.1);
+        }
+        message
+    }
+}
+
+/// Sixteen 32-bit words.
+#[derive(Clone, Copy, Debug)]
+pub struct U32x16(__m512i, PhantomData<Avx512>);
+
+impl Vector for U32x16 {
+    type Token = Avx512;
+    type Word = u32;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(proven!(_mm512_add_epi32(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(proven!(_mm512_xor_si512(self.0, other.0)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn rotate_right(self, bits: u32) -> Self {
+        let bits = bits as i32;
+        Self(proven!(_mm512_rorv_epi32(self.0, _mm512_set1_epi32(bits))), PhantomData)
+    }
+}
+
+/// Four blocks' words `8 * eight..`, and those of the four blocks after them: of each of the eight words a pair of
+/// quarters, of which the even ones hold the first four words and the odd ones the others.
+#[inline(always)]
+fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
+    let (a, b) = (halves(blocks[0], blocks[4], eight), halves(blocks[1], blocks[5], eight));
+    let (c, d) = (halves(blocks[2], blocks[6], eight), halves(blocks[3], blocks[7], eight));
+    let low = proven!((_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d)));
+    let high = proven!((_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d)));
+    proven!([
+        _mm512_unpacklo_epi64(low.0, low.1),
+        _mm512_unpackhi_epi64(low.0, low.1),
+        _mm512_unpacklo_epi64(high.0, high.1),
+        _mm512_unpackhi_epi64(high.0, high.1),
+    ])
+}
+
+impl Lanes for U32x16 {
+    const COUNT: usize = 16;
+
+    #[inline(always)]
+    fn splat(_: Avx512, word: u32) -> Self {
+        Self(proven!(_mm512_set1_epi32(word as i32)), PhantomData)
+    }
+
+    #[inline(always)]
+    fn load(_: Avx512, words: &[u32]) -> Self {
+        Self(load(words), PhantomData)
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u32]) {
+        store(self.0, words);
+    }
+
+    #[inline(always)]
+    fn first(self) -> u32 {
+        proven!(_mm512_cvtsi512_si32(self.0) as u32)
+    }
+
+    #[inline(always)]
+    fn message(token: Avx512, blocks: &[&[u8; 64]]) -> [Self; 16] {
+        let mut message = [Self::splat(token, 0); 16];
+        for eight in 0..2 {
+            let (low, high) = (quarters(blocks, eight), quarters(&blocks[8..], eight));
+            for word in 0..4 {
+                message[8 * eight + word].0 = even_quarters(low[word], high[word]);
+                message[8 * eight + 4 + word].0 = odd_quarters(low[word], high[word]);
+            }
+        }
+        message
+    }
+}
+
+/// Levels whose permutations take two sources.
+pub trait Permute2: Rotate128 {}
+
+impl Permute2 for Avx512 {}
+
+impl Permute2 for Zen4 {}
+
+impl<T: Permute2> Row for U32x4<T> {
+    /// The block's words in eights.
+    type Message<'a> = [__m256i; 2];
+
+    #[inline(always)]
+    fn from_words(_: T, words: [u32; 4]) -> Self {
+        Self::of_words(words)
+    }
+
+    #[inline(always)]
+    fn to_words(self) -> [u32; 4] {
+        self.words()
+    }
+
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        self.turn(by)
+    }
+
+    #[inline(always)]
+    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m256i; 2] {
+        let (low, high) = blocks[0].split_at(32);
+        // SAFETY: there are 32 bytes in each half; alignment is not asked for; there is a token.
+        unsafe {
+            [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())]
+        }
+    }
+
+    #[inline(always)]
+    fn schedule(message: &[__m256i; 2], order: &[usize; 16]) -> [Self; 4] {
+        let (xy, zw) = (pick(message, order, 0), pick(message, order, 8));
+        let (x, z) = proven!((_mm256_castsi256_si128(xy), _mm256_castsi256_si128(zw)));
+        let (y, w) =
+            proven!((_mm256_extracti128_si256::<1>(xy), _mm256_extracti128_si256::<1>(zw)));
+        [Self::new(x), Self::new(y), Self::new(z), Self::new(w)]
+    }
+}
+
+/// Words `order[at..at + 8]`.
+#[inline(always)]
+fn pick([low, high]: &[__m256i; 2], order: &[usize; 16], at: usize) -> __m256i {
+    let mut index = [0; 8];
+    for (i, index) in index.iter_mut().enumerate() {
+        *index = order[at + i] as i32;
+    }
+    let [a, b, c, d, e, f, g, h] = index;
+    proven!(_mm256_permutex2var_epi32(*low, _mm256_setr_epi32(a, b, c, d, e, f, g, h), *high))
+}
