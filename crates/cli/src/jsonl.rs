@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::{Error, Hasher, Level, Pool, PoolConfig, Setting, Ticket, WipePolicy};
+use saltern_yescrypt::{Error, Hasher, Level, Pool, PoolConfig, Setting, Ticket};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -55,7 +55,6 @@ impl JsonlArgs {
         config.level = level.unwrap_or(config.level);
         // One more than the queue holds is being written, another one submitted.
         config.max_waiting = QUEUE + 2;
-        config.wipe = WipePolicy::OnDrop;
         Ok(Pool::new(config)?)
     }
 }

@@ -45,7 +45,8 @@ use crate::{CheckedParams, Error, Hasher, Rom};
 /// # What runs when
 /// Waiting items of one shape (parameters, ROM and length of output), whichever batches they came with, are computed in groups of up to
 /// [`CheckedParams::degree`] that advance together in one thread, the oldest item first. Groups are made smaller when there are idle
-/// threads for the rest, and when memory does not suffice. A pool never runs more threads than it has: hashes with p > 1 get one, too.
+/// threads for the rest, and when memory does not suffice; a hash for which memory has to become free first is not overtaken while it
+/// waits. A pool never runs more threads than it has: hashes with p > 1 get one, too.
 ///
 /// # Memory
 /// [`PoolConfig::memory`] bounds the arenas of all threads together; see there. An arena grows to what it is used for and is kept. At most

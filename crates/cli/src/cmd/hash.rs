@@ -31,13 +31,14 @@ Examples:
   saltern hash --key-file pepper.key     needs the key to verify
   saltern hash --jsonl < users.jsonl     many, on all processors
 
-With --jsonl a line holds an object with `password`, or `password_hex` for
-bytes that are no text; if need be `setting`, as --setting; and `id`, which is
-repeated in the answer. Answers are objects with `line` and `hash` or `error`:
+With --jsonl a line holds an object with `password`, or `password_hex`
+for bytes that are no text; if need be `setting`, as --setting; and `id`,
+which is repeated in the answer. Answers are objects with `line` and
+`hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
-They come in the order of the lines, each as soon as it can. A bad line is
-answered by its error; the others are not touched.
+They come in the order of the lines, each as soon as it can. A bad line
+is answered by its error; the others are not touched.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";

@@ -27,20 +27,22 @@ Examples:
   saltern verify --hash-file users.txt --json
   saltern verify --jsonl < logins.jsonl  many, on all processors
 
-With --jsonl a line holds an object with `password`, or `password_hex` for
-bytes that are no text; `hash`; and, if need be, `id`, which is repeated in the
-answer. Answers are objects with `line` and `match` or `error`:
+With --jsonl a line holds an object with `password`, or `password_hex`
+for bytes that are no text; `hash`; and, if need be, `id`, which is
+repeated in the answer. Answers are objects with `line` and `match` or
+`error`, such as
   {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
   {\"line\":1,\"id\":7,\"match\":true}
-They come in the order of the lines, each as soon as it can. A bad line is
-answered by its error; the others are not touched.
+They come in the order of the lines, each as soon as it can. A bad line
+is answered by its error; the others are not touched.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
   2  an error, such as a malformed or too expensive string or an unknown
      user, even if others match; or nothing that could be verified
-With --jsonl: 0 if every line matches, 1 if one does not, 2 if one is in error.";
+With --jsonl:
+  0 if every line matches, 1 if one does not, 2 if one is in error";
 
 /// Tell whether a password matches a stored string
 ///

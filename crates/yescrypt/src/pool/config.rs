@@ -33,6 +33,7 @@ pub struct PoolConfig {
     /// of hashes is cut down to what fits into a share. A hash that needs more than a share runs while others leave it the room, one that
     /// needs more than all of it is refused by [`Error::OverLimit`].
     ///
+    /// A group takes [`CheckedParams::memory`] and one block for each hash, with [`Pages::Huge`] up to 2 MiB more.
     /// Passwords, salts and results (a few hundred bytes for each item) are not counted. The default is 64 MiB for each thread and at least
     /// 320 MiB, so that whatever [`Limits::server`](crate::Limits::server) allows can be computed.
     pub memory: u64,
