@@ -4,10 +4,13 @@
 //! whole rows as they are, and a row round after rotating three of them within themselves.
 #![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Pointers`")]
 
-use saltern_simd::Row;
+use saltern_simd::{Row, prefetch_read};
 
 use crate::blockmix::{Pointers, Shape, Step};
 use crate::memory::SubBlock;
+
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache.
+const AHEAD: usize = 4;
 
 /// A sub-block in registers.
 #[derive(Clone, Copy)]
@@ -87,6 +90,10 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
     });
     for i in 0..len {
         for k in 0..K {
+            // Several blocks at once keep the memory busy by themselves.
+            if K == 1 && step != Step::Plain {
+                prefetch_read(io[k].other.wrapping_add(i + AHEAD));
+            }
             // SAFETY: as above.
             let input = unsafe { io[k].input::<R>(token, step, i) };
             if step == Step::Save {
