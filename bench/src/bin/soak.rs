@@ -6,53 +6,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use clap::Parser;
 use saltern_bench::process;
 use saltern_yescrypt::{
     Derive, Error, Hasher, Limits, Pages, Params, Pool, PoolConfig, Setting, WipePolicy, Workspace,
     derive,
 };
 
-/// Keep a pool of threads busy with random batches and look whether anything goes wrong.
-///
-/// Batches of 1 to 32 items hash, verify and derive with many parameters; some items are malformed or too expensive, some batches
-/// are cancelled. Every match is checked, and of other results a sample against one computed by itself. At the end memory and speed
-/// of the last third are compared with the thirds before; speed is per second of processor time, so that other load on the machine
-/// counts little. The status is 1 if a result is wrong, memory has grown, the budget was exceeded or speed has gone down.
-#[derive(Parser)]
-#[command(name = "soak")]
+const USAGE: &str = "\
+usage: soak [--seconds N] [--threads N] [--memory MIB] [--huge] [--wipe] [--n N] [--seed N]
+
+Keeps a pool of threads busy with random batches. Batches of 1 to 32 items hash, verify and derive with many
+parameters; some items are malformed or too expensive, some batches are cancelled. Every match is checked, and
+of other results a sample against one computed by itself. At the end memory and speed of the last third are
+compared with the thirds before; speed is per second of processor time, so that other load on the machine counts
+little. The status is 1 if a result is wrong, memory has grown, the budget was exceeded or speed has gone down.
+
+  --seconds N        how long; default 60
+  --threads N        threads that compute; default: one for each processor
+  --memory MIB       what they may take together; default 128
+  --huge             ask for huge pages
+  --wipe             wipe memory after each group of hashes
+  --n N              only hashes of this N and r = 8, such as 4096 for 4 MiB
+  --seed N           where the random sequence starts; default 1
+";
+
 struct Options {
-    /// How long
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
-
-    /// Threads that compute (default: one for each processor)
-    #[arg(long)]
-    threads: Option<usize>,
-
-    /// Memory that they may take together, in MiB
-    #[arg(long, default_value_t = 128)]
-    memory: u64,
-
-    /// Ask for huge pages
-    #[arg(long)]
-    huge: bool,
-
-    /// Wipe memory after each group of hashes
-    #[arg(long)]
-    wipe: bool,
-
-    /// Only hashes of this N and r = 8, such as 4096 for 4 MiB
-    #[arg(long)]
+    time: Duration,
+    config: PoolConfig,
     n: Option<u64>,
-
-    /// Where the random sequence starts
-    #[arg(long, default_value_t = 1)]
     seed: u64,
+}
 
-    /// Three seconds: that it runs
-    #[arg(long)]
-    smoke: bool,
+fn options() -> Result<Options, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut options =
+        Options { time: Duration::from_secs(60), config: PoolConfig::default(), n: None, seed: 1 };
+    options.config.memory = 128 << 20;
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("seconds") => options.time = Duration::from_secs(parser.value()?.parse()?),
+            Long("threads") => options.config.threads = parser.value()?.parse()?,
+            Long("memory") => options.config.memory = parser.value()?.parse::<u64>()? << 20,
+            Long("huge") => options.config.pages = Pages::Huge,
+            Long("wipe") => options.config.wipe = WipePolicy::AfterEach,
+            Long("n") => options.n = Some(parser.value()?.parse()?),
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            _ => return Err(argument.unexpected()),
+        }
+    }
+    Ok(options)
 }
 
 /// Threads that submit, beside those of the pool.
@@ -67,23 +70,42 @@ const STEADY: f64 = 0.85;
 /// How much more memory in the last third than before is a fault, in bytes.
 const GROWTH: u64 = 4 << 20;
 
-fn main() -> anyhow::Result<ExitCode> {
-    let options = Options::parse();
-    let time = Duration::from_secs(if options.smoke { 3 } else { options.seconds });
-    let mut config = PoolConfig::default();
-    config.threads = options.threads.unwrap_or(config.threads);
-    config.memory = options.memory << 20;
-    config.pages = if options.huge { Pages::Huge } else { Pages::Standard };
-    config.wipe = if options.wipe { WipePolicy::AfterEach } else { WipePolicy::default() };
-    println!("{config:?}, {time:?}, seed {}", options.seed);
+fn main() -> ExitCode {
+    let options = match options() {
+        Ok(options) => options,
+        Err(error) => {
+            eprint!("soak: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(options) {
+        Ok(faults) if faults.is_empty() => {
+            println!("soak: ok");
+            ExitCode::SUCCESS
+        }
+        Ok(faults) => {
+            faults.iter().for_each(|fault| println!("FAULT: {fault}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("soak: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The whole run; what went wrong in it.
+fn run(options: Options) -> anyhow::Result<Vec<String>> {
+    let Options { time, config, n, seed } = options;
+    println!("{config:?}, {time:?}, seed {seed}");
     let budget = config.memory;
     let pool = Pool::new(config)?;
-    let world = World::new(&pool, options.n)?;
+    let world = World::new(&pool, n)?;
     let totals = Totals::default();
     let start = Instant::now();
     let samples = std::thread::scope(|scope| {
         for caller in 0..CALLERS {
-            let random = Random(options.seed.wrapping_mul(CALLERS) + caller + 1);
+            let random = Random(seed.wrapping_mul(CALLERS) + caller + 1);
             let (world, pool, totals) = (&world, &pool, &totals);
             scope.spawn(move || Caller { world, pool, totals, random }.run(start, time));
         }
@@ -109,11 +131,7 @@ fn main() -> anyhow::Result<ExitCode> {
         totals.checked.load(Relaxed),
         totals.hashes.load(Relaxed) as f64 / start.elapsed().as_secs_f64()
     );
-    for fault in &faults {
-        println!("FAULT: {fault}");
-    }
-    println!("soak: {}", if faults.is_empty() { "ok" } else { "FAILED" });
-    Ok(ExitCode::from(u8::from(!faults.is_empty())))
+    Ok(faults)
 }
 
 /// What callers have counted.
@@ -265,8 +283,9 @@ impl<'w> Caller<'w> {
         let mut expected = Vec::new();
         for _ in 0..=self.random.below(31) {
             let (params, password, hash) = self.pick();
-            let (item, answer) = match self.random.below(10) {
+            let (item, answer): ((&str, &str), _) = match self.random.below(10) {
                 0 => ((password.as_str(), &hash[..hash.len() - 1]), None),
+
                 1 => (("wrong", hash.as_str()), Some(false)),
                 2 => ((password, "$y$jLT$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8"), None),
                 _ => ((password, hash), Some(true)),
