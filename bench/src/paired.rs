@@ -115,10 +115,24 @@ pub fn compare(
             sides.reverse();
         }
         for (side, work) in sides {
-            rates[side].push(rate(plan.clock, numbers.clone(), work));
+            let mut sample = || rates[side].push(rate(plan.clock, numbers.clone(), work));
+            at_depth(turn * 29 % 64, &mut sample);
         }
     }
     rates
+}
+
+/// Calls from so many frames further down the stack. Speed can depend on where, within a page, the stack is, because
+/// a load waits for an older store whose address differs in its upper bits alone; so each turn has another depth.
+#[inline(never)]
+fn at_depth(levels: u64, call: &mut dyn FnMut()) {
+    let frame = std::hint::black_box([levels; 6]);
+    if levels == 0 {
+        call();
+    } else {
+        at_depth(frame[0] - 1, call);
+    }
+    std::hint::black_box(frame);
 }
 
 /// Work per second over some calls.

@@ -264,7 +264,7 @@ fn sweep(bench: &mut Bench) {
     let params = blake2bp::Params::new().level(bench.options.level).unwrap();
     let ours = |data: &[u8]| keep(params.hash(data));
     let peer = |data: &[u8]| keep(blake2b_simd::blake2bp::blake2bp(data));
-    let sides: [&dyn Fn(&[u8]); 2] = [&ours, &peer];
+    let sides = [&ours as &dyn Fn(&[u8]), &peer];
     let offsets: Vec<usize> = (0..64).map(offset).collect();
     let mut best = [vec![0.0_f64; 64], vec![0.0_f64; 64]];
     for _ in 0..5 {

@@ -56,7 +56,7 @@ fn mix<V: Variant, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> 
 #[inline(always)]
 fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
     v: [R; 4],
-    message: &R::Message<'_>,
+    message: &R::Message,
 ) -> [R; 4] {
     let [x, y, z, w] = R::schedule(message, const { &ORDER[ROUND % 10] });
     let [a, b, c, d] = mix::<V, R>(v, x, y);
@@ -70,7 +70,7 @@ fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
 fn compress<V: Variant, R: Row<Word = V::Word>>(
     token: R::Token,
     [h0, h1]: [R; 2],
-    message: &R::Message<'_>,
+    message: &R::Message,
     offset: R,
 ) -> [R; 2] {
     let [i0, i1, i2, i3, i4, i5, i6, i7] = V::IV;
@@ -234,11 +234,9 @@ pub(crate) fn many<V: Variant, L: Lanes<Word = V::Word>>(
     let zeros = V::Word::ZERO_BLOCK;
     for k in 0..blocks {
         let mut lane_blocks = [&zeros; MAX_LANES];
-        for lane in 0..L::COUNT {
-            let Some(block) = V::Word::first_block(&inputs.lanes[lane][k * inputs.stride..]) else {
-                return;
-            };
-            lane_blocks[lane] = block;
+        for (slot, input) in lane_blocks[..L::COUNT].iter_mut().zip(&inputs.lanes) {
+            let Some(block) = V::Word::first_block(&input[k * inputs.stride..]) else { return };
+            *slot = block;
         }
         let message = L::message(token, &lane_blocks);
         let offset = [low, high, f0, f1];

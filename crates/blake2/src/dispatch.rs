@@ -4,6 +4,9 @@
     reason = "functions with target features may only be called where the processor has them"
 )]
 
+#[cfg(test)]
+use alloc::{vec, vec::Vec};
+
 use saltern_simd::Level;
 
 use crate::compress::{self, Group, Inputs, Run};
@@ -29,12 +32,8 @@ impl<V: Variant> Kernels<V> {
 
     /// The lanes of the narrowest kernel that has at least `states` of them.
     pub(crate) fn width_for(&self, states: usize) -> usize {
-        self.many
-            .iter()
-            .map(|&(lanes, _)| lanes)
-            .filter(|&lanes| lanes >= states)
-            .last()
-            .unwrap_or(1)
+        let mut lanes = self.many.iter().rev().map(|&(lanes, _)| lanes);
+        lanes.find(|&lanes| lanes >= states).unwrap_or(1)
     }
 
     /// Compresses a run into a state.
@@ -139,6 +138,18 @@ mod x86 {
         many_16: U32x16, many_8: U32x8<Avx512>
     );
 
+    /// The tables of levels that have more than one.
+    #[cfg(test)]
+    pub(super) fn hidden() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<Blake2s>>) {
+        match Avx512::detect() {
+            Some(_) => {
+                let b = [&b_avx512::KERNELS, &b_zen4::KERNELS];
+                (b.to_vec(), vec![&s_avx512::KERNELS, &s_zen4::KERNELS])
+            }
+            None => (vec![], vec![]),
+        }
+    }
+
     /// The tables, each with what proves that it may be used.
     pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
         match level {
@@ -161,8 +172,65 @@ mod x86 {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64 {
+    use super::*;
+    use saltern_simd::aarch64::Neon;
+    use saltern_simd::aarch64::neon::{U32x4, U64x2, U64x2x2};
+    use saltern_simd::lanes::{Lanes, Vector};
+
+    kernels!(b_neon, Neon, "neon", Blake2b, U64x2x2, many_2: U64x2);
+    kernels!(s_neon, Neon, "neon", Blake2s, U32x4, many_4: U32x4);
+
+    /// The tables of levels that have more than one.
+    #[cfg(test)]
+    pub(super) fn hidden() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<Blake2s>>) {
+        (vec![], vec![])
+    }
+
+    pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
+        Neon::detect().filter(|_| level == Level::Neon).map(|_| &b_neon::KERNELS)
+    }
+
+    pub(super) fn blake2s(level: Level) -> Option<&'static Kernels<Blake2s>> {
+        Neon::detect().filter(|_| level == Level::Neon).map(|_| &s_neon::KERNELS)
+    }
+}
+
+/// Where there are no vectors that this crate knows.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod scalar {
+    use super::*;
+
+    #[cfg(test)]
+    pub(super) fn hidden() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<Blake2s>>) {
+        (vec![], vec![])
+    }
+
+    pub(super) fn blake2b(_: Level) -> Option<&'static Kernels<Blake2b>> {
+        None
+    }
+
+    pub(super) fn blake2s(_: Level) -> Option<&'static Kernels<Blake2s>> {
+        None
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+use aarch64 as native;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use scalar as native;
 #[cfg(target_arch = "x86_64")]
 use x86 as native;
+
+/// All the tables that this processor can use, those included that it would not choose.
+#[cfg(test)]
+pub(crate) fn every() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<Blake2s>>) {
+    let (mut b, mut s) = native::hidden();
+    b.extend(Level::available().map(blake2b));
+    s.extend(Level::available().map(blake2s));
+    (b, s)
+}
 
 /// BLAKE2b's kernels of a level; the portable ones where it has none or the processor lacks it.
 pub(crate) fn blake2b(level: Level) -> &'static Kernels<Blake2b> {

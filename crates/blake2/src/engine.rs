@@ -152,9 +152,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
             self.group.set_offset(lane, task.count.wrapping_add(length as u128), flags);
             inputs.lanes[lane] = place;
             if length < V::BLOCK_BYTES {
-                let (head, tail) = pad.as_mut().split_at_mut(length);
-                head.copy_from_slice(place);
-                tail.fill(0);
+                *pad = V::Word::ZERO_BLOCK;
+                copy_short(pad.as_mut(), place);
                 let pad: &Block<V> = pad;
                 inputs.lanes[lane] = pad.as_ref();
             }
@@ -197,5 +196,17 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
             finish(self.kernels, task.h, count, &block, last_node);
         }
         self.active = usize::from(self.refill(0));
+    }
+}
+
+/// Copies less than a block to the front of one, without a call for a length that is not known when compiling.
+fn copy_short(block: &mut [u8], bytes: &[u8]) {
+    let (parts, rest) = bytes.as_chunks::<16>();
+    let (front, back) = block.split_at_mut(16 * parts.len());
+    for (to, from) in front.as_chunks_mut::<16>().0.iter_mut().zip(parts) {
+        *to = *from;
+    }
+    for (to, from) in back.iter_mut().zip(rest) {
+        *to = *from;
     }
 }

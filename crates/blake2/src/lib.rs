@@ -30,6 +30,8 @@ extern crate alloc;
 extern crate std;
 
 mod compress;
+#[cfg(feature = "digest")]
+pub mod digest;
 mod dispatch;
 mod engine;
 mod error;
@@ -39,6 +41,8 @@ mod output;
 mod params;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "std")]
+mod threads;
 mod tree;
 mod variant;
 mod xof;

@@ -17,6 +17,9 @@ use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::{State, Variant};
 
+#[cfg(feature = "std")]
+pub use crate::threads::hash_many_threaded;
+
 /// One message to be hashed among others, and its hash afterwards.
 ///
 /// A job of a keyed hash holds no part of the key; after hashing, its state is the hash.
@@ -45,7 +48,17 @@ impl<'a, V: Variant> Job<'a, V> {
         }
     }
 
-    fn task(&mut self) -> Task<'_, V> {
+    #[cfg(feature = "std")]
+    pub(crate) fn bytes(&self) -> usize {
+        self.input.len()
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn kernels(&self) -> &'static crate::dispatch::Kernels<V> {
+        self.params.kernels()
+    }
+
+    pub(crate) fn task(&mut self) -> Task<'_, V> {
         if !self.is_done {
             self.is_done = true;
             return Task {
@@ -94,7 +107,24 @@ pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     engine::run(kernels, order.into_iter().map(Job::task));
 }
 
-/// Appends to each hasher's message, as [`Hasher::update`] one after the other would, at the level of the first.
+impl<V: Variant> Params<V> {
+    /// The hashes of all the messages, in their order: [`hash_many`] for one set of parameters. Allocates the result and,
+    /// for a while, as much again.
+    ///
+    /// ```
+    /// let hashes = saltern_blake2::blake2b::Params::new().hash_many(&["some", "messages"]);
+    /// assert_eq!(hashes[1], saltern_blake2::blake2b(b"messages"));
+    /// ```
+    #[must_use]
+    pub fn hash_many<T: AsRef<[u8]>>(&self, messages: &[T]) -> Vec<Hash<V>> {
+        let mut jobs: Vec<_> =
+            messages.iter().map(|message| Job::new(self, message.as_ref())).collect();
+        hash_many(&mut jobs);
+        jobs.iter().map(Job::hash).collect()
+    }
+}
+
+/// Appends to each hasher's message, as its `update` one after the other would, at the level of the first.
 ///
 /// ```
 /// use saltern_blake2::{blake2b, many};

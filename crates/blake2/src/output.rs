@@ -47,7 +47,7 @@ impl<V: Variant> Hash<V> {
 
     /// The hash in lower-case hexadecimal, two characters for each byte.
     #[must_use]
-    pub fn to_hex(&self) -> HexString {
+    pub fn to_hex(self) -> HexString {
         let mut digits = [0; 2 * MAX_BYTES];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(self.as_bytes()) {
             let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble)];

@@ -241,6 +241,28 @@ impl<V: Variant> Params<V> {
         self.kernels
     }
 
+    /// With an output length that is known to be one.
+    #[cfg(feature = "digest")]
+    pub(crate) fn truncated(mut self, length: u8) -> Self {
+        self.set_hash_length(length);
+        self
+    }
+
+    /// With a key that is known to be as long as a key can be.
+    #[cfg(feature = "digest")]
+    pub(crate) fn with_full_key(mut self, key: &[u8]) -> Self {
+        self.key.as_mut()[..V::OUT_BYTES].copy_from_slice(key);
+        self.set(offset::KEY_LENGTH, V::OUT_BYTES as u8);
+        self
+    }
+
+    /// With a table that the processor can use but would not choose.
+    #[cfg(test)]
+    pub(crate) fn with_kernels(mut self, kernels: &'static Kernels<V>) -> Self {
+        self.kernels = kernels;
+        self
+    }
+
     /// The common part of the nodes that make up the output of BLAKE2X: no key, and depths that no tree has.
     pub(crate) fn xof_node(&self) -> Self {
         let mut node = Self { key: V::Word::ZERO_BLOCK, ..self.clone() };

@@ -6,11 +6,14 @@ use saltern_reference::blake2::{self as reference, BLAKE2B, BLAKE2S, Family};
 use saltern_simd::Level;
 use saltern_simd::lanes::Word;
 
+use crate::dispatch::{self, Kernels};
 use crate::engine::{self, Task};
 use crate::hasher::Hasher;
 use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::{Blake2b, Blake2s, State, Variant};
+#[cfg(feature = "std")]
+use crate::{many, tree};
 
 /// Bytes without a period that a block could hide.
 fn input(length: usize) -> Vec<u8> {
@@ -35,13 +38,14 @@ fn edges<V: Variant>() -> Vec<u128> {
     back.flat_map(|back| ends.map(|end| end.wrapping_sub(back))).collect()
 }
 
-fn streams_cross_the_edges<V: Variant>() -> usize {
+fn streams_cross_the_edges<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
     let mut checks = 0;
-    for level in Level::available() {
+    for kernels in every {
+        let level = kernels.level;
         for count in edges::<V>() {
             for length in [0, 1, V::BLOCK_BYTES, 3 * V::BLOCK_BYTES + 1, 8 * V::BLOCK_BYTES] {
                 let data = input(length);
-                let mut hasher: Hasher<V> = Params::new().level(level).unwrap().to_hasher();
+                let mut hasher: Hasher<V> = Params::new().with_kernels(kernels).to_hasher();
                 hasher.start_at(count);
                 let hash = hasher.update(&data).finalize();
                 assert_eq!(
@@ -58,14 +62,16 @@ fn streams_cross_the_edges<V: Variant>() -> usize {
 
 #[test]
 fn one_stream_across_the_end_of_a_counter() {
-    let levels = Level::available().count();
-    assert_eq!(streams_cross_the_edges::<Blake2b>(), levels * 27 * 5);
-    assert_eq!(streams_cross_the_edges::<Blake2s>(), levels * 27 * 5);
+    let (b, s) = dispatch::every();
+    assert!(b.len() >= Level::available().count() && s.len() == b.len());
+    assert_eq!(streams_cross_the_edges::<Blake2b>(&b), b.len() * 27 * 5);
+    assert_eq!(streams_cross_the_edges::<Blake2s>(&s), s.len() * 27 * 5);
 }
 
 /// All edges at once in the lanes, with lengths that end at different times.
-fn lanes_cross_the_edges<V: Variant>() {
-    for level in Level::available() {
+fn lanes_cross_the_edges<V: Variant>(every: &[&'static Kernels<V>]) {
+    for kernels in every {
+        let level = kernels.level;
         let edges = edges::<V>();
         let data = input(9 * V::BLOCK_BYTES);
         let length = |i: usize| (i * 37 + i * i * 101) % data.len();
@@ -78,7 +84,7 @@ fn lanes_cross_the_edges<V: Variant>() {
             input: &data[..length(i)],
             finish: Some(i % 3 == 0),
         });
-        engine::run(V::kernels(level), tasks);
+        engine::run(kernels, tasks);
         for (i, (h, &count)) in states.iter().zip(&edges).enumerate() {
             let expected = expected::<V>(count, &data[..length(i)], i % 3 == 0);
             let hash = Hash::<V>::from_state(h, V::OUT_BYTES as u8);
@@ -89,20 +95,22 @@ fn lanes_cross_the_edges<V: Variant>() {
 
 #[test]
 fn many_streams_across_the_end_of_their_counters() {
-    lanes_cross_the_edges::<Blake2b>();
-    lanes_cross_the_edges::<Blake2s>();
+    let (b, s) = dispatch::every();
+    lanes_cross_the_edges::<Blake2b>(&b);
+    lanes_cross_the_edges::<Blake2s>(&s);
 }
 
 /// Every number of tasks up to three times the most lanes, so that each kernel runs full and with idle lanes.
-fn every_number_of_tasks<V: Variant>() {
+fn every_number_of_tasks<V: Variant>(every: &[&'static Kernels<V>]) {
     let data = input(5 * V::BLOCK_BYTES);
-    for level in Level::available() {
+    for kernels in every {
+        let level = kernels.level;
         for tasks in 0..=48_usize {
             let mut states: Vec<State<V>> =
                 (0..tasks).map(|_| Params::<V>::new().initial_state()).collect();
             let length = |i: usize| (i * tasks * 7) % (data.len() + 1);
             engine::run(
-                V::kernels(level),
+                kernels,
                 states.iter_mut().enumerate().map(|(i, h)| Task {
                     h,
                     count: 0,
@@ -121,8 +129,9 @@ fn every_number_of_tasks<V: Variant>() {
 
 #[test]
 fn engines_take_any_number_of_tasks() {
-    every_number_of_tasks::<Blake2b>();
-    every_number_of_tasks::<Blake2s>();
+    let (b, s) = dispatch::every();
+    every_number_of_tasks::<Blake2b>(&b);
+    every_number_of_tasks::<Blake2s>(&s);
 }
 
 #[test]
@@ -131,5 +140,45 @@ fn each_level_has_its_own_kernels() {
         let expected = if level == Level::Sse2 { Level::Portable } else { level };
         assert_eq!(Blake2b::kernels(level).level, expected);
         assert_eq!(Blake2s::kernels(level).level, expected);
+    }
+}
+
+#[cfg(feature = "std")]
+fn threads_agree<V: Variant>(every: &[&'static Kernels<V>]) {
+    let data = input(20_000);
+    for kernels in every {
+        for key in [&b""[..], b"key"] {
+            for length in [0, 1, 900, 1024, 5000, 20_000] {
+                let params = tree::Params::<V>::new().key(key).unwrap().with_kernels(kernels);
+                let expected = params.hash(&data[..length]);
+                let hash = params.to_hasher().update_threaded(&data[..length]).finalize();
+                assert_eq!(hash, expected, "{} {length}", kernels.level);
+                assert_eq!(params.hash_threaded(&data[..length]), expected);
+            }
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn leaves_in_threads() {
+    let (b, s) = dispatch::every();
+    threads_agree::<Blake2b>(&b);
+    threads_agree::<Blake2s>(&s);
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn batches_in_threads() {
+    let data = input(3 << 20);
+    let lengths = [1 << 20, 0, 77, 300_000, 600_000, 128, 900_000, 5, 1 << 19];
+    let params = Params::<Blake2s>::new();
+    for threads in 1..5 {
+        let mut jobs: Vec<_> =
+            lengths.iter().map(|&n| many::Job::new(&params, &data[n / 7..][..n])).collect();
+        many::hash_many_threaded(&mut jobs, core::num::NonZero::new(threads));
+        for (job, n) in jobs.iter().zip(lengths) {
+            assert_eq!(job.hash(), params.hash(&data[n / 7..][..n]));
+        }
     }
 }

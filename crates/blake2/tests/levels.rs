@@ -205,6 +205,10 @@ proptest! {
                         let parts = hashers.iter_mut().enumerate().map(|(i, hasher)| (hasher, part(i)));
                         many::update_many(&mut parts.collect::<Vec<_>>());
                     }
+                    let parts: Vec<_> = (0..lengths.len()).map(part).collect();
+                    let hashes = params_of(0).hash_many(&parts);
+                    prop_assert_eq!(hashes.len(), parts.len());
+                    prop_assert!(hashes.iter().zip(&parts).all(|(&hash, part)| hash == params_of(0).hash(part)));
                     for (i, (job, hasher)) in jobs.iter().zip(&hashers).enumerate() {
                         prop_assert!(job.hash() == params_of(i).hash(part(i)));
                         let twice = [part(i), part(i)].concat();

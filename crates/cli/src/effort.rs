@@ -72,7 +72,7 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
 pub(crate) struct LevelArgs {
     /// Use this instruction set instead of the best one: portable, sse2, sse41, avx2, avx512, neon
     #[arg(long, global = true)]
-    level: Option<Level>,
+    pub(crate) level: Option<Level>,
 }
 
 impl LevelArgs {

@@ -1,14 +1,12 @@
 //! aarch64: NEON is part of the baseline, so its token can always be had.
-#![allow(
-    unsafe_code,
-    reason = "tokens can be assumed inside functions compiled for their features"
-)]
 
 mod row;
 mod wide;
 
 pub use row::RowNeon;
 pub use wide::WideNeon;
+
+pub mod neon;
 
 /// Proof of NEON.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +20,14 @@ impl Neon {
         Some(Self(()))
     }
 
-    /// The token; as safe as [`Neon::detect`] here, unsafe to be like the other architectures' tokens.
+    /// The token, in a function that has the feature itself.
     ///
     /// # Safety
-    /// None needed on aarch64.
-    #[inline(always)]
+    /// From any other function: the processor must have the feature, as all with this architecture's targets have.
+    #[inline]
     #[must_use]
-    pub unsafe fn assume() -> Self {
+    #[target_feature(enable = "neon")]
+    pub fn here() -> Self {
         Self(())
     }
 }

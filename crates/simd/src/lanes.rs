@@ -71,7 +71,7 @@ pub trait Lanes: Vector {
 /// `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
 pub trait Row: Vector {
     /// Blocks in the form from which [`schedule`](Row::schedule) is cheapest.
-    type Message<'a>;
+    type Message;
 
     /// The row of these words, in every state.
     fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
@@ -81,9 +81,9 @@ pub trait Row: Vector {
     #[must_use]
     fn rotate_words(self, by: usize) -> Self;
     /// Prepares one block for each state.
-    fn message<'a>(token: Self::Token, blocks: &[&'a BlockOf<Self>]) -> Self::Message<'a>;
+    fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> Self::Message;
     /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a constant.
-    fn schedule(message: &Self::Message<'_>, order: &[usize; 16]) -> [Self; 4];
+    fn schedule(message: &Self::Message, order: &[usize; 16]) -> [Self; 4];
 }
 
 impl<L: Lanes> Vector for [L; 4] {
@@ -108,7 +108,7 @@ impl<L: Lanes> Vector for [L; 4] {
 }
 
 impl<L: Lanes> Row for [L; 4] {
-    type Message<'a> = [L; 16];
+    type Message = [L; 16];
 
     #[inline(always)]
     fn from_words(token: L::Token, [a, b, c, d]: [L::Word; 4]) -> Self {
@@ -126,7 +126,7 @@ impl<L: Lanes> Row for [L; 4] {
     }
 
     #[inline(always)]
-    fn message<'a>(token: L::Token, blocks: &[&'a BlockOf<L>]) -> [L; 16] {
+    fn message(token: L::Token, blocks: &[&BlockOf<L>]) -> [L; 16] {
         L::message(token, blocks)
     }
 

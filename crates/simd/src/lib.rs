@@ -2,7 +2,7 @@
 //! set and nothing that depends on an algorithm.
 //!
 //! The one rule: **a value proves a feature.** [`Level::detect`] asks the processor once; the tokens in
-//! [`x86`] and [`aarch64`] can only be had when the answer was yes; lane values can only be made from
+//! `x86` and `aarch64` can only be had when the answer was yes; lane values can only be made from
 //! a token. So the operations on a lane value are safe to call, and every `unsafe` needed for intrinsics is
 //! in this crate or in the short `#[target_feature]` shells of its users.
 //!

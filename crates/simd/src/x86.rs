@@ -43,20 +43,13 @@ macro_rules! token {
 
             /// The token, in a function that has the features itself: such a call needs no `unsafe` and no
             /// question to the processor, because the function could only be entered where they are there.
+            ///
+            /// # Safety
+            /// From any other function: the processor must have the features.
             #[inline]
             #[must_use]
             #[target_feature($(enable = $feature),+)]
             pub fn here() -> Self {
-                Self(())
-            }
-
-            /// The token without asking the processor, for the inside of functions compiled for the features.
-            ///
-            /// # Safety
-            /// The processor has the features.
-            #[inline(always)]
-            #[must_use]
-            pub unsafe fn assume() -> Self {
                 Self(())
             }
         }
@@ -86,8 +79,7 @@ macro_rules! includes {
         $(impl From<$large> for $small {
             #[inline(always)]
             fn from(_: $large) -> Self {
-                // SAFETY: the processor has the larger level, of which the smaller is a part.
-                unsafe { Self::assume() }
+                Self(())
             }
         })+
     };
@@ -106,6 +98,7 @@ macro_rules! includes_portable {
 }
 
 includes_portable!(Sse2, Sse41, Avx2, Avx512);
+
 /// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one: AMD's Zen 4. Where a
 /// chain of operations is all that matters, rotations are better made of shifts there.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +112,9 @@ impl Zen4 {
     }
 
     /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one alone.
+    ///
+    /// # Safety
+    /// From a function without the features: the processor must have them.
     #[inline]
     #[must_use]
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]

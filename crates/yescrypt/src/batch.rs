@@ -17,7 +17,6 @@ use crate::pass::{Input, MAX_HASHES};
 use crate::{CheckedParams, Error, Hasher, Params, Rom, Workspace};
 
 /// One of many derivations with the same parameters.
-#[derive(Debug)]
 pub struct Derivation<'a> {
     /// The password.
     pub password: &'a [u8],
@@ -25,6 +24,12 @@ pub struct Derivation<'a> {
     pub salt: &'a [u8],
     /// Where the result goes.
     pub out: &'a mut [u8],
+}
+
+impl core::fmt::Debug for Derivation<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Derivation { .. }")
+    }
 }
 
 impl CheckedParams {
@@ -108,6 +113,7 @@ struct Pending<'a> {
 
 impl Hasher<'_> {
     /// [`Hasher::hash`] for many passwords. Results are in the order of the passwords; one that is refused does not touch the others.
+    /// Takes the memory of [`CheckedParams::degree`] hashes.
     ///
     /// # Errors
     /// For each password those of [`Hasher::hash`].
@@ -134,7 +140,8 @@ impl Hasher<'_> {
     }
 
     /// [`Hasher::verify`] for many passwords and hashes of any parameters; those with the same ones are computed together.
-    /// Results are in order; one that is refused does not touch the others.
+    /// Results are in order; one that is refused does not touch the others. Limits are those of one hash: together they take the memory
+    /// of up to [`CheckedParams::degree`] of them.
     ///
     /// ```
     /// use saltern_yescrypt::{Hasher, Params, Verification, Workspace};

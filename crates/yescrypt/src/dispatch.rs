@@ -254,18 +254,18 @@ mod x86 {
 
     isa!(
         Sse2,
-        Sse2::assume(),
+        Sse2::here(),
         [RowSse2, Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
     );
     isa!(
         Avx2,
-        Avx2::assume(),
+        Avx2::here(),
         [RowSse2, Wide1, Wide128, Wide256, Split<Wide256, 2>],
         "avx2"
     );
     isa!(
         Avx512,
-        Avx512::assume(),
+        Avx512::here(),
         [RowAvx512, Wide1, Wide128, Wide256, Wide512],
         "avx2,avx512f,avx512vl,avx512bw,avx512dq"
     );
@@ -281,7 +281,7 @@ mod aarch64 {
 
     isa!(
         Neon,
-        Neon::assume(),
+        Neon::here(),
         [RowNeon, PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
     );
 }

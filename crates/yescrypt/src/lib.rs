@@ -29,6 +29,7 @@ mod error;
 mod flavor;
 mod hasher;
 mod kdf;
+mod limits;
 mod memory;
 mod params;
 mod pass;
@@ -53,8 +54,9 @@ pub use flavor::Flavor;
 pub use hasher::hash;
 pub use hasher::{Hasher, verify};
 pub use kdf::derive;
+pub use limits::{FlavorPolicy, Limits};
 pub use memory::Pages;
-pub use params::{CheckedParams, FlavorPolicy, Limits, Mode, Params};
+pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use rom::{Rom, RomImage, RomParams, init_rom};

@@ -55,7 +55,7 @@ impl Plan {
         let (len, instances) = (params.block_len(), params.p().checked_mul(hashes));
         let too_large = Error::OutOfMemory { bytes: u64::MAX };
         let instances = instances.ok_or(too_large)?;
-        let lanes = dispatch::lanes(params.mode(), instances);
+        let lanes = lanes(params, hashes, instances);
         let workers = threads::useful(threads, instances);
         let copies = if params.mode() == Mode::Rw { hashes } else { workers * lanes };
         let v = params.n().checked_mul(len).and_then(|v| v.checked_mul(copies));
@@ -66,6 +66,13 @@ impl Plan {
         let (v, scratch) = plan.ok_or(too_large)?;
         Ok(Plan { v, scratch })
     }
+}
+
+/// How many of `instances`, of as many hashes, advance together. Outside RW each needs all of V, so there no more of them than there are hashes: one
+/// hash stays within its memory whatever its p.
+fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
+    let most = if params.mode() == Mode::Rw { instances } else { instances.min(hashes) };
+    dispatch::lanes(params.mode(), most)
 }
 
 /// One pass: Body of section 14.
@@ -200,7 +207,8 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix for classic and WORM: instances are independent, and reuse V within a thread.
+    /// SMix for classic and WORM: instances are independent, and reuse V within a thread. No more of them advance together than there
+    /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
@@ -209,7 +217,8 @@ impl Pass<'_> {
     ) -> Result<(), Error> {
         let (len, n) = (self.params.block_len(), self.params.n());
         let instances = b.len() / len;
-        let lanes = self.lanes(instances);
+        let hashes = instances / self.params.p();
+        let lanes = lanes(&self.params, hashes, instances);
         let shares = threads::useful(self.threads, instances.div_ceil(lanes));
         let mut b = list(instances, b.chunks_exact_mut(len))?;
         let share = instances.div_ceil(shares).next_multiple_of(lanes);
@@ -217,7 +226,7 @@ impl Pass<'_> {
         let loops = loops(self.params.loops(false).all);
         threads::for_each(work.zip(spare.chunks_exact_mut(lanes * len)), |((mut b, v), spare)| {
             while !b.is_empty() {
-                let lanes = self.lanes(b.len());
+                let lanes = self::lanes(&self.params, hashes, b.len());
                 let (x, others) = b.split_at_mut(lanes);
                 b = others;
                 let mut v = split(&mut *v, n * len);
@@ -229,11 +238,6 @@ impl Pass<'_> {
             }
         });
         Ok(())
-    }
-
-    /// How many of `instances` advance together.
-    fn lanes(&self, instances: usize) -> usize {
-        dispatch::lanes(self.params.mode(), instances)
     }
 
     fn mixer(&self, lanes: usize) -> Mixer<'_> {
@@ -258,7 +262,7 @@ impl Pass<'_> {
             if alike == 0 {
                 return None;
             }
-            let lanes = self.lanes(alike);
+            let lanes = dispatch::lanes(Mode::Rw, alike);
             let (x, b) = b.split_at_mut(lanes);
             let (own, v) = v.split_at_mut(lanes);
             let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);

@@ -224,6 +224,8 @@ pub(crate) trait Lane: Wide {
 
 impl<const LANES: usize> Lane for PortableWide<LANES> {}
 impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
+#[cfg(target_arch = "aarch64")]
+impl Lane for saltern_simd::aarch64::WideNeon {}
 
 /// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last group, `lanes` before the end of the `mixed` lanes.
 ///

@@ -1,8 +1,9 @@
 //! A ROM as the algorithm sees it (section 18): an image in memory, filled from a seed, with a tag and a digest at its end. No
 //! file and no system call; whoever maps an image brings it here as bytes.
 
+use crate::limits::Limits;
 use crate::memory::{self, Arena, Pages, SubBlock};
-use crate::params::{CheckedParams, Limits, Mode, Params};
+use crate::params::{CheckedParams, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
 use crate::smix::RomBlocks;
@@ -83,6 +84,8 @@ pub fn init_rom(
     if image.len() as u64 != needed {
         return Err(Error::BufferLength { needed, actual: image.len() as u64 });
     }
+    // Refuse before anything is changed.
+    memory::from_bytes_mut(image)?;
     let tail = image.len() - TRAILER;
     image[tail..].fill(0);
     let blocks = memory::from_bytes_mut(image)?;

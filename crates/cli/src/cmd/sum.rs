@@ -1,6 +1,7 @@
 //! `saltern sum`: BLAKE2 checksums of files, with the flags, the lines and the exit codes of `b2sum`.
 
 mod algorithm;
+mod buffer;
 mod check;
 mod console;
 mod engine;

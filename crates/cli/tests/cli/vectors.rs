@@ -43,6 +43,45 @@ fn strings() {
 }
 
 #[test]
+fn blake2() {
+    let kinds = |names: &[&'static str], each: &'static str, total: &'static str| {
+        names.iter().map(|name| (*name, each)).chain([("total", total)]).collect::<Vec<_>>()
+    };
+    let four = ["blake2b", "blake2s", "blake2bp", "blake2sp"];
+    let expected = kinds(&four, "512 passed, 0 failed", "2048 passed, 0 failed");
+    assert_counts("blake2_kat.jsonl", &expected);
+    let expected = [
+        ("blake2b", "450 passed, 0 failed"),
+        ("blake2s", "370 passed, 0 failed"),
+        ("total", "820 passed, 0 failed"),
+    ];
+    assert_counts("blake2_params.jsonl", &expected);
+    let expected = kinds(&four[2..], "60 passed, 0 failed", "120 passed, 0 failed");
+    assert_counts("blake2_tree.jsonl", &expected);
+    let expected = kinds(&["blake2xb", "blake2xs"], "256 passed, 0 failed", "512 passed, 0 failed");
+    assert_counts("blake2_xof.jsonl", &expected);
+}
+
+#[test]
+fn blake2_answers() {
+    let case = |kind, size: Option<u64>| json!({"id": 1, "kind": kind, "in": "616263", "digest_size": size});
+    for (case, expected) in [
+        // RFC 7693, appendices A and B, and a length that the function does not have.
+        (case("blake2b", None), "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"),
+        (case("blake2s", None), "508c5e8c327c14e2e1a72ba34eeb452f37458b209ed63a294d999b4c86675982"),
+        (case("blake2s", Some(33)), "error"),
+        (case("blake2xb", None), "error"),
+        (case("blake2xs", Some(65_535)), "error"),
+        (case("blake2xb", Some(u64::MAX)), "error"),
+        (case("blake2y", None), "unsupported"),
+    ] {
+        let output = run(&["vectors", "answer"], case.to_string());
+        assert!(stdout(&output).contains(expected), "{case}: {}", stdout(&output));
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
 fn encrypt() {
     let expected = [
         ("crypt", "34 passed, 0 failed"),
@@ -178,16 +217,20 @@ fn wrong_results_are_noticed() {
 
 #[test]
 fn every_level_of_this_machine() {
-    let path = repository("vectors/yescrypt_encrypt.jsonl");
+    let paths = ["encrypt", "params", "tree"].map(|name| {
+        let function = if name == "encrypt" { "yescrypt" } else { "blake2" };
+        repository(&format!("vectors/{function}_{name}.jsonl"))
+    });
     let mut tried = Vec::new();
     for level in ["portable", "sse2", "sse41", "avx2", "avx512", "neon"] {
-        let output = saltern(&["vectors", "check", "--level", level]).arg(&path).output().unwrap();
+        let output =
+            saltern(&["vectors", "check", "--level", level]).args(&paths).output().unwrap();
         if stderr(&output).contains("cannot run level") {
             assert_eq!(output.status.code(), Some(2));
             continue;
         }
         assert!(
-            stdout(&output).contains("total: 84 passed, 0 failed"),
+            stdout(&output).contains("total: 1024 passed, 0 failed"),
             "{level}: {:?}",
             seen(&output)
         );

@@ -195,7 +195,7 @@ impl<T: Rotate256> Lanes for U64x4<T> {
 
 impl<T: Rotate256> Row for U64x4<T> {
     /// The block's words in pairs, each twice.
-    type Message<'a> = [__m256i; 8];
+    type Message = [__m256i; 8];
 
     #[inline(always)]
     fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
@@ -220,7 +220,7 @@ impl<T: Rotate256> Row for U64x4<T> {
     }
 
     #[inline(always)]
-    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m256i; 8] {
+    fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 8] {
         let mut pairs = [parts(blocks[0], blocks[0], 0); 8];
         for (i, pair) in pairs.iter_mut().enumerate() {
             *pair = proven!(_mm256_broadcastsi128_si256(part(blocks[0], i)));

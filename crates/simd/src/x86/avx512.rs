@@ -202,7 +202,7 @@ impl Permute2 for Zen4 {}
 
 impl<T: Permute2> Row for U32x4<T> {
     /// The block's words in eights.
-    type Message<'a> = [__m256i; 2];
+    type Message = [__m256i; 2];
 
     #[inline(always)]
     fn from_words(_: T, words: [u32; 4]) -> Self {
@@ -220,7 +220,7 @@ impl<T: Permute2> Row for U32x4<T> {
     }
 
     #[inline(always)]
-    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m256i; 2] {
+    fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 2] {
         let (low, high) = blocks[0].split_at(32);
         // SAFETY: there are 32 bytes in each half; alignment is not asked for; there is a token.
         unsafe {

@@ -208,7 +208,7 @@ impl<T: Rotate128> Vector for U64x2x2<T> {
 
 impl<T: Rotate128> Row for U64x2x2<T> {
     /// The block's words in pairs.
-    type Message<'a> = [__m128i; 8];
+    type Message = [__m128i; 8];
 
     #[inline(always)]
     fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
@@ -235,7 +235,7 @@ impl<T: Rotate128> Row for U64x2x2<T> {
     }
 
     #[inline(always)]
-    fn message<'a>(_: T, blocks: &[&'a BlockOf<Self>]) -> [__m128i; 8] {
+    fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m128i; 8] {
         let mut pairs = [part(blocks[0], 0); 8];
         for (i, pair) in pairs.iter_mut().enumerate() {
             *pair = part(blocks[0], i);
@@ -366,7 +366,7 @@ impl<T: Rotate128> U32x4<T> {
 
 impl Row for U32x4<Sse41> {
     /// The block's words in fours.
-    type Message<'a> = [__m128i; 4];
+    type Message = [__m128i; 4];
 
     #[inline(always)]
     fn from_words(_: Sse41, words: [u32; 4]) -> Self {
@@ -384,7 +384,7 @@ impl Row for U32x4<Sse41> {
     }
 
     #[inline(always)]
-    fn message<'a>(_: Sse41, blocks: &[&'a BlockOf<Self>]) -> [__m128i; 4] {
+    fn message(_: Sse41, blocks: &[&BlockOf<Self>]) -> [__m128i; 4] {
         let block = blocks[0];
         [part(block, 0), part(block, 1), part(block, 2), part(block, 3)]
     }

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::algorithm::{Digest, Hasher};
+use super::buffer::Buffer;
 use super::progress::Progress;
 
 /// Bytes per read where hashing and reading take turns: the buffer stays in the second-level cache.
@@ -159,19 +160,26 @@ pub(super) fn stdin_file() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
+/// Standard input without the buffer of the library.
+#[cfg(windows)]
+pub(super) fn stdin_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
 /// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
 /// take longer, and a thread is free, the rest is read ahead.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
-    let mut buffer = vec![0; CHUNK];
+    let mut buffer = Buffer::new(CHUNK);
     let (start, mut reading, mut count) = (Instant::now(), Duration::ZERO, 0);
     while !watch.stop.load(Ordering::Relaxed) {
         let before = Instant::now();
-        let n = read_some(&mut &*file, &mut buffer)?;
+        let n = read_some(&mut &*file, buffer.bytes_mut())?;
         if n == 0 {
             break;
         }
         reading += before.elapsed();
-        hasher.update(&buffer[..n]);
+        hasher.update(&buffer.bytes()[..n]);
         watch.progress.add(n as u64);
         count += n as u64;
         if watch.read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
@@ -183,8 +191,8 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
 
 /// Read in a second thread, which fills one buffer while this one hashes the other.
 fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
-    let (to_fill, free) = mpsc::sync_channel::<Vec<u8>>(2);
-    let (filled, full) = mpsc::sync_channel::<(Vec<u8>, io::Result<usize>)>(2);
+    let (to_fill, free) = mpsc::sync_channel::<Buffer>(2);
+    let (filled, full) = mpsc::sync_channel::<(Buffer, io::Result<usize>)>(2);
     let mut count = 0;
     thread::scope(|scope| {
         let reader = thread::Builder::new().name("reader".into());
@@ -192,22 +200,22 @@ fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Resu
             let mut file = file;
             // Either end hangs up to finish: this one after the last block, the other on an error.
             while let Ok(mut buffer) = free.recv() {
-                let result = fill(&mut file, &mut buffer);
-                let more = matches!(result, Ok(n) if n == buffer.len());
+                let result = fill(&mut file, buffer.bytes_mut());
+                let more = matches!(result, Ok(n) if n == BLOCK);
                 if filled.send((buffer, result)).is_err() || !more {
                     break;
                 }
             }
         })?;
         for _ in 0..2 {
-            let _ = to_fill.send(vec![0; BLOCK]);
+            let _ = to_fill.send(Buffer::new(BLOCK));
         }
         while let Ok((buffer, result)) = full.recv() {
             let n = result?;
             if watch.stop.load(Ordering::Relaxed) {
                 break;
             }
-            hasher.update(&buffer[..n]);
+            hasher.update(&buffer.bytes()[..n]);
             watch.progress.add(n as u64);
             count += n as u64;
             let _ = to_fill.send(buffer);

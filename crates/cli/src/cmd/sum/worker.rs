@@ -10,6 +10,7 @@ use std::io;
 use std::sync::mpsc::Sender;
 
 use super::algorithm::{self, Spec};
+use super::buffer::Buffer;
 use super::engine::Engine;
 use super::input::{Source, Watch};
 use super::queue::{Numbered, Outcome, Queue, Task};
@@ -29,7 +30,7 @@ pub(super) struct Worker<'a, T, I: Iterator<Item = Task<T>>> {
     results: Sender<Vec<Numbered<T>>>,
     /// There is a thread to spare for each worker.
     read_ahead: bool,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     pace: Pace,
     batch: Batch<T>,
     streams: Streams<'a, T>,
@@ -46,7 +47,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
         read_ahead: bool,
     ) -> Self {
         let (batch, streams) = (Batch::default(), Streams::default());
-        let (buffer, pace) = (Vec::new(), Pace::default());
+        let (buffer, pace) = (Buffer::default(), Pace::default());
         Self { engine, queue, results, read_ahead, buffer, pace, batch, streams }
     }
 
@@ -122,13 +123,13 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
         if !self.batch.has_room(source, spec) {
             self.finish_batch()?;
         }
-        let outcome = match self.batch.read(&mut self.buffer, source, &mut self.pace) {
+        let outcome = match self.batch.read(&mut self.buffer, source, spec, &mut self.pace) {
             Ok(place) if !place.is_cut => {
                 self.batch.push(number, about, spec, place);
                 return Ok(());
             }
             // It has grown since it was opened, so that this is only its start.
-            Ok(place) => self.hash(source, &self.buffer[place.range], spec),
+            Ok(place) => self.hash(source, &self.buffer.bytes()[place.range], spec),
             Err(error) => Err(error),
         };
         self.send(vec![(number, about, Some(outcome))])
@@ -147,7 +148,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
 
     fn finish_batch(&mut self) -> Result<(), HungUp> {
         let key = self.engine.key.as_ref();
-        let done = self.batch.finish(&self.buffer, key, &self.engine.progress);
+        let done = self.batch.finish(self.buffer.bytes(), key, &self.engine.progress);
         self.send(done)
     }
 

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use saltern_yescrypt::{
-    Flavor, HashKey, Hasher, Limits, Mode, Params, Rom, RomImage, RomParams, Scheme, Setting,
-    Workspace, derive, reencrypt,
+    Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Rom, RomImage, RomParams, Scheme,
+    Setting, Workspace, derive, reencrypt,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::blake2;
 use super::case::{Case, Constants, RomCase};
 use crate::hex;
 
@@ -66,16 +67,22 @@ pub(super) struct Solver {
     workspace: Workspace,
     roms: RomCache,
     ceiling: Ceiling,
+    level: Option<Level>,
 }
 
 impl Solver {
     /// Refuse cases that take more than `max_memory` bytes for working memory, ROM or output.
-    pub(super) fn new(workspace: Workspace, max_memory: u64) -> Solver {
-        Solver { workspace, roms: RomCache::default(), ceiling: Ceiling(max_memory) }
+    /// `level` is the one asked for, which the workspace has already.
+    pub(super) fn new(workspace: Workspace, level: Option<Level>, max_memory: u64) -> Solver {
+        Solver { workspace, roms: RomCache::default(), ceiling: Ceiling(max_memory), level }
     }
 
     /// The result of a case, from its inputs alone.
     pub(super) fn answer(&mut self, case: &Case) -> Result<Answer> {
+        if let Some(inputs) = &case.blake2 {
+            let stated = case.expected.out.as_ref().map(|out| out.len() / 2);
+            return blake2::answer(case.base_kind().0, inputs, stated, self.level);
+        }
         match case.base_kind().0 {
             "kdf" => self.kdf(case),
             "rom" => self.rom(case),

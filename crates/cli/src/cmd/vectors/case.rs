@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::blake2;
 use crate::hex;
 
 /// Bytes that JSON writes in hexadecimal.
@@ -61,6 +62,9 @@ pub(super) struct Case {
 
     /// Refused only by builds with a single flavour.
     pub(super) single_flavour: bool,
+    /// The inputs of a kind of BLAKE2, which shares names with the others but not their defaults.
+    #[serde(skip)]
+    pub(super) blake2: Option<blake2::Inputs>,
     /// The result that the file states.
     #[serde(skip)]
     pub(super) expected: Answer,
@@ -100,6 +104,9 @@ impl Case {
         // The result stands among the inputs. Read apart from them, it cannot be taken for one.
         if !case.is_header() {
             case.expected = serde_json::from_slice(line)?;
+        }
+        if blake2::is_kind(&case.kind) {
+            case.blake2 = Some(serde_json::from_slice(line)?);
         }
         Ok(case)
     }

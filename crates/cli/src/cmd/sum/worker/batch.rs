@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::pace::Pace;
 use crate::cmd::sum::algorithm::{self, Algorithm, Key, Spec};
+use crate::cmd::sum::buffer::{Buffer, LINE};
 use crate::cmd::sum::input::Source;
 use crate::cmd::sum::progress::Progress;
 use crate::cmd::sum::queue::Numbered;
@@ -59,25 +60,26 @@ impl<T> Batch<T> {
         fits && !is_full && first.spec.algorithm() == spec.algorithm()
     }
 
-    /// Read a file into the buffer.
+    /// Read a file for which there is room into the buffer.
     pub(super) fn read(
         &mut self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut Buffer,
         source: &Source<'_>,
+        spec: Spec,
         pace: &mut Pace,
     ) -> io::Result<Place> {
-        let want = wanted(source);
-        let end = self.used + want;
-        if buffer.len() < end {
-            buffer.resize(end.next_power_of_two(), 0);
+        if self.is_empty() {
+            buffer.reserve(room(spec.algorithm()));
         }
-        let len = pace.time(|| source.fill(&mut buffer[self.used..end]))?;
+        let want = wanted(source);
+        let place = &mut buffer.bytes_mut()[self.used..self.used + want];
+        let len = pace.time(|| source.fill(place))?;
         Ok(Place { range: self.used..self.used + len, is_cut: len == want })
     }
 
     /// Keep what was just read.
     pub(super) fn push(&mut self, number: u64, about: T, spec: Spec, place: Place) {
-        self.used = place.range.end;
+        self.used = place.range.end.next_multiple_of(LINE);
         self.members.push(Member { number, about, spec, range: place.range });
     }
 
@@ -93,7 +95,7 @@ impl<T> Batch<T> {
         let message = |member: &Member<T>| (member.spec.bytes(), &buffer[member.range.clone()]);
         let messages: Vec<_> = self.members.iter().map(message).collect();
         let digests = algorithm::hash_many(algorithm, &messages, key);
-        progress.add(self.used as u64);
+        progress.add(messages.iter().map(|(_, message)| message.len() as u64).sum());
         self.used = 0;
         let members = self.members.drain(..).enumerate();
         let result = |(at, member): (usize, Member<T>)| {
@@ -131,8 +133,11 @@ mod tests {
         fs::write(file.path(), [1; 100]).unwrap();
         let turns = StdinTurns::default();
         let open = || Source::open(&Input::File(file.path().into()), &turns).unwrap();
-        let read =
-            |source| Batch::<()>::default().read(&mut Vec::new(), &source, &mut Pace::default());
+        let spec = Spec::full(Algorithm::Blake2b);
+        let read = |source| {
+            let (mut batch, mut buffer) = (Batch::<()>::default(), Buffer::default());
+            batch.read(&mut buffer, &source, spec, &mut Pace::default())
+        };
 
         let place = read(open()).unwrap();
         assert!(place.range == (0..100) && !place.is_cut);

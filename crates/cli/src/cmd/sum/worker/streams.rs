@@ -4,11 +4,16 @@ use std::sync::atomic::Ordering;
 
 use super::pace::Pace;
 use crate::cmd::sum::algorithm::{self, Hasher};
+use crate::cmd::sum::buffer::{Buffer, LINE};
 use crate::cmd::sum::input::{Source, Watch};
 use crate::cmd::sum::queue::Numbered;
 
 /// Bytes of a file at a time.
 const PIECE: usize = 128 << 10;
+
+/// From one piece to the next in the buffer: not a multiple of a page, so that lanes at the same place in their
+/// pieces do not compete for the same lines of the cache.
+const STRIDE: usize = PIECE + 3 * LINE;
 
 /// The long files in work.
 pub(super) struct Streams<'a, T> {
@@ -51,7 +56,7 @@ impl<'a, T> Streams<'a, T> {
     /// Hash a piece of every file, and return those that came to their end.
     pub(super) fn advance(
         &mut self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut Buffer,
         watch: &Watch<'_>,
         pace: &mut Pace,
     ) -> Vec<Numbered<T>> {
@@ -59,14 +64,12 @@ impl<'a, T> Streams<'a, T> {
             // Nobody waits for the digests.
             self.open.clear();
         }
-        let need = self.open.len() * PIECE;
-        if buffer.len() < need {
-            buffer.resize(need, 0);
-        }
-        let pieces = self.open.iter().zip(buffer.chunks_exact_mut(PIECE));
-        let read: Vec<_> =
-            pieces.map(|(stream, piece)| pace.time(|| stream.source.read(piece))).collect();
-        let pieces = read.iter().zip(buffer.chunks_exact(PIECE));
+        buffer.reserve(self.open.len() * STRIDE);
+        let places = self.open.iter().zip(buffer.bytes_mut().chunks_exact_mut(STRIDE));
+        let read =
+            places.map(|(stream, place)| pace.time(|| stream.source.read(&mut place[..PIECE])));
+        let read: Vec<_> = read.collect();
+        let pieces = read.iter().zip(buffer.bytes().chunks_exact(STRIDE));
         let pieces = pieces.map(|(read, piece)| &piece[..*read.as_ref().unwrap_or(&0)]);
         let hashers = self.open.iter_mut().map(|stream| &mut stream.hasher);
         algorithm::update_many(hashers.zip(pieces));

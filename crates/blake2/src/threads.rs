@@ -1,0 +1,60 @@
+//! Several threads for one piece of work: leaves of a tree, or parts of a batch.
+//!
+//! No pool is kept: each call starts its threads and waits for them, which takes some tens of microseconds. So threads
+//! are only started where each of them has [`WORTH_A_THREAD`] bytes to hash.
+
+use std::num::NonZero;
+use std::thread;
+use std::vec::Vec;
+
+use crate::engine;
+use crate::many::Job;
+use crate::variant::Variant;
+
+/// Bytes that a thread must have to do to be started: some hundred microseconds' worth.
+pub(crate) const WORTH_A_THREAD: usize = 512 << 10;
+
+/// As [`hash_many`](crate::many::hash_many), by up to `threads` threads, or as many as there are processors for `None`.
+///
+/// The messages are dealt out by length, so that each thread has about the same number of bytes.
+///
+/// ```
+/// use saltern_blake2::{blake2b, many};
+/// let (params, text) = (blake2b::Params::new(), vec![7; 2_000_000]);
+/// let mut jobs: Vec<_> = text.chunks(100_000).map(|part| many::Job::new(&params, part)).collect();
+/// many::hash_many_threaded(&mut jobs, None);
+/// assert_eq!(jobs[19].hash(), blake2b::hash(&text[1_900_000..]));
+/// ```
+pub fn hash_many_threaded<V: Variant>(
+    jobs: &mut [Job<'_, V>],
+    threads: impl Into<Option<NonZero<usize>>>,
+) {
+    let total: usize = jobs.iter().map(Job::bytes).sum();
+    let threads = worthwhile(threads.into(), total).min(jobs.len());
+    if threads < 2 {
+        return crate::many::hash_many(jobs);
+    }
+    let kernels = jobs[0].kernels();
+    let mut order: Vec<&mut Job<'_, V>> = jobs.iter_mut().collect();
+    order.sort_by_cached_key(|job| core::cmp::Reverse(job.bytes()));
+    // Longest first, each to the thread that has least so far: near enough to the best partition.
+    let mut parts: Vec<(usize, Vec<&mut Job<'_, V>>)> =
+        (0..threads).map(|_| (0, Vec::new())).collect();
+    for job in order {
+        if let Some((bytes, part)) = parts.iter_mut().min_by_key(|(bytes, _)| *bytes) {
+            *bytes += job.bytes() + V::BLOCK_BYTES;
+            part.push(job);
+        }
+    }
+    thread::scope(|scope| {
+        for (_, part) in parts {
+            scope.spawn(move || engine::run(kernels, part.into_iter().map(Job::task)));
+        }
+    });
+}
+
+/// How many threads to use for so many bytes: at most as many as wished for, or as there are processors.
+pub(crate) fn worthwhile(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
+    let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    most.min(bytes / WORTH_A_THREAD).max(1)
+}
