@@ -13,7 +13,7 @@ use saltern_yescrypt::{
 };
 
 const USAGE: &str = "\
-usage: soak [--seconds N] [--threads N] [--memory MIB] [--huge] [--wipe] [--n N] [--seed N]
+usage: soak [--seconds N] [--threads N] [--memory MIB] [--standard] [--wipe] [--n N] [--seed N]
 
 Keeps a pool of threads busy with random batches. Batches of 1 to 32 items hash, verify and derive with many
 parameters; some items are malformed or too expensive, some batches are cancelled. Every match is checked, and
@@ -24,7 +24,7 @@ little. The status is 1 if a result is wrong, memory has grown, the budget was e
   --seconds N        how long; default 60
   --threads N        threads that compute; default: one for each processor
   --memory MIB       what they may take together; default 128
-  --huge             ask for huge pages
+  --standard         do not ask for huge pages
   --wipe             wipe memory after each group of hashes
   --n N              only hashes of this N and r = 8, such as 4096 for 4 MiB
   --seed N           where the random sequence starts; default 1
@@ -48,7 +48,7 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("seconds") => options.time = Duration::from_secs(parser.value()?.parse()?),
             Long("threads") => options.config.threads = parser.value()?.parse()?,
             Long("memory") => options.config.memory = parser.value()?.parse::<u64>()? << 20,
-            Long("huge") => options.config.pages = Pages::Huge,
+            Long("standard") => options.config.pages = Pages::Standard,
             Long("wipe") => options.config.wipe = WipePolicy::AfterEach,
             Long("n") => options.n = Some(parser.value()?.parse()?),
             Long("seed") => options.seed = parser.value()?.parse()?,

@@ -89,13 +89,17 @@ pub enum Pages {
     /// Those that it gives by itself: 4 KiB on most machines.
     #[default]
     Standard,
-    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least that size. A wish, which the system may or may not
-    /// grant at once, later or never. Only on Linux and with the feature `os`; elsewhere the same as [`Pages::Standard`].
+    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which take up to 2 MiB more for their
+    /// alignment. A wish, which the system may grant at once, later or never. Only on Linux and with the feature `os`; elsewhere the
+    /// same as [`Pages::Standard`].
     Huge,
 }
 
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
+
+/// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
+const MIN_HUGE: usize = 4 * HUGE;
 
 // SAFETY: an arena owns its allocation and hands out its contents by the usual borrowing rules only.
 unsafe impl Send for Arena {}
@@ -116,7 +120,7 @@ impl Arena {
 
     /// The alignment of the first sub-block.
     fn align(len: usize, pages: Pages) -> usize {
-        let huge = pages == Pages::Huge && len >= HUGE / SubBlock::BYTES;
+        let huge = pages == Pages::Huge && len >= MIN_HUGE / SubBlock::BYTES;
         if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { SubBlock::BYTES }
     }
 

@@ -41,7 +41,7 @@ pub struct PoolConfig {
     pub max_waiting: usize,
     /// The CPU level of the kernels; the best one by default.
     pub level: Level,
-    /// The pages of the arenas. Which ones were got is told by [`Pool::huge_page_bytes`](super::Pool::huge_page_bytes).
+    /// The pages of the arenas; by default huge ones, which save a few percent of the time of hashes of 4 MiB and more. Which ones were got is told by [`Pool::huge_page_bytes`](super::Pool::huge_page_bytes).
     pub pages: Pages,
     /// When memory is wiped.
     pub wipe: WipePolicy,
@@ -61,7 +61,7 @@ impl Default for PoolConfig {
             memory: (threads as u64 * (64 << 20)).max(320 << 20),
             max_waiting: 4096,
             level: Level::detect(),
-            pages: Pages::default(),
+            pages: Pages::Huge,
             wipe: WipePolicy::default(),
             prepare: None,
             processors: Vec::new(),

@@ -43,6 +43,8 @@ fn mapping(line: &str) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use core::slice::from_ref;
+
     use super::*;
 
     #[test]
@@ -57,8 +59,8 @@ AnonHugePages:        64 kB
 ";
         let huge = |ranges: &[Range<usize>]| huge_bytes_in(smaps, ranges).unwrap();
         assert_eq!(huge(&[]), 0);
-        assert_eq!(huge(&[0x50000..0x60000]), 0);
-        assert_eq!(huge(&[0x20000..0x28000]), 0x8000, "no more than asked about");
+        assert_eq!(huge(from_ref(&(0x50000..0x60000))), 0);
+        assert_eq!(huge(from_ref(&(0x20000..0x28000))), 0x8000, "no more than asked about");
         assert_eq!(huge(&[0x10000..0x50000, 0x70000..0x90000]), (128 + 64) << 10);
         assert_eq!(huge_bytes_in("10-20 x\nAnonHugePages: ? kB\n", &[]), None);
     }

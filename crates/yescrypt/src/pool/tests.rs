@@ -12,9 +12,7 @@ fn params(n: u64) -> CheckedParams {
 }
 
 fn config(threads: usize) -> PoolConfig {
-    let mut config = PoolConfig::default();
-    config.threads = threads;
-    config
+    PoolConfig { threads, ..PoolConfig::default() }
 }
 
 fn derive(n: u64) -> Derive<'static> {
