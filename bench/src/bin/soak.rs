@@ -209,7 +209,7 @@ impl World {
     fn new(pool: &Pool<'static>, n: Option<u64>) -> anyhow::Result<Self> {
         let mut kinds = Vec::new();
         for log in 3..=14 {
-            let repeated = 1 << (14 - log) / 3;
+            let repeated = 1 << ((14 - log) / 3);
             for i in 0..repeated {
                 let mut params = Params::yescrypt(1 << log, [8, 1, 2][i % 3]);
                 params.p = if i % 4 == 1 { 2 } else { 1 };

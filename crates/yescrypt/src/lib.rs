@@ -7,7 +7,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive`] is the bare function for
+//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
 //! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
 //! threads computes many hashes at once within a budget of memory.
 //!
