@@ -5,6 +5,7 @@ pub mod build_info;
 pub mod crypt_r;
 pub mod paired;
 pub mod peers;
+pub mod process;
 pub mod sweep;
 pub mod upstream;
 

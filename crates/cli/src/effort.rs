@@ -41,6 +41,11 @@ impl EffortArgs {
     pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
         self.level.workspace()
     }
+
+    /// The chosen level, if one is.
+    pub(crate) fn level(&self) -> anyhow::Result<Option<Level>> {
+        Ok(self.level.level.map(Level::require).transpose()?)
+    }
 }
 
 /// An error of the library, with the option that moves the limit where there is one.
@@ -49,6 +54,10 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
         Error::OverLimit { name: "memory in bytes", value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
+        }
+        Error::OverLimit { name: "memory of the pool in bytes", value, limit } => {
+            let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
+            anyhow!("this takes {need} MiB of memory, more than --memory {limit} allows")
         }
         Error::OverLimit { name: "work in bytes mixed", value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);

@@ -12,20 +12,20 @@ use crate::lines::{Line, Lines};
 /// Longest line of a file that is looked at; a hash string has at most a few hundred bytes.
 const MAX_LINE: usize = 64 << 10;
 
-/// Where the strings are.
+/// Where the strings are. One of the two has to be given, which the subcommands say by a group.
 #[derive(clap::Args)]
 pub(crate) struct EntryArgs {
     /// Hash string, such as '$y$j9T$…' (quote it: a shell expands $y)
     ///
     /// Other users of the machine can see the command line; a file avoids that.
-    #[arg(value_name = "HASH", required_unless_present = "hash_file")]
+    #[arg(value_name = "HASH")]
     hash: Option<OsString>,
 
     /// Take the strings from this file, `-` for standard input
     ///
     /// One string a line, or lines of the form `user:string` with or without further fields, as in /etc/shadow.
     /// Empty lines are passed over.
-    #[arg(long, value_name = "FILE", conflicts_with = "hash")]
+    #[arg(long, value_name = "FILE")]
     hash_file: Option<PathBuf>,
 
     /// Of such a file only the lines of this user

@@ -8,6 +8,7 @@ mod crypt3;
 mod effort;
 mod entries;
 mod hex;
+mod jsonl;
 mod key;
 mod lines;
 mod output;

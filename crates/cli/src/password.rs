@@ -24,12 +24,12 @@ pub(crate) struct PasswordArgs {
     /// One line is read, byte by byte, so that a script can go on reading where the password ended. The
     /// newline that ends it is removed and nothing else: a carriage return, blanks and bytes above 127 belong
     /// to the password. Input that ends before the first byte is an error.
-    #[arg(long, short = 's', conflicts_with = "password_fd")]
+    #[arg(long, short = 's', conflicts_with_all = ["password_fd", "jsonl"])]
     stdin: bool,
 
     /// Read the password from this open file descriptor, in the same way
     #[cfg(unix)]
-    #[arg(long, short = 'P', value_name = "N")]
+    #[arg(long, short = 'P', value_name = "N", conflicts_with = "jsonl")]
     password_fd: Option<u32>,
 }
 
@@ -90,17 +90,23 @@ fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
     Ok(Some(first))
 }
 
-/// One line of standard input, past the buffer of [`io::stdin`], which nobody would wipe.
+/// One line of standard input.
 fn from_stdin() -> anyhow::Result<Password> {
-    #[cfg(unix)]
-    let mut input = {
-        use std::os::fd::AsFd;
-        let stdin = io::stdin().as_fd().try_clone_to_owned();
-        File::from(stdin.context("cannot read standard input")?)
-    };
-    #[cfg(not(unix))]
-    let mut input = io::stdin().lock();
-    read_line(&mut input, "standard input")
+    read_line(&mut stdin()?, "standard input")
+}
+
+/// Standard input, past the buffer of [`io::stdin`], which nobody would wipe.
+#[cfg(unix)]
+pub(crate) fn stdin() -> anyhow::Result<File> {
+    use std::os::fd::AsFd;
+    let stdin = io::stdin().as_fd().try_clone_to_owned();
+    Ok(File::from(stdin.context("cannot read standard input")?))
+}
+
+/// Standard input.
+#[cfg(not(unix))]
+pub(crate) fn stdin() -> anyhow::Result<io::Stdin> {
+    Ok(io::stdin())
 }
 
 /// The file behind a descriptor that this program was started with.

@@ -13,7 +13,7 @@ use crate::Error;
 /// assert_eq!((wide.simple(), wide.min_r()), (8, 1));
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Flavor {
     rounds: u32,
     gather: u32,

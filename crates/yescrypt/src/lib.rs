@@ -8,10 +8,11 @@
 //! ```
 //!
 //! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
-//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys.
+//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
+//! threads computes many hashes at once within a budget of memory.
 //!
 //! # Features
-//! `std` (default): threads for p > 1. `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without
+//! `std` (default): threads for p > 1, and the pool. `os`: huge pages and fixed processors for the threads of a pool (Linux). `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without
 //! `std` the crate needs `alloc` only.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -35,6 +36,8 @@ mod pass;
 #[cfg(feature = "password-hash")]
 mod password_hash;
 mod pbkdf2;
+#[cfg(feature = "std")]
+mod pool;
 mod pwxform;
 mod rom;
 mod salsa20;
@@ -52,7 +55,10 @@ pub use hasher::hash;
 pub use hasher::{Hasher, verify};
 pub use kdf::derive;
 pub use limits::{FlavorPolicy, Limits};
+pub use memory::Pages;
 pub use params::{CheckedParams, Mode, Params};
+#[cfg(feature = "std")]
+pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use rom::{Rom, RomImage, RomParams, init_rom};
 pub use saltern_simd::{Level, UnavailableLevel};
 pub use workspace::Workspace;

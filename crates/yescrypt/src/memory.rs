@@ -78,7 +78,28 @@ pub(crate) struct Arena {
     allocation: Option<(NonNull<u8>, Layout)>,
     /// Sub-blocks available from the first aligned address of the allocation.
     len: usize,
+    /// Sub-blocks that may have been written to since all were zero.
+    used: usize,
+    pages: Pages,
 }
+
+/// Which pages to ask the system for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum Pages {
+    /// Those that it gives by itself: 4 KiB on most machines.
+    #[default]
+    Standard,
+    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which take up to 2 MiB more for their
+    /// alignment. A wish, which the system may grant at once, later or never. Only on Linux and with the feature `os`; elsewhere the
+    /// same as [`Pages::Standard`].
+    Huge,
+}
+
+/// The size and alignment of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
+const MIN_HUGE: usize = 4 * HUGE;
 
 // SAFETY: an arena owns its allocation and hands out its contents by the usual borrowing rules only.
 unsafe impl Send for Arena {}
@@ -88,8 +109,19 @@ unsafe impl Sync for Arena {}
 impl Arena {
     const MALLOC_ALIGN: usize = 16;
 
-    pub(crate) const fn new() -> Self {
-        Arena { allocation: None, len: 0 }
+    pub(crate) const fn new(pages: Pages) -> Self {
+        Arena { allocation: None, len: 0, used: 0, pages }
+    }
+
+    /// Bytes that an arena of `len` sub-blocks takes from the allocator.
+    pub(crate) fn bytes_for(len: usize, pages: Pages) -> Option<usize> {
+        len.checked_mul(SubBlock::BYTES)?.checked_add(Self::align(len, pages))
+    }
+
+    /// The alignment of the first sub-block.
+    fn align(len: usize, pages: Pages) -> usize {
+        let huge = pages == Pages::Huge && len >= MIN_HUGE / SubBlock::BYTES;
+        if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { SubBlock::BYTES }
     }
 
     /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but initialised.
@@ -106,6 +138,7 @@ impl Arena {
 
     /// The first `len` sub-blocks, which have to be there.
     pub(crate) fn first_mut(&mut self, len: usize) -> &mut [SubBlock] {
+        self.used = self.used.max(len);
         &mut self.all()[..len]
     }
 
@@ -117,19 +150,53 @@ impl Arena {
         }
         self.release();
         let refused = Error::OutOfMemory { bytes: (len as u64).saturating_mul(64) };
-        let bytes = len.checked_mul(SubBlock::BYTES).and_then(|b| b.checked_add(SubBlock::BYTES));
-        let layout = Layout::from_size_align(bytes.ok_or(refused)?, Self::MALLOC_ALIGN);
-        let layout = layout.map_err(|_| refused)?;
-        // SAFETY: the size is not zero, 64 bytes having been added.
+        let bytes = Self::bytes_for(len, self.pages).ok_or(refused)?;
+        let layout = Layout::from_size_align(bytes, Self::MALLOC_ALIGN).map_err(|_| refused)?;
+        // SAFETY: the size is not zero, 64 bytes or more having been added.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
         self.allocation = Some((start, layout));
         self.len = len;
+        if Self::align(len, self.pages) == HUGE {
+            self.advise();
+        }
         Ok(())
     }
 
-    /// Overwrites everything with zeros in a way that the compiler does not remove.
+    /// Asks for huge pages for the whole ones in the arena.
+    fn advise(&self) {
+        #[cfg(all(feature = "os", target_os = "linux"))]
+        {
+            let bytes = self.len * SubBlock::BYTES / HUGE * HUGE;
+            let advice = rustix::mm::Advice::LinuxHugepage;
+            // SAFETY: these pages lie within this allocation, and the advice changes no contents. Refusal leaves the pages as they are.
+            let _ = unsafe { rustix::mm::madvise(self.start().cast(), bytes, advice) };
+        }
+    }
+
+    /// Overwrites everything that was used with zeros in a way that the compiler does not remove.
     pub(crate) fn wipe(&mut self) {
+        let used = core::mem::take(&mut self.used);
+        wipe(&mut self.all()[..used]);
+    }
+
+    /// Touches every page, so that no hash has to wait for one; contents are zeros afterwards.
+    #[cfg(feature = "std")]
+    pub(crate) fn fault_in(&mut self) {
+        self.used = 0;
         wipe(self.all());
+    }
+
+    /// Whether anything but zeros is in it.
+    #[cfg(all(test, feature = "std"))]
+    pub(crate) fn residue(&self) -> bool {
+        self.first(self.len).iter().any(|block| block.0 != [0; 8])
+    }
+
+    /// The addresses of the sub-blocks.
+    #[cfg(feature = "std")]
+    pub(crate) fn addresses(&self) -> core::ops::Range<usize> {
+        let start = self.start().addr();
+        start..start + self.len * SubBlock::BYTES
     }
 
     /// Bytes held from the allocator.
@@ -147,8 +214,8 @@ impl Arena {
         let Some((allocation, _)) = self.allocation else {
             return NonNull::<SubBlock>::dangling().as_ptr();
         };
-        let offset = allocation.as_ptr().align_offset(SubBlock::BYTES);
-        // SAFETY: 64 bytes more than `len` sub-blocks were allocated, and the offset is smaller than that.
+        let offset = allocation.as_ptr().align_offset(Self::align(self.len, self.pages));
+        // SAFETY: as many bytes as the alignment more than `len` sub-blocks were allocated, and the offset is smaller than that.
         unsafe { allocation.as_ptr().add(offset) }.cast()
     }
 

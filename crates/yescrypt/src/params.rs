@@ -8,7 +8,7 @@ use crate::flavor::Flavor;
 use crate::limits::Limits;
 
 /// Which of the three algorithms of the format runs (the two low bits of its flags word).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mode {
     /// Classic scrypt (RFC 7914).
     Classic,
@@ -29,7 +29,7 @@ pub enum Mode {
 /// assert_eq!(params.memory() >> 20, 16); // MiB
 /// assert!(params.check(&Limits::server()).is_ok());
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Params {
     /// The algorithm.
@@ -182,7 +182,11 @@ impl Params {
             return refuse("p", p.into(), "at most N / 2");
         }
         if mode == Mode::Rw && r < self.flavor.min_r() {
-            return refuse("r", r.into(), "at least gather * simple / 16, rounded up, of its flavour");
+            return refuse(
+                "r",
+                r.into(),
+                "at least gather * simple / 16, rounded up, of its flavour",
+            );
         }
         if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
             return refuse("NROM", nrom, "0 or a power of two above 1");
@@ -210,7 +214,7 @@ impl Default for Params {
 }
 
 /// Parameters that can be computed here and are within limits: every size below fits this machine's addresses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CheckedParams {
     params: Params,
 }

@@ -68,6 +68,11 @@ impl From<Error> for password_hash::Error {
             | Error::RomTag
             | Error::RomAlignment
             | Error::KeyNotApplicable => Self::ParamsInvalid,
+            Error::Overloaded { .. }
+            | Error::Cancelled
+            | Error::Forked
+            | Error::NoThread { .. }
+            | Error::Panicked => Self::Internal,
         }
     }
 }

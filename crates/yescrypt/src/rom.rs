@@ -2,7 +2,7 @@
 //! file and no system call; whoever maps an image brings it here as bytes.
 
 use crate::limits::Limits;
-use crate::memory::{self, Arena, SubBlock};
+use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
@@ -138,7 +138,7 @@ impl RomImage {
             return Err(Error::invalid("ROM size", bytes as u64, "a multiple of 64 bytes, not 0"));
         }
         let len = bytes / SubBlock::BYTES;
-        let mut arena = Arena::new();
+        let mut arena = Arena::new(Pages::Standard);
         arena.reserve(len)?;
         Ok(RomImage { arena, len })
     }
@@ -226,6 +226,12 @@ impl<'a> Rom<'a> {
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(self.blocks)
+    }
+
+    /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
+    #[cfg(feature = "std")]
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.blocks.as_ptr().addr(), self.blocks.len())
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.

@@ -3,7 +3,7 @@
 use saltern_simd::{Level, UnavailableLevel};
 
 use crate::Error;
-use crate::memory::{Arena, SubBlock};
+use crate::memory::{Arena, Pages, SubBlock};
 use crate::params::CheckedParams;
 use crate::pass::Plan;
 
@@ -31,7 +31,7 @@ impl Workspace {
     /// An empty workspace for the best level of this processor and one thread. Allocates nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Workspace { arena: Arena::new(), level: Level::detect(), threads: 1 }
+        Workspace { arena: Arena::new(Pages::Standard), level: Level::detect(), threads: 1 }
     }
 
     /// An empty workspace for a given level: for tests and comparisons. Results are the same at every level.
@@ -40,6 +40,19 @@ impl Workspace {
     /// [`UnavailableLevel`] if this processor does not have it.
     pub fn with_level(level: Level) -> Result<Self, UnavailableLevel> {
         Ok(Workspace { level: level.require()?, ..Self::new() })
+    }
+
+    /// An empty workspace for a level that is known to be available.
+    #[cfg(feature = "std")]
+    pub(crate) fn at(level: Level, pages: Pages) -> Self {
+        Workspace { arena: Arena::new(pages), level, threads: 1 }
+    }
+
+    /// With other pages for the memory that it will allocate, which has to be none yet: what it held is given back.
+    #[must_use]
+    pub fn with_pages(mut self, pages: Pages) -> Self {
+        self.arena = Arena::new(pages);
+        self
     }
 
     /// The CPU level of the kernels.
@@ -63,7 +76,7 @@ impl Workspace {
         self.arena.reserve(plan.v + plan.scratch)
     }
 
-    /// Overwrites all memory with zeros. Costs one pass over it.
+    /// Overwrites all memory that hashes have used with zeros. Costs one pass over it.
     pub fn wipe(&mut self) {
         self.arena.wipe();
     }
@@ -72,6 +85,35 @@ impl Workspace {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.arena.bytes()
+    }
+
+    /// What [`Workspace::memory`] becomes by computing this many hashes at once in one thread: at least that much, more if it is more
+    /// already. `None` for sizes that no memory has.
+    #[cfg(feature = "std")]
+    pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
+        let plan = Plan::new(params, hashes, 1).ok()?;
+        Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)
+    }
+
+    /// Allocates what this many hashes at once need, and touches every page of it.
+    #[cfg(feature = "std")]
+    pub(crate) fn prepare(&mut self, params: &CheckedParams, hashes: usize) -> Result<(), Error> {
+        let plan = Plan::new(params, hashes, 1)?;
+        self.arena.reserve(plan.v + plan.scratch)?;
+        self.arena.fault_in();
+        Ok(())
+    }
+
+    /// The addresses of its memory.
+    #[cfg(feature = "std")]
+    pub(crate) fn addresses(&self) -> core::ops::Range<usize> {
+        self.arena.addresses()
+    }
+
+    /// Whether anything but zeros is in its memory.
+    #[cfg(all(test, feature = "std"))]
+    pub(crate) fn residue(&self) -> bool {
+        self.arena.residue()
     }
 
     pub(crate) fn threads(&self) -> usize {

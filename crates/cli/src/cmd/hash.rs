@@ -9,6 +9,7 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
+use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -28,8 +29,19 @@ Examples:
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
   saltern hash --key-file pepper.key     needs the key to verify
+  saltern hash --jsonl < users.jsonl     many, on all processors
 
-Exit status: 0 a string was printed, 2 an error.";
+With --jsonl a line holds an object with `password`, or `password_hex`
+for bytes that are no text; if need be `setting`, as --setting; and `id`,
+which is repeated in the answer. Answers are objects with `line` and
+`hash` or `error`, such as
+  {\"id\":\"bob\",\"password\":\"secret\"}
+  {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
+They come in the order of the lines, each as soon as it can. A bad line
+is answered by its error; the others are not touched.
+
+Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
+error, with --jsonl in any line.";
 
 /// Hash a password and print the string that a shadow file stores
 ///
@@ -37,8 +49,32 @@ Exit status: 0 a string was printed, 2 an error.";
 /// Linux makes of the same password and setting. Without --stdin or --password-fd the password is asked for on
 /// the terminal, twice and without echo; where there is no terminal, one line of standard input is read.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, group = ArgGroup::new("how").args(["cost", "n", "setting"]))]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    how: SettingArgs,
+
+    #[command(flatten)]
+    key: KeyArgs,
+
+    /// Accept an empty password, as an empty line of input
+    #[arg(long)]
+    allow_empty: bool,
+
+    #[command(flatten)]
+    password: PasswordArgs,
+
+    #[command(flatten)]
+    many: JsonlArgs,
+
+    #[command(flatten)]
+    effort: EffortArgs,
+}
+
+/// What the new string is to be.
+#[derive(clap::Args)]
+#[command(group = ArgGroup::new("kind").args(["cost", "n", "setting"]))]
+struct SettingArgs {
     /// Cost, on the scale of crypt(3) (default: 5 for yescrypt, 7 for scrypt)
     #[arg(long, short = 'R', visible_alias = "rounds", value_parser = clap::value_parser!(u32).range(1..=11))]
     cost: Option<u32>,
@@ -60,25 +96,12 @@ pub(crate) struct Args {
     t: Option<u32>,
 
     /// Take parameters and salt from this string: a setting or a complete hash
-    #[arg(long, short = 'S')]
+    #[arg(long, short = 'S', conflicts_with = "jsonl")]
     setting: Option<OsString>,
 
     /// Scheme of the new string
     #[arg(long, short = 'm', default_value = "yescrypt", conflicts_with = "setting")]
     scheme: SchemeName,
-
-    #[command(flatten)]
-    key: KeyArgs,
-
-    /// Accept an empty password, as an empty line of input
-    #[arg(long)]
-    allow_empty: bool,
-
-    #[command(flatten)]
-    password: PasswordArgs,
-
-    #[command(flatten)]
-    effort: EffortArgs,
 }
 
 /// The schemes that make new strings.
@@ -93,13 +116,19 @@ enum SchemeName {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
-    let setting = args.setting()?;
+    let setting = args.how.setting()?;
     // Before anybody is asked for a password: what cannot be computed needs none.
     setting.params().check(&limits).map_err(explain)?;
     let mut hasher = Hasher::new().with_limits(limits);
     if let Some(key) = args.key.read()? {
         ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
         hasher = hasher.with_key(key);
+    }
+    if args.many.jsonl {
+        let pool = args.many.pool(args.effort.level()?)?;
+        let (how, allow_empty) = (args.how, args.allow_empty);
+        let job = Job::Hash { setting: Box::new(move || how.setting()), allow_empty };
+        return jsonl::run(job, hasher, pool);
     }
     let mut workspace = args.effort.workspace()?;
     let password = args.password.read(Prompt::Twice)?;
@@ -115,7 +144,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Args {
+impl SettingArgs {
     fn setting(&self) -> anyhow::Result<Setting> {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
@@ -139,7 +168,9 @@ impl Args {
         params.t = self.t.unwrap_or(0);
         Ok(Setting::new(&params, &salt)?)
     }
+}
 
+impl Args {
     /// Say on standard error when crypt(3) of a plain Linux will not verify what was printed.
     fn tell_where_it_fails(&self, setting: &Setting, password: &[u8]) {
         let mut reasons = crypt3::obstacles(setting);

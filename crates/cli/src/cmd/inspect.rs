@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::ArgGroup;
 use saltern_yescrypt::{Error, HashString, Mode, Params, Scheme, Setting};
 use serde::Serialize;
 
@@ -25,6 +26,7 @@ error, or a string that is malformed or unknown.";
 /// Nothing is computed and no password is needed. Settings (strings without the hash at the end) are told, too.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("what").args(["hash", "hash_file"]).required(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,

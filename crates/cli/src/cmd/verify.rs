@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clap::ArgGroup;
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
 use serde::Serialize;
 
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
+use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
@@ -23,12 +25,24 @@ Examples:
   saltern verify --stdin --hash-file bob.hash < bob.password
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
+  saltern verify --jsonl < logins.jsonl  many, on all processors
+
+With --jsonl a line holds an object with `password`, or `password_hex`
+for bytes that are no text; `hash`; and, if need be, `id`, which is
+repeated in the answer. Answers are objects with `line` and `match` or
+`error`, such as
+  {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
+  {\"line\":1,\"id\":7,\"match\":true}
+They come in the order of the lines, each as soon as it can. A bad line
+is answered by its error; the others are not touched.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
   2  an error, such as a malformed or too expensive string or an unknown
-     user, even if others match; or nothing that could be verified";
+     user, even if others match; or nothing that could be verified
+With --jsonl:
+  0 if every line matches, 1 if one does not, 2 if one is in error";
 
 /// Tell whether a password matches a stored string
 ///
@@ -36,6 +50,7 @@ Exit status:
 /// /etc/shadow the password is tried on each account, or on that of --user alone.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("what").args(["hash", "hash_file", "jsonl"]).required(true))]
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
@@ -44,15 +59,18 @@ pub(crate) struct Args {
     key: KeyArgs,
 
     /// Print one JSON object for each string
-    #[arg(long)]
+    #[arg(long, conflicts_with = "jsonl")]
     json: bool,
 
     /// Print nothing: the exit status tells
-    #[arg(long, short, conflicts_with = "json")]
+    #[arg(long, short, conflicts_with_all = ["json", "jsonl"])]
     quiet: bool,
 
     #[command(flatten)]
     password: PasswordArgs,
+
+    #[command(flatten)]
+    many: JsonlArgs,
 
     #[command(flatten)]
     effort: EffortArgs,
@@ -91,6 +109,10 @@ struct Record<'a> {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.many.jsonl {
+        let pool = args.many.pool(args.effort.level()?)?;
+        return jsonl::run(Job::Verify { obstacle }, hasher(&args)?, pool);
+    }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
     }
@@ -116,11 +138,16 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
         Ok(field) => field,
         Err(error) => return Some(Outcome::Error(error)),
     };
+    unknown(field).or_else(|| match HashString::parse(field) {
+        Ok(hash) => hash.setting().params().check(limits).err().map(Outcome::from),
+        Err(error) => Some(error.into()),
+    })
+}
+
+/// The outcome for a string that is of no scheme computed here.
+fn unknown(field: &[u8]) -> Option<Outcome> {
     Some(match scheme::identify(field) {
-        Stored::Ours(_) => match HashString::parse(field) {
-            Ok(hash) => hash.setting().params().check(limits).err()?.into(),
-            Err(error) => error.into(),
-        },
+        Stored::Ours(_) => return None,
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -130,6 +157,11 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
         Stored::Elsewhere => Outcome::Unsupported("the string is in the shadow file".to_owned()),
         Stored::Unknown => Outcome::Error("this is no hash string of a known scheme".to_owned()),
     })
+}
+
+/// The same in words.
+fn obstacle(field: &[u8]) -> Option<String> {
+    unknown(field).map(|outcome| outcome.reason().to_owned())
 }
 
 /// What is needed to compute strings; the password is asked for when the first one has to be.
@@ -142,12 +174,8 @@ struct Verifier {
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let limits = args.effort.limits();
-        let mut hasher = Hasher::new().with_limits(limits.clone());
-        if let Some(key) = args.key.read()? {
-            hasher = hasher.with_key(key);
-        }
-        Ok(Verifier { hasher, limits, workspace: args.effort.workspace()?, password: None })
+        let (hasher, workspace) = (hasher(args)?, args.effort.workspace()?);
+        Ok(Verifier { hasher, limits: args.effort.limits(), workspace, password: None })
     }
 
     fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
@@ -164,6 +192,14 @@ impl Verifier {
             Err(error) => error.into(),
         })
     }
+}
+
+fn hasher(args: &Args) -> anyhow::Result<Hasher<'static>> {
+    let hasher = Hasher::new().with_limits(args.effort.limits());
+    Ok(match args.key.read()? {
+        Some(key) => hasher.with_key(key),
+        None => hasher,
+    })
 }
 
 impl From<Error> for Outcome {
@@ -189,6 +225,14 @@ impl Outcome {
             Outcome::Match => Some(true),
             Outcome::Mismatch => Some(false),
             _ => None,
+        }
+    }
+
+    /// Why there is no answer.
+    fn reason(&self) -> &str {
+        match self {
+            Outcome::Locked => "the account is locked, no password matches",
+            _ => self.detail().unwrap_or("the account has no password"),
         }
     }
 
@@ -246,11 +290,7 @@ impl Tally {
             Some(false) => self.mismatches += 1,
             None => {
                 self.errors += usize::from(matches!(outcome, Outcome::Error(_)));
-                let reason = match outcome {
-                    Outcome::Locked => "the account is locked, no password matches",
-                    _ => outcome.detail().unwrap_or("the account has no password"),
-                };
-                self.reason.get_or_insert_with(|| reason.to_owned());
+                self.reason.get_or_insert_with(|| outcome.reason().to_owned());
             }
         }
     }

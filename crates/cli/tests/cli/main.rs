@@ -3,6 +3,7 @@
 mod hash;
 mod hostile;
 mod inspect;
+mod jsonl;
 mod pages;
 mod program;
 mod reencrypt;

@@ -1,0 +1,384 @@
+//! Full load on a pool for a while: are the answers right, does memory stay, does it keep its speed?
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use saltern_bench::process;
+use saltern_yescrypt::{
+    Derive, Error, Hasher, Limits, Pages, Params, Pool, PoolConfig, Setting, WipePolicy, Workspace,
+    derive,
+};
+
+const USAGE: &str = "\
+usage: soak [--seconds N] [--threads N] [--memory MIB] [--standard] [--wipe] [--n N] [--seed N]
+
+Keeps a pool of threads busy with random batches. Batches of 1 to 32 items hash, verify and derive with many
+parameters; some items are malformed or too expensive, some batches are cancelled. Every match is checked, and
+of other results a sample against one computed by itself. At the end memory and speed of the last third are
+compared with the thirds before; speed is per second of processor time, so that other load on the machine counts
+little. The status is 1 if a result is wrong, memory has grown, the budget was exceeded or speed has gone down.
+
+  --seconds N        how long; default 60
+  --threads N        threads that compute; default: one for each processor
+  --memory MIB       what they may take together; default 128
+  --standard         do not ask for huge pages
+  --wipe             wipe memory after each group of hashes
+  --n N              only hashes of this N and r = 8, such as 4096 for 4 MiB
+  --seed N           where the random sequence starts; default 1
+";
+
+struct Options {
+    time: Duration,
+    config: PoolConfig,
+    n: Option<u64>,
+    seed: u64,
+}
+
+fn options() -> Result<Options, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut options =
+        Options { time: Duration::from_secs(60), config: PoolConfig::default(), n: None, seed: 1 };
+    options.config.memory = 128 << 20;
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("seconds") => options.time = Duration::from_secs(parser.value()?.parse()?),
+            Long("threads") => options.config.threads = parser.value()?.parse()?,
+            Long("memory") => options.config.memory = parser.value()?.parse::<u64>()? << 20,
+            Long("standard") => options.config.pages = Pages::Standard,
+            Long("wipe") => options.config.wipe = WipePolicy::AfterEach,
+            Long("n") => options.n = Some(parser.value()?.parse()?),
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            _ => return Err(argument.unexpected()),
+        }
+    }
+    Ok(options)
+}
+
+/// Threads that submit, beside those of the pool.
+const CALLERS: u64 = 3;
+
+/// Batches that each of them has in the pool.
+const AHEAD: usize = 4;
+
+/// How much less of speed in the last third than in the first is a fault.
+const STEADY: f64 = 0.85;
+
+/// How much more memory in the last third than before is a fault, in bytes.
+const GROWTH: u64 = 4 << 20;
+
+fn main() -> ExitCode {
+    let options = match options() {
+        Ok(options) => options,
+        Err(error) => {
+            eprint!("soak: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(options) {
+        Ok(faults) if faults.is_empty() => {
+            println!("soak: ok");
+            ExitCode::SUCCESS
+        }
+        Ok(faults) => {
+            faults.iter().for_each(|fault| println!("FAULT: {fault}"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("soak: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The whole run; what went wrong in it.
+fn run(options: Options) -> anyhow::Result<Vec<String>> {
+    let Options { time, config, n, seed } = options;
+    println!("{config:?}, {time:?}, seed {seed}");
+    let budget = config.memory;
+    let pool = Pool::new(config)?;
+    let world = World::new(&pool, n)?;
+    let totals = Totals::default();
+    let start = Instant::now();
+    let samples = std::thread::scope(|scope| {
+        for caller in 0..CALLERS {
+            let random = Random(seed.wrapping_mul(CALLERS) + caller + 1);
+            let (world, pool, totals) = (&world, &pool, &totals);
+            scope.spawn(move || Caller { world, pool, totals, random }.run(start, time));
+        }
+        watch(start, time, &totals)
+    });
+    let stats = pool.stats();
+    println!("{stats:?}");
+    if let Some(huge) = pool.huge_page_bytes() {
+        println!("{:.1} of {:.1} MiB on huge pages", mib(huge), mib(stats.reserved));
+    }
+    let mut faults = judge(&samples, time);
+    let wrong = totals.wrong.load(Relaxed);
+    if wrong > 0 {
+        faults.push(format!("{wrong} wrong results"));
+    }
+    if stats.peak_reserved > budget || stats.panics > 0 || stats.failed > 0 {
+        faults.push("the budget was exceeded, or a computation failed".to_owned());
+    }
+    println!(
+        "{} hashes, {} items refused or cancelled, {} results computed again, {:.0} hashes/s",
+        totals.hashes.load(Relaxed),
+        totals.refused.load(Relaxed),
+        totals.checked.load(Relaxed),
+        totals.hashes.load(Relaxed) as f64 / start.elapsed().as_secs_f64()
+    );
+    Ok(faults)
+}
+
+/// What callers have counted.
+#[derive(Default)]
+struct Totals {
+    hashes: AtomicU64,
+    /// Bytes mixed.
+    work: AtomicU64,
+    refused: AtomicU64,
+    checked: AtomicU64,
+    wrong: AtomicU64,
+}
+
+/// State of the process at a time.
+struct Sample {
+    work: f64,
+    processor: f64,
+    resident: u64,
+}
+
+/// Takes a sample ten times in each third, or once a second.
+fn watch(start: Instant, time: Duration, totals: &Totals) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let step = (time / 30).min(Duration::from_secs(1));
+    while start.elapsed() < time {
+        std::thread::sleep(step);
+        let work = totals.work.load(Relaxed) as f64;
+        let processor = process::processor_seconds().unwrap_or(start.elapsed().as_secs_f64());
+        samples.push(Sample { work, processor, resident: process::resident_bytes().unwrap_or(0) });
+    }
+    samples
+}
+
+/// Compares the thirds of a run.
+fn judge(samples: &[Sample], time: Duration) -> Vec<String> {
+    let third = samples.len() / 3;
+    let mut faults = Vec::new();
+    let [Some(first), Some(second), Some(last)] =
+        [0, 1, 2].map(|i| samples.get(i * third..(i + 1) * third).filter(|part| part.len() > 1))
+    else {
+        return vec!["too short a run to judge".to_owned()];
+    };
+    let rate = |part: &[Sample]| {
+        let (from, to) = (&part[0], &part[part.len() - 1]);
+        (to.work - from.work) / (to.processor - from.processor) / f64::from(1 << 30)
+    };
+    let rates = [first, second, last].map(rate);
+    println!("GiB mixed in a second of one processor, by thirds: {rates:.3?}");
+    let memory = [first, second, last]
+        .map(|part| part.iter().map(|sample| sample.resident).max().unwrap_or_default());
+    println!("most MiB resident, by thirds: {:.1?}", memory.map(mib));
+    // Arenas still grow in the first third. A short run has too few batches to compare speeds.
+    if memory[2] > memory[1].max(memory[0]) + GROWTH {
+        faults.push(format!("memory has grown by {:.1} MiB", mib(memory[2] - memory[1])));
+    }
+    if time >= Duration::from_secs(15) && rates[2] < STEADY * rates[0] {
+        faults.push(format!("speed has gone down to {:.2}", rates[2] / rates[0]));
+    }
+    faults
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// What batches are made of.
+struct World {
+    hasher: Arc<Hasher<'static>>,
+    /// Parameters, a password, and its stored string.
+    stored: Vec<(Params, String, String)>,
+}
+
+impl World {
+    /// Strings of many sizes, each with a weight that gives every size about the same time.
+    fn new(pool: &Pool<'static>, n: Option<u64>) -> anyhow::Result<Self> {
+        let mut kinds = Vec::new();
+        for log in 3..=14 {
+            let repeated = 1 << ((14 - log) / 3);
+            for i in 0..repeated {
+                let mut params = Params::yescrypt(1 << log, [8, 1, 2][i % 3]);
+                params.p = if i % 4 == 1 { 2 } else { 1 };
+                kinds.push(params);
+                kinds.push(Params::scrypt(1 << (log - 1), [1, 4][i % 2], 1));
+            }
+        }
+        if let Some(n) = n {
+            kinds = vec![Params::yescrypt(n, 8)];
+        }
+        let hasher = Arc::new(Hasher::new());
+        let mut stored = Vec::new();
+        for (i, params) in kinds.into_iter().enumerate() {
+            let salt = [i as u8; 16];
+            let setting = match params.mode {
+                saltern_yescrypt::Mode::Classic => Setting::scrypt(&params, &salt)?,
+                _ => Setting::new(&params, &salt)?,
+            };
+            let password = format!("password {i}");
+            let ticket = pool.hash_with_settings(&hasher, [(&password, setting.as_bytes())])?;
+            let hash = ticket.wait().remove(0)?;
+            stored.push((params, password, String::from_utf8(hash)?));
+        }
+        Ok(World { hasher, stored })
+    }
+}
+
+/// One of those who use the pool.
+struct Caller<'w> {
+    world: &'w World,
+    pool: &'w Pool<'static>,
+    totals: &'w Totals,
+    random: Random,
+}
+
+/// A batch in the pool: waits for it and looks at the results.
+type Check<'w> = Box<dyn FnOnce(&mut Workspace) + 'w>;
+
+impl<'w> Caller<'w> {
+    fn run(mut self, start: Instant, time: Duration) {
+        let mut workspace = Workspace::new();
+        let mut ahead: VecDeque<Check<'w>> = VecDeque::new();
+        while start.elapsed() < time {
+            let submitted = match self.random.below(4) {
+                0 => self.derive(),
+                1 => self.hash(),
+                _ => self.verify(),
+            };
+            match submitted {
+                Ok(check) => ahead.push_back(check),
+                Err(Error::Overloaded { .. }) => {}
+                Err(_) => self.totals.wrong(),
+            }
+            if ahead.len() >= AHEAD
+                && let Some(check) = ahead.pop_front()
+            {
+                check(&mut workspace);
+            }
+        }
+        ahead.into_iter().for_each(|check| check(&mut workspace));
+    }
+
+    fn pick(&mut self) -> &'w (Params, String, String) {
+        let index = self.random.below(self.world.stored.len() as u64);
+        &self.world.stored[index as usize]
+    }
+
+    /// A batch of verifications, some of wrong passwords, some of strings that are refused, some cancelled.
+    fn verify(&mut self) -> Result<Check<'w>, Error> {
+        let mut items = Vec::new();
+        let mut expected = Vec::new();
+        for _ in 0..=self.random.below(31) {
+            let (params, password, hash) = self.pick();
+            let (item, answer): ((&str, &str), _) = match self.random.below(10) {
+                0 => ((password.as_str(), &hash[..hash.len() - 1]), None),
+
+                1 => (("wrong", hash.as_str()), Some(false)),
+                2 => ((password, "$y$jLT$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8"), None),
+                _ => ((password, hash), Some(true)),
+            };
+            items.push(item);
+            expected.push((answer, *params));
+        }
+        let ticket = self.pool.verify(&self.world.hasher, items)?;
+        let cancel = self.random.below(20) == 0;
+        let totals = self.totals;
+        Ok(Box::new(move |_| {
+            if cancel {
+                ticket.cancel();
+            }
+            for ((expected, params), found) in expected.into_iter().zip(ticket.wait()) {
+                match (found, expected) {
+                    (Ok(found), Some(expected)) if found == expected => totals.done(&params),
+                    (Err(Error::Cancelled), Some(_)) if cancel => totals.refused(),
+                    (Err(Error::Malformed { .. } | Error::OverLimit { .. }), None) => {
+                        totals.refused();
+                    }
+                    _ => totals.wrong(),
+                }
+            }
+        }))
+    }
+
+    /// A batch of strings, which have to be those that are stored.
+    fn hash(&mut self) -> Result<Check<'w>, Error> {
+        let picked: Vec<_> = (0..=self.random.below(31)).map(|_| self.pick()).collect();
+        let items = picked.iter().map(|(_, password, hash)| (password, hash));
+        let ticket = self.pool.hash_with_settings(&self.world.hasher, items)?;
+        let totals = self.totals;
+        Ok(Box::new(move |_| {
+            for ((params, _, hash), found) in picked.into_iter().zip(ticket.wait()) {
+                let right = found.is_ok_and(|found| found == hash.as_bytes());
+                if right { totals.done(params) } else { totals.wrong() }
+            }
+        }))
+    }
+
+    /// A batch of keys, of which one is computed again.
+    fn derive(&mut self) -> Result<Check<'w>, Error> {
+        let params = self.pick().0.check(&Limits::server())?;
+        let len = 1 + self.random.below(80) as usize;
+        let salt = self.random.below(u64::MAX).to_le_bytes();
+        let items: Vec<_> =
+            (0..=self.random.below(31)).map(|i| (format!("{i}").into_bytes(), salt)).collect();
+        let what = Derive { params, rom: None, len };
+        let ticket = self.pool.derive(what, items.iter().map(|(p, s)| (p, s)))?;
+        let sample = self.random.below(items.len() as u64) as usize;
+        let totals = self.totals;
+        Ok(Box::new(move |workspace| {
+            let (password, salt) = &items[sample];
+            let mut key = vec![0; len];
+            let computed = derive(password, salt, &params, None, workspace, &mut key);
+            totals.checked.fetch_add(1, Relaxed);
+            totals.work.fetch_add(params.params().work() as u64, Relaxed);
+            for (i, found) in ticket.wait().into_iter().enumerate() {
+                let right = found.is_ok_and(|found| i != sample || *found == key);
+                if right { totals.done(params.params()) } else { totals.wrong() }
+            }
+            if computed.is_err() {
+                totals.wrong();
+            }
+        }))
+    }
+}
+
+impl Totals {
+    fn done(&self, params: &Params) {
+        self.hashes.fetch_add(1, Relaxed);
+        self.work.fetch_add(params.work() as u64, Relaxed);
+    }
+
+    fn refused(&self) {
+        self.refused.fetch_add(1, Relaxed);
+    }
+
+    fn wrong(&self) {
+        self.wrong.fetch_add(1, Relaxed);
+    }
+}
+
+/// xorshift64*: any sequence will do, as long as a seed gives it again.
+struct Random(u64);
+
+impl Random {
+    /// A number from 0 to `bound` - 1.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) % bound
+    }
+}
