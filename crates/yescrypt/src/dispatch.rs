@@ -20,12 +20,25 @@ pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
 }
 
-/// The kernel for a mode and flavour at a level, which has to be available.
-pub(crate) fn kernel(level: Level, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
+/// What kernels are chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Has to be available.
+    pub(crate) level: Level,
+    /// Two groups of the default flavour in one register, where the level has registers of 256 bits.
+    pub(crate) paired: bool,
+}
+
+/// The kernel for a mode and flavour.
+pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
     if mode != Mode::Rw {
-        return salsa20_kernel(level, flavor, lanes);
+        return salsa20_kernel(target.level, flavor, lanes);
     }
-    let block = match level {
+    let block = match target.level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if target.paired && *flavor == Flavor::DEFAULT => {
+            x86::paired_block(lanes)
+        }
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => pwxform_block::<x86::Avx512>(flavor, lanes),
         #[cfg(target_arch = "x86_64")]
@@ -156,7 +169,7 @@ macro_rules! isa {
                 // SAFETY: promised by the caller.
                 unsafe {
                     let tokens = ($make.into(), $make.into());
-                    default_literal::<$w2, $row, K>(tokens, boxes, shape, pointers(io))
+                    default_literal::<$w2, $row, 4, K>(tokens, boxes, shape, pointers(io))
                 }
             }
 
@@ -198,12 +211,13 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     }
 }
 
-/// [`pwxform::blockmix`] with the step and the numbers of the default flavour as literals.
+/// [`pwxform::blockmix`] with the step and the numbers of the default flavour as literals: four groups of two lanes, or two of a
+/// pair of them.
 ///
 /// # Safety
 /// That of [`pwxform::blockmix`] for the default flavour.
 #[inline(always)]
-unsafe fn default_literal<W: Lane, R: Row, const K: usize>(
+unsafe fn default_literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
     tokens: (W::Token, R::Token),
     boxes: &mut Boxes<'_>,
     shape: Shape,
@@ -213,7 +227,7 @@ unsafe fn default_literal<W: Lane, R: Row, const K: usize>(
     let mut run = |step| {
         let (shape, constants) = (Shape { len, step }, Constants::DEFAULT);
         // SAFETY: promised by the caller.
-        unsafe { pwxform::blockmix::<W, R, 4, K>(tokens, constants, boxes, shape, io) }
+        unsafe { pwxform::blockmix::<W, R, GATHER, K>(tokens, constants, boxes, shape, io) }
     };
     match shape.step {
         Step::Plain => run(Step::Plain),
@@ -249,8 +263,26 @@ mod x86 {
     use saltern_simd::x86::{RowAvx512, RowSse2, Wide128, Wide256, Wide512};
 
     use super::*;
+    use crate::pwxform::paired::Paired;
 
     type Wide1 = PortableWide<1>;
+
+    pub(super) fn paired_block(lanes: usize) -> BlockFn {
+        if lanes == 1 { paired::<1> } else { paired::<2> }
+    }
+
+    /// [`pwxform::blockmix`] for the default flavour in pairs of groups.
+    #[target_feature(enable = "avx2")]
+    unsafe fn paired<const K: usize>(
+        _: &Flavor,
+        boxes: &mut Boxes<'_>,
+        shape: Shape,
+        io: &[Io<'_>],
+    ) {
+        let tokens = (Avx2::here(), Avx2::here().into());
+        // SAFETY: promised by the caller.
+        unsafe { default_literal::<Paired, RowSse2, 2, K>(tokens, boxes, shape, pointers(io)) }
+    }
 
     isa!(
         Sse2,

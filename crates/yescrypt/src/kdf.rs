@@ -44,10 +44,10 @@ pub(crate) fn derive_together(
         (Some(_), 0) => return Err(Error::RomNotUsed),
         (Some(rom), _) => Some(rom.blocks_for(params)?),
     };
-    let (level, threads) = (workspace.level(), workspace.threads());
+    let (target, threads) = (workspace.target(), workspace.threads());
     let plan = Plan::new(params, inputs.len(), threads)?;
     let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
-    let pass = |params, kind| Pass { params, kind, rom, level, threads };
+    let pass = |params, kind| Pass { params, kind, rom, target, threads };
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);
     };

@@ -6,12 +6,11 @@
 use alloc::vec::Vec;
 use core::array;
 
-use saltern_simd::Level;
 use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::blockmix::{Boxes, MAX_LANES};
-use crate::dispatch;
+use crate::dispatch::{self, Target};
 use crate::memory::SubBlock;
 use crate::params::{CheckedParams, Mode};
 use crate::pbkdf2::{self, Secret};
@@ -80,7 +79,7 @@ pub(crate) struct Pass<'a> {
     pub(crate) params: CheckedParams,
     pub(crate) kind: Kind,
     pub(crate) rom: Option<RomBlocks<'a>>,
-    pub(crate) level: Level,
+    pub(crate) target: Target,
     pub(crate) threads: usize,
 }
 
@@ -201,7 +200,7 @@ impl Pass<'_> {
             for (v, sboxes) in v.iter_mut().zip(sboxes.chunks_exact_mut(size)) {
                 *v = sboxes;
             }
-            let kernel = dispatch::salsa20_kernel(self.level, self.params.flavor(), lanes);
+            let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
             let mixer = Mixer { kernel, rom: None, rw: false };
             mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
         }
@@ -242,7 +241,7 @@ impl Pass<'_> {
 
     fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
-        let kernel = dispatch::kernel(self.level, mode, flavor, lanes);
+        let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
         Mixer { kernel, rom: self.rom, rw: mode == Mode::Rw }
     }
 

@@ -22,6 +22,8 @@ use crate::blockmix::{Boxes, Pointers, Shape, Step};
 use crate::salsa20::Rows;
 
 #[cfg(target_arch = "x86_64")]
+pub(crate) mod paired;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 /// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees

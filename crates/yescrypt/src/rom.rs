@@ -110,12 +110,12 @@ fn run(
     workspace: &mut Workspace,
     digest: &mut [u8; 32],
 ) -> Result<(), Error> {
-    let (level, threads) = (workspace.level(), workspace.threads());
+    let (target, threads) = (workspace.target(), workspace.threads());
     let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
     let rom = rom.map(|rom| RomBlocks(rom));
     let mut out = Secret::default();
     let input = Input { password: seed, salt, out: &mut *out };
-    let pass = Pass { params: half, kind: Kind::RomInit, rom, level, threads };
+    let pass = Pass { params: half, kind: Kind::RomInit, rom, target, threads };
     pass.run(&mut [input], [v, scratch])?;
     *digest = *out;
     Ok(())

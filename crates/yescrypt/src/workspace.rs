@@ -3,6 +3,7 @@
 use saltern_simd::{Level, UnavailableLevel};
 
 use crate::Error;
+use crate::dispatch::Target;
 use crate::memory::{Arena, Pages, SubBlock};
 use crate::params::CheckedParams;
 use crate::pass::Plan;
@@ -23,7 +24,7 @@ use crate::pass::Plan;
 /// ```
 pub struct Workspace {
     arena: Arena,
-    level: Level,
+    target: Target,
     threads: usize,
 }
 
@@ -31,7 +32,11 @@ impl Workspace {
     /// An empty workspace for the best level of this processor and one thread. Allocates nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Workspace { arena: Arena::new(Pages::Standard), level: Level::detect(), threads: 1 }
+        Workspace {
+            arena: Arena::new(Pages::Standard),
+            target: Target { level: Level::detect(), paired: false },
+            threads: 1,
+        }
     }
 
     /// An empty workspace for a given level: for tests and comparisons. Results are the same at every level.
@@ -39,13 +44,13 @@ impl Workspace {
     /// # Errors
     /// [`UnavailableLevel`] if this processor does not have it.
     pub fn with_level(level: Level) -> Result<Self, UnavailableLevel> {
-        Ok(Workspace { level: level.require()?, ..Self::new() })
+        Ok(Self::at(level.require()?, Pages::Standard))
     }
 
     /// An empty workspace for a level that is known to be available.
     #[cfg(feature = "std")]
     pub(crate) fn at(level: Level, pages: Pages) -> Self {
-        Workspace { arena: Arena::new(pages), level, threads: 1 }
+        Workspace { arena: Arena::new(pages), target: Target { level, paired: false }, threads: 1 }
     }
 
     /// With other pages for the memory that it will allocate, which has to be none yet: what it held is given back.
@@ -58,7 +63,15 @@ impl Workspace {
     /// The CPU level of the kernels.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.level
+        self.target.level
+    }
+
+    /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one 256-bit register. It computes the
+    /// same and is slower wherever it has been measured (docs/benchmarks.md): for comparisons.
+    /// Returns whether the workspace's level has such registers (AVX2 and above); otherwise nothing changes.
+    pub fn pair_groups(&mut self) -> bool {
+        self.target.paired = matches!(self.target.level, Level::Avx2 | Level::Avx512);
+        self.target.paired
     }
 
     /// How many threads may work on one hash with p > 1 (at least 1; at most p are used; without the `std` feature always 1).
@@ -116,6 +129,10 @@ impl Workspace {
         self.arena.residue()
     }
 
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.threads
     }
@@ -134,7 +151,7 @@ impl Default for Workspace {
 
 impl core::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Workspace { level, threads, .. } = self;
+        let Workspace { target: Target { level, .. }, threads, .. } = self;
         write!(f, "Workspace {{ {} bytes, {level}, {threads} threads }}", self.memory())
     }
 }

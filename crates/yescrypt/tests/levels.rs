@@ -90,6 +90,32 @@ fn random_parameters_on_every_level_equal_the_reference() {
     assert_eq!(seen.borrow().len(), 3 * 2 * 2, "modes, with p > 1 and not, with threads and not");
 }
 
+/// The kernel that has to be asked for: default flavour, one hash and three, with and without a ROM being read.
+#[test]
+fn pairs_of_groups_equal_the_reference() {
+    let mut compared = 0;
+    for level in Level::available() {
+        let mut workspace = Workspace::with_level(level).unwrap();
+        let wide = matches!(level, Level::Avx2 | Level::Avx512);
+        assert_eq!(workspace.pair_groups(), wide, "{level}");
+        for (i, t) in (0..24).zip([0, 1, 2].into_iter().cycle()) {
+            let mut params = Params::yescrypt(4 << (i % 4), 1 + i % 5);
+            (params.p, params.t) = (1 + i % 2, t);
+            let asks = [i as usize, 7, 8].map(Ask::number);
+            let mut outs = asks.each_ref().map(|ask| vec![0; ask.len]);
+            let jobs = asks.iter().zip(&mut outs);
+            let mut jobs: Vec<_> = jobs
+                .map(|(ask, out)| Derivation { password: &ask.password, salt: &ask.salt, out })
+                .collect();
+            derive_many(&mut jobs, &checked(&params), None, &mut workspace).unwrap();
+            let answers = asks.each_ref().map(|ask| expected(&params, None, ask));
+            assert_eq!(outs, answers, "{level} {params:?}");
+            compared += 3;
+        }
+    }
+    assert_eq!(compared, 72 * Level::available().count());
+}
+
 /// p that divides N, p that does not, and the most there may be, where slices have two blocks.
 #[test]
 fn threads_change_nothing() {

@@ -119,6 +119,22 @@ impl Wide for Wide256 {
     }
 }
 
+impl Wide256 {
+    /// The register, for a few instructions written by hand.
+    #[inline(always)]
+    #[must_use]
+    pub fn register(self) -> __m256i {
+        self.0
+    }
+
+    /// The inverse of [`Wide256::register`].
+    #[inline(always)]
+    #[must_use]
+    pub fn from_register(_: Avx2, register: __m256i) -> Self {
+        Self(register)
+    }
+}
+
 /// Eight lanes in a ZMM register.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide512(__m512i);
