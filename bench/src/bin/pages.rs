@@ -73,14 +73,16 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let mut records = Vec::new();
     for (n, r) in SIZES {
         let params = Params::yescrypt(n, r).check(&Limits::unlimited())?;
-        let mut standard = Workspace::with_level(options.level)?;
+        let standard =
+            || anyhow::Ok(Workspace::with_level(options.level)?.with_pages(Pages::Standard));
+        let mut plain = standard()?;
         let mut huge = Workspace::with_level(options.level)?.with_pages(Pages::Huge);
-        let mut wiped = Workspace::with_level(options.level)?;
+        let mut wiped = standard()?;
         for (name, first, wipe) in [("huge pages", &mut huge, false), ("wiped", &mut wiped, true)] {
             let rates = paired::compare(
                 options.plan,
                 |_| group(&params, first, wipe),
-                |_| group(&params, &mut standard, false),
+                |_| group(&params, &mut plain, false),
             );
             let size = params.memory() >> 20;
             let line = format!("{size:3} MiB, N={n} r={r}, {name}");

@@ -12,8 +12,8 @@
 //! threads computes many hashes at once within a budget of memory.
 //!
 //! # Features
-//! `std` (default): threads for p > 1, and the pool. `os`: huge pages and fixed processors for the threads of a pool (Linux). `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without
-//! `std` the crate needs `alloc` only.
+//! `std` (default): threads for p > 1, and the pool. `os` (default): huge pages, and fixed processors for the threads of a pool (Linux).
+//! `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without `std` the crate needs `alloc` only.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

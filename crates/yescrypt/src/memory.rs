@@ -87,16 +87,19 @@ pub(crate) struct Arena {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Pages {
     /// Those that it gives by itself: 4 KiB on most machines.
-    #[default]
     Standard,
     /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which take up to 2 MiB more for their
     /// alignment. A wish, which the system may grant at once, later or never. Only on Linux and with the feature `os`; elsewhere the
     /// same as [`Pages::Standard`].
+    #[default]
     Huge,
 }
 
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
+
+/// The alignment of smaller memory: with blocks that begin at a page, none of up to 4 KiB lies on two.
+const PAGE: usize = 4096;
 
 /// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
 const MIN_HUGE: usize = 4 * HUGE;
@@ -121,7 +124,7 @@ impl Arena {
     /// The alignment of the first sub-block.
     fn align(len: usize, pages: Pages) -> usize {
         let huge = pages == Pages::Huge && len >= MIN_HUGE / SubBlock::BYTES;
-        if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { SubBlock::BYTES }
+        if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { PAGE }
     }
 
     /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but initialised.
@@ -152,7 +155,7 @@ impl Arena {
         let refused = Error::OutOfMemory { bytes: (len as u64).saturating_mul(64) };
         let bytes = Self::bytes_for(len, self.pages).ok_or(refused)?;
         let layout = Layout::from_size_align(bytes, Self::MALLOC_ALIGN).map_err(|_| refused)?;
-        // SAFETY: the size is not zero, 64 bytes or more having been added.
+        // SAFETY: the size is not zero, a page or more having been added.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
         self.allocation = Some((start, layout));
         self.len = len;

@@ -138,7 +138,7 @@ impl RomImage {
             return Err(Error::invalid("ROM size", bytes as u64, "a multiple of 64 bytes, not 0"));
         }
         let len = bytes / SubBlock::BYTES;
-        let mut arena = Arena::new(Pages::Standard);
+        let mut arena = Arena::new(Pages::default());
         arena.reserve(len)?;
         Ok(RomImage { arena, len })
     }

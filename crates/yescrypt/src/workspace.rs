@@ -32,11 +32,7 @@ impl Workspace {
     /// An empty workspace for the best level of this processor and one thread. Allocates nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Workspace {
-            arena: Arena::new(Pages::Standard),
-            target: Target { level: Level::detect(), paired: false },
-            threads: 1,
-        }
+        Self::at(Level::detect(), Pages::default())
     }
 
     /// An empty workspace for a given level: for tests and comparisons. Results are the same at every level.
@@ -44,11 +40,10 @@ impl Workspace {
     /// # Errors
     /// [`UnavailableLevel`] if this processor does not have it.
     pub fn with_level(level: Level) -> Result<Self, UnavailableLevel> {
-        Ok(Self::at(level.require()?, Pages::Standard))
+        Ok(Self::at(level.require()?, Pages::default()))
     }
 
     /// An empty workspace for a level that is known to be available.
-    #[cfg(feature = "std")]
     pub(crate) fn at(level: Level, pages: Pages) -> Self {
         Workspace { arena: Arena::new(pages), target: Target { level, paired: false }, threads: 1 }
     }
