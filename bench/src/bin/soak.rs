@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use saltern_bench::process;
 use saltern_yescrypt::{
-    Derive, Error, Hasher, Limits, Pages, Params, Pool, PoolConfig, Setting, WipePolicy, Workspace,
-    derive,
+    CheckedParams, Derive, Error, Hasher, Limits, Pages, Params, Pool, PoolConfig, Setting,
+    WipePolicy, Workspace, derive,
 };
 
 const USAGE: &str = "\
@@ -235,6 +235,11 @@ impl World {
         }
         Ok(World { hasher, stored })
     }
+
+    fn largest(&self) -> Result<CheckedParams, Error> {
+        let all = self.stored.iter().map(|(params, ..)| *params);
+        all.max_by_key(Params::memory).unwrap_or_default().check(&Limits::server())
+    }
 }
 
 /// One of those who use the pool.
@@ -251,6 +256,10 @@ type Check<'w> = Box<dyn FnOnce(&mut Workspace) + 'w>;
 impl<'w> Caller<'w> {
     fn run(mut self, start: Instant, time: Duration) {
         let mut workspace = Workspace::new();
+        // The memory for computing again is there from the start, so that it does not look like growth.
+        if let Ok(largest) = self.world.largest() {
+            let _ = derive(b"", b"", &largest, None, &mut workspace, &mut [0; 32]);
+        }
         let mut ahead: VecDeque<Check<'w>> = VecDeque::new();
         while start.elapsed() < time {
             let submitted = match self.random.below(4) {
