@@ -5,7 +5,7 @@ use std::hint::black_box;
 use anyhow::{Context, ensure};
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    CheckedParams, Derivation, Flavor, Limits, Mode, Params, Workspace, derive, derive_many,
+    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, Workspace, derive, derive_many,
 };
 use serde::Serialize;
 
@@ -66,6 +66,40 @@ pub fn pwxform(
     let name = format!("sweep {rounds} rounds, {sbox_kib} KiB, {} bits", 64 * simple);
     let tuned = measure(plan, &name, params(Mode::Rw, flavor), workspace)?;
     Ok(Tuned { rounds, sbox_kib, lookup_bits: 64 * simple, ..tuned })
+}
+
+/// The kernel with two groups of pwxform in one 256-bit register against the usual one, on the default flavour: one hash, and as many as
+/// advance together. None below AVX2.
+///
+/// # Errors
+/// Those of deriving, and a difference between the two.
+pub fn pairs(plan: Plan, level: Level) -> anyhow::Result<Vec<Record>> {
+    let params = params(Mode::Rw, Flavor::DEFAULT).check(&Limits::unlimited())?;
+    let mut workspaces = [Workspace::with_level(level)?, Workspace::with_level(level)?];
+    if !workspaces[0].pair_groups() {
+        return Ok(Vec::new());
+    }
+    let run = |workspace: &mut Workspace, hashes: usize| {
+        let mut keys = vec![[0; 32]; hashes];
+        let mut jobs: Vec<_> = keys
+            .iter_mut()
+            .map(|out| Derivation { password: b"password", salt: b"salt", out })
+            .collect();
+        derive_many(&mut jobs, &params, None, workspace).map(|()| keys)
+    };
+    let [paired, usual] = &mut workspaces;
+    let mut records = Vec::new();
+    for (form, hashes) in [("single", 1), ("batch", params.degree())] {
+        ensure!(run(paired, hashes)? == run(usual, hashes)?, "two kernels differ");
+        let rates = paired::compare(
+            plan,
+            |_| black_box(run(paired, hashes)).map_or(0.0, |keys| keys.len() as f64),
+            |_| black_box(run(usual, hashes)).map_or(0.0, |keys| keys.len() as f64),
+        );
+        let sides = ["two groups in 256 bits", "one in 128 bits"];
+        records.push(Record::new(&format!("pairs {form} 4 MiB"), sides, "hashes/s", &rates));
+    }
+    Ok(records)
 }
 
 /// Salsa20 mixing alone, with 8, 2 and 1 rounds: the WORM mode, which reads only in its second loop.

@@ -25,7 +25,7 @@ usage: throughput [--only GROUPS] [--mib SIZES] [--quick] [--level LEVEL] [--thr
 Saltern beside the system's crypt(3) and other peers, in turns. A ratio above 1 means that Saltern is faster; a tie, that not all turns
 agree on which is. All contenders have to compute the same hash.
 
-  --only GROUPS      some of batch,single,scrypt,p2,fixed,rom,sweep
+  --only GROUPS      some of batch,single,scrypt,p2,fixed,rom,pairs,sweep
   --mib SIZES        some of 1,2,4,16,32: sizes of the groups batch and single
   --quick            fewer sizes and tunings, a small ROM, 3 turns of 20 ms
   --level LEVEL      portable, sse2, avx2, avx512, …; default: the processor's best
@@ -36,7 +36,7 @@ agree on which is. All contenders have to compute the same hash.
   --json FILE        write all numbers there
 ";
 
-const GROUPS: [&str; 7] = ["batch", "single", "scrypt", "p2", "fixed", "rom", "sweep"];
+const GROUPS: [&str; 8] = ["batch", "single", "scrypt", "p2", "fixed", "rom", "pairs", "sweep"];
 
 struct Options {
     only: Vec<String>,
@@ -189,6 +189,10 @@ fn run(options: Options) -> anyhow::Result<()> {
             "p2" => bench.two_instances()?,
             "fixed" => bench.fixed_cost()?,
             "rom" => bench.rom()?,
+            "pairs" => {
+                let records = sweep::pairs(bench.plan, bench.options.level)?;
+                records.into_iter().for_each(|record| bench.record(record));
+            }
             _ => bench.tunings()?,
         }
     }
