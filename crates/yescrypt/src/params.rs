@@ -182,7 +182,11 @@ impl Params {
             return refuse("p", p.into(), "at most N / 2");
         }
         if mode == Mode::Rw && r < self.flavor.min_r() {
-            return refuse("r", r.into(), "at least gather * simple / 16, rounded up, of its flavour");
+            return refuse(
+                "r",
+                r.into(),
+                "at least gather * simple / 16, rounded up, of its flavour",
+            );
         }
         if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
             return refuse("NROM", nrom, "0 or a power of two above 1");
