@@ -1,6 +1,7 @@
 //! Many messages at once, the simple case: unkeyed messages of equally many blocks under the same parameters, as many as
-//! the widest kernel has lanes. Of short messages, compressing is only half of the work; here the other half is left
-//! out: no state is carried into the lanes, and only what is shorter than a block is copied.
+//! the widest kernel has lanes. With short messages, the engine spends half of its time on carrying states into the lanes
+//! and out. Here all lanes start from the same value, which needs no carrying; blocks that are full are read where they
+//! are; and the hashes are transposed in registers.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
@@ -72,7 +73,7 @@ impl<'j, 'a, V: Variant> Batch<'j, 'a, V> {
 
     /// Blocks of a message without a key, at least one.
     fn blocks(input: &[u8]) -> usize {
-        input.len().div_ceil(V::BLOCK_BYTES).max(1)
+        input.len().saturating_sub(1) / V::BLOCK_BYTES + 1
     }
 
     /// The messages in the first `lanes` lanes. Their last blocks are padded.

@@ -117,7 +117,7 @@ impl<V: Variant> fmt::Debug for Job<'_, V> {
 pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     let Some(first) = jobs.first() else { return };
     let kernels = first.params.kernels();
-    let blocks = |job: &Job<'_, V>| job.input.len() / V::BLOCK_BYTES;
+    let blocks = |job: &Job<'_, V>| job.input.len().saturating_sub(1) / V::BLOCK_BYTES;
     if jobs.is_sorted_by(|a, b| blocks(a) >= blocks(b)) {
         return run(kernels, jobs.iter_mut());
     }
