@@ -47,8 +47,13 @@ impl<'a, V: Variant> Job<'a, V> {
         if self.is_done {
             Hash::from_state(&self.h, self.params.output_length())
         } else {
-            self.params.hash(self.input)
+            self.hash_alone()
         }
+    }
+
+    #[cold]
+    fn hash_alone(&self) -> Hash<V> {
+        self.params.hash(self.input)
     }
 
     #[cfg(feature = "std")]
