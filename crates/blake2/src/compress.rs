@@ -68,7 +68,7 @@ fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
 
 /// The compression function (RFC 7693, section 3.2). `offset` is the row of counter and flags: t0, t1, f0, f1.
 #[inline(always)]
-fn compress<V: Variant, R: Row<Word = V::Word>>(
+pub(crate) fn compress<V: Variant, R: Row<Word = V::Word>>(
     token: R::Token,
     [h0, h1]: [R; 2],
     message: &R::Message,

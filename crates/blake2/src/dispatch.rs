@@ -9,11 +9,13 @@ use alloc::{vec, vec::Vec};
 
 use saltern_simd::Level;
 
+use crate::batch::{self, Batch};
 use crate::compress::{self, Group, Inputs, Run};
 use crate::variant::{Blake2b, Blake2s, State, Variant};
 
 type One<V> = unsafe fn(&mut State<V>, &Run<'_, V>);
 type Many<V> = unsafe fn(&mut Group<V>, &Inputs<'_>, usize);
+type Whole<V> = unsafe fn(&mut Batch<'_, '_, V>);
 
 /// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and [`blake2s`].
 #[doc(hidden)]
@@ -22,6 +24,8 @@ pub struct Kernels<V: Variant> {
     one: One<V>,
     /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time is best.
     many: &'static [(usize, Many<V>)],
+    /// The kernel for batches, with as many lanes as the widest of those.
+    batch: Option<Whole<V>>,
 }
 
 impl<V: Variant> Kernels<V> {
@@ -41,6 +45,15 @@ impl<V: Variant> Kernels<V> {
     pub(crate) fn one(&self, h: &mut State<V>, run: &Run<'_, V>) {
         // SAFETY: the tables below are only handed out where the processor has their level.
         unsafe { (self.one)(h, run) }
+    }
+
+    /// [`batch::hash`] with the widest kernel. Does nothing where there is none for many states.
+    #[inline]
+    pub(crate) fn batch(&self, batch: &mut Batch<'_, '_, V>) {
+        if let Some(kernel) = self.batch {
+            // SAFETY: the tables below are only handed out where the processor has their level.
+            unsafe { kernel(batch) }
+        }
     }
 
     /// As [`compress::many`] with the kernel of exactly `lanes` lanes, without its condition on counters.
@@ -79,15 +92,16 @@ mod portable {
     }
 
     pub(super) static BLAKE2B: Kernels<Blake2b> =
-        Kernels { level: Level::Portable, one: one::<Blake2b>, many: &[] };
+        Kernels { level: Level::Portable, one: one::<Blake2b>, many: &[], batch: None };
     pub(super) static BLAKE2S: Kernels<Blake2s> =
-        Kernels { level: Level::Portable, one: one::<Blake2s>, many: &[] };
+        Kernels { level: Level::Portable, one: one::<Blake2s>, many: &[], batch: None };
 }
 
 /// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! kernels {
-    ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty, $($many:ident: $lanes:ty),+) => {
+    ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty,
+     $most:ident: $widest:ty $(, $many:ident: $lanes:ty)*) => {
         mod $module {
             use super::*;
 
@@ -96,15 +110,30 @@ macro_rules! kernels {
                 compress::one::<$variant, $row>(<$row as Vector>::Token::here(), h, run);
             }
 
-            $(#[target_feature(enable = $features)]
+            #[target_feature(enable = $features)]
+            fn batch(batch: &mut Batch<'_, '_, $variant>) {
+                let token = <$widest as Vector>::Token::here();
+                batch::hash::<$variant, $widest>(token, batch);
+            }
+
+            kernels!(@many $features, $variant, $most: $widest $(, $many: $lanes)*);
+
+            pub(super) static KERNELS: Kernels<$variant> = Kernels {
+                level: Level::$level,
+                one,
+                many: &[(<$widest>::COUNT, $most) $(, (<$lanes>::COUNT, $many))*],
+                batch: Some(batch),
+            };
+        }
+    };
+    (@many $features:literal, $variant:ty, $($many:ident: $lanes:ty),+) => {
+        $(
+            #[target_feature(enable = $features)]
             fn $many(group: &mut Group<$variant>, inputs: &Inputs<'_>, blocks: usize) {
                 let token = <$lanes as Vector>::Token::here();
                 compress::many::<$variant, $lanes>(token, group, inputs, blocks);
-            })+
-
-            pub(super) static KERNELS: Kernels<$variant> =
-                Kernels { level: Level::$level, one, many: &[$((<$lanes>::COUNT, $many)),+] };
-        }
+            }
+        )+
     };
 }
 

@@ -6,6 +6,7 @@
 
 use saltern_simd::lanes::Word;
 
+use crate::batch::copy_short;
 use crate::compress::{Group, Inputs, MAX_LANES};
 use crate::dispatch::Kernels;
 use crate::params::{absorb, finish};
@@ -198,17 +199,5 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
             finish(self.kernels, task.h, count, &block, last_node);
         }
         self.active = usize::from(self.refill(0));
-    }
-}
-
-/// Copies less than a block to the front of one, without a call for a length that is not known when compiling.
-fn copy_short(block: &mut [u8], bytes: &[u8]) {
-    let (parts, rest) = bytes.as_chunks::<16>();
-    let (front, back) = block.split_at_mut(16 * parts.len());
-    for (to, from) in front.as_chunks_mut::<16>().0.iter_mut().zip(parts) {
-        *to = *from;
-    }
-    for (to, from) in back.iter_mut().zip(rest) {
-        *to = *from;
     }
 }

@@ -35,6 +35,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod batch;
 mod compress;
 #[cfg(feature = "digest")]
 pub mod digest;

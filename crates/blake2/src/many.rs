@@ -11,6 +11,8 @@ use core::fmt;
 
 use saltern_simd::Level;
 
+use crate::batch::Batch;
+use crate::dispatch::Kernels;
 use crate::engine::{self, Task};
 use crate::hasher::Hasher;
 use crate::output::Hash;
@@ -27,6 +29,7 @@ pub use crate::threads::hash_many_threaded;
 pub struct Job<'a, V: Variant> {
     params: &'a Params<V>,
     input: &'a [u8],
+    /// Of use from the moment that a kernel has it.
     h: State<V>,
     is_done: bool,
 }
@@ -35,7 +38,7 @@ impl<'a, V: Variant> Job<'a, V> {
     /// A message and the parameters to hash it with. Nothing is computed yet.
     #[must_use]
     pub fn new(params: &'a Params<V>, input: &'a [u8]) -> Self {
-        Self { params, input, h: params.initial_state(), is_done: false }
+        Self { params, input, h: [V::Word::default(); 8], is_done: false }
     }
 
     /// The hash. A job that [`hash_many`] has not seen yet is computed here, alone.
@@ -44,8 +47,13 @@ impl<'a, V: Variant> Job<'a, V> {
         if self.is_done {
             Hash::from_state(&self.h, self.params.output_length())
         } else {
-            self.params.hash(self.input)
+            self.hash_alone()
         }
+    }
+
+    #[cold]
+    fn hash_alone(&self) -> Hash<V> {
+        self.params.hash(self.input)
     }
 
     #[cfg(feature = "std")]
@@ -54,13 +62,29 @@ impl<'a, V: Variant> Job<'a, V> {
     }
 
     #[cfg(feature = "std")]
-    pub(crate) fn kernels(&self) -> &'static crate::dispatch::Kernels<V> {
+    pub(crate) fn kernels(&self) -> &'static Kernels<V> {
         self.params.kernels()
+    }
+
+    pub(crate) fn params(&self) -> &'a Params<V> {
+        self.params
+    }
+
+    pub(crate) fn input(&self) -> &'a [u8] {
+        self.input
+    }
+
+    /// Takes note of the state after the last block.
+    #[inline(always)]
+    pub(crate) fn settle(&mut self, h: State<V>) {
+        self.h = h;
+        self.is_done = true;
     }
 
     pub(crate) fn task(&mut self) -> Task<'_, V> {
         if !self.is_done {
             self.is_done = true;
+            self.h = self.params.initial_state();
             return Task {
                 h: &mut self.h,
                 count: 0,
@@ -85,7 +109,8 @@ impl<V: Variant> fmt::Debug for Job<'_, V> {
 
 /// Hashes all the messages, at the level of the first job's parameters. Jobs done before are left as they are.
 ///
-/// Time is that of one pass over the input; where lengths differ, a table of four bytes for each job is allocated.
+/// Time is that of one pass over the input. Where lengths differ, or messages are long, tables of some words for each job
+/// are allocated.
 ///
 /// ```
 /// use saltern_blake2::{blake2s, many};
@@ -97,14 +122,43 @@ impl<V: Variant> fmt::Debug for Job<'_, V> {
 pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     let Some(first) = jobs.first() else { return };
     let kernels = first.params.kernels();
-    let blocks = |job: &Job<'_, V>| job.input.len() / V::BLOCK_BYTES;
+    let blocks = |job: &Job<'_, V>| job.input.len().saturating_sub(1) / V::BLOCK_BYTES;
     if jobs.is_sorted_by(|a, b| blocks(a) >= blocks(b)) {
-        return engine::run(kernels, jobs.iter_mut().map(Job::task));
+        return run(kernels, jobs.iter_mut());
     }
     // The longest first: then the lanes end at about the same time.
     let mut order: Vec<&mut Job<'_, V>> = jobs.iter_mut().collect();
     order.sort_by_cached_key(|job| core::cmp::Reverse(blocks(job)));
-    engine::run(kernels, order.into_iter().map(Job::task));
+    run(kernels, order.into_iter());
+}
+
+/// Hashes jobs that are in order: those of equal lengths in batches, the others in lanes that are kept full.
+pub(crate) fn run<'j, 'a: 'j, V: Variant>(
+    kernels: &Kernels<V>,
+    mut jobs: impl Iterator<Item = &'j mut Job<'a, V>>,
+) {
+    let lanes = kernels.widest();
+    if lanes == 1 {
+        return engine::run(kernels, jobs.map(Job::task));
+    }
+    let Some(first) = jobs.next() else { return };
+    let mut batch = Batch::new(first);
+    let mut others = Vec::new();
+    for job in core::iter::once(first).chain(jobs).filter(|job| !job.is_done) {
+        if !batch.takes(job) {
+            others.extend(batch.drain());
+            batch.restart(job);
+            if !batch.takes(job) {
+                others.push(job);
+                continue;
+            }
+        }
+        if batch.push(job) == lanes {
+            kernels.batch(&mut batch);
+        }
+    }
+    others.extend(batch.drain());
+    engine::run(kernels, others.into_iter().map(Job::task));
 }
 
 impl<V: Variant> Params<V> {

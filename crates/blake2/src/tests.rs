@@ -9,11 +9,12 @@ use saltern_simd::lanes::Word;
 use crate::dispatch::{self, Kernels};
 use crate::engine::{self, Task};
 use crate::hasher::Hasher;
+use crate::many;
 use crate::output::Hash;
 use crate::params::Params;
-use crate::variant::{Blake2b, Blake2s, State, Variant};
 #[cfg(feature = "std")]
-use crate::{many, tree};
+use crate::tree;
+use crate::variant::{Blake2b, Blake2s, State, Variant};
 
 /// Bytes without a period that a block could hide.
 fn input(length: usize) -> Vec<u8> {
@@ -132,6 +133,49 @@ fn engines_take_any_number_of_tasks() {
     let (b, s) = dispatch::every();
     every_number_of_tasks::<Blake2b>(&b);
     every_number_of_tasks::<Blake2s>(&s);
+}
+
+/// Numbers of messages around that of lanes, of equal and of similar lengths around those of blocks.
+fn messages_in_batches<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
+    let data = input(66 * V::BLOCK_BYTES);
+    let mut checks = 0;
+    for kernels in every {
+        for (last_node, key) in [(false, &b""[..]), (true, b""), (false, b"key")] {
+            let params = Params::<V>::new().last_node(last_node).with_kernels(kernels);
+            let params = params.key(key).unwrap();
+            let other = params.clone();
+            for (blocks, extra) in
+                [(0, 0), (0, 1), (0, 50), (1, 0), (1, 1), (3, 0), (64, 0), (64, 1)]
+            {
+                let longest = blocks * V::BLOCK_BYTES + extra;
+                for (step, count) in [(0, 15), (0, 16), (0, 17), (1, 40), (29, 40)] {
+                    let message =
+                        |i: usize| &data[i..][..longest.saturating_sub(step * i % V::BLOCK_BYTES)];
+                    let params_of = |i: usize| if i == 20 { &other } else { &params };
+                    let mut jobs: Vec<_> =
+                        (0..count).map(|i| many::Job::new(params_of(i), message(i))).collect();
+                    many::hash_many(&mut jobs[..1]);
+                    many::hash_many(&mut jobs);
+                    for (i, job) in jobs.iter().enumerate() {
+                        assert_eq!(
+                            job.hash(),
+                            params.hash(message(i)),
+                            "{params:?}, {longest}, {i}"
+                        );
+                        checks += 1;
+                    }
+                }
+            }
+        }
+    }
+    checks
+}
+
+#[test]
+fn batches_equal_one_by_one() {
+    let (b, s) = dispatch::every();
+    assert_eq!(messages_in_batches::<Blake2b>(&b), b.len() * 3 * 8 * 128);
+    assert_eq!(messages_in_batches::<Blake2s>(&s), s.len() * 3 * 8 * 128);
 }
 
 #[test]

@@ -7,8 +7,7 @@ use std::num::NonZero;
 use std::thread;
 use std::vec::Vec;
 
-use crate::engine;
-use crate::many::Job;
+use crate::many::{self, Job};
 use crate::variant::Variant;
 
 /// Bytes that a thread must have to do to be started: some hundred microseconds' worth.
@@ -32,7 +31,7 @@ pub fn hash_many_threaded<V: Variant>(
     let total: usize = jobs.iter().map(Job::bytes).sum();
     let threads = worthwhile(threads.into(), total).min(jobs.len());
     if threads < 2 {
-        return crate::many::hash_many(jobs);
+        return many::hash_many(jobs);
     }
     let kernels = jobs[0].kernels();
     let mut order: Vec<&mut Job<'_, V>> = jobs.iter_mut().collect();
@@ -48,7 +47,7 @@ pub fn hash_many_threaded<V: Variant>(
     }
     thread::scope(|scope| {
         for (_, part) in parts {
-            scope.spawn(move || engine::run(kernels, part.into_iter().map(Job::task)));
+            scope.spawn(move || many::run(kernels, part.into_iter()));
         }
     });
 }

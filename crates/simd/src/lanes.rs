@@ -65,7 +65,21 @@ pub trait Lanes: Vector {
     fn first(self) -> Self::Word;
     /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> [Self; 16];
+    /// Calls `put` with each lane's number, in any order, and its words: word `j` is lane `i` of `rows[j]`.
+    #[inline(always)]
+    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [Self::Word; 8])) {
+        let mut words = [[Self::Word::default(); MAX_COUNT]; 8];
+        for (row, words) in rows.into_iter().zip(&mut words) {
+            row.store(words);
+        }
+        for lane in 0..Self::COUNT {
+            put(lane, words.map(|row| row[lane]));
+        }
+    }
 }
+
+/// The most lanes that any vector has.
+const MAX_COUNT: usize = 16;
 
 /// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state, or, for
 /// `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.

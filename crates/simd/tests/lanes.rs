@@ -68,6 +68,13 @@ where
             let expected: Vec<_> = blocks.iter().map(|block| L::Word::of_block(block, i)).collect();
             assert_eq!(words_of(lanes), expected);
         }
+        let rows = [(); 8].map(|()| random.words::<L::Word>(L::COUNT));
+        let mut lanes_seen = vec![0; L::COUNT];
+        L::columns(std::array::from_fn(|j| L::load(token, &rows[j])), |lane, words| {
+            assert_eq!(words, std::array::from_fn(|j| rows[j][lane]));
+            lanes_seen[lane] += 1;
+        });
+        assert_eq!(lanes_seen, vec![1; L::COUNT]);
         checks += 1;
     }
     checks

@@ -128,6 +128,25 @@ fn parts<const N: usize>(low: &[u8; N], high: &[u8; N], index: usize) -> __m256i
     ))
 }
 
+/// The lower halves of both, and the upper halves.
+#[inline(always)]
+fn exchange(a: __m256i, b: __m256i) -> [__m256i; 2] {
+    proven!([_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)])
+}
+
+/// The transposition of each half as a matrix: half `q` of vector `i` has word `4 * q + i` of the four.
+#[inline(always)]
+fn transpose([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+    let low = proven!((_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)));
+    let high = proven!((_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d)));
+    proven!([
+        _mm256_unpacklo_epi64(low.0, low.1),
+        _mm256_unpackhi_epi64(low.0, low.1),
+        _mm256_unpacklo_epi64(high.0, high.1),
+        _mm256_unpackhi_epi64(high.0, high.1),
+    ])
+}
+
 /// Four 64-bit words.
 #[derive(Clone, Copy, Debug)]
 pub struct U64x4<T>(pub(super) __m256i, pub(super) PhantomData<T>);
@@ -190,6 +209,34 @@ impl<T: Rotate256> Lanes for U64x4<T> {
             message[2 * pair + 1].0 = proven!(_mm256_unpackhi_epi64(even, odd));
         }
         message
+    }
+
+    #[inline(always)]
+    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u64; 8])) {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let pairs = proven!([
+            [
+                _mm256_unpacklo_epi64(a, b),
+                _mm256_unpacklo_epi64(c, d),
+                _mm256_unpacklo_epi64(e, f),
+                _mm256_unpacklo_epi64(g, h),
+            ],
+            [
+                _mm256_unpackhi_epi64(a, b),
+                _mm256_unpackhi_epi64(c, d),
+                _mm256_unpackhi_epi64(e, f),
+                _mm256_unpackhi_epi64(g, h),
+            ],
+        ]);
+        for (odd, [x, y, z, w]) in pairs.into_iter().enumerate() {
+            let (low, high) = (exchange(x, y), exchange(z, w));
+            for half in 0..2 {
+                let mut words = [0; 8];
+                store(low[half], &mut words[..4]);
+                store(high[half], &mut words[4..]);
+                put(2 * half + odd, words);
+            }
+        }
     }
 }
 
@@ -315,13 +362,24 @@ impl<T: Rotate256> Lanes for U32x8<T> {
             let b = parts(blocks[1], blocks[5], four);
             let c = parts(blocks[2], blocks[6], four);
             let d = parts(blocks[3], blocks[7], four);
-            let low = proven!((_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)));
-            let high = proven!((_mm256_unpackhi_epi32(a, b), _mm256_unpackhi_epi32(c, d)));
-            message[4 * four].0 = proven!(_mm256_unpacklo_epi64(low.0, low.1));
-            message[4 * four + 1].0 = proven!(_mm256_unpackhi_epi64(low.0, low.1));
-            message[4 * four + 2].0 = proven!(_mm256_unpacklo_epi64(high.0, high.1));
-            message[4 * four + 3].0 = proven!(_mm256_unpackhi_epi64(high.0, high.1));
+            let words = transpose([a, b, c, d]);
+            for (i, word) in words.into_iter().enumerate() {
+                message[4 * four + i].0 = word;
+            }
         }
         message
+    }
+
+    #[inline(always)]
+    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u32; 8])) {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let (low, high) = (transpose([a, b, c, d]), transpose([e, f, g, h]));
+        for (lane, (low, high)) in low.into_iter().zip(high).enumerate() {
+            for (half, vector) in exchange(low, high).into_iter().enumerate() {
+                let mut words = [0; 8];
+                store(vector, &mut words);
+                put(4 * half + lane, words);
+            }
+        }
     }
 }

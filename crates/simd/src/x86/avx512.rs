@@ -24,6 +24,14 @@ fn store<W: Word>(vector: __m512i, words: &mut [W]) {
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
 }
 
+/// A vector's words; there are `N`.
+#[inline(always)]
+fn words<W: Word, const N: usize>(vector: __m512i) -> [W; N] {
+    let mut words = [W::default(); N];
+    store(vector, &mut words);
+    words
+}
+
 /// Bytes `32 * index..` of two blocks, side by side.
 #[inline(always)]
 fn halves<const N: usize>(low: &[u8; N], high: &[u8; N], index: usize) -> __m512i {
@@ -116,6 +124,33 @@ impl Lanes for U64x8 {
         }
         message
     }
+
+    #[inline(always)]
+    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u64; 8])) {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let pairs = proven!([
+            [
+                _mm512_unpacklo_epi64(a, b),
+                _mm512_unpacklo_epi64(c, d),
+                _mm512_unpacklo_epi64(e, f),
+                _mm512_unpacklo_epi64(g, h),
+            ],
+            [
+                _mm512_unpackhi_epi64(a, b),
+                _mm512_unpackhi_epi64(c, d),
+                _mm512_unpackhi_epi64(e, f),
+                _mm512_unpackhi_epi64(g, h),
+            ],
+        ]);
+        for (odd, [x, y, z, w]) in pairs.into_iter().enumerate() {
+            let (xy, zw) = (even_quarters(x, y), even_quarters(z, w));
+            put(odd, words(even_quarters(xy, zw)));
+            put(4 + odd, words(odd_quarters(xy, zw)));
+            let (xy, zw) = (odd_quarters(x, y), odd_quarters(z, w));
+            put(2 + odd, words(even_quarters(xy, zw)));
+            put(6 + odd, words(odd_quarters(xy, zw)));
+        }
+    }
 }
 
 /// Sixteen 32-bit words.
@@ -143,12 +178,9 @@ impl Vector for U32x16 {
     }
 }
 
-/// Four blocks' words `8 * eight..`, and those of the four blocks after them: of each of the eight words a pair of
-/// quarters, of which the even ones hold the first four words and the odd ones the others.
+/// The transposition of each quarter as a matrix: quarter `q` of vector `i` has word `4 * q + i` of the four.
 #[inline(always)]
-fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
-    let (a, b) = (halves(blocks[0], blocks[4], eight), halves(blocks[1], blocks[5], eight));
-    let (c, d) = (halves(blocks[2], blocks[6], eight), halves(blocks[3], blocks[7], eight));
+fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     let low = proven!((_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d)));
     let high = proven!((_mm512_unpackhi_epi32(a, b), _mm512_unpackhi_epi32(c, d)));
     proven!([
@@ -157,6 +189,15 @@ fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
         _mm512_unpacklo_epi64(high.0, high.1),
         _mm512_unpackhi_epi64(high.0, high.1),
     ])
+}
+
+/// Four blocks' words `8 * eight..`, and those of the four blocks after them: of each of the eight words a pair of
+/// quarters, of which the even ones hold the first four words and the odd ones the others.
+#[inline(always)]
+fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
+    let (a, b) = (halves(blocks[0], blocks[4], eight), halves(blocks[1], blocks[5], eight));
+    let (c, d) = (halves(blocks[2], blocks[6], eight), halves(blocks[3], blocks[7], eight));
+    transpose([a, b, c, d])
 }
 
 impl Lanes for U32x16 {
@@ -193,6 +234,24 @@ impl Lanes for U32x16 {
             }
         }
         message
+    }
+
+    #[inline(always)]
+    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u32; 8])) {
+        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+        let (low, high) = (transpose([a, b, c, d]), transpose([e, f, g, h]));
+        for (lane, (low, high)) in low.into_iter().zip(high).enumerate() {
+            let indices = proven!([
+                _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
+                _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15),
+            ]);
+            for (half, index) in indices.into_iter().enumerate() {
+                let pair: [u32; 16] = words(proven!(_mm512_permutex2var_epi64(low, index, high)));
+                let (states, _) = pair.as_chunks();
+                put(8 * half + lane, states[0]);
+                put(8 * half + 4 + lane, states[1]);
+            }
+        }
     }
 }
 
