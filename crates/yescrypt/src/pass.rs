@@ -193,13 +193,10 @@ impl Pass<'_> {
             let (sboxes, other_sboxes) = rest.1.split_at_mut(lanes * size);
             rest = (others, other_sboxes);
             let mut x: Lanes<'_> = Default::default();
-            let mut v: Lanes<'_> = Default::default();
             for (x, b) in x.iter_mut().zip(b) {
                 *x = &mut b[..2];
             }
-            for (v, sboxes) in v.iter_mut().zip(sboxes.chunks_exact_mut(size)) {
-                *v = sboxes;
-            }
+            let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
             let mixer = Mixer { kernel, rom: None, rw: false };
             mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
@@ -257,7 +254,9 @@ impl Pass<'_> {
         let mut first = 0;
         core::iter::from_fn(move || {
             let (b, v, sboxes) = core::mem::take(&mut rest);
-            let alike = v.iter().take_while(|other| other.len() == v[0].len()).count();
+            // No further than a group can reach, so that the work stays linear in p.
+            let within = v.iter().take(MAX_LANES);
+            let alike = within.take_while(|other| other.len() == v[0].len()).count();
             if alike == 0 {
                 return None;
             }
