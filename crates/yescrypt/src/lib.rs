@@ -40,6 +40,7 @@ mod pbkdf2;
 mod pool;
 mod pwxform;
 mod rom;
+mod rom_use;
 mod salsa20;
 mod smix;
 mod threads;
@@ -53,12 +54,13 @@ pub use flavor::Flavor;
 #[cfg(feature = "getrandom")]
 pub use hasher::hash;
 pub use hasher::{Hasher, verify};
-pub use kdf::derive;
+pub use kdf::{derive, derive_with_roms};
 pub use limits::{FlavorPolicy, Limits};
 pub use memory::Pages;
 pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use rom::{Rom, RomImage, RomParams, init_rom};
+pub use rom_use::{MAX_ROMS, RomId, RomMasks, RomUse};
 pub use saltern_simd::{Level, UnavailableLevel};
 pub use workspace::Workspace;

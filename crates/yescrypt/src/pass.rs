@@ -14,7 +14,8 @@ use crate::dispatch::{self, Target};
 use crate::memory::SubBlock;
 use crate::params::{CheckedParams, Mode};
 use crate::pbkdf2::{self, Secret};
-use crate::smix::{Lanes, Mixer, RomBlocks, p2floor, split};
+use crate::rom_use::Schedule;
+use crate::smix::{Lanes, Mixer, p2floor, split};
 use crate::threads;
 
 /// How many hashes one pass takes: as many as one group can have.
@@ -78,7 +79,7 @@ fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
 pub(crate) struct Pass<'a> {
     pub(crate) params: CheckedParams,
     pub(crate) kind: Kind,
-    pub(crate) rom: Option<RomBlocks<'a>>,
+    pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
 }
@@ -198,7 +199,7 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, rom: None, rw: false };
+            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false };
             mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
         }
     }
@@ -239,7 +240,7 @@ impl Pass<'_> {
     fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, rom: self.rom, rw: mode == Mode::Rw }
+        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw }
     }
 
     /// Cuts instances into groups whose slices of V have one length.

@@ -6,7 +6,7 @@ use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
-use crate::smix::RomBlocks;
+use crate::rom_use::{RomBlocks, RomId, RomMasks, RomReads, Schedule};
 use crate::workspace::Workspace;
 use crate::{Error, Flavor};
 
@@ -112,10 +112,11 @@ fn run(
 ) -> Result<(), Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
     let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let rom = rom.map(|rom| RomBlocks(rom));
+    let reads = rom.map(|rom| RomReads { blocks: RomBlocks(rom), masks: RomMasks::YESCRYPT });
+    let roms = Schedule { roms: reads.as_slice(), opening: true };
     let mut out = Secret::default();
     let input = Input { password: seed, salt, out: &mut *out };
-    let pass = Pass { params: half, kind: Kind::RomInit, rom, target, threads };
+    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads };
     pass.run(&mut [input], [v, scratch])?;
     *digest = *out;
     Ok(())
@@ -222,6 +223,12 @@ impl<'a> Rom<'a> {
         digest
     }
 
+    /// The name that goes with the digest.
+    #[must_use]
+    pub fn id(&self) -> RomId {
+        RomId::of_digest(&self.digest())
+    }
+
     /// Bytes in the image.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -235,8 +242,7 @@ impl<'a> Rom<'a> {
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
-    pub(crate) fn blocks_for(&self, params: &CheckedParams) -> Result<RomBlocks<'a>, Error> {
-        let params = params.params();
+    pub(crate) fn blocks_for(&self, params: &Params) -> Result<RomBlocks<'a>, Error> {
         let needed = u128::from(params.nrom) * u128::from(params.r) * 2;
         let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
         let too_small = Error::RomTooSmall {

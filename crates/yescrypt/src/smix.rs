@@ -5,23 +5,7 @@
 
 use crate::blockmix::{Boxes, Io, Kernel, MAX_LANES};
 use crate::memory::SubBlock;
-
-/// A ROM as one computation sees it: a power of two of blocks.
-#[derive(Clone, Copy)]
-pub(crate) struct RomBlocks<'a>(pub(crate) &'a [SubBlock]);
-
-impl<'a> RomBlocks<'a> {
-    /// Block `x` mod NROM.
-    #[inline]
-    fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
-        let count = (self.0.len() / len) as u64;
-        block(self.0, (x & (count - 1)) as usize, len)
-    }
-
-    fn last(&self, len: usize) -> &'a [SubBlock] {
-        &self.0[self.0.len() - len..]
-    }
-}
+use crate::rom_use::Schedule;
 
 /// Blocks or memories of a group's instances, empty ones behind the last.
 pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
@@ -41,7 +25,7 @@ pub(crate) fn split(memory: &mut [SubBlock], len: usize) -> Lanes<'_> {
 /// What both loops need beside memory.
 pub(crate) struct Mixer<'a> {
     pub(crate) kernel: Kernel,
-    pub(crate) rom: Option<RomBlocks<'a>>,
+    pub(crate) roms: Schedule<'a>,
     /// Random reads in the first loop, writes in the second.
     pub(crate) rw: bool,
 }
@@ -82,12 +66,9 @@ impl Mixer<'_> {
         done: &'b [SubBlock],
     ) -> Option<&'b [SubBlock]> {
         let len = x.len();
-        match self.rom {
-            Some(rom) if i == 0 => Some(rom.last(len)),
-            Some(rom) if i & 1 == 1 => Some(rom.block(integerify(x), len)),
-            _ if self.rw && i > 1 => Some(block(done, wrap(integerify(x), i), len)),
-            _ => None,
-        }
+        let rom = self.roms.fill_block(i as u64, || integerify(x), len);
+        let own = || block(done, wrap(integerify(x), i), len);
+        rom.or_else(|| (self.rw && i > 1).then(own))
     }
 
     /// SMix2 with writes: `loops` steps (an even number) on the first `n` blocks of each `v`, a power of two. `spare` is scratch of one block each.
@@ -102,7 +83,7 @@ impl Mixer<'_> {
         let (lanes, len) = (x.len(), x[0].len());
         let (mut x, mut spare) = (reborrow(x), reborrow(spare));
         for i in 0..loops {
-            let rom = self.rom_at(i);
+            let rom = self.roms.mix_rom(i);
             let mut io = [Io::NONE; MAX_LANES];
             let each = x.iter_mut().zip(&mut spare).zip(&mut *v);
             for (io, ((x, spare), v)) in io.iter_mut().zip(each) {
@@ -132,7 +113,7 @@ impl Mixer<'_> {
         let n = v[0].len() / len;
         let (mut x, mut spare) = (reborrow(x), reborrow(spare));
         for i in 0..loops {
-            let rom = self.rom_at(i);
+            let rom = self.roms.mix_rom(i);
             let mut io = [Io::NONE; MAX_LANES];
             let each = x.iter_mut().zip(&mut spare).zip(v);
             for (io, ((x, spare), v)) in io.iter_mut().zip(each) {
@@ -154,12 +135,6 @@ impl Mixer<'_> {
         if !self.kernel.in_place {
             core::mem::swap(x, spare);
         }
-    }
-
-    /// The ROM, if step `i` of the second loop reads it.
-    #[inline]
-    fn rom_at(&self, i: u64) -> Option<RomBlocks<'_>> {
-        self.rom.filter(|_| i & 1 == 1)
     }
 }
 

@@ -1,0 +1,225 @@
+//! How a hash reads ROMs: which of them at which step of which loop.
+//!
+//! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case of a list of ROMs, each with a mask for
+//! either loop, as escrypt 0.5 had them for one ROM: step `i` reads the first ROM of the list with `i & mask == 1`.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::Error;
+use crate::memory::SubBlock;
+use crate::params::{CheckedParams, Params};
+use crate::rom::Rom;
+
+/// How many ROMs one hash can read.
+pub const MAX_ROMS: usize = 4;
+
+/// A name for a ROM: the first eight bytes of its digest, written as 16 lower-case hexadecimal digits.
+///
+/// It tells the ROMs of a site apart. It is not a check against somebody who makes ROMs on purpose: for that there is the whole
+/// [`Rom::digest`].
+///
+/// ```
+/// use saltern_yescrypt::RomId;
+/// let id: RomId = "00ff1122334455aa".parse()?;
+/// assert_eq!(id.to_string(), "00ff1122334455aa");
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RomId([u8; 8]);
+
+impl RomId {
+    /// The id of the ROM that has this digest.
+    #[must_use]
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        let mut id = [0; 8];
+        id.copy_from_slice(&digest[..8]);
+        RomId(id)
+    }
+
+    /// The eight bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for RomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for RomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RomId({self})")
+    }
+}
+
+impl FromStr for RomId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let digit = |c: u8| match c {
+            b'0'..=b'9' => Some(c - b'0'),
+            b'a'..=b'f' => Some(c - b'a' + 10),
+            _ => None,
+        };
+        let expected = "16 lower-case hexadecimal digits";
+        let refused = Error::invalid("length of the ROM id", text.len() as u64, expected);
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return Err(refused) };
+        let pairs: &[[u8; 2]; 8] = pairs.try_into().map_err(|_| refused)?;
+        let mut id = [0; 8];
+        for (id, [high, low]) in id.iter_mut().zip(*pairs) {
+            let refused = |c: u8| Error::invalid("digit of the ROM id", c.into(), expected);
+            let high_value = digit(high).ok_or_else(|| refused(high))?;
+            *id = high_value << 4 | digit(low).ok_or_else(|| refused(low))?;
+        }
+        Ok(RomId(id))
+    }
+}
+
+/// When a hash reads a ROM: in the steps `i` of a loop with `i & mask == 1`, never for a mask of 0.
+///
+/// Useful masks are 2^k - 1 (one step in 2^k, beginning with step 1) and, for a loop that does not read, 0.
+/// Rare reads are for ROMs that are slow to reach.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RomMasks {
+    /// In the first loop, which fills memory.
+    pub fill: u32,
+    /// In the second loop, which mixes it.
+    pub mix: u32,
+}
+
+impl RomMasks {
+    /// Every odd step of both loops: yescrypt 1.1.
+    pub const YESCRYPT: RomMasks = RomMasks { fill: 1, mix: 1 };
+
+    /// What `mask` means in escrypt 0.5, where the second loop always reads: there bit 0 counts as set.
+    #[must_use]
+    pub const fn escrypt(mask: u32) -> Self {
+        RomMasks { fill: mask, mix: mask | 1 }
+    }
+}
+
+/// One ROM of a hash.
+#[derive(Clone, Copy, Debug)]
+pub struct RomUse<'a> {
+    /// The ROM.
+    pub rom: Rom<'a>,
+    /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be larger.
+    pub nrom: u64,
+    /// When it is read.
+    pub masks: RomMasks,
+}
+
+impl<'a> RomUse<'a> {
+    /// The checked view for hashes with `params`.
+    pub(crate) fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
+        if !self.nrom.is_power_of_two() || self.nrom < 2 {
+            return Err(Error::invalid("NROM", self.nrom, "a power of two above 1"));
+        }
+        let params = Params { nrom: self.nrom, ..*params.params() };
+        Ok(RomReads { blocks: self.rom.blocks_for(&params)?, masks: self.masks })
+    }
+}
+
+/// A ROM as one computation sees it: a power of two of blocks.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct RomBlocks<'a>(pub(crate) &'a [SubBlock]);
+
+impl<'a> RomBlocks<'a> {
+    /// Block `x` mod NROM.
+    #[inline]
+    pub(crate) fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
+        let count = (self.0.len() / len) as u64;
+        &self.0[(x & (count - 1)) as usize * len..][..len]
+    }
+
+    fn last(&self, len: usize) -> &'a [SubBlock] {
+        &self.0[self.0.len() - len..]
+    }
+}
+
+/// The blocks of one ROM and when they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct RomReads<'a> {
+    pub(crate) blocks: RomBlocks<'a>,
+    pub(crate) masks: RomMasks,
+}
+
+impl Default for RomReads<'_> {
+    fn default() -> Self {
+        RomReads { blocks: RomBlocks::default(), masks: RomMasks { fill: 0, mix: 0 } }
+    }
+}
+
+/// All ROMs of one computation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Schedule<'a> {
+    /// Where several are to be read in one step, the first one is.
+    pub(crate) roms: &'a [RomReads<'a>],
+    /// Whether the first step of the first loop reads the last block of the first ROM that this loop reads at all. (A ROM's
+    /// last block has its digest, so every bit of the ROM reaches every hash.)
+    pub(crate) opening: bool,
+}
+
+impl<'a> Schedule<'a> {
+    /// The block that step `i` of the first loop reads, `x` being Integerify there.
+    #[inline]
+    pub(crate) fn fill_block(
+        &self,
+        i: u64,
+        x: impl FnOnce() -> u64,
+        len: usize,
+    ) -> Option<&'a [SubBlock]> {
+        if self.opening && i == 0 {
+            return self
+                .roms
+                .iter()
+                .find(|rom| rom.masks.fill != 0)
+                .map(|rom| rom.blocks.last(len));
+        }
+        let rom = self.roms.iter().find(|rom| i & u64::from(rom.masks.fill) == 1)?;
+        Some(rom.blocks.block(x(), len))
+    }
+
+    /// The ROM that step `i` of the second loop reads.
+    #[inline]
+    pub(crate) fn mix_rom(&self, i: u64) -> Option<RomBlocks<'a>> {
+        self.roms.iter().find(|rom| i & u64::from(rom.masks.mix) == 1).map(|rom| rom.blocks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_of_escrypt_read_the_steps_of_its_table() {
+        let steps = |mask: u32| (0..36).filter(|i| i & mask == 1).collect::<Vec<u32>>();
+        for (mask, fill, mix) in [
+            (0, vec![], (1..36).step_by(2).collect::<Vec<_>>()),
+            (2, vec![], (1..36).step_by(4).collect()),
+            (7, vec![1, 9, 17, 25, 33], vec![1, 9, 17, 25, 33]),
+            (14, vec![], vec![1, 17, 33]),
+            (
+                5,
+                vec![1, 3, 9, 11, 17, 19, 25, 27, 33, 35],
+                vec![1, 3, 9, 11, 17, 19, 25, 27, 33, 35],
+            ),
+        ] {
+            let masks = RomMasks::escrypt(mask);
+            assert_eq!((steps(masks.fill), steps(masks.mix)), (fill, mix), "mask {mask}");
+        }
+    }
+
+    #[test]
+    fn ids_are_strict() {
+        for bad in
+            ["", "00ff1122334455a", "00ff1122334455aaa", "00FF1122334455aa", "00ff1122334455ag"]
+        {
+            assert!(bad.parse::<RomId>().is_err(), "{bad}");
+        }
+    }
+}
