@@ -82,7 +82,15 @@ pub(crate) struct Pass<'a> {
     pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
+    /// Told how the fill goes on, and asked whether it may.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
+
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
     /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
@@ -161,9 +169,14 @@ impl Pass<'_> {
         let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
         self.spread(&mut writers, spare, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            let addressed = p2floor(group.v[0].len() / len);
-            mixer.fill(&mut group.boxes, group.x, group.v);
-            mixer.mix_rw(&mut group.boxes, (group.x, spare), group.v, addressed, own_loops);
+            match self.watch {
+                None => {
+                    let addressed = p2floor(group.v[0].len() / len);
+                    mixer.fill(&mut group.boxes, group.x, group.v);
+                    mixer.mix_rw(&mut group.boxes, (group.x, spare), group.v, addressed, own_loops);
+                }
+                Some(watch) => mix_watched(&mixer, group, spare, own_loops, watch),
+            }
         });
         if shared_loops == 0 {
             return Ok(());
@@ -289,6 +302,39 @@ impl Pass<'_> {
                 work(group, &mut spare[..lanes]);
             }
         });
+    }
+}
+
+/// The loops of one group up to the shared one, in pieces, until it is told to end.
+fn mix_watched(
+    mixer: &Mixer<'_>,
+    group: &mut Group<'_, '_>,
+    spare: &mut [&mut [SubBlock]],
+    loops: u64,
+    watch: &Watch<'_>,
+) {
+    let Group { x, v, boxes, .. } = group;
+    let (lanes, len) = (x.len(), x[0].len());
+    let n = v[0].len() / len;
+    // Even, as which steps read a ROM depends on their parity.
+    let piece = (WATCHED / (len * SubBlock::BYTES)).next_multiple_of(2).max(2);
+    let mixed = |steps: usize| watch((steps * lanes * len * SubBlock::BYTES) as u64);
+    Mixer::begin_fill(x, v);
+    for start in (0..n).step_by(piece) {
+        let end = n.min(start + piece);
+        mixer.fill_steps(boxes, x, v, start..end);
+        if !mixed(end - start) {
+            return;
+        }
+    }
+    let mut left = loops;
+    while left > 0 {
+        let steps = left.min(piece as u64);
+        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, p2floor(n), steps);
+        left -= steps;
+        if !mixed(steps as usize) {
+            return;
+        }
     }
 }
 

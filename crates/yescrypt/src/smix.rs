@@ -40,12 +40,29 @@ impl Mixer<'_> {
         x: &mut [&mut [SubBlock]],
         v: &mut [&mut [SubBlock]],
     ) {
+        let n = v[0].len() / x[0].len();
+        Self::begin_fill(x, v);
+        self.fill_steps(boxes, x, v, 0..n);
+    }
+
+    /// What comes before the first step of SMix1.
+    pub(crate) fn begin_fill(x: &[&mut [SubBlock]], v: &mut [&mut [SubBlock]]) {
+        for (v, x) in v.iter_mut().zip(x) {
+            v[..x.len()].copy_from_slice(x);
+        }
+    }
+
+    /// Some steps of SMix1, those before them having been done. All that they depend on is in `v`.
+    pub(crate) fn fill_steps(
+        &self,
+        boxes: &mut Boxes<'_>,
+        x: &mut [&mut [SubBlock]],
+        v: &mut [&mut [SubBlock]],
+        steps: core::ops::Range<usize>,
+    ) {
         let (lanes, len) = (x.len(), x[0].len());
         let n = v[0].len() / len;
-        for (v, x) in v.iter_mut().zip(&*x) {
-            v[..len].copy_from_slice(x);
-        }
-        for i in 0..n {
+        for i in steps {
             let mut io = [Io::NONE; MAX_LANES];
             for ((io, x), v) in io.iter_mut().zip(&mut *x).zip(&mut *v) {
                 let (done, next) = v.split_at_mut((i + 1) * len);
