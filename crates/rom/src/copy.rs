@@ -3,12 +3,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::RomParams;
 
-use crate::Error;
 use crate::attach::{Medium, file_size, read_exact};
 use crate::check::each_piece;
 use crate::create::{PIECE, finish, tail};
@@ -22,6 +20,7 @@ use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
 use crate::staged::{remove_leftover, sync_directory};
 use crate::sysv::Segment;
+use crate::{Error, timestamp};
 
 /// How to copy.
 #[derive(Clone)]
@@ -157,7 +156,7 @@ pub fn adopt(
         digest: last.ok_or(Error::NotFilled { path: name })?,
         image_hash: finish(hasher),
         seed: SeedSource::Unknown,
-        created: SystemTime::now(),
+        created: timestamp::now(),
         location,
     };
     manifest.write(image)?;

@@ -9,6 +9,7 @@ use saltern_rom::{
     AttachOptions, Create, Error, Location, Manifest, State, attach, list, remove, verify,
 };
 
+use super::super::skipped;
 use super::child::{Running, command, params, run, seed};
 
 fn unwatched(_: saltern_rom::Progress) -> std::ops::ControlFlow<()> {
@@ -159,7 +160,7 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
             .status()
             .is_ok_and(|status| status.success());
         if !allowed {
-            return eprintln!("SKIPPED: a full disk (no mounts in user namespaces here)");
+            return skipped("a full disk (no mounts in user namespaces here)");
         }
         let output = command(&wrapped, &task).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);

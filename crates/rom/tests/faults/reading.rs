@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use saltern_rom::{AttachOptions, Create, Error, Manifest, RomFile, Seed, attach};
 
+use super::super::skipped;
 use super::child::{Running, command, hash, params, run, seed};
 
 fn rom(directory: &Path, name: &str, seed: &Seed) -> PathBuf {
@@ -113,7 +114,7 @@ fn pages_that_may_not_be_locked_are_an_error_or_a_note() {
     let wrapped: &[&str] = match namespace {
         Ok(status) if status.success() => &["unshare", "-r"],
         _ if rustix::process::geteuid().is_root() => {
-            return eprintln!("SKIPPED: a lock limit of 0 (root without user namespaces)");
+            return skipped("a lock limit of 0 (root without user namespaces)");
         }
         _ => &[],
     };
