@@ -71,5 +71,6 @@ fn unwatched(_: Progress) -> ControlFlow<()> {
 
 /// Says what could not be tested here, past the test runner, which keeps what passing tests print to itself.
 fn skipped(what: &str) {
-    writeln!(std::io::stderr(), "SKIPPED: {what}").unwrap();
+    let mut stderr = std::io::stderr();
+    stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }
