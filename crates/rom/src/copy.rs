@@ -1,6 +1,5 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,7 @@ use crate::pages::Pages;
 use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
-use crate::staged::{remove_leftover, sync_directory};
+use crate::staged::{open_regular, remove_leftover, sync_directory};
 use crate::sysv::Segment;
 use crate::{Error, timestamp};
 
@@ -142,7 +141,7 @@ pub fn adopt(
         let memory = Mapping::segment(&segment, false).map_err(Error::io("attach", &name))?;
         memory.bytes().chunks(PIECE).try_for_each(&mut take)?;
     } else {
-        let file = File::open(image).map_err(Error::io("open", image))?;
+        let file = open_regular(image).map_err(Error::io("open", image))?;
         sized(file_size(&file, image)?)?;
         let mut buffer = BlockBuffer::new(PIECE)?;
         for at in (0..expected).step_by(PIECE) {
@@ -176,7 +175,7 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
             what: "a System V segment has no attributes: nobody can shorten one",
         });
     };
-    let file = File::open(&path).map_err(Error::io("open", &path))?;
+    let file = open_regular(&path).map_err(Error::io("open", &path))?;
     filesystem::set_immutable(&file, immutable)
         .map_err(Error::io("change the attributes of", &path))
 }

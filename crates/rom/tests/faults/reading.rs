@@ -99,9 +99,20 @@ fn an_image_that_cannot_be_read_is_an_error() {
     std::fs::remove_file(&path).unwrap();
     let refused = attach(&path, &AttachOptions::new()).unwrap_err();
     assert!(matches!(refused, Error::Io { action: "open", .. }), "{refused}");
+    let refuse = |what: &str| {
+        let refused = attach(&path, &AttachOptions::new()).unwrap_err();
+        assert!(matches!(refused, Error::Io { action: "open", .. }), "{what}: {refused}");
+        assert!(matches!(RomFile::open(&path, None), Err(Error::Io { .. })), "{what}");
+    };
     std::fs::create_dir(&path).unwrap();
-    let refused = attach(&path, &AttachOptions::new()).unwrap_err();
-    assert!(matches!(refused, Error::Size { .. } | Error::Io { .. }), "{refused}");
+    refuse("a directory");
+    std::fs::remove_dir(&path).unwrap();
+    // Nobody will ever write to it.
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    refuse("a pipe");
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    refuse("a device");
 }
 
 /// Whoever has CAP_IPC_LOCK is not bound by the limit; in a user namespace nobody has it.
