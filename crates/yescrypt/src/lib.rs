@@ -61,6 +61,6 @@ pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use rom::{Rom, RomImage, RomParams, init_rom};
-pub use rom_use::{MAX_ROMS, RomId, RomMasks, RomUse};
+pub use rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
 pub use saltern_simd::{Level, UnavailableLevel};
 pub use workspace::Workspace;

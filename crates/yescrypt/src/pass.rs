@@ -15,7 +15,7 @@ use crate::memory::SubBlock;
 use crate::params::{CheckedParams, Mode};
 use crate::pbkdf2::{self, Secret};
 use crate::rom_use::Schedule;
-use crate::smix::{Lanes, Mixer, p2floor, split};
+use crate::smix::{Cursor, Lanes, Mixer, split};
 use crate::threads;
 
 /// How many hashes one pass takes: as many as one group can have.
@@ -161,9 +161,10 @@ impl Pass<'_> {
         let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
         self.spread(&mut writers, spare, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            let addressed = p2floor(group.v[0].len() / len);
-            mixer.fill(&mut group.boxes, group.x, group.v);
-            mixer.mix_rw(&mut group.boxes, (group.x, spare), group.v, addressed, own_loops);
+            mixer.fill(&mut group.boxes, group.x, group.v, &mut Cursor::default());
+            let blocks = (&mut *group.x, spare);
+            let cursor = &mut Cursor::default();
+            mixer.mix_rw(&mut group.boxes, blocks, group.v, own_loops, cursor);
         });
         if shared_loops == 0 {
             return Ok(());
@@ -179,7 +180,8 @@ impl Pass<'_> {
                 &v[hash * n * len..][..n * len]
             });
             let mixer = self.mixer(lanes);
-            mixer.mix_ro(&mut group.boxes, (group.x, spare), &v[..lanes], shared_loops);
+            let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
+            mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
         });
         Ok(())
     }
@@ -199,8 +201,9 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false };
-            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
+            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false, supplied: &[] };
+            let cursor = &mut Cursor::default();
+            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
         }
     }
 
@@ -229,9 +232,11 @@ impl Pass<'_> {
                 let mut v = split(&mut *v, n * len);
                 let mut spare = split(&mut *spare, len);
                 let mixer = self.mixer(lanes);
-                mixer.fill(&mut Boxes::none(), x, &mut v[..lanes]);
+                let boxes = &mut Boxes::none();
+                mixer.fill(boxes, x, &mut v[..lanes], &mut Cursor::default());
                 let v = v.each_ref().map(|v| &**v);
-                mixer.mix_ro(&mut Boxes::none(), (x, &mut spare[..lanes]), &v[..lanes], loops);
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_ro(boxes, blocks, &v[..lanes], loops, &mut Cursor::default());
             }
         });
         Ok(())
@@ -240,7 +245,7 @@ impl Pass<'_> {
     fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw }
+        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
     }
 
     /// Cuts instances into groups whose slices of V have one length.

@@ -6,7 +6,7 @@ use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan};
 use crate::pbkdf2::Secret;
-use crate::rom_use::{RomBlocks, RomId, RomMasks, RomReads, Schedule};
+use crate::rom_use::{RomId, RomMasks, RomReads, Schedule};
 use crate::workspace::Workspace;
 use crate::{Error, Flavor};
 
@@ -112,8 +112,9 @@ fn run(
 ) -> Result<(), Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
     let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let reads = rom.map(|rom| RomReads { blocks: RomBlocks(rom), masks: RomMasks::YESCRYPT });
-    let roms = Schedule { roms: reads.as_slice(), opening: true };
+    let nrom = half.params().n;
+    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
+    let roms = Schedule::new(reads.as_slice(), true);
     let mut out = Secret::default();
     let input = Input { password: seed, salt, out: &mut *out };
     let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads };
@@ -242,7 +243,7 @@ impl<'a> Rom<'a> {
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
-    pub(crate) fn blocks_for(&self, params: &Params) -> Result<RomBlocks<'a>, Error> {
+    pub(crate) fn blocks_for(&self, params: &Params) -> Result<&'a [SubBlock], Error> {
         let needed = u128::from(params.nrom) * u128::from(params.r) * 2;
         let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
         let too_small = Error::RomTooSmall {
@@ -251,7 +252,7 @@ impl<'a> Rom<'a> {
         };
         let blocks = blocks.ok_or(too_small)?;
         check_tag(blocks)?;
-        Ok(RomBlocks(blocks))
+        Ok(blocks)
     }
 }
 
