@@ -113,7 +113,7 @@ fn run(
     let (target, threads) = (workspace.target(), workspace.threads());
     let plan = Plan::new(params, inputs.len(), threads)?;
     let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
-    let pass = |params, kind| Pass { params, kind, roms, target, threads };
+    let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);
     };

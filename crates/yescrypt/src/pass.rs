@@ -82,7 +82,15 @@ pub(crate) struct Pass<'a> {
     pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
+    /// Told how the fill goes on, and asked whether it may.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
+
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
     /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
@@ -161,10 +169,10 @@ impl Pass<'_> {
         let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
         self.spread(&mut writers, spare, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            mixer.fill(&mut group.boxes, group.x, group.v, &mut Cursor::default());
-            let blocks = (&mut *group.x, spare);
-            let cursor = &mut Cursor::default();
-            mixer.mix_rw(&mut group.boxes, blocks, group.v, own_loops, cursor);
+            // Without anyone to tell, each loop is one piece.
+            let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
+            let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
+            fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
         });
         if shared_loops == 0 {
             return Ok(());
@@ -294,6 +302,36 @@ impl Pass<'_> {
                 work(group, &mut spare[..lanes]);
             }
         });
+    }
+}
+
+/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
+fn fill_and_mix(
+    mixer: &Mixer<'_>,
+    group: &mut Group<'_, '_>,
+    spare: &mut [&mut [SubBlock]],
+    loops: u64,
+    (piece, told): (usize, &dyn Fn(u64) -> bool),
+) {
+    let Group { x, v, boxes, .. } = group;
+    let (lanes, len) = (x.len(), x[0].len());
+    let steps = piece.div_ceil(len * SubBlock::BYTES) as u64;
+    let told = |steps: u64| told(steps * (lanes * len * SubBlock::BYTES) as u64);
+    let (mut cursor, n) = (Cursor::default(), (v[0].len() / len) as u64);
+    while cursor.step < n {
+        let start = cursor.pause_after(steps);
+        mixer.fill(boxes, x, v, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
+    }
+    let mut cursor = Cursor::default();
+    while cursor.step < loops {
+        let start = cursor.pause_after(steps);
+        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
     }
 }
 

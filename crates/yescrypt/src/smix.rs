@@ -35,10 +35,11 @@ pub(crate) struct Mixer<'a> {
 }
 
 /// How far a loop has come. Each loop begins with a new one.
-#[derive(Default)]
 pub(crate) struct Cursor {
     /// The next step.
-    step: u64,
+    pub(crate) step: u64,
+    /// The loop returns before this step.
+    pause: u64,
     /// For each ROM, the first step whose read has not been announced.
     announced: [u64; MAX_ROMS],
     /// Whether the blocks that the next step needs are there.
@@ -46,7 +47,22 @@ pub(crate) struct Cursor {
     trail: Trail,
 }
 
-/// Why a loop returned before its end. Only ROMs that are elsewhere stop one.
+impl Cursor {
+    /// Lets the loop return after some more steps. Returns the next one.
+    pub(crate) fn pause_after(&mut self, steps: u64) -> u64 {
+        self.pause = self.step.saturating_add(steps);
+        self.step
+    }
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        let trail = Trail::default();
+        Cursor { step: 0, pause: u64::MAX, announced: [0; MAX_ROMS], fed: false, trail }
+    }
+}
+
+/// Why a loop returned before its end, or the step where it should pause. Only ROMs that are elsewhere stop one.
 #[derive(Clone, Copy)]
 pub(crate) enum Stop {
     /// A later step will read these blocks of a ROM, or this one will. Reads of a ROM are announced in the order in which they are needed.
@@ -73,7 +89,8 @@ impl Mixer<'_> {
                 v[..len].copy_from_slice(x);
             }
         }
-        for i in cursor.step as usize..n {
+        let end = cursor.pause.min(n as u64);
+        for i in cursor.step as usize..end as usize {
             if self.roms.elsewhere {
                 let now = |lane: usize| integerify(block(v[lane], i, len));
                 let stop = self.stop(cursor, (Loop::Fill, i as u64, n as u64), now, lanes);
@@ -89,6 +106,7 @@ impl Mixer<'_> {
             }
             self.kernel.run(boxes, &io[..lanes]);
         }
+        cursor.step = end;
         None
     }
 
@@ -124,7 +142,8 @@ impl Mixer<'_> {
         let (lanes, len) = (x.len(), x[0].len());
         let n = p2floor(v[0].len() / len);
         let (mut x, mut spare) = self.places(x, spare, cursor.step);
-        for i in cursor.step..loops {
+        let end = cursor.pause.min(loops);
+        for i in cursor.step..end {
             let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
             if stop.is_some() {
                 return stop;
@@ -148,6 +167,7 @@ impl Mixer<'_> {
             self.kernel.run(boxes, &io[..lanes]);
             self.settle(&mut x, &mut spare);
         }
+        cursor.step = end;
         None
     }
 
@@ -163,7 +183,8 @@ impl Mixer<'_> {
         let (lanes, len) = (x.len(), x[0].len());
         let n = v[0].len() / len;
         let (mut x, mut spare) = self.places(x, spare, cursor.step);
-        for i in cursor.step..loops {
+        let end = cursor.pause.min(loops);
+        for i in cursor.step..end {
             let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
             if stop.is_some() {
                 return stop;
@@ -185,6 +206,7 @@ impl Mixer<'_> {
             self.kernel.run(boxes, &io[..lanes]);
             self.settle(&mut x, &mut spare);
         }
+        cursor.step = end;
         None
     }
 
