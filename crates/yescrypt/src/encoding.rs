@@ -232,11 +232,7 @@ impl HashString {
     /// [`Error::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         let setting = Setting::parse(text)?;
-        let expected = Error::malformed("a hash of exactly 43 digits after the salt");
-        let digits = text[setting.text.len()..].strip_prefix(b"$").ok_or(expected)?;
-        let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
-        let hash = bytes.as_slice().try_into().map_err(|_| expected)?;
-        debug_assert_eq!(digits.len(), HASH_DIGITS);
+        let hash = hash_of(&text[setting.text.len()..])?;
         Ok(HashString { setting, hash })
     }
 
@@ -312,7 +308,17 @@ fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
     Ok(value.ilog2())
 }
 
-fn join(setting: &[u8], hash: &[u8; HASH]) -> Vec<u8> {
+/// The hash in what follows a setting: a `$` and exactly 43 digits.
+pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
+    let expected = Error::malformed("a hash of exactly 43 digits after the salt");
+    let digits = rest.strip_prefix(b"$").ok_or(expected)?;
+    let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
+    debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
+    bytes.as_slice().try_into().map_err(|_| expected)
+}
+
+/// A setting and its hash.
+pub(crate) fn join(setting: &[u8], hash: &[u8; HASH]) -> Vec<u8> {
     let mut text = Vec::with_capacity(setting.len() + 1 + HASH_DIGITS);
     text.extend_from_slice(setting);
     text.push(b'$');

@@ -28,16 +28,15 @@ pub struct Flavor {
 
 impl Flavor {
     /// 6 rounds, 4 groups of 2 lanes, 12 KiB of S-boxes, Salsa20/8 and Salsa20/2: flags 182, `$y$j…`.
-    pub const DEFAULT: Flavor =
-        Flavor {
-            rounds: 6,
-            gather: 4,
-            simple: 2,
-            sbox_bytes: 12288,
-            salsa_mix: 8,
-            salsa_tail: 2,
-            stateless: false,
-        };
+    pub const DEFAULT: Flavor = Flavor {
+        rounds: 6,
+        gather: 4,
+        simple: 2,
+        sbox_bytes: 12288,
+        salsa_mix: 8,
+        salsa_tail: 2,
+        stateless: false,
+    };
 
     /// The tuning of escrypt 0.5: the default with two boxes and eight rounds of Salsa20 everywhere.
     pub(crate) const ESCRYPT: Flavor =

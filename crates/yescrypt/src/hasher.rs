@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::encoding::{HASH, HashString, Scheme, Setting};
 use crate::encrypt::HashKey;
+use crate::escrypt;
 use crate::kdf::derive;
 use crate::rom::Rom;
 use crate::workspace::Workspace;
@@ -30,6 +31,7 @@ pub struct Hasher<'a> {
     limits: Limits,
     key: Option<HashKey>,
     rom: Option<Rom<'a>>,
+    escrypt_rom: Option<escrypt::Rom<'a>>,
 }
 
 impl<'a> Hasher<'a> {
@@ -37,7 +39,7 @@ impl<'a> Hasher<'a> {
     #[must_use]
     pub fn new() -> Self {
         let params = Params::default();
-        Hasher { params, limits: Limits::server(), key: None, rom: None }
+        Hasher { params, limits: Limits::server(), key: None, rom: None, escrypt_rom: None }
     }
 
     /// Other parameters for new hashes. They are checked when hashing, by the same limits as those of stored hashes.
@@ -65,6 +67,13 @@ impl<'a> Hasher<'a> {
     #[must_use]
     pub fn with_rom(mut self, rom: Rom<'a>) -> Self {
         self.rom = Some(rom);
+        self
+    }
+
+    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them, and without it none has one.
+    #[must_use]
+    pub fn with_escrypt_rom(mut self, rom: escrypt::Rom<'a>) -> Self {
+        self.escrypt_rom = Some(rom);
         self
     }
 
@@ -108,12 +117,12 @@ impl<'a> Hasher<'a> {
         Ok(crate::encoding::ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting, `$y$` or `$7$`, and returns the complete string. A complete
+    /// What crypt(3) does: hashes a password under a setting, `$y$` or `$7$` (or `$7X`, see [`escrypt`]), and returns the complete string. A complete
     /// hash serves as its own setting.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals
-    /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it names a ROM; [`Error::KeyNotApplicable`] for a `$7$` setting
+    /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it names a ROM; [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting
     /// where there is a key; [`Error::OutOfMemory`].
     pub fn hash_with_setting(
         &self,
@@ -121,6 +130,11 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         setting: &[u8],
     ) -> Result<Vec<u8>, Error> {
+        if escrypt::is_escrypt(setting) {
+            let setting = escrypt::Setting::parse(setting)?;
+            let hash = self.compute_escrypt(workspace, password, &setting)?;
+            return Ok(setting.with_hash(&hash));
+        }
         let setting = Setting::parse(setting)?;
         let hash = self.compute(workspace, password, &setting)?;
         Ok(setting.with_hash(&hash))
@@ -137,6 +151,11 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         hash: &[u8],
     ) -> Result<bool, Error> {
+        if escrypt::is_escrypt(hash) {
+            let stored = escrypt::HashString::parse(hash)?;
+            let computed = self.compute_escrypt(workspace, password, stored.setting())?;
+            return Ok(computed.ct_eq(stored.hash()).into());
+        }
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password, stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
@@ -154,6 +173,25 @@ impl<'a> Hasher<'a> {
         let mut hash = Zeroizing::new([0; HASH]);
         derive(password, &salt, &params, rom, workspace, &mut *hash)?;
         Ok(self.seal(hash))
+    }
+
+    /// The 32 bytes of a hash of the older generation.
+    fn compute_escrypt(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &escrypt::Setting,
+    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        self.limits.admit_password(password)?;
+        self.limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(&self.limits)?;
+        if self.key.is_some() {
+            return Err(Error::KeyNotApplicable);
+        }
+        let mut hash = Zeroizing::new([0; HASH]);
+        let rom = self.escrypt_rom.as_ref();
+        escrypt::derive(password, setting.salt(), &params, rom, workspace, &mut *hash)?;
+        Ok(hash)
     }
 
     /// Decides whether a hash may be computed; its parameters, and its salt as it goes into the KDF.
@@ -205,7 +243,7 @@ pub fn hash(password: &[u8]) -> Result<String, Error> {
     Hasher::new().hash(&mut Workspace::new(), password)
 }
 
-/// Whether a password matches a stored `$y$` or `$7$` hash, under [`Limits::server`].
+/// Whether a password matches a stored `$y$`, `$7$` or `$7X` hash, under [`Limits::server`].
 ///
 /// # Errors
 /// Those of [`Hasher::verify`]: a hash that cannot be computed is an error, never a mismatch.

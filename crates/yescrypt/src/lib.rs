@@ -8,7 +8,8 @@
 //! ```
 //!
 //! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
-//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
+//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`escrypt`] is the older generation 0.5, whose
+//! `$7X$` strings a [`Hasher`] verifies too; [`reencrypt`] rotates keys. A `Pool` of
 //! threads computes many hashes at once within a budget of memory.
 //!
 //! # Features
@@ -26,6 +27,7 @@ mod dispatch;
 mod encoding;
 mod encrypt;
 mod error;
+pub mod escrypt;
 mod flavor;
 mod hasher;
 mod kdf;
