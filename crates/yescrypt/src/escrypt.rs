@@ -10,9 +10,10 @@
 //! computed in another way that is lost: for them every password is a mismatch. `$7$` is classic scrypt and belongs to the parent module.
 //!
 //! ```
-//! let stored = b"$7X3$26..../....a$pzMlGfCqoaDFX05xO1XqSbVkXWH7n4SY9aaw0m5GxZ/";
-//! let setting = saltern_yescrypt::escrypt::HashString::parse(stored)?;
-//! assert_eq!((setting.setting().params().n, setting.setting().params().flags.bits()), (16, 5));
+//! let stored = "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";
+//! assert!(saltern_yescrypt::verify(b"pleaseletmein", stored)?);
+//! let setting = saltern_yescrypt::escrypt::Setting::parse(stored.as_bytes())?;
+//! assert_eq!((setting.params().n, setting.params().flags.bits()), (1024, 5));
 //! # Ok::<(), saltern_yescrypt::Error>(())
 //! ```
 

@@ -1,9 +1,14 @@
 //! Generation 0.5 on every level of this machine: the vectors, and random parameters against the slow reference.
 
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 
+use proptest::prelude::{Just, Strategy, any, prop};
+use proptest::strategy::Union;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use saltern_reference::yescrypt::escrypt as reference;
 use saltern_yescrypt::escrypt::{self, Flags, Params, Rom, RomParams, Setting, Tuning};
-use saltern_yescrypt::{Error, Hasher, Level, Limits, RomImage, Workspace};
+use saltern_yescrypt::{Error, Hasher, Level, Limits, RomImage, Verification, Workspace};
 use serde_json::Value;
 
 fn number(value: &Value, name: &str) -> u32 {
@@ -145,4 +150,180 @@ fn vectors() {
         }
     }
     assert_eq!(skipped, 4 * Level::available().count());
+}
+
+/// What the reference says.
+fn expected(params: &Params, rom: Option<&reference::Rom>, ask: &Ask) -> Vec<u8> {
+    let theirs = reference::Params {
+        p: params.p,
+        t: params.t,
+        tuning: ask.tuning.clone(),
+        ..reference::Params::new(params.flags.bits(), params.n, params.r)
+    };
+    reference::kdf(&ask.password, &ask.salt, &theirs, rom, ask.length as u64).unwrap()
+}
+
+/// What is not in the parameters themselves.
+#[derive(Clone, Debug)]
+struct Ask {
+    password: Vec<u8>,
+    salt: Vec<u8>,
+    length: usize,
+    tuning: reference::Tuning,
+    /// r, p and log2 of the number of blocks of a ROM, and its mask.
+    rom: Option<(u32, u32, u32, u32)>,
+    threads: usize,
+}
+
+/// Small parameters of every kind.
+fn any_call() -> impl Strategy<Value = (Params, Ask)> {
+    let tuning = (0u32..=3, 0u32..=3, 0u32..8, 0usize..4, 1u32..=8).prop_map(
+        |(simd, groups, size, rounds, salsa)| reference::Tuning {
+            bits: 8 + size - simd,
+            simd: 1 << simd,
+            groups: 1 << groups,
+            rounds: [1, 2, 3, 6][rounds],
+            salsa,
+        },
+    );
+    let tuning = Union::new([Just(reference::Tuning::DEFAULT).boxed(), tuning.boxed()]);
+    let numbers = (0u32..8, 1u32..=7, 0u32..=5, 1u32..=9, 0u32..=3);
+    let text = || prop::collection::vec(any::<u8>(), 0..=70);
+    let length = Union::new([Just(32).boxed(), (0usize..=100).boxed()]);
+    let rom = prop::option::of((0u32..=1, 1u32..=5, 3u32..=6, 0u32..=16));
+    let rest = (text(), text(), length, rom, 1usize..=4);
+    (tuning, numbers, rest).prop_map(|(tuning, numbers, (password, salt, length, rom, threads))| {
+        let (bits, log2_n, more_r, p, t) = numbers;
+        let r = (tuning.groups * tuning.simd).div_ceil(16) + more_r;
+        let mut params = Params::new(Flags::from_bits(bits).unwrap(), 1 << log2_n, r);
+        params.p = if params.flags.parallel_smix { p.min(1 << (log2_n - 1)) } else { p };
+        params.t = t;
+        let reference::Tuning { bits, simd, groups, rounds, salsa } = tuning;
+        params.tuning = Tuning::new(bits, simd, groups, rounds, salsa).unwrap();
+        // An image of r blocks is one of r / 2 blocks of twice the number, too.
+        let rom = rom.filter(|_| params.flags.rw).map(|(smaller, p, log2_nrom, mask)| {
+            let halve = smaller == 1 && r % 2 == 0;
+            (if halve { r / 2 } else { r }, p.min(1 << (log2_nrom - 2)), log2_nrom, mask)
+        });
+        (params, Ask { password, salt, length, tuning, rom, threads })
+    })
+}
+
+#[test]
+fn random_parameters_on_every_level_equal_the_reference() {
+    const CASES: u32 = 300;
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let (compared, seen) = (Cell::new(0), RefCell::new(BTreeSet::new()));
+    let outcome = TestRunner::new_with_rng(config, rng).run(&any_call(), |(params, ask)| {
+        let image = ask.rom.map(|(r, p, log2_nrom, mask)| {
+            let sizes = (1 << log2_nrom, r, p);
+            let (image, digest) = reference::rom_init(b"seed", sizes, &ask.tuning, 32).unwrap();
+            (reference::Rom { image, mask: mask.into() }, digest)
+        });
+        let answer = expected(&params, image.as_ref().map(|(rom, _)| rom), &ask);
+        let checked = params.check(&Limits::unlimited()).unwrap();
+        for level in Level::available() {
+            let mut workspace = Workspace::with_level(level).unwrap();
+            workspace.set_threads(ask.threads);
+            let ours = ask.rom.map(|(r, p, log2_nrom, mask)| {
+                let mut rom = RomParams::new(1 << log2_nrom, r, p);
+                rom.tuning = params.tuning;
+                let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+                let bytes = image.as_bytes_mut();
+                let mut digest = [0; 32];
+                escrypt::init_rom(&rom, b"seed", bytes, &mut workspace, &mut digest).unwrap();
+                (image, digest, mask)
+            });
+            if let (Some((ours, digest, _)), Some((theirs, its))) = (&ours, &image) {
+                assert!(
+                    ours.as_bytes() == theirs.image && digest[..] == its[..],
+                    "{level} {ask:?}"
+                );
+            }
+            let rom = ours
+                .as_ref()
+                .map(|(image, _, mask)| Rom::from_bytes(image.as_bytes(), *mask).unwrap());
+            let mut out = vec![0; ask.length];
+            let Ask { password, salt, .. } = &ask;
+            escrypt::derive(password, salt, &checked, rom.as_ref(), &mut workspace, &mut out)
+                .unwrap();
+            assert_eq!(out, answer, "{level} {params:?} {ask:?}");
+            compared.set(compared.get() + 1);
+        }
+        seen.borrow_mut().insert((params.flags.bits(), params.p > 1, ask.rom.is_some()));
+        Ok(())
+    });
+    outcome.unwrap();
+    assert_eq!(compared.get(), CASES as usize * Level::available().count());
+    // With RW, which half of the flags have, also with a ROM.
+    assert_eq!(seen.borrow().len(), (8 + 4) * 2, "flags, p > 1 and not, with a ROM and without");
+}
+
+/// Beside the vectors to be refused: which error, and that limits come before any memory.
+#[test]
+fn refusals_name_what_is_wrong() {
+    let base = Params::new(Flags::from_bits(7).unwrap(), 64, 8);
+    let refused = |change: fn(&mut Params), limits: &Limits| {
+        let mut params = base;
+        change(&mut params);
+        params.check(limits).expect_err("to be refused")
+    };
+    let named = |change: fn(&mut Params)| match refused(change, &Limits::server()) {
+        Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => name,
+        other => panic!("{other}"),
+    };
+    assert_eq!(named(|p| (p.r, p.n) = (0, 3)), "r");
+    assert_eq!(named(|p| p.p = 0), "p");
+    assert_eq!(named(|p| (p.n, p.p) = (3, 2)), "N");
+    assert_eq!(named(|p| p.p = 33), "p");
+    assert_eq!(named(|p| p.n = 1 << 62), "N");
+    assert_eq!(named(|p| p.n = 1 << 21), "N");
+    assert_eq!(named(|p| p.n = 1 << 20), "memory in bytes");
+    let many = |p: &mut Params| (p.flags.parallel_smix, p.p, p.n) = (false, 64, 1 << 16);
+    assert_eq!(named(many), "work in bytes mixed");
+    let special = |p: &mut Params| p.tuning = Tuning::new(8, 2, 4, 2, 8).unwrap();
+    assert_eq!(refused(special, &Limits::server()), Error::FlavorNotAllowed);
+    // Beyond what can be addressed: an error, not an attempt.
+    let mut workspace = Workspace::new();
+    let hasher = Hasher::new().with_limits(Limits::unlimited());
+    let huge = hasher.hash_with_setting(&mut workspace, b"", b"$7X3$k6..../....a");
+    assert!(matches!(huge, Err(Error::OutOfMemory { .. })), "{huge:?}");
+    assert_eq!(workspace.memory(), 0);
+}
+
+#[test]
+fn a_rom_has_to_fit_and_a_key_never_does() {
+    let mut workspace = Workspace::new();
+    let rom = RomParams::new(64, 3, 1);
+    let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+    escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
+    let rom = Rom::from_bytes(image.as_bytes(), 1).unwrap();
+    let hasher = Hasher::new().with_escrypt_rom(rom);
+    let mut hash = |setting: &[u8]| hasher.hash_with_setting(&mut workspace, b"", setting);
+    // r = 3 fits; 64 * 3 = 192 blocks of r = 1 are no power of two; flags without RW have no ROM.
+    assert!(hash(b"$7X3$31..../....a").is_ok());
+    for setting in [&b"$7X3$3/..../....a"[..], b"$7X2$31..../....a"] {
+        assert!(matches!(hash(setting), Err(Error::InvalidParameter { .. })), "{setting:?}");
+    }
+    let keyed = Hasher::new().with_key(saltern_yescrypt::HashKey::new([7; 32]));
+    let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
+    assert_eq!(answer, Err(Error::KeyNotApplicable));
+    let too_small = RomParams::new(2, 3, 1);
+    let answer = escrypt::init_rom(&too_small, b"", &mut [], &mut workspace, &mut []);
+    assert!(matches!(answer, Err(Error::InvalidParameter { name: "NROM", .. })), "{answer:?}");
+}
+
+/// Strings of this generation among others, in one batch.
+#[test]
+fn batches_verify_both_generations() {
+    let hasher = Hasher::new().with_params(saltern_yescrypt::Params::yescrypt(64, 8));
+    let mut workspace = Workspace::new();
+    let new = hasher.hash_with_salt(&mut workspace, b"p", b"salt").unwrap().into_bytes();
+    let old = hasher.hash_with_setting(&mut workspace, b"p", b"$7X3$36..../....salt").unwrap();
+    let item = |password, hash| Verification { password, hash };
+    let batch = [item(b"p", &old), item(b"p", &new), item(b"q", &old), item(b"p", &old[..30])];
+    let answers = hasher.verify_many(&mut workspace, &batch);
+    assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
+    assert!(matches!(answers[3], Err(Error::Malformed { .. })));
 }
