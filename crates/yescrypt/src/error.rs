@@ -87,7 +87,7 @@ pub enum Error {
         /// Items that may wait.
         limit: u64,
     },
-    /// The item was cancelled, or its pool dropped, before work on it began.
+    /// The item was cancelled, or its pool dropped, before work on it began; or the filling of a ROM was ended by its caller.
     Cancelled,
     /// The pool belongs to the parent of this process: its threads do not exist here.
     Forked,
@@ -151,7 +151,7 @@ impl fmt::Display for Error {
             Error::Overloaded { waiting, limit } => {
                 write!(f, "{waiting} of {limit} items wait for the pool already: try again later")
             }
-            Error::Cancelled => f.write_str("cancelled before it began"),
+            Error::Cancelled => f.write_str("cancelled"),
             Error::Forked => f.write_str(
                 "this pool belongs to the parent process: make a pool after forking, not before",
             ),

@@ -109,7 +109,11 @@ impl KeySet {
     /// [`Error::InvalidParameter`] if there is a key of this name.
     pub fn add(&mut self, id: KeyId, key: HashKey) -> Result<(), Error> {
         if self.by_id(&id).is_ok() {
-            return Err(Error::invalid("number of keys with one id", 2, "1: every key has its own"));
+            return Err(Error::invalid(
+                "number of keys with one id",
+                2,
+                "1: every key has its own",
+            ));
         }
         self.named.push((id, key));
         Ok(())

@@ -64,7 +64,7 @@ pub use memory::Pages;
 pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
-pub use rom::{Rom, RomImage, RomParams, init_rom};
+pub use rom::{Rom, RomImage, RomParams, RomProgress, init_rom, init_rom_with};
 pub use rom_set::{NamedRom, RomSet};
 pub use rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
 pub use saltern_simd::{Level, UnavailableLevel};

@@ -283,6 +283,13 @@ impl CheckedParams {
             .then_some(CheckedParams { params: Params { n: n >> 6, t: 0, ..self.params } })
     }
 
+    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
+    pub(crate) fn rom_work(&self) -> u64 {
+        let Params { n, r, p, .. } = self.params;
+        let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
+        u64::try_from(blocks.saturating_mul(128 * u128::from(r))).unwrap_or(u64::MAX / 4)
+    }
+
     /// How often the second loop runs; see [`LoopCounts`].
     pub(crate) fn loops(&self, filling_rom: bool) -> LoopCounts {
         LoopCounts::new(&self.params, filling_rom)

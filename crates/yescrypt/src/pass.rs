@@ -15,7 +15,7 @@ use crate::memory::SubBlock;
 use crate::params::{CheckedParams, Mode};
 use crate::pbkdf2::{self, Secret};
 use crate::rom_use::Schedule;
-use crate::smix::{Lanes, Mixer, p2floor, split};
+use crate::smix::{Cursor, Lanes, Mixer, split};
 use crate::threads;
 
 /// How many hashes one pass takes: as many as one group can have.
@@ -82,7 +82,15 @@ pub(crate) struct Pass<'a> {
     pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
+    /// Told how the fill goes on, and asked whether it may.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
+
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
     /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
@@ -161,9 +169,10 @@ impl Pass<'_> {
         let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
         self.spread(&mut writers, spare, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            let addressed = p2floor(group.v[0].len() / len);
-            mixer.fill(&mut group.boxes, group.x, group.v);
-            mixer.mix_rw(&mut group.boxes, (group.x, spare), group.v, addressed, own_loops);
+            // Without anyone to tell, each loop is one piece.
+            let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
+            let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
+            fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
         });
         if shared_loops == 0 {
             return Ok(());
@@ -179,7 +188,8 @@ impl Pass<'_> {
                 &v[hash * n * len..][..n * len]
             });
             let mixer = self.mixer(lanes);
-            mixer.mix_ro(&mut group.boxes, (group.x, spare), &v[..lanes], shared_loops);
+            let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
+            mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
         });
         Ok(())
     }
@@ -199,8 +209,9 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false };
-            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
+            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false, supplied: &[] };
+            let cursor = &mut Cursor::default();
+            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
         }
     }
 
@@ -229,9 +240,11 @@ impl Pass<'_> {
                 let mut v = split(&mut *v, n * len);
                 let mut spare = split(&mut *spare, len);
                 let mixer = self.mixer(lanes);
-                mixer.fill(&mut Boxes::none(), x, &mut v[..lanes]);
+                let boxes = &mut Boxes::none();
+                mixer.fill(boxes, x, &mut v[..lanes], &mut Cursor::default());
                 let v = v.each_ref().map(|v| &**v);
-                mixer.mix_ro(&mut Boxes::none(), (x, &mut spare[..lanes]), &v[..lanes], loops);
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_ro(boxes, blocks, &v[..lanes], loops, &mut Cursor::default());
             }
         });
         Ok(())
@@ -240,7 +253,7 @@ impl Pass<'_> {
     fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw }
+        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
     }
 
     /// Cuts instances into groups whose slices of V have one length.
@@ -289,6 +302,36 @@ impl Pass<'_> {
                 work(group, &mut spare[..lanes]);
             }
         });
+    }
+}
+
+/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
+fn fill_and_mix(
+    mixer: &Mixer<'_>,
+    group: &mut Group<'_, '_>,
+    spare: &mut [&mut [SubBlock]],
+    loops: u64,
+    (piece, told): (usize, &dyn Fn(u64) -> bool),
+) {
+    let Group { x, v, boxes, .. } = group;
+    let (lanes, len) = (x.len(), x[0].len());
+    let steps = piece.div_ceil(len * SubBlock::BYTES) as u64;
+    let told = |steps: u64| told(steps * (lanes * len * SubBlock::BYTES) as u64);
+    let (mut cursor, n) = (Cursor::default(), (v[0].len() / len) as u64);
+    while cursor.step < n {
+        let start = cursor.pause_after(steps);
+        mixer.fill(boxes, x, v, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
+    }
+    let mut cursor = Cursor::default();
+    while cursor.step < loops {
+        let start = cursor.pause_after(steps);
+        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
 
+use crate::Error;
 use crate::rom::Rom;
 use crate::rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
-use crate::Error;
 
 /// One ROM of a hash as a string names it: which ROM, how much of it, and when it is read. [`RomUse`] has the ROM itself instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,7 +38,11 @@ impl NamedRom {
             return Err(Error::invalid("ROM mask of the second loop", mix.into(), "0 or odd"));
         }
         if fill == 0 && mix == 0 {
-            return Err(Error::invalid("ROM masks", 0, "such that one loop at least reads the ROM"));
+            return Err(Error::invalid(
+                "ROM masks",
+                0,
+                "such that one loop at least reads the ROM",
+            ));
         }
         if self.look_ahead > MAX_LOOK_AHEAD {
             return Err(Error::invalid("look-ahead", self.look_ahead.into(), "at most 63 steps"));
