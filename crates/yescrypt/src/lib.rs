@@ -42,6 +42,7 @@ mod pbkdf2;
 #[cfg(feature = "std")]
 mod pool;
 mod pwxform;
+mod resumable;
 mod rom;
 mod rom_set;
 mod rom_use;
@@ -65,6 +66,7 @@ pub use memory::Pages;
 pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
+pub use resumable::{Progress, Resumable, RomElsewhere, RomRead, RomSource};
 pub use rom::{Rom, RomImage, RomParams, RomProgress, init_rom, init_rom_with};
 pub use rom_set::{NamedRom, RomSet};
 pub use rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
