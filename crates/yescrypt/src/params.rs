@@ -153,7 +153,7 @@ impl Params {
     }
 
     /// Section 17, but for the ROM's image and the output length.
-    fn validate(&self) -> Result<(), Error> {
+    pub(crate) fn validate(&self) -> Result<(), Error> {
         let Params { mode, n, r, p, t, nrom, .. } = *self;
         let refuse = |name, value: u64, expected| Err(Error::invalid(name, value, expected));
         if self.g != 0 {

@@ -111,13 +111,14 @@ impl Pass<'_> {
             Mode::Classic | Mode::Worm => self.smix_each(b, v, scratch)?,
         }
         for ((input, b), secret) in inputs.iter_mut().zip(b.chunks_exact(own)).zip(secrets) {
-            self.close(input, b, secret);
+            let Input { password, salt, out } = input;
+            self.close(Input { password, salt, out }, b, secret);
         }
         Ok(())
     }
 
     /// Steps 1 to 3: fills B and the secret.
-    fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
+    pub(crate) fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
         let key: &[u8] = match self.kind {
             Kind::Prehash => b"yescrypt-prehash",
             Kind::Main | Kind::RomInit => b"yescrypt",
@@ -130,7 +131,7 @@ impl Pass<'_> {
     }
 
     /// Steps 5 and 6: from B to the output.
-    fn close(&self, input: &mut Input<'_>, b: &[SubBlock], secret: &Secret) {
+    pub(crate) fn close(&self, input: Input<'_>, b: &[SubBlock], secret: &Secret) {
         if self.params.mode() == Mode::Classic {
             pbkdf2::extract(input.password, b, input.out);
             return;
@@ -157,12 +158,7 @@ impl Pass<'_> {
         let v = &mut v[..secrets.len() * n * len];
         let (sboxes, spare) = scratch.split_at_mut(instances * self.params.sbox_len());
         let mut b = list(instances, b.chunks_exact_mut(len))?;
-        self.fill_sboxes(&mut b, sboxes);
-        for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(p)) {
-            // Step 7 comes after the fill, which with r = 1 has changed these bytes.
-            let key = Zeroizing::new(b[len - 1].to_bytes());
-            *secret = pbkdf2::hmac(&*key, &**secret);
-        }
+        self.begin_rw(secrets, &mut b, sboxes);
         let counts = self.params.loops(self.kind == Kind::RomInit);
         let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
         let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
@@ -194,6 +190,21 @@ impl Pass<'_> {
             mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
         });
         Ok(())
+    }
+
+    /// Steps 5 to 7 of section 13, for the instances of all hashes.
+    pub(crate) fn begin_rw(
+        &self,
+        secrets: &mut [Secret],
+        b: &mut [&mut [SubBlock]],
+        sboxes: &mut [SubBlock],
+    ) {
+        self.fill_sboxes(b, sboxes);
+        for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(self.params.p())) {
+            // Step 7 comes after the fill, which with r = 1 has changed these bytes.
+            let key = Zeroizing::new(b[b.len() - 1].to_bytes());
+            *secret = pbkdf2::hmac(&*key, &**secret);
+        }
     }
 
     /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X.
@@ -252,7 +263,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn mixer(&self, lanes: usize) -> Mixer<'_> {
+    pub(crate) fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
         Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
@@ -358,7 +369,14 @@ pub(crate) fn spread<'v>(
     });
 }
 
-/// V cut into the slices of the instances: even numbers of blocks, the last of each hash taking what is left.
+/// The first block and the number of blocks that instance `index` of a hash fills: even numbers, the last taking what is left.
+pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
+    let chunk = (n / p) & !1;
+    let start = index * chunk;
+    (start, if index + 1 == p { n - start } else { chunk })
+}
+
+/// V cut into the slices of the instances.
 pub(crate) struct Slices<'a> {
     pub(crate) rest: &'a mut [SubBlock],
     /// Of the next instance, within its hash.
@@ -372,10 +390,8 @@ impl<'a> Iterator for Slices<'a> {
     type Item = &'a mut [SubBlock];
 
     fn next(&mut self) -> Option<Self::Item> {
-        let chunk = (self.n / self.p) & !1;
-        let last = self.index + 1 == self.p;
-        let blocks = if last { self.n - self.index * chunk } else { chunk };
-        self.index = if last { 0 } else { self.index + 1 };
+        let (_, blocks) = slice(self.index, self.n, self.p);
+        self.index = (self.index + 1) % self.p;
         let (slice, rest) =
             core::mem::take(&mut self.rest).split_at_mut_checked(blocks * self.len)?;
         self.rest = rest;

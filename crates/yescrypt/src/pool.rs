@@ -15,13 +15,15 @@ use std::thread::JoinHandle;
 
 use zeroize::Zeroizing;
 
-use self::batch::{Answer, Batch, Item, Source};
+use self::batch::{Answer, Batch, Item};
 pub use self::config::{PoolConfig, WipePolicy};
 use self::queue::Shape;
 pub use self::ticket::Ticket;
 use self::worker::{Shared, need, over_budget};
 use crate::encoding::{HASH, HashString, Setting};
+use crate::hasher::Admitted;
 use crate::pass::MAX_HASHES;
+use crate::rom_set::Roms;
 use crate::{CheckedParams, Error, Hasher, Rom};
 
 /// Threads that compute hashes, each with one arena that it keeps, within a budget of memory.
@@ -178,7 +180,7 @@ impl<'a> Pool<'a> {
         let setting = || {
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-            Setting::new(hasher.params(), &salt)
+            hasher.setting(&salt)
         };
         self.texts(hasher, passwords.into_iter().map(|password| (password, setting())))
     }
@@ -201,12 +203,11 @@ impl<'a> Pool<'a> {
         hasher: &Arc<Hasher<'a>>,
         items: impl Iterator<Item = (P, Result<Setting, Error>)>,
     ) -> Result<Ticket<'a, T>, Error> {
-        self.submit(Source::Hasher(hasher.clone()), |source| {
+        self.submit(Some(hasher), || {
             let item = |(password, setting): (P, Result<Setting, Error>)| {
                 let setting = setting?;
-                let (salt, shape) = self.admit(hasher, source, password.as_ref(), &setting)?;
-                let password = copy(password.as_ref());
-                Ok(Item { password, salt, shape, check: setting })
+                let admitted = hasher.admit(password.as_ref(), &setting)?;
+                self.item(password.as_ref(), admitted, setting)
             };
             items.map(item).collect()
         })
@@ -221,12 +222,11 @@ impl<'a> Pool<'a> {
         hasher: &Arc<Hasher<'a>>,
         items: impl IntoIterator<Item = (P, H)>,
     ) -> Result<Ticket<'a, bool>, Error> {
-        self.submit(Source::Hasher(hasher.clone()), |source| {
+        self.submit(Some(hasher), || {
             let item = |(password, hash): (P, H)| {
                 let check = HashString::parse(hash.as_ref())?;
-                let (salt, shape) =
-                    self.admit(hasher, source, password.as_ref(), check.setting())?;
-                Ok(Item { password: copy(password.as_ref()), salt, shape, check })
+                let admitted = hasher.admit(password.as_ref(), check.setting())?;
+                self.item(password.as_ref(), admitted, check)
             };
             items.into_iter().map(item).collect()
         })
@@ -251,11 +251,12 @@ impl<'a> Pool<'a> {
         what: Derive<'a>,
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<Ticket<'a, Zeroizing<Vec<u8>>>, Error> {
-        self.submit(Source::Rom(what.rom), |source| {
-            let shape = self.shape(what.params, source, what.len);
+        self.submit(None, || {
+            let roms = Roms::Plain(what.rom);
+            let shape = self.shape(what.params, &roms, what.len);
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-                Ok(Item { password, salt, shape: shape?, check: () })
+                Ok(Item { roms, password, salt, shape: shape?, check: () })
             };
             items.into_iter().map(item).collect()
         })
@@ -281,37 +282,32 @@ impl<'a> Pool<'a> {
     /// Puts a batch together and into the queue.
     fn submit<T: Answer>(
         &self,
-        source: Source<'a>,
-        items: impl FnOnce(&Source<'a>) -> Vec<Result<Item<T::Check>, Error>>,
+        hasher: Option<&Arc<Hasher<'a>>>,
+        items: impl FnOnce() -> Vec<Result<Item<'a, T::Check>, Error>>,
     ) -> Result<Ticket<'a, T>, Error> {
         if self.shared.forked() {
             return Err(Error::Forked);
         }
         self.shared.admit()?;
-        let items = items(&source);
-        let batch = Arc::new(Batch::new(source, items));
+        let items = items();
+        let batch = Arc::new(Batch::new(hasher.cloned(), items));
         let shapes: Vec<_> = batch.shapes().collect();
         let work: Arc<dyn batch::Work + 'a> = batch.clone();
         self.shared.submit(&work, &shapes)?;
         Ok(Ticket::new(batch, self.shared.clone()))
     }
 
-    /// Decides whether an item may be computed; its salt and its shape.
-    fn admit(
-        &self,
-        hasher: &Hasher<'a>,
-        source: &Source<'a>,
-        password: &[u8],
-        setting: &Setting,
-    ) -> Result<(Zeroizing<Vec<u8>>, Shape), Error> {
-        let (params, salt) = hasher.admit(password, setting)?;
-        Ok((salt, self.shape(params, source, HASH)?))
+    /// An item that its hasher admits, if the pool does.
+    fn item<C>(&self, password: &[u8], what: Admitted<'a>, check: C) -> Result<Item<'a, C>, Error> {
+        let Admitted { params, salt, roms } = what;
+        let shape = self.shape(params, &roms, HASH)?;
+        Ok(Item { roms, password: copy(password), salt, shape, check })
     }
 
     fn shape(
         &self,
         params: CheckedParams,
-        source: &Source<'a>,
+        roms: &Roms<'_>,
         out_len: usize,
     ) -> Result<Shape, Error> {
         params.check_output(out_len as u64)?;
@@ -320,8 +316,7 @@ impl<'a> Pool<'a> {
         if need > budget {
             return Err(over_budget(need, budget));
         }
-        let rom = source.rom(&params).map(Rom::place);
-        Ok(Shape { params, rom, out_len })
+        Ok(Shape { params, roms: roms.places(), out_len })
     }
 }
 

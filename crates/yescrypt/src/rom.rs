@@ -311,8 +311,11 @@ impl<'a> Rom<'a> {
         size_of_val(self.blocks)
     }
 
+    pub(crate) fn blocks(&self) -> &'a [SubBlock] {
+        self.blocks
+    }
+
     /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
-    #[cfg(feature = "std")]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.blocks.as_ptr().addr(), self.blocks.len())
     }

@@ -293,19 +293,16 @@ impl Mixer<'_> {
     }
 }
 
-/// Integerify at the last steps of the second loop, for ROMs that are read with a look-ahead.
-struct Trail {
-    /// By step and lane.
-    values: [[u64; MAX_LANES]; MAX_LOOK_AHEAD as usize + 1],
-    used: bool,
-}
+/// Integerify at the last steps of the second loop, by step and lane, once there is a ROM that is read with a look-ahead.
+#[derive(Default)]
+struct Trail(Option<[[u64; MAX_LANES]; Trail::SIZE]>);
 
 impl Trail {
-    const SIZE: u64 = MAX_LOOK_AHEAD as u64 + 1;
+    const SIZE: usize = MAX_LOOK_AHEAD as usize + 1;
 
     fn keep(&mut self, i: u64, lanes: usize, now: impl Fn(usize) -> u64) {
-        self.used = true;
-        let values = &mut self.values[(i % Self::SIZE) as usize];
+        let values = self.0.get_or_insert([[0; MAX_LANES]; Self::SIZE]);
+        let values = &mut values[i as usize % Self::SIZE];
         for (lane, value) in values[..lanes].iter_mut().enumerate() {
             *value = now(lane);
         }
@@ -314,21 +311,18 @@ impl Trail {
     /// What a read at step `i` takes as its index, if it is not the value of this step.
     #[inline]
     fn look(&self, look_ahead: u32, i: u64, lane: usize) -> Option<u64> {
+        if look_ahead == 0 {
+            return None;
+        }
         let source = i.saturating_sub(u64::from(look_ahead));
-        (look_ahead != 0).then(|| self.values[(source % Self::SIZE) as usize][lane])
-    }
-}
-
-impl Default for Trail {
-    fn default() -> Self {
-        Trail { values: [[0; MAX_LANES]; MAX_LOOK_AHEAD as usize + 1], used: false }
+        Some(self.0.as_ref()?[source as usize % Self::SIZE][lane])
     }
 }
 
 impl Drop for Trail {
     fn drop(&mut self) {
-        if self.used {
-            self.values.zeroize();
+        if let Some(values) = &mut self.0 {
+            values.zeroize();
         }
     }
 }

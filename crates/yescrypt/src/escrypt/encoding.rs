@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::params::{Flags, Params};
 use crate::Error;
 use crate::base64::{Reader, push_bytes, push_fixed};
-use crate::encoding::{HASH, ascii, hash_of, join};
+use crate::encoding::{HASH, ascii, hash_of};
 
 /// What the strings begin with.
 pub(super) const PREFIX: &[u8] = b"$7X";
@@ -115,7 +115,10 @@ impl Setting {
 
     /// The complete string with this hash.
     pub(crate) fn with_hash(&self, hash: &[u8; HASH]) -> Vec<u8> {
-        join(&self.text, hash)
+        let mut text = self.text.clone();
+        text.push(b'$');
+        push_bytes(&mut text, hash);
+        text
     }
 }
 

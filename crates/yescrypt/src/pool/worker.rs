@@ -10,7 +10,8 @@ use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
-use crate::batch::derive_many;
+use crate::batch::derive_all;
+use crate::rom_set::Roms;
 use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
@@ -339,8 +340,9 @@ impl Group<'_> {
             let (password, salt) = task.work.input(task.index);
             Derivation { password, salt, out }
         });
-        let rom = self.tasks.first().and_then(|task| task.work.rom(&self.shape.params));
-        derive_many(&mut jobs.collect::<Vec<_>>(), &self.shape.params, rom, workspace)?;
+        let roms = self.tasks.first().map(|task| task.work.roms(task.index));
+        let roms = roms.unwrap_or(Roms::Plain(None));
+        derive_all(&mut jobs.collect::<Vec<_>>(), &self.shape.params, &roms, workspace)?;
         Ok(outs)
     }
 
