@@ -2,13 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
 use saltern_yescrypt::escrypt::{self, Flags, Params, Rom, RomParams, Setting, Tuning};
-use saltern_yescrypt::{Error, Hasher, Level, Limits, RomImage, Verification, Workspace};
+use saltern_yescrypt::{
+    Error, Hasher, Level, Limits, Pool, PoolConfig, RomImage, Verification, Workspace,
+};
 use serde_json::Value;
 
 fn number(value: &Value, name: &str) -> u32 {
@@ -326,4 +329,44 @@ fn batches_verify_both_generations() {
     let answers = hasher.verify_many(&mut workspace, &batch);
     assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
     assert!(matches!(answers[3], Err(Error::Malformed { .. })));
+}
+
+/// Through a pool as one by one, with and without a ROM, within its memory.
+#[test]
+fn a_pool_takes_both_generations() {
+    let mut workspace = Workspace::new();
+    let rom = RomParams::new(64, 8, 1);
+    let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+    escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
+    let without = Arc::new(Hasher::new());
+    let rom = Rom::from_bytes(image.as_bytes(), 14).unwrap();
+    let with = Arc::new(Hasher::new().with_escrypt_rom(rom));
+    let mut config = PoolConfig::default();
+    (config.threads, config.memory) = (2, 4 << 20);
+    let setting = "$7X3$66..../....salt";
+    let mut one = |hasher: &Hasher<'_>| {
+        hasher.hash_with_setting(&mut workspace, b"p", setting.as_bytes()).unwrap()
+    };
+    let alone = [one(&without), one(&with)];
+    assert_ne!(alone[0], alone[1]);
+    let answers = Pool::scope(config, |pool| {
+        let mut answers = Vec::new();
+        for (hasher, stored) in [&without, &with].into_iter().zip(&alone) {
+            let made = pool.hash_with_settings(hasher, [("p", setting); 3]).unwrap();
+            assert!(made.wait().into_iter().all(|made| made.as_ref() == Ok(stored)));
+            let large = "$7X3$A6..../....salt$".to_owned() + &".".repeat(43);
+            let new = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+            let stored = std::str::from_utf8(stored).unwrap();
+            let items =
+                [("p", stored), ("q", stored), ("p", &large), ("p", &stored[..50]), ("p", new)];
+            answers.push(pool.verify(hasher, items).unwrap().wait());
+        }
+        answers
+    });
+    for answers in answers.unwrap() {
+        assert_eq!(answers[..2], [Ok(true), Ok(false)]);
+        assert!(matches!(answers[2], Err(Error::OverLimit { .. })), "{:?}", answers[2]);
+        assert!(matches!(answers[3], Err(Error::Malformed { .. })), "{:?}", answers[3]);
+        assert_eq!(answers[4], Ok(false));
+    }
 }

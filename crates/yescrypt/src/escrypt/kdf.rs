@@ -81,6 +81,14 @@ impl Plan {
     }
 }
 
+impl CheckedParams {
+    /// Sub-blocks that one hash in one thread takes from a workspace, if any memory has as many.
+    #[cfg(feature = "std")]
+    pub(crate) fn sub_blocks(&self) -> Option<usize> {
+        Plan::new(self, 1).ok().map(|plan| plan.v + plan.scratch)
+    }
+}
+
 /// One call of the KDF.
 pub(super) struct Call<'a> {
     pub(super) params: &'a CheckedParams,
