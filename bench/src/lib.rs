@@ -7,6 +7,7 @@ pub mod paired;
 pub mod peers;
 pub mod process;
 pub mod sweep;
+pub mod twocats;
 pub mod upstream;
 
 /// The example in the README, which has to compile and run.
