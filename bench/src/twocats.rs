@@ -94,7 +94,7 @@ impl TwoCats {
         out: &mut [u8],
     ) -> Result<(), Error> {
         let key = self.client_key(password, salt, data)?;
-        self.hasher.to_bytes(&key, out)
+        self.hasher.write(&key, out)
     }
 
     /// Strengthens a finished hash by the levels from `start_mem_cost` to `stop_mem_cost`, the first of which has to be the one
@@ -103,7 +103,7 @@ impl TwoCats {
     /// # Errors
     /// A hash or an `out` of the wrong length.
     pub fn update(&mut self, old: &[u8], out: &mut [u8]) -> Result<(), Error> {
-        let mut key = self.hasher.from_bytes(old)?;
+        let mut key = self.hasher.read(old)?;
         self.run_levels(&mut key, 0);
         self.finish(&key, out)
     }
@@ -134,7 +134,7 @@ impl TwoCats {
     }
 
     fn finish(&self, key: &State, out: &mut [u8]) -> Result<(), Error> {
-        self.hasher.to_bytes(&self.hasher.scramble(key), out)
+        self.hasher.write(&self.hasher.scramble(key), out)
     }
 }
 

@@ -60,7 +60,12 @@ macro_rules! kernels {
 
             #[target_feature(enable = $features)]
             fn eight(state: &mut State, blocks: &mut Blocks<'_>, cost: Cost) -> u32 {
-                mix::mix::<$eight, $by_eight>(<$eight as Vector>::Token::here(), state, blocks, cost)
+                mix::mix::<$eight, $by_eight>(
+                    <$eight as Vector>::Token::here(),
+                    state,
+                    blocks,
+                    cost,
+                )
             }
 
             #[target_feature(enable = $features)]
@@ -93,7 +98,13 @@ mod x86 {
     kernels!(sse41, "ssse3,sse4.1", U32x4<Sse41>, U32x4<Sse41>, 2, U32x4<Sse41>, 4);
     kernels!(avx2, "avx2", U32x4<Sse41>, U32x8<Avx2>, 1, U32x8<Avx2>, 2);
     kernels!(
-        avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", U32x4<Avx512>, U32x8<Avx512>, 1, U32x16, 1
+        avx512,
+        "avx2,avx512f,avx512bw,avx512dq,avx512vl",
+        U32x4<Avx512>,
+        U32x8<Avx512>,
+        1,
+        U32x16,
+        1
     );
 
     /// A level's kernel for rows of so many words, where it has one.

@@ -28,11 +28,8 @@ pub(super) struct Filler {
 impl Filler {
     pub(super) fn new(params: &Params, level: Level) -> Result<Self, Error> {
         let threads = params.parallelism as usize;
-        let (memory, start) = if params.uses_memory() {
-            pages(params.stop_mem_cost)?
-        } else {
-            (Vec::new(), 0)
-        };
+        let (memory, start) =
+            if params.uses_memory() { pages(params.stop_mem_cost)? } else { (Vec::new(), 0) };
         Ok(Self {
             mixer: Mixer::new(level, params),
             threads,

@@ -144,14 +144,14 @@ impl Hasher {
     }
 
     /// A state as bytes.
-    pub(super) fn to_bytes(&self, state: &State, out: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn write(&self, state: &State, out: &mut [u8]) -> Result<(), Error> {
         self.check_length(out)?;
         out.copy_from_slice(&self.message(state, 0)[..self.hash.bytes()]);
         Ok(())
     }
 
     /// The state that some bytes are.
-    pub(super) fn from_bytes(&self, bytes: &[u8]) -> Result<State, Error> {
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<State, Error> {
         self.check_length(bytes)?;
         let mut state = [0; 16];
         load(bytes, &mut state);
@@ -162,7 +162,11 @@ impl Hasher {
         if bytes.len() == self.hash.bytes() {
             return Ok(());
         }
-        Err(Error::new("hash length", bytes.len() as u64, "the length of the hash function's digest"))
+        Err(Error::new(
+            "hash length",
+            bytes.len() as u64,
+            "the length of the hash function's digest",
+        ))
     }
 }
 

@@ -68,7 +68,8 @@ pub(super) fn mix<V: Lanes<Word = u32>, const N: usize>(
                 }
                 for (n, lane) in lanes.iter_mut().enumerate() {
                     let at = n * V::COUNT..(n + 1) * V::COUNT;
-                    let (x, y) = (V::load(token, &prev[at.clone()]), V::load(token, &from[at.clone()]));
+                    let (x, y) =
+                        (V::load(token, &prev[at.clone()]), V::load(token, &from[at.clone()]));
                     *lane = lane.add(x).xor(y).rotate_right(24);
                     lane.store(&mut to[at]);
                 }

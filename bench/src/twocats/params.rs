@@ -179,7 +179,12 @@ impl Params {
     }
 
     /// The 26 bytes that are hashed before the inputs. The last level is not among them, so that a hash can be strengthened.
-    pub(super) fn head(&self, password: &[u8], salt: &[u8], data: &[u8]) -> Result<[u8; 26], Error> {
+    pub(super) fn head(
+        &self,
+        password: &[u8],
+        salt: &[u8],
+        data: &[u8],
+    ) -> Result<[u8; 26], Error> {
         let mut head = [0; 26];
         for (field, input) in head.as_chunks_mut::<4>().0.iter_mut().zip([password, salt, data]) {
             let length = u32::try_from(input.len())
@@ -223,7 +228,11 @@ pub struct Error {
 }
 
 impl Error {
-    pub(super) fn new(parameter: &'static str, value: impl Into<u64>, allowed: &'static str) -> Self {
+    pub(super) fn new(
+        parameter: &'static str,
+        value: impl Into<u64>,
+        allowed: &'static str,
+    ) -> Self {
         Self { parameter, value: value.into(), allowed }
     }
 
