@@ -6,6 +6,7 @@ pub mod crypt_r;
 pub mod paired;
 pub mod peers;
 pub mod process;
+pub mod record;
 pub mod sweep;
 pub mod twocats;
 pub mod upstream;
