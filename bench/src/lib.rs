@@ -7,6 +7,7 @@ pub mod paired;
 pub mod peers;
 pub mod process;
 pub mod record;
+pub mod report;
 pub mod sweep;
 pub mod twocats;
 pub mod upstream;
