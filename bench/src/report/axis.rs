@@ -22,6 +22,8 @@ pub(super) enum Scale {
     Bytes,
     /// Whole numbers in equal steps.
     Counts,
+    /// Offsets in bytes: equal steps that are powers of two.
+    Offsets,
 }
 
 /// One axis with its ticks.
@@ -56,15 +58,21 @@ impl Axis {
             Scale::Ratios => decimal(low, high),
             Scale::Kib | Scale::Bytes => binary(low, high),
             Scale::Counts => counts(low, high),
+            Scale::Offsets => offsets(low, high),
         };
-        // Counts begin at the first value, everything else at a tick.
+        // Sizes, counts and ratios end with the values where ticks are left between these; all else ends at ticks.
+        let margin = if scale == Scale::Ratios { (high / low).powf(0.04) } else { 1.0 };
+        let close = (low / margin, high * margin);
+        let inside = ticks.iter().filter(|&&tick| (close.0..=close.1).contains(&tick)).count();
         let (low, high) = match scale {
-            Scale::Counts if low < high => (low, high),
+            Scale::FromZero | Scale::Near => (ticks[0].min(low), ticks[ticks.len() - 1].max(high)),
+            _ if inside >= 2 && close.0 < close.1 => close,
             _ => (ticks[0].min(low), ticks[ticks.len() - 1].max(high)),
         };
         let text = |value: f64| match scale {
             Scale::Kib => markup::kib(value),
             Scale::Bytes => markup::bytes(value),
+            Scale::Offsets => format!("{value}"),
             _ => markup::tick(value),
         };
         let ticks = ticks.into_iter().filter(|tick| (low..=high).contains(tick));
@@ -78,7 +86,7 @@ impl Axis {
             return None;
         }
         let place = match self.scale {
-            Scale::FromZero | Scale::Near | Scale::Counts => {
+            Scale::FromZero | Scale::Near | Scale::Counts | Scale::Offsets => {
                 (value - self.low) / (self.high - self.low)
             }
             Scale::Ratios | Scale::Kib | Scale::Bytes => {
@@ -140,6 +148,14 @@ fn counts(low: f64, high: f64) -> Vec<f64> {
     linear(low, high, 6)
 }
 
+/// Multiples of a power of two, at most six.
+fn offsets(low: f64, high: f64) -> Vec<f64> {
+    let (low, high) = if high > low { (low, high) } else { (low, low + 1.0) };
+    let step = 2f64.powf(((high - low) / 5.0).log2().ceil()).max(1.0);
+    let (first, last) = ((low / step).floor(), (high / step).ceil());
+    (0..=(last - first) as usize).map(|i| (first + i as f64) * step).collect()
+}
+
 /// From the last tick at or below `low` to the first at or above `high`.
 fn enclosing(ticks: Vec<f64>, low: f64, high: f64) -> Vec<f64> {
     let from = ticks.iter().rposition(|&tick| tick <= low).unwrap_or(0);
@@ -152,8 +168,15 @@ fn enclosing(ticks: Vec<f64>, low: f64, high: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    const SCALES: [Scale; 6] =
-        [Scale::FromZero, Scale::Near, Scale::Ratios, Scale::Kib, Scale::Bytes, Scale::Counts];
+    const SCALES: [Scale; 7] = [
+        Scale::FromZero,
+        Scale::Near,
+        Scale::Ratios,
+        Scale::Kib,
+        Scale::Bytes,
+        Scale::Counts,
+        Scale::Offsets,
+    ];
 
     fn texts(scale: Scale, values: &[f64]) -> Vec<String> {
         let axis = Axis::new("", scale, values.iter().copied()).unwrap();
@@ -165,9 +188,10 @@ mod tests {
         assert_eq!(texts(Scale::FromZero, &[380.0, 1380.0]), ["0", "500", "1k", "1.5k"]);
         assert_eq!(texts(Scale::Near, &[3.66, 3.68]), ["3.66", "3.665", "3.67", "3.675", "3.68"]);
         assert_eq!(texts(Scale::Ratios, &[210.0, 4700.0]), ["200", "500", "1k", "2k", "5k"]);
-        assert_eq!(texts(Scale::Ratios, &[1.0, 3e9]), ["1", "100", "10k", "1M", "100M", "10G"]);
-        assert_eq!(texts(Scale::Kib, &[448.0, 1792.0]), ["256 KiB", "512 KiB", "1 MiB", "2 MiB"]);
+        assert_eq!(texts(Scale::Ratios, &[1.0, 3e9]), ["1", "100", "10k", "1M", "100M"]);
+        assert_eq!(texts(Scale::Kib, &[448.0, 1792.0]), ["512 KiB", "1 MiB"]);
         assert_eq!(texts(Scale::Counts, &[1.0, 4.0]), ["1", "2", "3", "4"]);
+        assert_eq!(texts(Scale::Offsets, &[0.0, 4095.0]), ["0", "1024", "2048", "3072"]);
     }
 
     #[test]

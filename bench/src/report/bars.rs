@@ -10,7 +10,11 @@ use crate::record::{Estimate, Ratio, Verdict};
 /// Height of a row: a line of text and what is drawn under it.
 const ROW: f64 = 42.0;
 const LEFT: f64 = 8.0;
-const RIGHT: f64 = WIDTH - 14.0;
+const RIGHT: f64 = WIDTH - 4.0;
+/// Where what is drawn ends and its value begins.
+const DRAWN: f64 = WIDTH - 180.0;
+/// The same for bars, whose values are shorter.
+const BARS: f64 = WIDTH - 110.0;
 
 /// One row of a plot of bars.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ pub(super) fn bars(id: &str, title: &str, description: &str, rows: &[Bar]) -> Op
         let top = i as f64 * ROW;
         let value = format!("{}/s", markup::number(rate.median));
         body += &row_text(top, label, &value);
-        let at = |value: f64| axis.at(value).map(|place| LEFT + place * (RIGHT - LEFT));
+        let at = |value: f64| axis.at(value).map(|place| LEFT + place * (BARS - LEFT));
         let Some(end) = at(rate.median) else { continue };
         let color = color % svg::SERIES;
         let (top, tip) = (top + 22.0, format!("{label}: {value}"));
@@ -51,16 +55,16 @@ pub(super) fn bars(id: &str, title: &str, description: &str, rows: &[Bar]) -> Op
     Some(plot(id, rows.len() as f64 * ROW + 4.0, title, description, &body))
 }
 
-/// A row's text: what it is, and its value at the right end.
+/// A row's text: what it is, and under it, at the right end, its value.
 fn row_text(top: f64, label: &str, value: &str) -> String {
-    let room = RIGHT - LEFT - svg::text_width(value) - 8.0;
+    let room = RIGHT - LEFT;
     format!(
         "<text x=\"{LEFT}\" y=\"{:.1}\">{}<title>{}</title></text>\
          <text class=\"end strong\" x=\"{RIGHT}\" y=\"{:.1}\">{}</text>",
         top + 15.0,
         Escaped(&svg::cut(label, room)),
         Escaped(label),
-        top + 15.0,
+        top + 32.0,
         Escaped(value)
     )
 }
@@ -80,7 +84,7 @@ pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) 
     let values = rows.iter().flat_map(ends).chain([1.0]);
     let axis = Axis::new("", spread(rows), values)?;
     let bottom = rows.len() as f64 * ROW + 4.0;
-    let at = |value: f64| axis.at(value).map(|place| LEFT + 14.0 + place * (RIGHT - LEFT - 28.0));
+    let at = |value: f64| axis.at(value).map(|place| LEFT + 14.0 + place * (DRAWN - LEFT - 28.0));
     let mut body = String::new();
     for (value, text) in &axis.ticks {
         let Some(x) = at(*value) else { continue };
@@ -98,7 +102,7 @@ pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) 
 
 fn ratio_row(row: &Ratio, y: f64, at: impl Fn(f64) -> Option<f64>) -> String {
     let (top, end) = (y - 8.0, y + 8.0);
-    let mut out = format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>");
+    let mut out = format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{DRAWN}\"/>");
     if let Some(one) = at(1.0) {
         let _ = write!(out, "<path class=\"one\" d=\"M{one:.1} {top:.1}V{end:.1}\"/>");
     }

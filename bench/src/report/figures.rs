@@ -146,6 +146,8 @@ impl Drawing<'_> {
             let mut series: Vec<Series> = lines.iter().map(|line| form.series(line)).collect();
             if form.along == Trait::Threads {
                 series.extend(in_proportion(&series));
+                let unnamed = series.iter_mut().filter(|line| line.name.is_empty());
+                unnamed.for_each(|line| line.name = "measured".to_owned());
             }
             let sentence = (form.sentence)(form, &lines);
             let axes = [form.axis, form.value].map(|(label, scale)| (label.to_owned(), scale));
@@ -180,9 +182,13 @@ impl Drawing<'_> {
                 Series { name: name.clone(), points, is_ideal: false }
             };
             let series = lines.iter().map(of_line).collect();
-            let axes = [("hashes a second", Scale::Ratios), ("milliseconds a call", Scale::Ratios)];
-            let axes = axes.map(|(label, scale)| (label.to_owned(), scale));
-            let sentence = sentences::latency(&lines);
+            let times = |cell: &Cell| cell.latency.map_or(f64::NAN, |latency| latency.avg_ms);
+            let rates = |cell: &Cell| cell.real.median;
+            let axes = [
+                ("hashes a second".to_owned(), scale_for(&lines, rates)),
+                ("milliseconds a call".to_owned(), scale_for(&lines, times)),
+            ];
+            let sentence = sentences::latency(section.kind, &lines);
             self.add("Latency against throughput", &name, sentence.clone(), |id, title| {
                 Lines { title: title.to_owned(), axes, series }.draw(id, &sentence)
             });
@@ -276,7 +282,7 @@ impl Drawing<'_> {
                 let series = same.iter().map(|curve| curve_series(curve)).collect();
                 let (label, axis, unit) = kind;
                 let up = (format!("{unit} (the axis does not begin at 0)"), Scale::Near);
-                let axes = [(axis.to_owned(), Scale::Counts), up];
+                let axes = [(axis.to_owned(), Scale::Offsets), up];
                 let sentence = sentences::curves(same);
                 self.add(label, "", sentence.clone(), |id, title| {
                     Lines { title: title.to_owned(), axes, series }.draw(id, &sentence)
@@ -306,7 +312,7 @@ impl Drawing<'_> {
         let traits: Vec<Trait> = groups::varying(&cells, &[rows, Trait::Rom]);
         for (name, part) in groups::by(&cells, &traits) {
             if let Some((sentence, body)) = matrix::roms(&part, rows) {
-                self.add("ROM beside ROM", &name, sentence, |_, _| Some(body));
+                self.add("Where the ROM is", &name, sentence, |_, _| Some(body));
             }
         }
     }
@@ -330,6 +336,13 @@ impl Form {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series { name: name.clone(), points, is_ideal: false }
     }
+}
+
+/// Equal ratios for values that are far apart, equal steps for others.
+fn scale_for(lines: &Groups<'_>, value: impl Fn(&Cell) -> f64) -> Scale {
+    let values = || lines.iter().flat_map(|(_, cells)| cells).map(|cell| value(cell));
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    if high > 4.0 * low { Scale::Ratios } else { Scale::Near }
 }
 
 /// The line that threads would make if each of them did as much as a thread alone, for the fastest line.

@@ -95,7 +95,8 @@ impl Lines {
                 taken.push(place);
                 let label = super::markup::Escaped(label);
                 let (x, y) = (place[0], place[3] - 3.0);
-                let _ = write!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>");
+                let _ =
+                    write!(out, "<text class=\"note\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>");
             }
         }
         out

@@ -3,7 +3,7 @@
 use super::figures::Form;
 use super::groups::{Groups, Trait};
 use super::markup::{bytes, factor, number, percent, plural};
-use crate::record::{Cell, Curve, Latency, Ratio, Verdict};
+use crate::record::{Cell, Curve, Kind, Latency, Ratio, Verdict};
 
 /// The line with the highest value of any.
 fn best_line<'a, 'b>(form: &Form, lines: &'b Groups<'a>) -> Option<(&'b str, Vec<&'a Cell>)> {
@@ -20,13 +20,13 @@ fn prefix(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("{name}: ") }
 }
 
-/// `3.1 % more`, `2.5 times`, `the same`.
+/// `3.1 % more`, `66 % less`, `2.5 times as much`, `the same`.
 fn change(ratio: f64) -> String {
     match ratio {
         0.995..=1.005 => "the same".to_owned(),
         1.005..1.5 => format!("{} more", percent(ratio - 1.0)),
-        0.5..0.995 => format!("{} less", percent(1.0 - ratio)),
-        _ => format!("{} times", factor(ratio)),
+        0.0..0.995 => format!("{} less", percent(1.0 - ratio)),
+        _ => format!("{} times as much", factor(ratio)),
     }
 }
 
@@ -116,16 +116,19 @@ pub(super) fn sizes(form: &Form, lines: &Groups<'_>) -> String {
     )
 }
 
-pub(super) fn latency(lines: &Groups<'_>) -> String {
+pub(super) fn latency(kind: Kind, lines: &Groups<'_>) -> String {
     let cells = || lines.iter().flat_map(|(_, cells)| cells);
     let rate = |a: &&&Cell, b: &&&Cell| a.real.median.total_cmp(&b.real.median);
     let (Some(fast), Some(slow)) = (cells().max_by(rate), cells().min_by(rate)) else {
         return String::new();
     };
     let average = |cell: &Cell| cell.latency.map_or(f64::NAN, |Latency { avg_ms, .. }| avg_ms);
+    let load = match kind {
+        Kind::Threads => String::new(),
+        _ => format!(" with {} at work", plural(fast.threads, "thread")),
+    };
     format!(
-        "With {} at work, {} makes the most hashes, {} a second at {} ms each call; {} makes {} times fewer at {} ms.",
-        plural(fast.threads, "thread"),
+        "Most hashes{load}: {}, {} a second at {} ms a call. Fewest: {}, {} times less at {} ms.",
         named(fast),
         number(fast.real.median),
         number(average(fast)),

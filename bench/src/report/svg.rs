@@ -58,8 +58,9 @@ impl<'a> Area<'a> {
 
     pub(super) fn new(x: &'a Axis, y: &'a Axis) -> Self {
         let widest = y.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
-        let last = x.ticks.last().map_or(0.0, |(_, text)| text_width(text) / 2.0);
-        Self { x, y, left: 12.0 + widest, right: WIDTH - last.max(12.0), top: 28.0, bottom: 232.0 }
+        let below = x.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
+        let right = WIDTH - (below / 2.0).max(12.0);
+        Self { x, y, left: 12.0 + widest, right, top: 28.0, bottom: 232.0 }
     }
 
     /// The point for two values; `None` where either cannot be drawn.
@@ -85,18 +86,20 @@ impl<'a> Area<'a> {
                 Escaped(text)
             );
         }
-        let mut free = f64::NEG_INFINITY;
-        for (value, text) in &x.ticks {
-            let Some(place) = x.at(*value) else { continue };
-            let at = left + place * (right - left);
+        let ticks = x.ticks.iter();
+        let places: Vec<(f64, &str)> = ticks
+            .filter_map(|(value, text)| {
+                Some((left + x.at(*value)? * (right - left), text.as_str()))
+            })
+            .collect();
+        let every = thinning(&places);
+        for (i, (at, text)) in places.iter().enumerate() {
             let _ = write!(
                 out,
                 "<path class=\"axis\" d=\"M{at:.1} {bottom:.1}V{:.1}\"/>",
                 bottom + 4.0
             );
-            let half = text_width(text) / 2.0;
-            if at - half > free {
-                free = at + half + 4.0;
+            if i % every == 0 {
                 let _ = write!(
                     out,
                     "<text class=\"soft mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
@@ -114,6 +117,19 @@ impl<'a> Area<'a> {
         );
         out
     }
+}
+
+/// Of how many labels one can stay so that none lies on another.
+fn thinning(places: &[(f64, &str)]) -> usize {
+    let apart = |pair: &[(f64, &str)]| {
+        let half = |i: usize| text_width(pair[i].1) / 2.0;
+        pair[1].0 - pair[0].0 > half(0) + half(1) + 3.0
+    };
+    let fits = |every: &usize| {
+        let kept: Vec<_> = places.iter().copied().step_by(*every).collect();
+        kept.windows(2).all(apart)
+    };
+    (1..=places.len()).find(fits).unwrap_or(1)
 }
 
 /// Closed outlines, one for each series, around the point where they are drawn.
