@@ -59,7 +59,7 @@ fn check(page: &str) -> Document<'_> {
 }
 
 fn text_of(node: Node<'_, '_>) -> String {
-    node.descendants().filter_map(|n| n.is_text().then(|| n.text().unwrap_or_default())).collect()
+    node.descendants().filter(Node::is_text).filter_map(|n| n.text()).collect()
 }
 
 /// Titles and sentences of the plots.
