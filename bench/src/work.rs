@@ -320,8 +320,11 @@ impl record::Work {
         if let Some(rounds) = self.salsa_rounds {
             text += &format!(", Salsa20/{rounds}");
         }
-        if let (Some(kib), Some(medium)) = (self.rom_kib, &self.rom_medium) {
-            text += &format!(", ROM of {} in {medium}", size(kib << 10));
+        if let Some(kib) = self.rom_kib {
+            text += &format!(", ROM of {}", size(kib << 10));
+        }
+        if let Some(medium) = &self.rom_medium {
+            text += &format!(" in {medium}");
         }
         if let Some((bytes, messages)) = self.bytes.zip(self.messages) {
             let many = if messages == 1 { String::new() } else { format!(", {messages} messages of") };

@@ -31,10 +31,11 @@ impl Input {
         let len = message.bytes * message.messages + 2 * PAGE;
         let mut random = Random::new(7);
         let mut memory = vec![0; len];
-        for chunk in memory.chunks_mut(8) {
+        // The same bytes from the page on, wherever that is.
+        let start = memory.as_ptr().align_offset(PAGE);
+        for chunk in memory[start..].chunks_mut(8) {
             chunk.copy_from_slice(&random.next_u64().to_le_bytes()[..chunk.len()]);
         }
-        let start = memory.as_ptr().align_offset(PAGE);
         Self { memory, start }
     }
 

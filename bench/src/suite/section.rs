@@ -262,7 +262,11 @@ fn ratio(
     turns: &runner::Turns,
 ) -> record::Ratio {
     let [first, second] = &pair.sides;
-    let work = first.work.record();
+    let mut work = first.work.record();
+    if first.work != second.work {
+        // The names of the sides tell where the ROM is.
+        work.rom_medium = None;
+    }
     let side = |side: &Side| side.name.clone().unwrap_or_else(|| side.engine.clone());
     let bytes = |side: &Side| side.work.input_bytes().map(|bytes| bytes as f64 / 1e9);
     let per_hash = |side: &Side| bytes(side).unwrap_or(1.0);
