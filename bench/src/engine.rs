@@ -94,7 +94,7 @@ pub fn find(name: &str, places: &Places) -> anyhow::Result<Found> {
         "crate yescrypt" => Ok(Arc::new(crates::Crate::Yescrypt)),
         "crate scrypt" => Ok(Arc::new(crates::Crate::Scrypt)),
         "crate argon2" => Ok(Arc::new(crates::Crate::Argon2)),
-        "blake2b_simd" | "blake2s_simd" => Ok(Arc::new(blake2::Peer::Simd)),
+        "blake2_simd" => Ok(Arc::new(blake2::Peer::Simd)),
         "crate blake2" => Ok(Arc::new(blake2::Peer::RustCrypto)),
         "crate blake3" => Ok(Arc::new(blake2::Peer::Blake3)),
         "saltern sum" | "b2sum" | "openssl" => file::Program::find(name),

@@ -160,7 +160,7 @@ pub enum Peer {
 impl Engine for Peer {
     fn name(&self) -> String {
         match self {
-            Peer::Simd => "blake2b_simd",
+            Peer::Simd => "blake2_simd",
             Peer::RustCrypto => "crate blake2",
             Peer::Blake3 => "crate blake3",
         }
