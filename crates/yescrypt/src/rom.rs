@@ -9,7 +9,7 @@ use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Mode, Params};
 use crate::pass::{Input, Kind, Pass, Plan, Watch};
 use crate::pbkdf2::Secret;
-use crate::rom_use::{RomBlocks, RomId, RomMasks, RomReads, Schedule};
+use crate::rom_use::{RomId, RomMasks, RomReads, Schedule};
 use crate::workspace::Workspace;
 use crate::{Error, Flavor};
 
@@ -188,8 +188,9 @@ fn run(
 ) -> Result<[u8; 32], Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
     let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let reads = rom.map(|rom| RomReads { blocks: RomBlocks(rom), masks: RomMasks::YESCRYPT });
-    let roms = Schedule { roms: reads.as_slice(), opening: true };
+    let nrom = half.params().n;
+    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
+    let roms = Schedule::new(reads.as_slice(), true);
     let mut out = Secret::default();
     let input = Input { password: seed, salt, out: &mut *out };
     let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads, watch };
@@ -310,14 +311,17 @@ impl<'a> Rom<'a> {
         size_of_val(self.blocks)
     }
 
+    pub(crate) fn blocks(&self) -> &'a [SubBlock] {
+        self.blocks
+    }
+
     /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
-    #[cfg(feature = "std")]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.blocks.as_ptr().addr(), self.blocks.len())
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
-    pub(crate) fn blocks_for(&self, params: &Params) -> Result<RomBlocks<'a>, Error> {
+    pub(crate) fn blocks_for(&self, params: &Params) -> Result<&'a [SubBlock], Error> {
         let needed = u128::from(params.nrom) * u128::from(params.r) * 2;
         let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
         let too_small = Error::RomTooSmall {
@@ -326,7 +330,7 @@ impl<'a> Rom<'a> {
         };
         let blocks = blocks.ok_or(too_small)?;
         check_tag(blocks)?;
-        Ok(RomBlocks(blocks))
+        Ok(blocks)
     }
 }
 
