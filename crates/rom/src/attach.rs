@@ -277,6 +277,7 @@ impl Attached {
         let len = length(&self.manifest)?;
         self.mapping = Mapping::file(&reader, len, page, false).map_err(Error::io("map", path))?;
         self.mapping.advise(self.asked);
+        self.mapping.populate();
         self.file = Some(reader);
         seal(&file).map_err(Error::io("seal", path))
     }
@@ -338,7 +339,7 @@ impl Attached {
         &self.medium
     }
 
-    /// The pages that it really lies on, now. Reads /proc/self/smaps.
+    /// The pages that it really lies on, as far as this process has touched them. Reads /proc/self/smaps.
     #[must_use]
     pub fn pages(&self) -> ObtainedPages {
         ObtainedPages::of(self.mapping.addresses())
