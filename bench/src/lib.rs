@@ -28,10 +28,12 @@ pub mod libargon2;
 pub mod machine;
 pub mod process;
 pub mod record;
+pub mod report;
 pub mod runner;
 pub mod stats;
 pub mod suite;
 pub mod text;
+pub mod twocats;
 pub mod upstream;
 pub mod work;
 
