@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
+use saltern_yescrypt::{Error, Hasher, Limits, Params, Scheme, Setting, escrypt};
 
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
@@ -113,21 +113,55 @@ enum SchemeName {
     Scrypt,
 }
 
+/// A setting of one generation or the other.
+enum AnySetting {
+    Current(Setting),
+    Escrypt(escrypt::Setting),
+}
+
+impl AnySetting {
+    fn check(&self, limits: &Limits) -> Result<(), Error> {
+        match self {
+            AnySetting::Current(setting) => setting.params().check(limits).map(|_| ()),
+            AnySetting::Escrypt(setting) => setting.params().check(limits).map(|_| ()),
+        }
+    }
+
+    fn takes_key(&self) -> bool {
+        matches!(self, AnySetting::Current(setting) if setting.scheme() == Scheme::Yescrypt)
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            AnySetting::Current(setting) => setting.as_bytes(),
+            AnySetting::Escrypt(setting) => setting.as_bytes(),
+        }
+    }
+
+    /// Why crypt(3) of a plain Linux cannot work with it.
+    fn obstacles(&self) -> Vec<String> {
+        match self {
+            AnySetting::Current(setting) => crypt3::obstacles(setting),
+            AnySetting::Escrypt(_) => vec!["it does not know this generation".to_owned()],
+        }
+    }
+}
+
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
     let setting = args.how.setting()?;
     // Before anybody is asked for a password: what cannot be computed needs none.
-    setting.params().check(&limits).map_err(explain)?;
+    setting.check(&limits).map_err(explain)?;
     let mut hasher = Hasher::new().with_limits(limits);
     if let Some(key) = args.key.read()? {
-        ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
+        ensure!(setting.takes_key(), "a key works with yescrypt strings only");
         hasher = hasher.with_key(key);
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?)?;
         let (how, allow_empty) = (args.how, args.allow_empty);
-        let job = Job::Hash { setting: Box::new(move || how.setting()), allow_empty };
+        let job = Job::Hash { setting: Box::new(move || how.new_setting()), allow_empty };
         return jsonl::run(job, hasher, pool);
     }
     let mut workspace = args.effort.workspace()?;
@@ -145,10 +179,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl SettingArgs {
-    fn setting(&self) -> anyhow::Result<Setting> {
-        if let Some(text) = &self.setting {
-            return Ok(Setting::parse(text.as_encoded_bytes())?);
-        }
+    /// The one that is given, or a new one.
+    fn setting(&self) -> anyhow::Result<AnySetting> {
+        let Some(text) = self.setting.as_ref().map(|text| text.as_encoded_bytes()) else {
+            return Ok(AnySetting::Current(self.new_setting()?));
+        };
+        Ok(match escrypt::is_escrypt(text) {
+            true => AnySetting::Escrypt(escrypt::Setting::parse(text)?),
+            false => AnySetting::Current(Setting::parse(text)?),
+        })
+    }
+
+    fn new_setting(&self) -> anyhow::Result<Setting> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
         let scheme = match self.scheme {
@@ -172,8 +214,8 @@ impl SettingArgs {
 
 impl Args {
     /// Say on standard error when crypt(3) of a plain Linux will not verify what was printed.
-    fn tell_where_it_fails(&self, setting: &Setting, password: &[u8]) {
-        let mut reasons = crypt3::obstacles(setting);
+    fn tell_where_it_fails(&self, setting: &AnySetting, password: &[u8]) {
+        let mut reasons = setting.obstacles();
         if self.key.is_given() {
             reasons.push("it is encrypted with a key".to_owned());
         }
