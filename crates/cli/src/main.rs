@@ -13,6 +13,8 @@ mod key;
 mod lines;
 mod output;
 mod password;
+#[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
+mod rom;
 mod scheme;
 mod terminal;
 
@@ -38,6 +40,8 @@ enum Command {
     Reencrypt(cmd::reencrypt::Args),
     Sum(cmd::sum::Args),
     Vectors(cmd::vectors::Args),
+    #[cfg(feature = "bench")]
+    Bench(cmd::bench::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -54,6 +58,8 @@ fn main() -> ExitCode {
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Vectors(args) => cmd::vectors::run(args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => cmd::bench::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

@@ -152,7 +152,7 @@ fn hashes_equal_those_of_the_reference() {
     assert_eq!(compared, 32);
 }
 
-/// Lists of ROMs with masks and look-ahead: what the bare function derives.
+/// Lists of ROMs with masks and look-ahead: what the bare function derives, and the reference.
 #[test]
 fn hashes_with_lists_of_roms_are_those_of_the_core() {
     let images = [image(b"one"), image(b"two")];
@@ -177,6 +177,16 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
         derive_with_roms(b"password", b"some salt", &params, list, &mut workspace, &mut out)
             .unwrap();
         assert_eq!(*stored.hash(), out);
+        let plan = |used: &RomUse<'_>| reference::RomPlan {
+            image: images[usize::from(used.rom.id() == two.id())].as_bytes(),
+            fill_mask: used.masks.fill,
+            mix_mask: used.masks.mix,
+            look_ahead: used.look_ahead,
+        };
+        let plans: Vec<_> = list.iter().map(plan).collect();
+        let theirs = theirs(&small(0));
+        let expected = reference::kdf_with_roms(b"password", b"some salt", &theirs, &plans, 32);
+        assert_eq!(out[..], expected.unwrap());
         hashes.push(out);
     }
     hashes.sort_unstable();

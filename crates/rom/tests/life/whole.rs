@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage, State, adopt,
-    attach, copy, list, recompute, remove, verify,
+    AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage,
+    State, adopt, attach, copy, list, recompute, remove, verify,
 };
 use saltern_yescrypt::{Rom, RomId};
 
@@ -190,19 +190,21 @@ fn copies_are_checked_and_listed_and_removed() {
     let scratch = Scratch::new();
     let (path, manifest) = scratch.rom("b.rom");
     let to = scratch.path("a.rom");
-    copy(&path, &to, false, &unwatched).unwrap();
-    assert!(matches!(copy(&path, &to, false, &unwatched), Err(Error::Exists { .. })));
-    copy(&path, &to, true, &unwatched).unwrap();
+    let (keep, mut replace) = (CopyOptions::new(), CopyOptions::new());
+    replace.replace = true;
+    copy(&path, &to, &keep).unwrap();
+    assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
+    copy(&path, &to, &replace).unwrap();
     assert_eq!(verify(&to, &unwatched).unwrap().image_hash, manifest.image_hash);
 
     // A damaged source changes nothing.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"!", 12345).unwrap();
-    assert!(matches!(copy(&path, &to, true, &unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));
     verify(&to, &unwatched).unwrap();
     file.set_len(5).unwrap();
-    assert!(matches!(copy(&path, &to, true, &unwatched), Err(Error::Size { actual: 5, .. })));
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
 
     std::fs::write(scratch.path("other.json"), "{}").unwrap();
     std::fs::write(scratch.path(".c.rom.part"), "left behind").unwrap();
