@@ -1,5 +1,7 @@
 //! The subcommands, one module each.
 
+#[cfg(feature = "bench")]
+pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod hash;
 pub(crate) mod inspect;

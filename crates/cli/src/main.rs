@@ -42,6 +42,8 @@ enum Command {
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
     Vectors(cmd::vectors::Args),
+    #[cfg(feature = "bench")]
+    Bench(cmd::bench::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Vectors(args) => cmd::vectors::run(args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => cmd::bench::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

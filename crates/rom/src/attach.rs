@@ -16,6 +16,7 @@ use crate::map::Mapping;
 use crate::memory::{Granted, acquire, seal};
 use crate::pages::{ObtainedPages, Pages};
 use crate::progress::{Progress, Stage, Watch, unwatched};
+use crate::staged::open_regular;
 use crate::sysv::Segment;
 
 /// How the image of a file gets into memory.
@@ -194,7 +195,7 @@ fn attach_file(
     manifest: Manifest,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = open_regular(path).map_err(Error::io("open", path))?;
     let page = filesystem::page_size_of(&file, path)?;
     check_size(path, &manifest, &file)?;
     let protected = filesystem::keeps_its_size(&file);

@@ -1,14 +1,11 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::RomParams;
 
-use crate::Error;
 use crate::attach::{Medium, file_size, read_exact};
 use crate::check::each_piece;
 use crate::create::{PIECE, finish, tail};
@@ -20,8 +17,9 @@ use crate::pages::Pages;
 use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
-use crate::staged::{remove_leftover, sync_directory};
+use crate::staged::{open_regular, remove_leftover, sync_directory};
 use crate::sysv::Segment;
+use crate::{Error, timestamp};
 
 /// How to copy.
 #[derive(Clone)]
@@ -143,7 +141,7 @@ pub fn adopt(
         let memory = Mapping::segment(&segment, false).map_err(Error::io("attach", &name))?;
         memory.bytes().chunks(PIECE).try_for_each(&mut take)?;
     } else {
-        let file = File::open(image).map_err(Error::io("open", image))?;
+        let file = open_regular(image).map_err(Error::io("open", image))?;
         sized(file_size(&file, image)?)?;
         let mut buffer = BlockBuffer::new(PIECE)?;
         for at in (0..expected).step_by(PIECE) {
@@ -157,7 +155,7 @@ pub fn adopt(
         digest: last.ok_or(Error::NotFilled { path: name })?,
         image_hash: finish(hasher),
         seed: SeedSource::Unknown,
-        created: SystemTime::now(),
+        created: timestamp::now(),
         location,
     };
     manifest.write(image)?;
@@ -177,7 +175,7 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
             what: "a System V segment has no attributes: nobody can shorten one",
         });
     };
-    let file = File::open(&path).map_err(Error::io("open", &path))?;
+    let file = open_regular(&path).map_err(Error::io("open", &path))?;
     filesystem::set_immutable(&file, immutable)
         .map_err(Error::io("change the attributes of", &path))
 }

@@ -3,12 +3,10 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::time::SystemTime;
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::{RomParams, Workspace, init_rom_with};
 
-use crate::Error;
 use crate::attach::Attached;
 use crate::filesystem::{self, Kind};
 use crate::manifest::{Location, Manifest};
@@ -19,6 +17,7 @@ use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
 use crate::staged::check_room;
+use crate::{Error, timestamp};
 
 /// Bytes that are hashed and written at a time.
 pub(crate) const PIECE: usize = 4 << 20;
@@ -196,7 +195,7 @@ impl<'a> Create<'a> {
             digest,
             image_hash,
             seed: self.seed.source().clone(),
-            created: SystemTime::now(),
+            created: timestamp::now(),
             location: self.location.clone(),
         })
     }

@@ -31,6 +31,11 @@ pub enum Error {
         /// The image that it makes.
         path: PathBuf,
     },
+    /// What is in the place of the unfinished file belongs to somebody else, or is no file with this name only.
+    Foreign {
+        /// The unfinished file.
+        path: PathBuf,
+    },
     /// The file system has too little room.
     NoSpace {
         /// Where.
@@ -149,6 +154,9 @@ impl fmt::Display for Error {
             }
             Error::Busy { path } => {
                 write!(f, "another process is making {} right now: wait for it", path.display())
+            }
+            Error::Foreign { path } => {
+                write!(f, "{} was put there by somebody else: remove it", path.display())
             }
             Error::NoSpace { path, needed, available } => write!(
                 f,

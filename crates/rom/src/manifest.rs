@@ -9,7 +9,7 @@ use saltern_yescrypt::{Flavor, RomId, RomParams};
 use serde::{Deserialize, Serialize};
 
 use crate::seed::SeedSource;
-use crate::staged::{Staged, sync_directory};
+use crate::staged::{Staged, open_regular, sync_directory};
 use crate::{Error, hex, timestamp};
 
 /// The version of the format that is written, and the only one that is read.
@@ -112,7 +112,7 @@ impl Manifest {
 
     pub(crate) fn read_file(path: &Path) -> Result<Self, Error> {
         use std::io::Read;
-        let file = std::fs::File::open(path).map_err(|error| match error.kind() {
+        let file = open_regular(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Error::NoManifest { path: path.to_owned() },
             _ => Error::io("open", path)(error),
         })?;

@@ -113,7 +113,7 @@ impl Place<'_> {
         };
         let unfinished = old.is_some_and(|old| {
             let memory = Mapping::segment(&old, false);
-            old.attached == 0 && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
+            !old.attached && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
         });
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {
@@ -124,6 +124,10 @@ impl Place<'_> {
             .map_err(Error::io("attach", &name))
             .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
             .and_then(|manifest| self.check_known(known.as_ref(), &manifest).map(|()| manifest))
+            .and_then(|manifest| match segment.set_mode(self.mode) {
+                Ok(()) => Ok(manifest),
+                Err(error) => Err(Error::io("protect", &name)(error)),
+            })
             .and_then(|manifest| manifest.write(self.image).map(|()| manifest));
         if produced.is_err() {
             let _ = segment.remove();
@@ -138,7 +142,8 @@ impl Place<'_> {
             if pages.map_flag().is_none() {
                 memory::check_memory(self.size())?;
             }
-            match (Segment::create(key, len, pages, self.mode), pages.fallback()) {
+            // Writable until it is filled.
+            match (Segment::create(key, len, pages, 0o600), pages.fallback()) {
                 (Ok(segment), _) => return Ok(segment),
                 (Err(_), Some(next)) => pages = next,
                 (Err(error), None) => return Err(Error::io("create", name)(error)),

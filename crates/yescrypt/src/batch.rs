@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::dispatch;
 use crate::encoding::{HASH, HashString, Setting};
+use crate::escrypt;
 use crate::hasher::Admitted;
 use crate::kdf::{derive_together, derive_together_with_roms};
 use crate::pass::{Input, MAX_HASHES};
@@ -197,7 +198,14 @@ impl Hasher<'_> {
         hashes
             .into_iter()
             .zip(stored)
-            .map(|(hash, stored)| Ok(hash?.ct_eq(stored?.hash()).into()))
+            .zip(items)
+            .map(|((hash, stored), item)| {
+                // Strings of the older generation one by one.
+                if escrypt::is_escrypt(item.hash) {
+                    return self.verify(workspace, item.password, item.hash);
+                }
+                Ok(hash?.ct_eq(stored?.hash()).into())
+            })
             .collect()
     }
 

@@ -374,11 +374,7 @@ impl HashString {
             return Ok(HashString { setting, hash });
         }
         let setting = Setting::parse(text)?;
-        let expected = Error::malformed("a hash of exactly 43 digits after the salt");
-        let digits = text[setting.text.len()..].strip_prefix(b"$").ok_or(expected)?;
-        let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
-        let hash = bytes.as_slice().try_into().map_err(|_| expected)?;
-        debug_assert_eq!(digits.len(), HASH_DIGITS);
+        let hash = hash_of(&text[setting.text.len()..])?;
         Ok(HashString { setting, hash })
     }
 
@@ -452,6 +448,15 @@ fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
         return Err(Error::invalid(name, value, "a power of two above 1"));
     }
     Ok(value.ilog2())
+}
+
+/// The hash in what follows a setting: a `$` and exactly 43 digits.
+pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
+    let expected = Error::malformed("a hash of exactly 43 digits after the salt");
+    let digits = rest.strip_prefix(b"$").ok_or(expected)?;
+    let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
+    debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
+    bytes.as_slice().try_into().map_err(|_| expected)
 }
 
 /// Text made of ASCII characters only.

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::batch::derive_alike;
 use crate::encoding::{HASH, HashString, Scheme, Setting};
 use crate::encrypt::{HashKey, rekeyed};
+use crate::escrypt;
 use crate::keys::KeySet;
 use crate::pass::Input;
 use crate::rom::Rom;
@@ -35,6 +36,7 @@ pub struct Hasher<'a> {
     limits: Limits,
     keys: KeySet,
     roms: RomSet<'a>,
+    escrypt_rom: Option<escrypt::Rom<'a>>,
 }
 
 /// A hash that may be computed.
@@ -76,6 +78,7 @@ impl<'a> Hasher<'a> {
             limits: Limits::server(),
             keys: KeySet::new(),
             roms: RomSet::new(),
+            escrypt_rom: None,
         }
     }
 
@@ -128,6 +131,13 @@ impl<'a> Hasher<'a> {
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
         self.named_roms = list.to_vec();
+        self
+    }
+
+    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them, and without it none has one.
+    #[must_use]
+    pub fn with_escrypt_rom(mut self, rom: escrypt::Rom<'a>) -> Self {
+        self.escrypt_rom = Some(rom);
         self
     }
 
@@ -191,13 +201,13 @@ impl<'a> Hasher<'a> {
         Ok(crate::encoding::ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the complete string. A complete
+    /// What crypt(3) does: hashes a password under a setting of any scheme ([`escrypt`] included), and returns the complete string. A complete
     /// hash serves as its own setting.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals
     /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it names one that is not
-    /// attached, and [`Error::KeyNotLoaded`] a key; [`Error::KeyNotApplicable`] for a `$7$` setting where there is a key for strings
+    /// attached, and [`Error::KeyNotLoaded`] a key; [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting where there is a key for strings
     /// that name none; [`Error::OutOfMemory`].
     pub fn hash_with_setting(
         &self,
@@ -205,6 +215,11 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         setting: &[u8],
     ) -> Result<Vec<u8>, Error> {
+        if escrypt::is_escrypt(setting) {
+            let setting = escrypt::Setting::parse(setting)?;
+            let hash = self.compute_escrypt(workspace, password, &setting)?;
+            return Ok(setting.with_hash(&hash));
+        }
         let setting = Setting::parse(setting)?;
         let hash = self.compute(workspace, password, &setting)?;
         Ok(setting.with_hash(&hash))
@@ -221,6 +236,11 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         hash: &[u8],
     ) -> Result<bool, Error> {
+        if escrypt::is_escrypt(hash) {
+            let stored = escrypt::HashString::parse(hash)?;
+            let computed = self.compute_escrypt(workspace, password, stored.setting())?;
+            return Ok(computed.ct_eq(stored.hash()).into());
+        }
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password, stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
@@ -278,6 +298,34 @@ impl<'a> Hasher<'a> {
         let input = Input { password, salt: &salt, out: &mut *hash };
         derive_alike(&mut [input], &params, &roms, workspace)?;
         Ok(self.seal(setting, hash))
+    }
+
+    /// The 32 bytes of a hash of the older generation.
+    fn compute_escrypt(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &escrypt::Setting,
+    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        let (params, rom) = self.admit_escrypt(password, setting)?;
+        let mut hash = Zeroizing::new([0; HASH]);
+        escrypt::derive(password, setting.salt(), &params, rom.as_ref(), workspace, &mut *hash)?;
+        Ok(hash)
+    }
+
+    /// Decides whether it may be computed, and with which ROM.
+    pub(crate) fn admit_escrypt(
+        &self,
+        password: &[u8],
+        setting: &escrypt::Setting,
+    ) -> Result<(escrypt::CheckedParams, Option<escrypt::Rom<'a>>), Error> {
+        self.limits.admit_password(password)?;
+        self.limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(&self.limits)?;
+        if self.keys.unnamed().is_some() {
+            return Err(Error::KeyNotApplicable);
+        }
+        Ok((params, self.escrypt_rom))
     }
 
     /// Decides whether a hash may be computed, and from what.

@@ -10,7 +10,7 @@
 //! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
 //! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
 //! threads computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have several of each, by names
-//! that the strings carry.
+//! that the strings carry. [`escrypt`] is the older generation 0.5, whose `$7X` strings a [`Hasher`] verifies too.
 //!
 //! # Features
 //! `std` (default): threads for p > 1, and the pool. `os` (default): huge pages, and fixed processors for the threads of a pool (Linux).
@@ -27,6 +27,7 @@ mod dispatch;
 mod encoding;
 mod encrypt;
 mod error;
+pub mod escrypt;
 mod extended;
 mod flavor;
 mod hasher;

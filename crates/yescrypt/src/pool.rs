@@ -5,6 +5,7 @@ mod config;
 mod ledger;
 mod pages;
 mod queue;
+mod recipe;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -18,12 +19,14 @@ use zeroize::Zeroizing;
 use self::batch::{Answer, Batch, Item};
 pub use self::config::{PoolConfig, WipePolicy};
 use self::queue::Shape;
+use self::recipe::{Either, Recipe, RomsOf};
 pub use self::ticket::Ticket;
-use self::worker::{Shared, need, over_budget};
+use self::worker::{Shared, over_budget};
 use crate::encoding::{HASH, HashString, Setting};
+use crate::escrypt;
 use crate::hasher::Admitted;
 use crate::pass::MAX_HASHES;
-use crate::rom_set::Roms;
+use crate::rom_set::{Places, Roms};
 use crate::{CheckedParams, Error, Hasher, Rom};
 
 /// Threads that compute hashes, each with one arena that it keeps, within a budget of memory.
@@ -182,10 +185,13 @@ impl<'a> Pool<'a> {
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
             hasher.setting(&salt)
         };
-        self.texts(hasher, passwords.into_iter().map(|password| (password, setting())))
+        self.texts(hasher, {
+            let setting = || setting().map(Either::Current);
+            passwords.into_iter().map(move |password| (password, setting()))
+        })
     }
 
-    /// Hashes passwords under settings, `$y$` or `$7$`, as [`Hasher::hash_with_setting`].
+    /// Hashes passwords under settings of any scheme, as [`Hasher::hash_with_setting`].
     ///
     /// # Errors
     /// As [`Pool::hash`]; for each item those of [`Hasher::hash_with_setting`].
@@ -194,20 +200,27 @@ impl<'a> Pool<'a> {
         hasher: &Arc<Hasher<'a>>,
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<Ticket<'a, Vec<u8>>, Error> {
-        let parsed = |(password, setting): (P, S)| (password, Setting::parse(setting.as_ref()));
+        let parsed = |(password, setting): (P, S)| {
+            let text = setting.as_ref();
+            let setting = match escrypt::is_escrypt(text) {
+                true => escrypt::Setting::parse(text).map(Either::Escrypt),
+                false => Setting::parse(text).map(Either::Current),
+            };
+            (password, setting)
+        };
         self.texts(hasher, items.into_iter().map(parsed))
     }
 
-    fn texts<T: Answer<Check = Setting>, P: AsRef<[u8]>>(
+    fn texts<T: Answer<Check = AnySetting>, P: AsRef<[u8]>>(
         &self,
         hasher: &Arc<Hasher<'a>>,
-        items: impl Iterator<Item = (P, Result<Setting, Error>)>,
+        items: impl Iterator<Item = (P, Result<AnySetting, Error>)>,
     ) -> Result<Ticket<'a, T>, Error> {
         self.submit(Some(hasher), || {
-            let item = |(password, setting): (P, Result<Setting, Error>)| {
+            let item = |(password, setting): (P, Result<AnySetting, Error>)| {
                 let setting = setting?;
-                let admitted = hasher.admit(password.as_ref(), &setting)?;
-                self.item(password.as_ref(), admitted, setting)
+                let what = admit(hasher, password.as_ref(), setting.as_ref())?;
+                self.item(password.as_ref(), what, setting)
             };
             items.map(item).collect()
         })
@@ -224,9 +237,14 @@ impl<'a> Pool<'a> {
     ) -> Result<Ticket<'a, bool>, Error> {
         self.submit(Some(hasher), || {
             let item = |(password, hash): (P, H)| {
-                let check = HashString::parse(hash.as_ref())?;
-                let admitted = hasher.admit(password.as_ref(), check.setting())?;
-                self.item(password.as_ref(), admitted, check)
+                let text = hash.as_ref();
+                let check = match escrypt::is_escrypt(text) {
+                    true => Either::Escrypt(escrypt::HashString::parse(text)?),
+                    false => Either::Current(HashString::parse(text)?),
+                };
+                let setting = check.setting();
+                let what = admit(hasher, password.as_ref(), setting)?;
+                self.item(password.as_ref(), what, check)
             };
             items.into_iter().map(item).collect()
         })
@@ -253,7 +271,9 @@ impl<'a> Pool<'a> {
     ) -> Result<Ticket<'a, Zeroizing<Vec<u8>>>, Error> {
         self.submit(None, || {
             let roms = Roms::Plain(what.rom);
-            let shape = self.shape(what.params, &roms, what.len);
+            let check = what.params.check_output(what.len as u64);
+            let roms = RomsOf::Current(roms);
+            let shape = check.and_then(|()| self.shape(what.params.into(), &roms, what.len));
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
                 Ok(Item { roms, password, salt, shape: shape?, check: () })
@@ -298,25 +318,23 @@ impl<'a> Pool<'a> {
     }
 
     /// An item that its hasher admits, if the pool does.
-    fn item<C>(&self, password: &[u8], what: Admitted<'a>, check: C) -> Result<Item<'a, C>, Error> {
-        let Admitted { params, salt, roms } = what;
-        let shape = self.shape(params, &roms, HASH)?;
+    fn item<C>(&self, password: &[u8], what: What<'a>, check: C) -> Result<Item<'a, C>, Error> {
+        let (recipe, salt, roms) = what;
+        let shape = self.shape(recipe, &roms, HASH)?;
         Ok(Item { roms, password: copy(password), salt, shape, check })
     }
 
-    fn shape(
-        &self,
-        params: CheckedParams,
-        roms: &Roms<'_>,
-        out_len: usize,
-    ) -> Result<Shape, Error> {
-        params.check_output(out_len as u64)?;
-        let (need, budget) =
-            (need(&params, self.shared.config.pages, 1), self.shared.config.memory);
+    fn shape(&self, recipe: Recipe, roms: &RomsOf<'_>, out_len: usize) -> Result<Shape, Error> {
+        let (need, budget) = (recipe.need(self.shared.config.pages, 1), self.shared.config.memory);
         if need > budget {
             return Err(over_budget(need, budget));
         }
-        Ok(Shape { params, roms: roms.places(), out_len })
+        let roms = match roms {
+            RomsOf::Current(roms) => roms.places(),
+            // These are computed one by one, each with its own.
+            RomsOf::Escrypt(_) => Places::default(),
+        };
+        Ok(Shape { recipe, roms, out_len })
     }
 }
 
@@ -341,6 +359,29 @@ impl core::fmt::Debug for Pool<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let PoolConfig { threads, memory, .. } = &self.shared.config;
         write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
+    }
+}
+
+type AnySetting = Either<Setting, escrypt::Setting>;
+
+/// What a hash is computed from, beside the password.
+type What<'a> = (Recipe, Zeroizing<Vec<u8>>, RomsOf<'a>);
+
+/// Decides whether a hash may be computed, and from what.
+fn admit<'a>(
+    hasher: &Hasher<'a>,
+    password: &[u8],
+    setting: Either<&Setting, &escrypt::Setting>,
+) -> Result<What<'a>, Error> {
+    match setting {
+        Either::Current(setting) => {
+            let Admitted { params, salt, roms } = hasher.admit(password, setting)?;
+            Ok((params.into(), salt, RomsOf::Current(roms)))
+        }
+        Either::Escrypt(setting) => {
+            let (params, rom) = hasher.admit_escrypt(password, setting)?;
+            Ok((Recipe::Escrypt(params), copy(setting.salt()), RomsOf::Escrypt(rom)))
+        }
     }
 }
 

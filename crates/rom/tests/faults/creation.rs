@@ -9,6 +9,7 @@ use saltern_rom::{
     AttachOptions, Create, Error, Location, Manifest, State, attach, list, remove, verify,
 };
 
+use super::super::skipped;
 use super::child::{Running, command, params, run, seed};
 
 fn unwatched(_: saltern_rom::Progress) -> std::ops::ControlFlow<()> {
@@ -159,7 +160,7 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
             .status()
             .is_ok_and(|status| status.success());
         if !allowed {
-            return eprintln!("SKIPPED: a full disk (no mounts in user namespaces here)");
+            return skipped("a full disk (no mounts in user namespaces here)");
         }
         let output = command(&wrapped, &task).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
@@ -210,4 +211,22 @@ fn a_child_that_creates_says_what_it_made() {
     let path = directory.path().join("site.rom");
     assert_eq!(run(&[], &["create", path.to_str().unwrap(), "memory"]), "begun");
     verify(&path, &unwatched).unwrap();
+}
+
+/// In /dev/shm everybody may create files, whose names can be guessed.
+#[test]
+fn files_that_others_put_there_are_neither_followed_nor_written_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.part"));
+    let precious = directory.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::os::unix::fs::symlink(&precious, &part).unwrap();
+    let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
+    assert!(matches!(refused, Error::Io { .. }), "{refused}");
+    std::fs::remove_file(&part).unwrap();
+    std::fs::hard_link(&precious, &part).unwrap();
+    let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
+    assert!(matches!(refused, Error::Foreign { .. }), "{refused}");
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(names(directory.path()), [".site.rom.part", "precious"]);
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use saltern_rom::{AttachOptions, Create, Error, Manifest, RomFile, Seed, attach};
 
+use super::super::skipped;
 use super::child::{Running, command, hash, params, run, seed};
 
 fn rom(directory: &Path, name: &str, seed: &Seed) -> PathBuf {
@@ -98,9 +99,20 @@ fn an_image_that_cannot_be_read_is_an_error() {
     std::fs::remove_file(&path).unwrap();
     let refused = attach(&path, &AttachOptions::new()).unwrap_err();
     assert!(matches!(refused, Error::Io { action: "open", .. }), "{refused}");
+    let refuse = |what: &str| {
+        let refused = attach(&path, &AttachOptions::new()).unwrap_err();
+        assert!(matches!(refused, Error::Io { action: "open", .. }), "{what}: {refused}");
+        assert!(matches!(RomFile::open(&path, None), Err(Error::Io { .. })), "{what}");
+    };
     std::fs::create_dir(&path).unwrap();
-    let refused = attach(&path, &AttachOptions::new()).unwrap_err();
-    assert!(matches!(refused, Error::Size { .. } | Error::Io { .. }), "{refused}");
+    refuse("a directory");
+    std::fs::remove_dir(&path).unwrap();
+    // Nobody will ever write to it.
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    refuse("a pipe");
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    refuse("a device");
 }
 
 /// Whoever has CAP_IPC_LOCK is not bound by the limit; in a user namespace nobody has it.
@@ -113,7 +125,7 @@ fn pages_that_may_not_be_locked_are_an_error_or_a_note() {
     let wrapped: &[&str] = match namespace {
         Ok(status) if status.success() => &["unshare", "-r"],
         _ if rustix::process::geteuid().is_root() => {
-            return eprintln!("SKIPPED: a lock limit of 0 (root without user namespaces)");
+            return skipped("a lock limit of 0 (root without user namespaces)");
         }
         _ => &[],
     };

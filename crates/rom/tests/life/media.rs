@@ -10,7 +10,7 @@ use saltern_rom::{
 };
 use saltern_yescrypt::Rom;
 
-use super::super::{Scratch, hash, params, reference, seed, unwatched};
+use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
 
 fn options(access: Access, pages: Pages) -> AttachOptions<'static> {
     let mut options = AttachOptions::new();
@@ -143,7 +143,7 @@ fn files_of_huge_pages_hold_images() {
     let places =
         fields.filter(|fields| fields[2] == "hugetlbfs").map(|fields| fields[1].to_owned());
     let place = places.into_iter().find_map(|place| tempfile::tempdir_in(place).ok());
-    let Some(place) = place else { return eprintln!("SKIPPED: no hugetlbfs to write to") };
+    let Some(place) = place else { return skipped("no hugetlbfs to write to") };
     let (scratch, reference) = (Scratch::new(), reference());
     let seed = seed();
     let mut create = Create::new(params(), &seed);
@@ -151,7 +151,7 @@ fn files_of_huge_pages_hold_images() {
     let path = scratch.path("site.rom");
     match create.file(&path) {
         Err(Error::NoSpace { .. } | Error::NoMemory { .. } | Error::Io { .. }) => {
-            return eprintln!("SKIPPED: no huge pages for the hugetlbfs");
+            return skipped("no huge pages for the hugetlbfs");
         }
         created => drop(created.unwrap()),
     }
@@ -185,7 +185,7 @@ fn files_of_huge_pages_hold_images() {
 fn shared_memory_is_a_directory_of_files() {
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {
-        return eprintln!("SKIPPED: no /dev/shm");
+        return skipped("no /dev/shm");
     }
     let directory = tempfile::tempdir_in(shm).unwrap();
     let path = directory.path().join("site.rom");
@@ -207,7 +207,7 @@ fn shared_memory_is_a_directory_of_files() {
             assert!(remove(&path).is_err());
             set_immutable(&path, false).unwrap();
         }
-        Err(error) => eprintln!("SKIPPED: immutable files ({error})"),
+        Err(error) => skipped(&format!("immutable files ({error})")),
     }
 }
 

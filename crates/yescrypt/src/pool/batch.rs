@@ -8,7 +8,9 @@ use zeroize::Zeroizing;
 
 use super::lock;
 use super::queue::Shape;
+use super::recipe::{Either, RomsOf, plain};
 use crate::encoding::{HASH, HashString, Setting, ascii};
+use crate::escrypt;
 use crate::rom_set::Roms;
 use crate::{Error, Hasher};
 
@@ -18,7 +20,7 @@ pub(super) trait Work: Send + Sync {
     fn input(&self, index: usize) -> (&[u8], &[u8]);
 
     /// The ROMs of an item.
-    fn roms(&self, index: usize) -> Roms<'_>;
+    fn roms(&self, index: usize) -> RomsOf<'_>;
 
     /// The bytes of an item, or why there are none. Comes once for each.
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>);
@@ -49,26 +51,34 @@ fn sealed(bytes: &[u8], setting: &Setting, seal: &Seal<'_>) -> Hash {
 }
 
 impl Answer for Vec<u8> {
-    type Check = Setting;
+    type Check = Either<Setting, escrypt::Setting>;
 
-    fn answer(check: &Setting, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
-        check.with_hash(&sealed(&hash, check, seal))
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
+        match check {
+            Either::Current(setting) => setting.with_hash(&sealed(&hash, setting, seal)),
+            Either::Escrypt(setting) => setting.with_hash(&plain(&hash)),
+        }
     }
 }
 
 impl Answer for String {
-    type Check = Setting;
+    type Check = Either<Setting, escrypt::Setting>;
 
-    fn answer(check: &Setting, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
         ascii(Vec::answer(check, hash, seal))
     }
 }
 
 impl Answer for bool {
-    type Check = HashString;
+    type Check = Either<HashString, escrypt::HashString>;
 
-    fn answer(check: &HashString, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
-        sealed(&hash, check.setting(), seal).ct_eq(check.hash()).into()
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
+        match check {
+            Either::Current(stored) => {
+                sealed(&hash, stored.setting(), seal).ct_eq(stored.hash()).into()
+            }
+            Either::Escrypt(stored) => plain(&hash).ct_eq(stored.hash()).into(),
+        }
     }
 }
 
@@ -82,7 +92,7 @@ impl Answer for Zeroizing<Vec<u8>> {
 
 /// An item that is to be computed.
 pub(super) struct Item<'a, C> {
-    pub(super) roms: Roms<'a>,
+    pub(super) roms: RomsOf<'a>,
     pub(super) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(super) salt: Zeroizing<Vec<u8>>,
@@ -179,8 +189,9 @@ impl<T: Answer> Work for Batch<'_, T> {
         }
     }
 
-    fn roms(&self, index: usize) -> Roms<'_> {
-        self.items[index].as_ref().map_or(Roms::Plain(None), |item| item.roms)
+    fn roms(&self, index: usize) -> RomsOf<'_> {
+        let none = RomsOf::Current(Roms::Plain(None));
+        self.items[index].as_ref().map_or(none, |item| item.roms)
     }
 
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {
