@@ -9,8 +9,6 @@ mod ring;
 mod rom;
 mod slot;
 mod stats;
-#[cfg(test)]
-mod tests;
 mod worker;
 
 use std::sync::{Arc, mpsc};

@@ -76,7 +76,7 @@ impl Readers {
         drop(waiting);
         let Request { tag, rom, offset, len, mut buffer } = request;
         let outcome = loop {
-            match roms[rom].read(offset, &mut buffer[..len]) {
+            match roms[rom].read(offset, &mut buffer.memory[..len]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 outcome => break outcome,
             }

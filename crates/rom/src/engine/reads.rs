@@ -8,6 +8,13 @@ use super::ring::Ring;
 use super::rom::Loaded;
 use crate::BlockBuffer;
 
+/// Memory for a block, told apart from every other one with its tags, also from those that were at the same address before.
+pub(super) struct Buffer {
+    pub(super) memory: BlockBuffer,
+    /// Not 0.
+    pub(super) id: u64,
+}
+
 /// A read. Nobody has the buffer until it comes back in a [`Completion`].
 pub(super) struct Request {
     /// Tells reads of one thread apart: below the number that the reader was made for.
@@ -16,14 +23,14 @@ pub(super) struct Request {
     pub(super) rom: usize,
     pub(super) offset: u64,
     pub(super) len: usize,
-    pub(super) buffer: BlockBuffer,
+    pub(super) buffer: Buffer,
 }
 
 /// The end of a read.
 pub(super) struct Completion {
     pub(super) tag: usize,
     /// None if it is lost, the kernel possibly writing to it.
-    pub(super) buffer: Option<BlockBuffer>,
+    pub(super) buffer: Option<Buffer>,
     /// How many bytes came.
     pub(super) outcome: io::Result<usize>,
 }

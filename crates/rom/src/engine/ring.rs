@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::reads::{Completion, Request};
+use super::reads::{Buffer, Completion, Request};
 use super::rom::Loaded;
 use crate::BlockBuffer;
 
@@ -16,10 +16,10 @@ use crate::BlockBuffer;
 pub(super) struct Ring {
     ring: IoUring,
     /// By tag. What is in here is not touched before its completion has come.
-    under_way: Vec<Option<BlockBuffer>>,
+    under_way: Vec<Option<Buffer>>,
     count: usize,
-    /// By tag, the address and length of the buffer that is registered. Empty if none can be.
-    registered: Vec<(usize, usize)>,
+    /// By tag, which buffer is registered. Empty if none can be.
+    registered: Vec<u64>,
     /// Ended otherwise than by a completion.
     ended: Vec<Completion>,
     /// The system call failed for good: nothing more is submitted.
@@ -44,7 +44,7 @@ impl Ring {
             ring,
             under_way: (0..tags).map(|_| None).collect(),
             count: 0,
-            registered: if fixed { vec![(0, 0); tags] } else { Vec::new() },
+            registered: if fixed { vec![0; tags] } else { Vec::new() },
             ended: Vec::new(),
             broken: false,
         };
@@ -64,7 +64,8 @@ impl Ring {
         let Loaded::File { file, tail } = rom else { return Ok(()) };
         let size = tail.len().min(128);
         let window = rom.window(file.size() / size as u64 - 1, size);
-        let buffer = BlockBuffer::new(window.len).map_err(io::Error::other)?;
+        let memory = BlockBuffer::new(window.len).map_err(io::Error::other)?;
+        let buffer = Buffer { memory, id: u64::MAX - index as u64 };
         let (offset, len) = (window.offset, window.len);
         self.submit(Request { tag: 0, rom: index, offset, len, buffer }, roms);
         let mut ended = Vec::new();
@@ -74,7 +75,7 @@ impl Ring {
         let Some(Completion { buffer: Some(buffer), outcome, .. }) = ended.pop() else {
             return Err(io::ErrorKind::Other.into());
         };
-        let found = buffer.get(window.skip..outcome?.min(window.skip + size));
+        let found = buffer.memory.get(window.skip..outcome?.min(window.skip + size));
         let same = found == Some(&tail[tail.len() - size..]);
         if same { Ok(()) } else { Err(io::Error::other("a read through io_uring is not right")) }
     }
@@ -83,13 +84,13 @@ impl Ring {
         let Request { tag, rom, offset, len, mut buffer } = request;
         let usable = roms.get(rom).is_some_and(|rom| rom.file().is_some());
         let free = self.under_way.get(tag).is_some_and(Option::is_none);
-        if self.broken || !usable || !free || buffer.len() < len {
+        if self.broken || !usable || !free || buffer.memory.len() < len {
             let outcome = Err(io::ErrorKind::Unsupported.into());
             self.ended.push(Completion { tag, buffer: Some(buffer), outcome });
             return;
         }
         self.register(tag, &mut buffer);
-        let (fd, at, bytes) = (types::Fixed(rom as u32), buffer.as_mut_ptr(), len as u32);
+        let (fd, at, bytes) = (types::Fixed(rom as u32), buffer.memory.as_mut_ptr(), len as u32);
         let entry = if self.is_registered() {
             opcode::ReadFixed::new(fd, at, bytes, tag as u16).offset(offset).build()
         } else {
@@ -111,17 +112,17 @@ impl Ring {
     }
 
     /// Makes the buffer known to the kernel under its tag; without that, reads look it up each time.
-    fn register(&mut self, tag: usize, buffer: &mut BlockBuffer) {
-        let place = (buffer.as_ptr().addr(), buffer.len());
-        if self.registered.get(tag).is_none_or(|known| *known == place) {
+    fn register(&mut self, tag: usize, buffer: &mut Buffer) {
+        if self.registered.get(tag).is_none_or(|known| *known == buffer.id) {
             return;
         }
-        let iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let (start, iov_len) = (buffer.memory.as_mut_ptr(), buffer.memory.len());
+        let iov = libc::iovec { iov_base: start.cast(), iov_len };
         let submitter = self.ring.submitter();
         // SAFETY: the kernel holds the pages of a registered buffer itself, and reads into it only what is submitted with it.
         match unsafe { submitter.register_buffers_update(tag as u32, &[iov], None) } {
-            Ok(()) => self.registered[tag] = place,
-            // Not allowed to lock as much memory: without, from now on. (None is under way with another one's place.)
+            Ok(()) => self.registered[tag] = buffer.id,
+            // Not allowed to lock as much memory: without, from now on. (None is under way with another one's registration.)
             Err(_) => self.registered = Vec::new(),
         }
     }

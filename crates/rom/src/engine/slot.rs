@@ -8,7 +8,7 @@ use saltern_yescrypt::{Error as Core, Progress, Resumable, RomRead, RomSource, W
 use zeroize::{Zeroize, Zeroizing};
 
 use super::queue::Item;
-use super::reads::{Completion, Reader, Request};
+use super::reads::{Buffer, Completion, Reader, Request};
 use super::{EngineError, Shared, Work, WorkRom};
 use crate::{BlockBuffer, Error};
 
@@ -23,7 +23,7 @@ pub(super) const TAGS: usize = MAX_SETS * LANES;
 struct Set {
     /// The ROM's place in the work's list.
     rom: usize,
-    buffers: [Option<BlockBuffer>; LANES],
+    buffers: [Option<Buffer>; LANES],
     /// How many bytes before each block were read, too.
     skip: [usize; LANES],
     /// What was announced, from then until it has been supplied.
@@ -51,6 +51,19 @@ pub(super) struct Slot<'a> {
     pub(super) age: u64,
     /// Of the first of its tags.
     tag: usize,
+    buffers: Buffers,
+}
+
+/// Makes the buffers of one slot.
+struct Buffers {
+    last_id: u64,
+}
+
+impl Buffers {
+    fn make(&mut self, len: usize) -> Result<Buffer, Error> {
+        self.last_id += 1;
+        Ok(Buffer { memory: BlockBuffer::new(len)?, id: self.last_id })
+    }
 }
 
 /// What slots use of their thread.
@@ -73,14 +86,20 @@ fn sets_of(shared: &Shared, work: &Work, plan: &WorkRom) -> usize {
     useful.clamp(1, (MAX_SETS / files).max(1))
 }
 
+/// How many blocks the reads of a group of `count` hashes have at most. Hashes with p > 1 have several instances each.
+fn lanes(work: &Work, count: usize) -> usize {
+    count.saturating_mul(work.params.params().p as usize).min(work.params.degree())
+}
+
 /// Bytes of memory for a group of `count` hashes, and of buffers for their reads.
 pub(super) fn need(shared: &Shared, work: &Work, count: usize) -> Option<[u64; 2]> {
     let hashes = Resumable::memory_for(&work.params, count, shared.config.pages)?;
     let block = 128 * work.params.params().r as usize;
+    let lanes = lanes(work, count) as u64;
     let mut buffers = 0u64;
     for plan in &work.roms {
         let window = shared.roms[plan.rom].window_size(block).next_multiple_of(4096);
-        buffers += (sets_of(shared, work, plan) * count * window) as u64;
+        buffers += sets_of(shared, work, plan) as u64 * lanes * window as u64;
     }
     hashes.checked_add(buffers).map(|_| [hashes, buffers])
 }
@@ -98,6 +117,7 @@ impl<'a> Slot<'a> {
             dirty: false,
             age: 0,
             tag: index * TAGS,
+            buffers: Buffers { last_id: 0 },
         }
     }
 
@@ -140,7 +160,7 @@ impl<'a> Slot<'a> {
         self.hash.wipe();
         // Which blocks were read tells something about passwords.
         for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
-            buffer.zeroize();
+            buffer.memory.zeroize();
         }
     }
 
@@ -161,17 +181,19 @@ impl<'a> Slot<'a> {
         let inputs: Vec<(&[u8], &[u8])> =
             self.items.iter().map(|item| (&item.password[..], &item.salt[..])).collect();
         self.hash.begin(&inputs, &work.params, &sources?, work.len)?;
+        let lanes = lanes(work, self.items.len());
         let mut sets = std::mem::take(&mut self.sets).into_iter();
         for (rom, plan) in work.roms.iter().enumerate() {
             let len = shared.roms[plan.rom].window_size(128 * r as usize);
             for _ in 0..sets_of(shared, work, plan) {
                 let mut buffers = sets.next().map(|set| set.buffers).unwrap_or_default();
                 for (lane, buffer) in buffers.iter_mut().enumerate() {
-                    let fits = buffer.as_ref().is_some_and(|buffer| buffer.len() == len);
-                    if lane >= self.items.len() {
+                    let fits = buffer.as_ref().is_some_and(|buffer| buffer.memory.len() == len);
+                    if lane >= lanes || !fits {
                         *buffer = None;
-                    } else if !fits {
-                        *buffer = Some(BlockBuffer::new(len)?);
+                    }
+                    if lane < lanes && buffer.is_none() {
+                        *buffer = Some(self.buffers.make(len)?);
                     }
                 }
                 let skip = [0; LANES];
@@ -221,8 +243,8 @@ impl<'a> Slot<'a> {
         let block = 128 * self.items[0].work.params.params().r as usize;
         let mut supplied: [&[u8]; LANES] = Default::default();
         for ((supplied, buffer), skip) in supplied.iter_mut().zip(&set.buffers).zip(set.skip) {
-            let buffer = buffer.as_deref().unwrap_or_default();
-            *supplied = buffer.get(skip..skip + block).unwrap_or_default();
+            let bytes = buffer.as_ref().and_then(|buffer| buffer.memory.get(skip..skip + block));
+            *supplied = bytes.unwrap_or_default();
         }
         let progress = self.hash.advance(&supplied[..read.blocks().len()])?;
         if !self.deferred.is_empty() {
@@ -286,13 +308,14 @@ impl<'a> Slot<'a> {
         let block = 128 * r as usize;
         let (start, end) = (set.skip[lane], set.skip[lane] + block);
         let whole = outcome.is_ok_and(|came| came >= end);
-        let again = || -> Result<BlockBuffer, Error> {
-            let fresh = || BlockBuffer::new(rom.window_size(block));
+        let buffers = &mut self.buffers;
+        let again = || -> Result<Buffer, Error> {
+            let fresh = || buffers.make(rom.window_size(block));
             let mut buffer = buffer.map_or_else(fresh, Ok)?;
             if !whole {
                 shared.counters.repeated.fetch_add(1, Relaxed);
                 let file = rom.file().ok_or(Error::Unsupported { what: "not a file" })?;
-                file.read_block(read.blocks()[lane], r, &mut buffer[start..end])?;
+                file.read_block(read.blocks()[lane], r, &mut buffer.memory[start..end])?;
             }
             Ok(buffer)
         };
