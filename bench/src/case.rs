@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::record::Kind;
-use crate::work::{Argon2, Fill, Message, RomPlace, Variant, Work, pages_from_name};
+use crate::work::{Argon2, Cats, Fill, Message, RomPlace, Variant, Work, pages_from_name};
 
 /// One table to be measured.
 #[derive(Clone, Debug)]
@@ -360,6 +360,12 @@ fn work(point: &Point) -> anyhow::Result<Work> {
         "rom-fill" => {
             let (nrom, r) = point.shape.context("shape = [[NROM, r], …]")?;
             return Ok(Work::Fill(Fill { nrom, r, p: point.p.unwrap_or(1) }));
+        }
+        "twocats" | "skinnycat" => {
+            let kib = point.kib.context("kib of memory")?;
+            ensure!(kib.is_power_of_two(), "kib = {kib}: a power of two");
+            let (skinny, mem_cost) = (algorithm == "skinnycat", kib.ilog2());
+            return Ok(Work::Cats(Cats { skinny, mem_cost }));
         }
         "argon2d" | "argon2id" => return argon2(point, algorithm == "argon2id"),
         other => {

@@ -16,6 +16,17 @@ pub enum Work {
     Message(Message),
     /// Filling a ROM, in memory that is there already.
     Fill(Fill),
+    /// TwoCats or SkinnyCat on BLAKE2s.
+    Cats(Cats),
+}
+
+/// TwoCats with the settings of its simple call, or SkinnyCat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cats {
+    /// SkinnyCat, or else TwoCats.
+    pub skinny: bool,
+    /// Binary logarithm of the memory in KiB.
+    pub mem_cost: u32,
 }
 
 /// A ROM to be filled.
@@ -124,6 +135,7 @@ impl Work {
             Work::Argon2(argon2) => u64::from(argon2.kib) << 10,
             Work::Message(_) => 0,
             Work::Fill(fill) => fill.bytes(),
+            Work::Cats(cats) => 1024 << cats.mem_cost,
         }
     }
 
@@ -133,7 +145,7 @@ impl Work {
         match self {
             Work::Message(message) => Some(message.bytes as u64),
             Work::Fill(fill) => Some(fill.bytes()),
-            Work::Yescrypt(..) | Work::Argon2(_) => None,
+            Work::Yescrypt(..) | Work::Argon2(_) | Work::Cats(_) => None,
         }
     }
 
@@ -160,6 +172,7 @@ impl Work {
             Work::Yescrypt(params, _) => traffic(params),
             // Each block is written once, after two have been read.
             Work::Argon2(argon2) => (3.0 * f64::from(argon2.t), 0.0),
+            Work::Cats(_) => (3.0, 0.0),
             Work::Message(_) | Work::Fill(_) => (1.0, 0.0),
         }
     }
@@ -180,6 +193,11 @@ impl Work {
                 algorithm: message.variant.name().to_owned(),
                 bytes: Some(message.bytes as u64),
                 messages: Some(message.messages as u64),
+                ..record::Work::default()
+            },
+            Work::Cats(cats) => record::Work {
+                algorithm: if cats.skinny { "skinnycat" } else { "twocats" }.to_owned(),
+                memory_kib: Some((1_u64 << cats.mem_cost) as f64),
                 ..record::Work::default()
             },
             Work::Fill(fill) => record::Work {
@@ -292,6 +310,8 @@ impl record::Work {
             "yescrypt-worm" => "yescrypt WORM".to_owned(),
             "argon2d" => "Argon2d".to_owned(),
             "argon2id" => "Argon2id".to_owned(),
+            "twocats" => "TwoCats".to_owned(),
+            "skinnycat" => "SkinnyCat".to_owned(),
             "rom-fill" => "filling a ROM,".to_owned(),
             other => other.replace("blake", "BLAKE"),
         };

@@ -59,7 +59,7 @@ impl Engine for Saltern {
     fn computes(&self, work: &Work) -> bool {
         match work {
             Work::Yescrypt(..) | Work::Fill(_) => true,
-            Work::Argon2(_) => false,
+            Work::Argon2(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
         }
     }

@@ -14,6 +14,7 @@ use saltern_bench::case::{self, Section};
 use saltern_bench::compare::compare;
 use saltern_bench::engine::Places;
 use saltern_bench::record::Record;
+use saltern_bench::report;
 use saltern_bench::runner::Effort;
 use saltern_bench::{suite, text};
 
@@ -26,7 +27,8 @@ Examples:
   saltern bench goals --json goals.json
   saltern bench yescrypt --only threads
   saltern bench compare monday.json tuesday.json
-  saltern bench show bench/records/seeds.json --markdown
+  saltern bench show seeds.json --html seeds.html
+  saltern bench show seeds.json --markdown
 
 Every engine's hashes are compared with the others' before anything is
 measured. Peers that this system does not have are left out and named.
@@ -123,6 +125,18 @@ struct Form {
     /// Print Markdown tables
     #[arg(long)]
     markdown: bool,
+
+    /// Write the results here as a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Form {
+    /// The page, if it is wanted.
+    fn page(&self, record: &Record) -> anyhow::Result<()> {
+        let Some(path) = &self.html else { return Ok(()) };
+        write(path, &report::render(record))
+    }
 }
 
 /// Run the subcommand.
@@ -176,9 +190,9 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     progress.finish()?;
     let record = record?;
     if let Some(path) = &run.json {
-        fs::write(path, record.to_json()?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write(path, &record.to_json()?)?;
     }
+    run.form.page(&record)?;
     let mut output = Output::new();
     if run.form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
@@ -195,6 +209,7 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
 
 fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     let record = record(path)?;
+    form.page(&record)?;
     let mut output = Output::new();
     if form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
@@ -230,6 +245,10 @@ fn agree(paths: [&PathBuf; 2], tolerance: f64, all: bool) -> anyhow::Result<Exit
 
 fn record(path: &Path) -> anyhow::Result<Record> {
     Record::from_json(&read(path)?).with_context(|| path.display().to_string())
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
