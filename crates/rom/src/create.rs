@@ -16,7 +16,6 @@ use crate::pages::Pages;
 use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
-use crate::staged::check_room;
 use crate::{Error, timestamp};
 
 /// Bytes that are hashed and written at a time.
@@ -162,10 +161,10 @@ impl<'a> Create<'a> {
         u64::try_from(self.params.size()).unwrap_or(u64::MAX)
     }
 
-    /// Decides where to compute, and whether there is room.
+    /// Decides where to compute. Whether the file system has room shows when the file is allocated, what an interrupted creation had
+    /// taken having been given back.
     fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
         let size = self.size();
-        check_room(place, size)?;
         let kind = filesystem::kind(place)?;
         match self.fill_in {
             // It is memory already.
