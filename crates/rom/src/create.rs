@@ -53,8 +53,8 @@ pub enum FillIn {
 /// ```
 #[non_exhaustive]
 pub struct Create<'a> {
-    /// NROM, r, p, t and flavour. Different p give different ROMs: 8 or more lets all threads work and each of them advance four
-    /// slices at once, which is faster than one.
+    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets all of them work, and each advance
+    /// two slices at once, which is faster than one.
     pub params: RomParams,
     /// The seed.
     pub seed: &'a Seed,
