@@ -137,7 +137,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 fn take_turns(
     options: &Options,
     clock: ClockId,
-    mut sides: [&mut dyn FnMut() -> anyhow::Result<()>; 2],
+    sides: [&mut dyn FnMut() -> anyhow::Result<()>; 2],
 ) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut rates = [Vec::new(), Vec::new()];
     for turn in 0..options.turns {
