@@ -97,8 +97,9 @@ struct FlavorDetails {
     gather: u32,
     simple: u32,
     sbox_bytes: u32,
-    salsa_mix: u32,
-    salsa_tail: u32,
+    /// In the block mix and at the end of pwxform's, where these are not 8 and 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salsa: Option<[u32; 2]>,
 }
 
 /// A ROM of a list.
@@ -215,8 +216,8 @@ impl Details {
             gather: flavor.gather(),
             simple: flavor.simple(),
             sbox_bytes: flavor.sbox_bytes(),
-            salsa_mix: flavor.salsa_mix(),
-            salsa_tail: flavor.salsa_tail(),
+            salsa: Some([flavor.salsa_mix(), flavor.salsa_tail()])
+                .filter(|rounds| *rounds != [8, 2]),
         };
         let crypt3_obstacles = crypt3::obstacles(setting);
         Details {
@@ -334,9 +335,9 @@ impl Details {
                 flavor.gather,
                 flavor.simple,
                 flavor.sbox_bytes >> 10,
-                match (flavor.salsa_mix, flavor.salsa_tail) {
-                    (8, 2) => String::new(),
-                    (mix, tail) => format!(", Salsa20 with {mix} and {tail} rounds"),
+                match flavor.salsa {
+                    None => String::new(),
+                    Some([mix, tail]) => format!(", Salsa20 with {mix} and {tail} rounds"),
                 },
             ),
             (None, "worm") => "WORM: scrypt with yescrypt's adjustable time".to_owned(),
