@@ -207,7 +207,7 @@ fn parameters_and_sizes() {
     let options = ["--nrom=32", "--r=12", "--p=2", "--t=1", "--flags=14", "--threads=2"];
     let all = [&["rom", "create", &rom, "--seed-file", &seed][..], &options].concat();
     assert_eq!(run(&all, "").status.code(), Some(0));
-    assert_eq!(info(&rom)["flavor"]["simple"], 2);
+    assert_eq!(info(&rom)["flavor"]["gather"], 2);
     for (r, status) in [("12", 0), ("6", 0), ("24", 0), ("8", 2), ("32", 2)] {
         let output = run(&["hash", "--stdin", "--n=64", "--r", r, "--rom", &rom], "password");
         assert_eq!(output.status.code(), Some(status), "r={r}: {}", stderr(&output));
