@@ -1,5 +1,7 @@
 //! `saltern inspect`: what a stored string says about itself.
 
+mod escrypt;
+
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -49,6 +51,8 @@ struct Record {
     kind: &'static str,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    escrypt: Option<escrypt::Details>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -164,6 +168,11 @@ impl Record {
                 self.scheme = Some(scheme::name(scheme));
                 self.fill_ours(field).map_err(|error| error.to_string())?;
             }
+            Stored::Escrypt => {
+                self.scheme = Some(scheme::ESCRYPT);
+                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
+                (self.kind, self.escrypt) = (told.0, Some(told.1));
+            }
             Stored::Foreign(foreign) => {
                 self.scheme = Some(foreign.name);
                 self.kind = "unsupported";
@@ -256,6 +265,9 @@ fn words(entry: &Entry, record: &Record) -> String {
     if let Some(details) = &record.details {
         line += &format!(", {}, {}", details.parameters(), details.verdict());
     }
+    if let Some(details) = &record.escrypt {
+        line += &format!(", {}, {}", details.parameters(), details.verdict());
+    }
     line
 }
 
@@ -275,6 +287,11 @@ impl Record {
     }
 
     fn table(&self) -> String {
+        if let Some(details) = &self.escrypt {
+            let mut rows = vec![("string", self.headline())];
+            rows.extend(details.rows());
+            return layout(&rows);
+        }
         let Some(details) = &self.details else {
             return self.headline();
         };
@@ -290,12 +307,22 @@ impl Record {
         if let Some(key) = &details.key {
             rows.push(("key", key.clone()));
         }
-        rows.push(("memory", details.memory()));
+        rows.push(("memory", memory_words(details.memory_bytes)));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));
-        let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
-        rows.join("\n")
+        layout(&rows)
     }
+}
+
+fn layout(rows: &[(&str, String)]) -> String {
+    let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
+    rows.join("\n")
+}
+
+/// Bytes of memory for people.
+fn memory_words(bytes: u128) -> String {
+    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
+    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }
 
 impl Details {
@@ -327,11 +354,6 @@ impl Details {
             text += &format!(" NROM={}", self.nrom);
         }
         text
-    }
-
-    fn memory(&self) -> String {
-        let (kib, mib) = (self.memory_bytes.div_ceil(1 << 10), self.memory_bytes >> 20);
-        if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
     }
 
     fn verdict(&self) -> String {
