@@ -12,6 +12,8 @@
 //! | 19 – 23 | base-64, `$y$`, `$7$`, hash encryption, settings from a cost number | `text`, `encrypt` |
 //! | 25 | other tunings | [`Tuning`] |
 //!
+//! The generation 0.5 is in [`escrypt`].
+//!
 //! ```
 //! use saltern_reference::yescrypt::{kdf, Params};
 //! let params = Params { n: 16, r: 8, t: 10, ..Params::rw() };
@@ -21,6 +23,7 @@
 //! ```
 
 mod encrypt;
+pub mod escrypt;
 mod mix;
 mod params;
 mod rom;

@@ -13,6 +13,8 @@ mod key;
 mod lines;
 mod output;
 mod password;
+#[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
+mod rom;
 mod scheme;
 mod terminal;
 
@@ -36,8 +38,12 @@ enum Command {
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
     Reencrypt(cmd::reencrypt::Args),
+    #[cfg(target_os = "linux")]
+    Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
     Vectors(cmd::vectors::Args),
+    #[cfg(feature = "bench")]
+    Bench(cmd::bench::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -52,8 +58,12 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Vectors(args) => cmd::vectors::run(args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => cmd::bench::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

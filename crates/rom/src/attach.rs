@@ -16,6 +16,7 @@ use crate::map::Mapping;
 use crate::memory::{Granted, acquire, seal};
 use crate::pages::{ObtainedPages, Pages};
 use crate::progress::{Progress, Stage, Watch, unwatched};
+use crate::staged::open_regular;
 use crate::sysv::Segment;
 
 /// How the image of a file gets into memory.
@@ -144,8 +145,8 @@ pub struct Attached {
 
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
-/// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of the image is what
-/// [`verify`](crate::verify) checks. Where it has to be copied ([`Access`]), that takes as long as reading it.
+/// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is what
+/// [`verify`](crate::verify()) checks. Where it has to be copied ([`Access`]), that takes as long as reading it, and all of it is checked.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`] for an image that is not
@@ -194,7 +195,7 @@ fn attach_file(
     manifest: Manifest,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = open_regular(path).map_err(Error::io("open", path))?;
     let page = filesystem::page_size_of(&file, path)?;
     check_size(path, &manifest, &file)?;
     let protected = filesystem::keeps_its_size(&file);
@@ -440,4 +441,21 @@ fn read_image(
         }
     }
     Ok(finish(hasher))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its first pages are never there, so that reading them fails (EIO).
+    #[test]
+    fn read_errors_are_errors() {
+        let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
+        let mut mapping = Mapping::anonymous(1 << 16, Pages::Base).unwrap();
+        let whole = read_image(&file, path, &mut mapping, &unwatched).unwrap_err();
+        let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
+        for error in [whole, piece] {
+            assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");
+        }
+    }
 }

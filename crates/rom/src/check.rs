@@ -1,6 +1,5 @@
 //! Checking whole images.
 
-use std::fs::File;
 use std::path::Path;
 
 use saltern_blake2::blake2bp;
@@ -15,7 +14,7 @@ use crate::memory::{acquire, available};
 use crate::pages::Pages;
 use crate::progress::{Progress, Stage, Watch};
 use crate::seed::Seed;
-use crate::staged::{Staged, check_room};
+use crate::staged::{Staged, check_room, open_regular};
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image is read, not mapped.
 ///
@@ -116,7 +115,7 @@ pub(crate) fn each_piece(
         }
         return Ok(attached.medium().to_string().into());
     };
-    let file = File::open(&path).map_err(Error::io("open", &path))?;
+    let file = open_regular(&path).map_err(Error::io("open", &path))?;
     check_size(&path, manifest, &file)?;
     check_tail(&path, manifest, &file)?;
     let mut buffer = BlockBuffer::new(PIECE)?;

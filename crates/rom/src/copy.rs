@@ -1,76 +1,102 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::RomParams;
 
-use crate::Error;
 use crate::attach::{Medium, file_size, read_exact};
 use crate::check::each_piece;
 use crate::create::{PIECE, finish, tail};
 use crate::direct::BlockBuffer;
-use crate::filesystem::{self, Kind};
+use crate::filesystem;
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
-use crate::progress::{Progress, Stage, Watch};
+use crate::pages::Pages;
+use crate::place::{Place, Sink};
+use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
-use crate::staged::{Staged, remove_leftover, sync_directory};
+use crate::staged::{open_regular, remove_leftover, sync_directory};
 use crate::sysv::Segment;
+use crate::{Error, timestamp};
 
-/// Copies the ROM `from` (with its manifest) to the file `to` and a manifest beside it, checking every byte against the hash in the
-/// manifest on the way: a damaged image is not copied. To /dev/shm or a hugetlbfs this puts a ROM into shared memory.
+/// How to copy.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CopyOptions<'a> {
+    /// Where the copy will be; its manifest is always beside the path that is given.
+    pub location: Location,
+    /// Whether an image that exists may be replaced.
+    pub replace: bool,
+    /// Permissions of the copy.
+    pub mode: u32,
+    /// The pages of a segment.
+    pub pages: Pages,
+    /// Is told of progress, and can end it.
+    pub watch: Watch<'a>,
+}
+
+impl CopyOptions<'_> {
+    /// To a file beside its manifest, no replacing, mode 0440, transparent huge pages.
+    #[must_use]
+    pub fn new() -> Self {
+        CopyOptions {
+            location: Location::Beside,
+            replace: false,
+            mode: 0o440,
+            pages: Pages::default(),
+            watch: &unwatched,
+        }
+    }
+}
+
+impl Default for CopyOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Copies the ROM `from`, with its manifest, to `to` or where [`CopyOptions::location`] says, checking every byte against the hash in the
+/// manifest on the way: a damaged image is not copied.
 ///
-/// `to` appears whole or not at all, with mode 0440.
+/// This is how a ROM that is kept on a disk gets into shared memory after a boot: to a file in /dev/shm or on a hugetlbfs, or to a
+/// segment. The copy appears whole or not at all, as with [`Create::file`](crate::Create::file).
 ///
 /// # Errors
-/// [`Error::Exists`] unless `replace`; those of [`verify`](crate::verify()) for `from` and of [`Create::file`](crate::Create::file) for `to`.
-pub fn copy(from: &Path, to: &Path, replace: bool, watch: Watch<'_>) -> Result<Manifest, Error> {
-    let mut manifest = Manifest::read(from)?;
-    manifest.location = Location::Beside;
+/// Those of [`verify`](crate::verify()) for `from` and of [`Create::file`](crate::Create::file) for `to`.
+pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifest, Error> {
     let source = Manifest::read(from)?;
-    let staged = Staged::begin(to, 0o600)?;
-    if !replace && to.symlink_metadata().is_ok() {
-        return Err(Error::Exists { path: to.to_owned() });
-    }
-    let page = filesystem::page_size(to)?;
-    let mut hasher = blake2bp::Params::new().to_hasher();
-    let mut at = 0;
-    let mapped_only = filesystem::kind(to)? == Kind::Hugetlbfs;
-    let whole = if mapped_only { page as u64 } else { 1 };
-    staged.allocate(manifest.size().checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
-    let mut memory = match (mapped_only, usize::try_from(manifest.size())) {
-        (true, Ok(len)) => {
-            let mapping = Mapping::file(&staged.file, len, page, true);
-            Some(mapping.map_err(Error::io("map", staged.path()))?)
-        }
-        _ => None,
-    };
-    let mut write = |piece: &[u8]| {
-        hasher.update(piece);
-        match memory.as_mut().and_then(Mapping::bytes_mut) {
-            Some(bytes) => bytes[at..at + piece.len()].copy_from_slice(piece),
-            None => {
-                let written = staged.file.write_all_at(piece, at as u64);
-                written.map_err(Error::io("write", staged.path()))?;
+    let CopyOptions { location, replace, mode, pages, watch } = options;
+    let (params, replace, mode, pages) = (source.params, *replace, *mode, *pages);
+    let location = &location.absolute()?;
+    Manifest::check_paths(to, &source.seed, location)?;
+    let place = Place { image: to, location, params, replace, mode, pages };
+    let name = place.name();
+    place.put(false, |mut sink| {
+        let mut hasher = blake2bp::Params::new().to_hasher();
+        let mut at = 0;
+        let mut write = |piece: &[u8]| {
+            hasher.update(piece);
+            match &mut sink {
+                Sink::File(file) => {
+                    let written = file.write_all_at(piece, at as u64);
+                    written.map_err(Error::io("write", &name))?;
+                }
+                Sink::Memory(memory) => {
+                    let bytes = memory.bytes_mut().unwrap_or_default();
+                    bytes[at..at + piece.len()].copy_from_slice(piece);
+                }
             }
+            at += piece.len();
+            Ok(())
+        };
+        let path = each_piece(from, &source, *watch, &mut write)?;
+        if finish(hasher) != source.image_hash {
+            return Err(Error::Damaged { path, offset: None });
         }
-        at += piece.len();
-        Ok(())
-    };
-    let path = each_piece(from, &source, watch, &mut write)?;
-    if finish(hasher) != manifest.image_hash {
-        return Err(Error::Damaged { path, offset: None });
-    }
-    let mode = Permissions::from_mode(0o440);
-    staged.file.set_permissions(mode).map_err(Error::io("protect", staged.path()))?;
-    manifest.write(to)?;
-    staged.commit()?;
-    sync_directory(to)?;
-    Ok(manifest)
+        Ok(Manifest { location: location.clone(), ..source.clone() })
+    })
 }
 
 /// Writes a manifest for an image that was made elsewhere, for instance by the C implementation, in the file `image` or, with a key,
@@ -117,7 +143,7 @@ pub fn adopt(
         let memory = Mapping::segment(&segment, false).map_err(Error::io("attach", &name))?;
         memory.bytes().chunks(PIECE).try_for_each(&mut take)?;
     } else {
-        let file = File::open(image).map_err(Error::io("open", image))?;
+        let file = open_regular(image).map_err(Error::io("open", image))?;
         sized(file_size(&file, image)?)?;
         let mut buffer = BlockBuffer::new(PIECE)?;
         for at in (0..expected).step_by(PIECE) {
@@ -131,7 +157,7 @@ pub fn adopt(
         digest: last.ok_or(Error::NotFilled { path: name })?,
         image_hash: finish(hasher),
         seed: SeedSource::Unknown,
-        created: SystemTime::now(),
+        created: timestamp::now(),
         location,
     };
     manifest.write(image)?;
@@ -151,7 +177,7 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
             what: "a System V segment has no attributes: nobody can shorten one",
         });
     };
-    let file = File::open(&path).map_err(Error::io("open", &path))?;
+    let file = open_regular(&path).map_err(Error::io("open", &path))?;
     filesystem::set_immutable(&file, immutable)
         .map_err(Error::io("change the attributes of", &path))
 }

@@ -1,25 +1,23 @@
 //! Making ROMs.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::SystemTime;
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::{RomParams, Workspace, init_rom_with};
 
-use crate::Error;
-use crate::attach::{Attached, Medium};
+use crate::attach::Attached;
 use crate::filesystem::{self, Kind};
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory::{self, acquire};
 use crate::pages::Pages;
+use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
-use crate::staged::{Staged, check_room, sync_directory};
-use crate::sysv::Segment;
+use crate::staged::check_room;
+use crate::{Error, timestamp};
 
 /// Bytes that are hashed and written at a time.
 pub(crate) const PIECE: usize = 4 << 20;
@@ -97,7 +95,7 @@ impl<'a> Create<'a> {
         }
     }
 
-    /// Makes the ROM in the file `image` (or where [`Create::location`] says) with its manifest `image.json` beside it.
+    /// Makes the ROM in the file `image`, or where [`Create::location`] says, with its manifest `image.json` beside it.
     ///
     /// The image is written under another name, synced and then renamed, the manifest just before it, so that at any moment there
     /// is the old state, the new one, or a manifest without its image, on which the next creation continues. What a killed creator left
@@ -110,38 +108,29 @@ impl<'a> Create<'a> {
     /// [`Error::NoMemory`], [`Error::Yescrypt`] for parameters. After: [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Io`].
     pub fn file(&self, image: &Path) -> Result<Manifest, Error> {
         self.params.check()?;
-        if let Location::Sysv { key } = self.location {
-            return self.segment(image, key);
-        }
-        let place = match &self.location {
-            Location::File { path } => path.as_path(),
-            _ => image,
+        let location = self.location.absolute()?;
+        Manifest::check_paths(image, self.seed.source(), &location)?;
+        let place = Place {
+            image,
+            location: &location,
+            params: self.params,
+            replace: self.replace,
+            mode: self.mode,
+            pages: self.pages,
         };
-        let known = self.check_existing(image, place.symlink_metadata().is_ok(), place)?;
-        let size = self.size();
-        let fill_in = self.choose_fill(place)?;
-        let staged = Staged::begin(place, 0o600)?;
-        // Another creator may have finished between the look and the lock.
-        self.check_existing(image, place.symlink_metadata().is_ok(), place)?;
-        let page = filesystem::page_size(place)?;
-        let whole = size.checked_next_multiple_of(page as u64).unwrap_or(u64::MAX);
-        staged.allocate(if filesystem::kind(place)? == Kind::Hugetlbfs { whole } else { size })?;
-        let manifest = if fill_in == FillIn::Memory {
-            let mut memory = acquire(size, self.pages, false, &mut Vec::new())?.mapping;
-            self.fill(&mut memory, known.as_ref(), Some(&staged.file))?
-        } else {
-            let len = usize::try_from(size).map_err(|_| self.too_large())?;
-            let memory = Mapping::file(&staged.file, len, page, true);
-            let mut memory = memory.map_err(Error::io("map", staged.path()))?;
-            memory.advise(self.pages);
-            self.fill(&mut memory, known.as_ref(), None)?
-        };
-        let mode = Permissions::from_mode(self.mode & 0o777);
-        staged.file.set_permissions(mode).map_err(Error::io("protect", staged.path()))?;
-        manifest.write(image)?;
-        staged.commit()?;
-        sync_directory(place)?;
-        Ok(manifest)
+        let fill_in = place.file().map_or(Ok(FillIn::Mapping), |file| self.choose_fill(file))?;
+        let name = place.name();
+        place.put(fill_in == FillIn::Mapping, |sink| {
+            let mut manifest = match sink {
+                Sink::Memory(memory) => self.fill(memory, &name, None)?,
+                Sink::File(file) => {
+                    let mut memory = acquire(place.size(), self.pages, false, &mut Vec::new())?;
+                    self.fill(&mut memory.mapping, &name, Some(file))?
+                }
+            };
+            manifest.location = location.clone();
+            Ok(manifest)
+        })
     }
 
     /// Makes the ROM in memory of this process alone.
@@ -165,81 +154,12 @@ impl<'a> Create<'a> {
         self.params.check()?;
         let mut notes = Vec::new();
         let mut granted = acquire(self.size(), self.pages, shareable, &mut notes)?;
-        let manifest = self.fill(&mut granted.mapping, None, None)?;
+        let manifest = self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
         Attached::from_memory(granted, manifest, notes)
-    }
-
-    /// Makes the ROM in a System V segment, with a manifest for `image`.
-    fn segment(&self, image: &Path, key: i32) -> Result<Manifest, Error> {
-        // Locks out other creators; holds nothing.
-        let lock = Staged::begin(image, 0o600)?;
-        let name = Medium::segment_name(key);
-        let old = match Segment::find(key) {
-            Ok(segment) => Some(segment),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => None,
-            Err(error) => return Err(Error::io("look at", &name)(error)),
-        };
-        let unfinished = old.is_some_and(|old| {
-            let memory = Mapping::segment(&old, false);
-            old.attached == 0 && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
-        });
-        let known = self.check_existing(image, old.is_some() && !unfinished, &name)?;
-        if let Some(old) = old {
-            old.remove().map_err(Error::io("remove", &name))?;
-        }
-        let mut pages = self.pages;
-        let len = usize::try_from(self.size()).map_err(|_| self.too_large())?;
-        let segment = loop {
-            if pages.map_flag().is_none() {
-                memory::check_memory(self.size())?;
-            }
-            match (Segment::create(key, len, pages, self.mode), pages.fallback()) {
-                (Ok(segment), _) => break segment,
-                (Err(_), Some(next)) => pages = next,
-                (Err(error), None) => return Err(Error::io("create", &name)(error)),
-            }
-        };
-        let filled = Mapping::segment(&segment, true)
-            .map_err(Error::io("attach", &name))
-            .and_then(|mut memory| self.fill(&mut memory, known.as_ref(), None))
-            .and_then(|manifest| manifest.write(image).map(|()| manifest));
-        if filled.is_err() {
-            let _ = segment.remove();
-        }
-        drop(lock);
-        filled
     }
 
     fn size(&self) -> u64 {
         u64::try_from(self.params.size()).unwrap_or(u64::MAX)
-    }
-
-    fn too_large(&self) -> Error {
-        Error::NoMemory { needed: self.size(), available: None }
-    }
-
-    /// Refuses to replace unasked; the manifest of an image that is no longer there is what the new one has to match.
-    fn check_existing(
-        &self,
-        image: &Path,
-        exists: bool,
-        place: &Path,
-    ) -> Result<Option<Manifest>, Error> {
-        if self.replace {
-            return Ok(None);
-        }
-        if exists {
-            return Err(Error::Exists { path: place.to_owned() });
-        }
-        match Manifest::read(image) {
-            Ok(known) if known.params == self.params => Ok(Some(known)),
-            // Another ROM's manifest, or something that is none.
-            Ok(_) | Err(Error::Manifest { .. }) => {
-                Err(Error::Exists { path: Manifest::path_for(image) })
-            }
-            Err(Error::NoManifest { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Decides where to compute, and whether there is room.
@@ -265,25 +185,24 @@ impl<'a> Create<'a> {
     fn fill(
         &self,
         memory: &mut Mapping,
-        known: Option<&Manifest>,
+        name: &Path,
         file: Option<&File>,
     ) -> Result<Manifest, Error> {
-        let place = Path::new("the new image");
         let Some(bytes) = memory.bytes_mut() else {
             return Err(Error::Unsupported { what: "the memory for the image is read-only" });
         };
         let digest = compute(&self.params, self.seed, self.threads, bytes, self.watch)?;
-        for expected in [self.expect, known.map(|known| known.digest)].into_iter().flatten() {
-            check_digest(place, &expected, &digest)?;
+        if let Some(expected) = &self.expect {
+            check_digest(name, expected, &digest)?;
         }
-        let image_hash = hash_image(memory.bytes(), file, self.watch)?;
+        let image_hash = hash_image(memory.bytes(), file, name, self.watch)?;
         Ok(Manifest {
             params: self.params,
             digest,
             image_hash,
             seed: self.seed.source().clone(),
-            created: SystemTime::now(),
-            location: self.location.clone(),
+            created: timestamp::now(),
+            location: Location::Beside,
         })
     }
 }
@@ -309,13 +228,14 @@ pub(crate) fn compute(
 pub(crate) fn hash_image(
     image: &[u8],
     mut file: Option<&File>,
+    name: &Path,
     watch: Watch<'_>,
 ) -> Result<[u8; 64], Error> {
     let (mut hasher, mut done) = (blake2bp::Params::new().to_hasher(), 0);
     for piece in image.chunks(PIECE) {
         hasher.update(piece);
         if let Some(file) = &mut file {
-            file.write_all(piece).map_err(Error::io("write", "the new image".as_ref()))?;
+            file.write_all(piece).map_err(Error::io("write", name))?;
         }
         done += piece.len() as u64;
         let total = image.len() as u64;

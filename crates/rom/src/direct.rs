@@ -16,6 +16,7 @@ use crate::attach::{check_size, check_tail, file_size};
 use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::pages::Pages;
+use crate::staged::open_regular;
 
 /// The alignment that is taken for enough where the kernel does not tell one.
 const ALIGNMENT: usize = 4096;
@@ -62,7 +63,7 @@ impl RomFile {
         if let Some(expected) = expect.filter(|expected| *expected != manifest.id()) {
             return Err(Error::WrongRom { path, expected, actual: manifest.id() });
         }
-        let buffered = File::open(&path).map_err(Error::io("open", &path))?;
+        let buffered = open_regular(&path).map_err(Error::io("open", &path))?;
         check_size(&path, &manifest, &buffered)?;
         check_tail(&path, &manifest, &buffered)?;
         let alignment = alignment(&buffered);
@@ -264,5 +265,38 @@ impl DerefMut for BlockBuffer {
 impl fmt::Debug for BlockBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BlockBuffer {{ {} bytes }}", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use saltern_yescrypt::RomParams;
+
+    use super::*;
+    use crate::create::Create;
+    use crate::seed::Seed;
+
+    #[test]
+    fn a_failing_descriptor_is_an_error_wherever_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("site.rom");
+        let seed = Seed::from_bytes(b"seed").unwrap();
+        Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+        // One cannot be read at all (EBADF); the other's pages are this process's, of which the first are never there (EIO).
+        let write_only = || File::options().write(true).open("/dev/null").unwrap();
+        let memory = || File::open("/proc/self/mem").unwrap();
+        let mut block = BlockBuffer::new(4096).unwrap();
+        let codes = [libc::EBADF, libc::EIO].map(Some);
+        for (failing, code) in [write_only as fn() -> File, memory].into_iter().zip(codes) {
+            let mut rom = RomFile::open(&path, None).unwrap();
+            rom.read_block(0, 32, &mut block).unwrap();
+            (rom.direct, rom.buffered) = (Some(failing()), failing());
+            // Aligned, and not.
+            for (r, range) in [(32, 0..4096), (1, 0..128), (16, 8..2056)] {
+                let error = rom.read_block(0, r, &mut block[range]).unwrap_err();
+                assert_eq!(error.os().and_then(io::Error::raw_os_error), code, "{error}");
+                assert!(error.to_string().contains("site.rom"), "{error}");
+            }
+        }
     }
 }

@@ -42,6 +42,7 @@ mod manifest;
 mod map;
 mod memory;
 mod pages;
+mod place;
 mod progress;
 mod seed;
 mod staged;
@@ -51,7 +52,7 @@ mod timestamp;
 pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
 pub use bench::{BenchCase, BenchOptions, BenchRow, bench};
 pub use check::{recompute, verify};
-pub use copy::{adopt, copy, remove, set_immutable};
+pub use copy::{CopyOptions, adopt, copy, remove, set_immutable};
 pub use create::{Create, FillIn};
 pub use direct::{BlockBuffer, RomFile};
 pub use engine::{

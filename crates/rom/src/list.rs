@@ -8,7 +8,7 @@ use rustix::fs::FlockOperation;
 use crate::Error;
 use crate::attach::{AttachOptions, attach, check_size, check_tail};
 use crate::manifest::Manifest;
-use crate::staged::{part_of, remove_leftover};
+use crate::staged::{open_regular, part_of, remove_leftover};
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn check(image: &Path, manifest: &Manifest) -> Result<(), Error> {
     let Some(path) = manifest.image_path(image) else {
         return attach(image, &AttachOptions::new()).map(|_| ());
     };
-    let file = File::open(&path).map_err(Error::io("open", &path))?;
+    let file = open_regular(&path).map_err(Error::io("open", &path))?;
     check_size(&path, manifest, &file)?;
     check_tail(&path, manifest, &file)
 }

@@ -5,12 +5,12 @@
 //! without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and file systems such as hugetlbfs and NFS lack it.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, FlockOperation};
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::Error;
@@ -56,10 +56,7 @@ impl Staged {
         }
         let part = part_of(place);
         loop {
-            let mut options = OpenOptions::new();
-            // Not emptied before the lock is ours.
-            options.read(true).write(true).create(true).truncate(false).mode(mode);
-            let file = options.open(&part).map_err(Error::io("create", &part))?;
+            let file = open_own(&part, mode)?;
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: place.to_owned() }),
@@ -124,6 +121,49 @@ impl Drop for Staged {
             let _ = std::fs::remove_file(&self.part);
         }
     }
+}
+
+/// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
+///
+/// In a directory where all may write, somebody else may have put a link or a file of his own there: neither is followed or written to.
+fn open_own(part: &Path, mode: u32) -> Result<File, Error> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(mode).custom_flags(flags);
+    let own = |file: &File| {
+        let found = file.metadata().map_err(Error::io("look at", part))?;
+        let owner = found.uid() == rustix::process::geteuid().as_raw();
+        // Without a name it has just been removed, which is noticed later.
+        if owner && found.is_file() && found.nlink() <= 1 {
+            return Ok(());
+        }
+        Err(Error::Foreign { path: part.to_owned() })
+    };
+    let file = match options.open(part) {
+        // Killed when it was read-only already, the moment before it got its name.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && part.exists() => {
+            let reader = OpenOptions::new().read(true).custom_flags(flags).open(part);
+            let reader = reader.map_err(Error::io("open", part))?;
+            own(&reader)?;
+            let writable = Permissions::from_mode(0o600);
+            reader.set_permissions(writable).map_err(Error::io("unprotect", part))?;
+            options.open(part)
+        }
+        other => other,
+    };
+    let file = file.map_err(Error::io("create", part))?;
+    own(&file)?;
+    Ok(file)
+}
+
+/// Opens a file to be read, which has to be a regular one: a pipe, for instance, could be waited on for ever.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    Ok(file)
 }
 
 /// Whether an open file is the one that has this name now.

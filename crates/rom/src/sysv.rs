@@ -14,8 +14,8 @@ pub const UPSTREAM_KEY: i32 = 0x7965_730a;
 pub(crate) struct Segment {
     id: libc::c_int,
     pub(crate) size: u64,
-    /// How many times it is attached, in all processes.
-    pub(crate) attached: u64,
+    /// Whether any process has it attached.
+    pub(crate) attached: bool,
 }
 
 fn outcome(status: libc::c_int) -> io::Result<libc::c_int> {
@@ -48,11 +48,17 @@ impl Segment {
     }
 
     fn look_at(id: libc::c_int) -> io::Result<Segment> {
+        let segment = Segment { id, size: 0, attached: false };
+        let data = segment.data()?;
+        Ok(Segment { size: data.shm_segsz as u64, attached: data.shm_nattch > 0, ..segment })
+    }
+
+    fn data(&self) -> io::Result<libc::shmid_ds> {
         // SAFETY: a structure of numbers, for which zero is a value.
         let mut data: libc::shmid_ds = unsafe { std::mem::zeroed() };
         // SAFETY: `data` has room for what the call writes.
-        outcome(unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut data) })?;
-        Ok(Segment { id, size: data.shm_segsz as u64, attached: data.shm_nattch as u64 })
+        outcome(unsafe { libc::shmctl(self.id, libc::IPC_STAT, &raw mut data) })?;
+        Ok(data)
     }
 
     /// Its address in this process from now on.
@@ -71,6 +77,14 @@ impl Segment {
     pub(crate) unsafe fn detach(base: NonNull<u8>) {
         // SAFETY: by the caller.
         let _ = unsafe { libc::shmdt(base.as_ptr().cast()) };
+    }
+
+    /// Changes the permissions. The owner could always write to a segment that it attached before.
+    pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
+        let mut data = self.data()?;
+        data.shm_perm.mode = (mode & 0o777) as _;
+        // SAFETY: `data` is what the system said of the segment, with another mode.
+        outcome(unsafe { libc::shmctl(self.id, libc::IPC_SET, &raw mut data) }).map(|_| ())
     }
 
     /// Removes the key; the memory goes when nobody has it attached.

@@ -5,6 +5,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Days in 400 years, after which the Gregorian calendar repeats.
 const ERA: u64 = 146_097;
 
+/// The time in whole seconds, so that it is the same after being written and read.
+pub(crate) fn now() -> SystemTime {
+    let passed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    UNIX_EPOCH + Duration::from_secs(passed.as_secs())
+}
+
 /// Times before 1970 and after 9999 are written as the nearest within.
 pub(crate) fn text(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());

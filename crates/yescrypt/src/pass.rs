@@ -162,8 +162,10 @@ impl Pass<'_> {
         let counts = self.params.loops(self.kind == Kind::RomInit);
         let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
         let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
-        let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
-        self.spread(&mut writers, spare, |group, spare| {
+        let together = |alike| dispatch::lanes(Mode::Rw, alike);
+        let writers = groups((&mut b, &mut slices, sboxes), together);
+        let mut writers = list(instances, writers)?;
+        spread(&mut writers, spare, self.threads, |group, spare| {
             let mixer = self.mixer(group.x.len());
             // Without anyone to tell, each loop is one piece.
             let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
@@ -176,7 +178,7 @@ impl Pass<'_> {
         // From here on all of a hash's V is read by all of its instances.
         let mut readers = list(writers.len(), writers.into_iter().map(Group::into_reader))?;
         let v = &*v;
-        self.spread(&mut readers, spare, |group, spare| {
+        spread(&mut readers, spare, self.threads, |group, spare| {
             let lanes = group.x.len();
             let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
                 // Lanes beyond the group's are not looked at.
@@ -266,54 +268,6 @@ impl Pass<'_> {
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
         Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
     }
-
-    /// Cuts instances into groups whose slices of V have one length.
-    fn groups<'a, 'v>(
-        &self,
-        b: &'a mut [&'a mut [SubBlock]],
-        v: &'v mut [&'v mut [SubBlock]],
-        sboxes: &'a mut [SubBlock],
-    ) -> impl Iterator<Item = Group<'a, 'v>> {
-        let size = self.params.sbox_len();
-        let mut rest = (b, v, sboxes);
-        let mut first = 0;
-        core::iter::from_fn(move || {
-            let (b, v, sboxes) = core::mem::take(&mut rest);
-            // No further than a group can reach, so that the work stays linear in p.
-            let within = v.iter().take(MAX_LANES);
-            let alike = within.take_while(|other| other.len() == v[0].len()).count();
-            if alike == 0 {
-                return None;
-            }
-            let lanes = dispatch::lanes(Mode::Rw, alike);
-            let (x, b) = b.split_at_mut(lanes);
-            let (own, v) = v.split_at_mut(lanes);
-            let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
-            rest = (b, v, sboxes);
-            first += lanes;
-            Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
-        })
-    }
-
-    /// Does `work` on each group, in as many threads as allowed, with a spare block for each lane.
-    fn spread<'v>(
-        &self,
-        groups: &mut [Group<'_, 'v>],
-        spare: &mut [SubBlock],
-        work: impl Fn(&mut Group<'_, 'v>, &mut [&mut [SubBlock]]) + Sync,
-    ) {
-        let len = self.params.block_len();
-        let lanes = groups.iter().map(|group| group.x.len()).max().unwrap_or(1);
-        let share = groups.len().div_ceil(threads::useful(self.threads, groups.len()));
-        let shares = groups.chunks_mut(share).zip(spare.chunks_exact_mut(lanes * len));
-        threads::for_each(shares, |(groups, spare)| {
-            for group in groups {
-                let mut spare = split(spare, len);
-                let lanes = group.x.len();
-                work(group, &mut spare[..lanes]);
-            }
-        });
-    }
 }
 
 /// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
@@ -347,21 +301,72 @@ fn fill_and_mix(
 }
 
 /// Memory and state of instances that advance together.
-struct Group<'a, 'v> {
+pub(crate) struct Group<'a, 'v> {
     /// The index of the first of them in the pass.
-    first: usize,
+    pub(crate) first: usize,
     /// Their blocks of B.
-    x: &'a mut [&'a mut [SubBlock]],
+    pub(crate) x: &'a mut [&'a mut [SubBlock]],
     /// Their slices of V while it is divided.
-    v: &'v mut [&'v mut [SubBlock]],
-    boxes: Boxes<'a>,
+    pub(crate) v: &'v mut [&'v mut [SubBlock]],
+    pub(crate) boxes: Boxes<'a>,
 }
 
 impl<'a> Group<'a, '_> {
     /// The same once V is shared.
-    fn into_reader(self) -> Group<'a, 'static> {
+    pub(crate) fn into_reader(self) -> Group<'a, 'static> {
         Group { first: self.first, x: self.x, v: &mut [], boxes: self.boxes }
     }
+}
+
+/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups whose slices have one length.
+/// `lanes` says how many of some instances that are alike advance together.
+pub(crate) fn groups<'a, 'v>(
+    (b, v, sboxes): (
+        &'a mut [&'a mut [SubBlock]],
+        &'v mut [&'v mut [SubBlock]],
+        &'a mut [SubBlock],
+    ),
+    lanes: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Group<'a, 'v>> {
+    let size = sboxes.len() / b.len();
+    let mut rest = (b, v, sboxes);
+    let mut first = 0;
+    core::iter::from_fn(move || {
+        let (b, v, sboxes) = core::mem::take(&mut rest);
+        // No further than a group can reach, so that the work stays linear in p.
+        let within = v.iter().take(MAX_LANES);
+        let alike = within.take_while(|other| other.len() == v[0].len()).count();
+        if alike == 0 {
+            return None;
+        }
+        let lanes = lanes(alike);
+        let (x, b) = b.split_at_mut(lanes);
+        let (own, v) = v.split_at_mut(lanes);
+        let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
+        rest = (b, v, sboxes);
+        first += lanes;
+        Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
+    })
+}
+
+/// Does `work` on each group, in as many threads as allowed, with a spare block for each lane.
+pub(crate) fn spread<'v>(
+    groups: &mut [Group<'_, 'v>],
+    spare: &mut [SubBlock],
+    threads: usize,
+    work: impl Fn(&mut Group<'_, 'v>, &mut [&mut [SubBlock]]) + Sync,
+) {
+    let len = groups.first().map_or(1, |group| group.x[0].len());
+    let lanes = groups.iter().map(|group| group.x.len()).max().unwrap_or(1);
+    let share = groups.len().div_ceil(threads::useful(threads, groups.len()));
+    let shares = groups.chunks_mut(share).zip(spare.chunks_exact_mut(lanes * len));
+    threads::for_each(shares, |(groups, spare)| {
+        for group in groups {
+            let mut spare = split(spare, len);
+            let lanes = group.x.len();
+            work(group, &mut spare[..lanes]);
+        }
+    });
 }
 
 /// The first block and the number of blocks that instance `index` of a hash fills: even numbers, the last taking what is left.
@@ -372,13 +377,13 @@ pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
 }
 
 /// V cut into the slices of the instances.
-struct Slices<'a> {
-    rest: &'a mut [SubBlock],
+pub(crate) struct Slices<'a> {
+    pub(crate) rest: &'a mut [SubBlock],
     /// Of the next instance, within its hash.
-    index: usize,
-    len: usize,
-    n: usize,
-    p: usize,
+    pub(crate) index: usize,
+    pub(crate) len: usize,
+    pub(crate) n: usize,
+    pub(crate) p: usize,
 }
 
 impl<'a> Iterator for Slices<'a> {

@@ -316,7 +316,6 @@ impl<'a> Rom<'a> {
     }
 
     /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
-    #[cfg(feature = "std")]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.blocks.as_ptr().addr(), self.blocks.len())
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
+use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::crypt3;
@@ -13,6 +14,7 @@ use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
+use crate::rom::NewRomArgs;
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
@@ -29,6 +31,8 @@ Examples:
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
   saltern hash --key-file pepper.key     needs the key to verify
+  saltern hash --key 2026=pepper.key     and says so in the string
+  saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
@@ -56,6 +60,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    rom: NewRomArgs,
 
     /// Accept an empty password, as an empty line of input
     #[arg(long)]
@@ -115,73 +122,112 @@ enum SchemeName {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.how.setting.as_ref().is_some_and(|text| is_escrypt(text.as_encoded_bytes())) {
+        return args.run_escrypt();
+    }
     let limits = args.effort.limits();
-    let setting = args.how.setting()?;
-    // Before anybody is asked for a password: what cannot be computed needs none.
-    setting.params().check(&limits).map_err(explain)?;
-    let mut hasher = Hasher::new().with_limits(limits);
-    if let Some(key) = args.key.read()? {
-        ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
-        hasher = hasher.with_key(key);
+    let mut params = args.how.params()?;
+    // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
+    params.check(&limits).map_err(explain)?;
+    if args.how.scheme == SchemeName::Scrypt {
+        ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
+    }
+    let new = args.how.setting.is_none();
+    let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
+    let roms = args.rom.load(new.then_some(&mut params))?;
+    let hasher = Hasher::new().with_limits(limits).with_params(params);
+    let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
+    let setting = args.how.setting(&hasher)?;
+    if args.key.is_given() {
+        ensure!(setting.scheme() != Scheme::Scrypt, "a key works with yescrypt strings only");
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?)?;
         let (how, allow_empty) = (args.how, args.allow_empty);
-        let job = Job::Hash { setting: Box::new(move || how.setting()), allow_empty };
+        let settings = hasher.clone();
+        let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
         return jsonl::run(job, hasher, pool);
     }
-    let mut workspace = args.effort.workspace()?;
-    let password = args.password.read(Prompt::Twice)?;
-    if password.is_empty() && !args.allow_empty {
-        bail!("the password is empty: give --allow-empty if that is meant");
+    let mut obstacles = crypt3::obstacles(&setting);
+    if args.key.is_given() && setting.key_id().is_none() {
+        obstacles.push("it is encrypted with a key".to_owned());
     }
-    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes());
-    let hash = hash.map_err(explain)?;
-    let mut output = Output::new();
-    output.line(&hash)?;
-    output.flush()?;
-    args.tell_where_it_fails(&setting, &password);
-    Ok(ExitCode::SUCCESS)
+    args.hash_one(&hasher, setting.as_bytes(), obstacles)
 }
 
 impl SettingArgs {
-    fn setting(&self) -> anyhow::Result<Setting> {
+    /// The parameters; those of the setting if there is one.
+    fn params(&self) -> anyhow::Result<Params> {
+        if let Some(text) = &self.setting {
+            return Ok(*Setting::parse(text.as_encoded_bytes())?.params());
+        }
+        let scrypt = self.scheme == SchemeName::Scrypt;
+        let Some(n) = self.n else {
+            let of_cost = if scrypt { Params::scrypt_from_cost } else { Params::from_cost };
+            return Ok(of_cost(self.cost.unwrap_or(0))?);
+        };
+        let (r, p) = (self.r.unwrap_or(32), self.p.unwrap_or(1));
+        if scrypt {
+            ensure!(self.t.is_none(), "--t is not a parameter of scrypt: leave it out");
+            return Ok(Params::scrypt(n, r, p));
+        }
+        let mut params = Params::yescrypt(n, r);
+        params.p = p;
+        params.t = self.t.unwrap_or(0);
+        Ok(params)
+    }
+
+    /// A setting with a new salt, or the one that is given.
+    fn setting(&self, hasher: &Hasher<'_>) -> anyhow::Result<Setting> {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
         }
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
-        let scheme = match self.scheme {
-            SchemeName::Yescrypt => Scheme::Yescrypt,
-            SchemeName::Scrypt => Scheme::Scrypt,
-        };
-        let Some(n) = self.n else {
-            return Ok(Setting::from_cost(scheme, self.cost.unwrap_or(0), &salt)?);
-        };
-        let (r, p) = (self.r.unwrap_or(32), self.p.unwrap_or(1));
-        if scheme == Scheme::Scrypt {
-            ensure!(self.t.is_none(), "--t is not a parameter of scrypt: leave it out");
-            return Ok(Setting::scrypt(&Params::scrypt(n, r, p), &salt)?);
+        match self.scheme {
+            SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), &salt)?),
+            SchemeName::Yescrypt => hasher.setting(&salt).map_err(explain),
         }
-        let mut params = Params::yescrypt(n, r);
-        params.p = p;
-        params.t = self.t.unwrap_or(0);
-        Ok(Setting::new(&params, &salt)?)
     }
 }
 
 impl Args {
-    /// Say on standard error when crypt(3) of a plain Linux will not verify what was printed.
-    fn tell_where_it_fails(&self, setting: &Setting, password: &[u8]) {
-        let mut reasons = crypt3::obstacles(setting);
-        if self.key.is_given() {
-            reasons.push("it is encrypted with a key".to_owned());
+    /// Under a `$7X` setting, which has neither key nor, here, a ROM.
+    fn run_escrypt(&self) -> anyhow::Result<ExitCode> {
+        let limits = self.effort.limits();
+        let text = self.how.setting.as_ref().map(|text| text.as_encoded_bytes());
+        let setting = escrypt::Setting::parse(text.unwrap_or_default())?;
+        setting.params().check(&limits).map_err(explain)?;
+        ensure!(!self.key.is_given(), "a key works with yescrypt strings only");
+        ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
+        let hasher = Hasher::new().with_limits(limits);
+        let obstacles = vec!["it does not know this generation".to_owned()];
+        self.hash_one(&hasher, setting.as_bytes(), obstacles)
+    }
+
+    /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
+    fn hash_one(
+        &self,
+        hasher: &Hasher<'_>,
+        setting: &[u8],
+        mut obstacles: Vec<String>,
+    ) -> anyhow::Result<ExitCode> {
+        let mut workspace = self.effort.workspace()?;
+        let password = self.password.read(Prompt::Twice)?;
+        if password.is_empty() && !self.allow_empty {
+            bail!("the password is empty: give --allow-empty if that is meant");
         }
-        reasons.extend(crypt3::password_obstacle(password));
-        for reason in reasons {
+        let hash = hasher.hash_with_setting(&mut workspace, &password, setting);
+        let hash = hash.map_err(explain)?;
+        let mut output = Output::new();
+        output.line(&hash)?;
+        output.flush()?;
+        obstacles.extend(crypt3::password_obstacle(&password));
+        for reason in obstacles {
             tell(format_args!(
                 "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
             ));
         }
+        Ok(ExitCode::SUCCESS)
     }
 }

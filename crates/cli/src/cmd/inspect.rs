@@ -1,10 +1,12 @@
 //! `saltern inspect`: what a stored string says about itself.
 
+mod escrypt;
+
 use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
-use saltern_yescrypt::{Error, HashString, Mode, Params, Scheme, Setting};
+use saltern_yescrypt::{Error, HashString, Mode, NamedRom, Params, RomMasks, Scheme, Setting};
 use serde::Serialize;
 
 use crate::crypt3;
@@ -49,6 +51,8 @@ struct Record {
     kind: &'static str,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    escrypt: Option<escrypt::Details>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -67,6 +71,15 @@ struct Details {
     g: u32,
     #[serde(rename = "NROM")]
     nrom: u64,
+    /// The name of the ROM before a `$y$` string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rom: Option<String>,
+    /// The ROMs of an extended string.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    roms: Vec<RomDetails>,
+    /// The name of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     salt_bytes: usize,
     memory_bytes: u128,
     /// The cost number of crypt(3) that means these parameters.
@@ -76,7 +89,7 @@ struct Details {
     crypt3_obstacles: Vec<String>,
 }
 
-/// The constants of pwxform.
+/// The constants of pwxform, and the rounds of Salsa20.
 #[derive(Serialize)]
 struct FlavorDetails {
     default: bool,
@@ -84,6 +97,37 @@ struct FlavorDetails {
     gather: u32,
     simple: u32,
     sbox_bytes: u32,
+    /// In the block mix and at the end of pwxform's, where these are not 8 and 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salsa: Option<[u32; 2]>,
+}
+
+/// A ROM of a list.
+#[derive(Serialize)]
+struct RomDetails {
+    id: String,
+    #[serde(rename = "NROM")]
+    nrom: u64,
+    fill_mask: u32,
+    mix_mask: u32,
+    look_ahead: u32,
+}
+
+impl RomDetails {
+    fn new(named: &NamedRom) -> Self {
+        let &NamedRom { id, nrom, masks, look_ahead } = named;
+        let RomMasks { fill, mix } = masks;
+        RomDetails { id: id.to_string(), nrom, fill_mask: fill, mix_mask: mix, look_ahead }
+    }
+
+    fn words(&self) -> String {
+        let RomDetails { id, nrom, fill_mask, mix_mask, look_ahead } = self;
+        let ahead = match look_ahead {
+            0 => String::new(),
+            steps => format!(", chosen {steps} steps before"),
+        };
+        format!("{id}, NROM={nrom}, read with masks {fill_mask} and {mix_mask}{ahead}")
+    }
 }
 
 /// Run the subcommand.
@@ -123,6 +167,11 @@ impl Record {
             Stored::Ours(scheme) => {
                 self.scheme = Some(scheme::name(scheme));
                 self.fill_ours(field).map_err(|error| error.to_string())?;
+            }
+            Stored::Escrypt => {
+                self.scheme = Some(scheme::ESCRYPT);
+                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
+                (self.kind, self.escrypt) = (told.0, Some(told.1));
             }
             Stored::Foreign(foreign) => {
                 self.scheme = Some(foreign.name);
@@ -167,6 +216,8 @@ impl Details {
             gather: flavor.gather(),
             simple: flavor.simple(),
             sbox_bytes: flavor.sbox_bytes(),
+            salsa: Some([flavor.salsa_mix(), flavor.salsa_tail()])
+                .filter(|rounds| *rounds != [8, 2]),
         };
         let crypt3_obstacles = crypt3::obstacles(setting);
         Details {
@@ -183,6 +234,9 @@ impl Details {
             t: params.t,
             g: params.g,
             nrom: params.nrom,
+            rom: setting.rom_id().map(|id| id.to_string()),
+            roms: setting.roms().iter().map(RomDetails::new).collect(),
+            key: setting.key_id().map(|id| id.to_string()),
             salt_bytes: setting.salt().len(),
             memory_bytes: params.memory(),
             cost: cost(setting.scheme(), params),
@@ -211,6 +265,9 @@ fn words(entry: &Entry, record: &Record) -> String {
     if let Some(details) = &record.details {
         line += &format!(", {}, {}", details.parameters(), details.verdict());
     }
+    if let Some(details) = &record.escrypt {
+        line += &format!(", {}, {}", details.parameters(), details.verdict());
+    }
     line
 }
 
@@ -230,6 +287,11 @@ impl Record {
     }
 
     fn table(&self) -> String {
+        if let Some(details) = &self.escrypt {
+            let mut rows = vec![("string", self.headline())];
+            rows.extend(details.rows());
+            return layout(&rows);
+        }
         let Some(details) = &self.details else {
             return self.headline();
         };
@@ -238,24 +300,45 @@ impl Record {
             rows.push(("cost", format!("{cost} on the scale of crypt(3)")));
         }
         rows.push(("parameters", details.parameters()));
-        rows.push(("memory", details.memory()));
+        if let Some(rom) = &details.rom {
+            rows.push(("ROM", rom.clone()));
+        }
+        rows.extend(details.roms.iter().map(|rom| ("ROM", rom.words())));
+        if let Some(key) = &details.key {
+            rows.push(("key", key.clone()));
+        }
+        rows.push(("memory", memory_words(details.memory_bytes)));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));
-        let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
-        rows.join("\n")
+        layout(&rows)
     }
+}
+
+fn layout(rows: &[(&str, String)]) -> String {
+    let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
+    rows.join("\n")
+}
+
+/// Bytes of memory for people.
+fn memory_words(bytes: u128) -> String {
+    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
+    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }
 
 impl Details {
     fn mode_words(&self) -> String {
         match (&self.flavor, self.mode) {
             (Some(flavor), _) => format!(
-                "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB",
+                "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB{}",
                 if flavor.default { "the usual" } else { "a special" },
                 flavor.rounds,
                 flavor.gather,
                 flavor.simple,
                 flavor.sbox_bytes >> 10,
+                match flavor.salsa {
+                    None => String::new(),
+                    Some([mix, tail]) => format!(", Salsa20 with {mix} and {tail} rounds"),
+                },
             ),
             (None, "worm") => "WORM: scrypt with yescrypt's adjustable time".to_owned(),
             (None, _) => "classic scrypt".to_owned(),
@@ -271,11 +354,6 @@ impl Details {
             text += &format!(" NROM={}", self.nrom);
         }
         text
-    }
-
-    fn memory(&self) -> String {
-        let (kib, mib) = (self.memory_bytes.div_ceil(1 << 10), self.memory_bytes >> 20);
-        if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
     }
 
     fn verdict(&self) -> String {

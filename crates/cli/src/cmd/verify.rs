@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
 use serde::Serialize;
 
@@ -13,12 +14,14 @@ use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
+use crate::rom::RomArgs;
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
 A file is tried line by line. What cannot be verified is named: accounts
 that are locked (`!`, `*`) or have no password, and schemes other than
-yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
+yescrypt ($y$), its older generation 0.5 ($7X) and scrypt ($7$), such as
+sha512crypt ($6$).
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -26,6 +29,7 @@ Examples:
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
   saltern verify --jsonl < logins.jsonl  many, on all processors
+  saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
 
 With --jsonl a line holds an object with `password`, or `password_hex`
 for bytes that are no text; `hash`; and, if need be, `id`, which is
@@ -39,8 +43,9 @@ is answered by its error; the others are not touched.
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
-  2  an error, such as a malformed or too expensive string or an unknown
-     user, even if others match; or nothing that could be verified
+  2  an error, such as a malformed or too expensive string, a ROM or a
+     key that is not there, or an unknown user, even if others match; or
+     nothing that could be verified
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
@@ -57,6 +62,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    rom: RomArgs,
 
     /// Print one JSON object for each string
     #[arg(long, conflicts_with = "jsonl")]
@@ -138,16 +146,23 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
         Ok(field) => field,
         Err(error) => return Some(Outcome::Error(error)),
     };
-    unknown(field).or_else(|| match HashString::parse(field) {
-        Ok(hash) => hash.setting().params().check(limits).err().map(Outcome::from),
-        Err(error) => Some(error.into()),
-    })
+    unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
+}
+
+/// Whether a string is a complete hash that may be computed.
+fn admitted(field: &[u8], limits: &Limits) -> Result<(), Error> {
+    if is_escrypt(field) {
+        escrypt::HashString::parse(field)?.setting().params().check(limits)?;
+    } else {
+        HashString::parse(field)?.setting().params().check(limits)?;
+    }
+    Ok(())
 }
 
 /// The outcome for a string that is of no scheme computed here.
 fn unknown(field: &[u8]) -> Option<Outcome> {
     Some(match scheme::identify(field) {
-        Stored::Ours(_) => return None,
+        Stored::Ours(_) | Stored::Escrypt => return None,
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -196,10 +211,7 @@ impl Verifier {
 
 fn hasher(args: &Args) -> anyhow::Result<Hasher<'static>> {
     let hasher = Hasher::new().with_limits(args.effort.limits());
-    Ok(match args.key.read()? {
-        Some(key) => hasher.with_key(key),
-        None => hasher,
-    })
+    Ok(hasher.with_keys(args.key.read()?).with_roms(args.rom.load()?))
 }
 
 impl From<Error> for Outcome {
@@ -269,6 +281,7 @@ impl Args {
 fn scheme_name(entry: &Entry) -> Option<&'static str> {
     match scheme::identify(entry.field.as_deref()?) {
         Stored::Ours(scheme) => Some(scheme::name(scheme)),
+        Stored::Escrypt => Some(scheme::ESCRYPT),
         Stored::Foreign(foreign) => Some(foreign.name),
         _ => None,
     }

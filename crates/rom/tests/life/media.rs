@@ -1,16 +1,16 @@
 //! Every way in which an image gets into memory.
 
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use saltern_rom::{
-    Access, AttachOptions, BlockBuffer, Create, Error, Location, Lock, Medium, Pages, RomFile,
-    State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
+    Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Location, Lock, Medium, Pages,
+    RomFile, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
 };
 use saltern_yescrypt::Rom;
 
-use super::super::{Scratch, hash, params, reference, seed, unwatched};
+use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
 
 fn options(access: Access, pages: Pages) -> AttachOptions<'static> {
     let mut options = AttachOptions::new();
@@ -111,9 +111,10 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     let found = list(scratch.directory.path()).unwrap();
     assert!(matches!(found[0].state, State::Ready(_)), "{found:?}");
     // To a file, and out of it.
-    let copied = copy(&path, &scratch.path("file.rom"), false, &unwatched).unwrap();
+    let file = scratch.path("file.rom");
+    let copied = copy(&path, &file, &CopyOptions::new()).unwrap();
     assert_eq!(copied.location, Location::Beside);
-    assert!(std::fs::read(scratch.path("file.rom")).unwrap() == reference.as_bytes());
+    assert!(std::fs::read(&file).unwrap() == reference.as_bytes());
     remove(&path).unwrap();
     let expected = hash(Rom::new(&reference).unwrap());
     assert_eq!(hash(attached.rom().unwrap()), expected);
@@ -126,13 +127,65 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     assert!(matches!(create.file(&path), Err(Error::WrongRom { .. })));
     create.seed = &seed;
     create.file(&path).unwrap();
+    // And from a file on a disk.
+    remove(&path).unwrap();
+    let mut options = CopyOptions::new();
+    options.location = Location::Sysv { key };
+    copy(&file, &path, &options).unwrap();
+    assert!(matches!(copy(&file, &path, &options), Err(Error::Exists { .. })));
+    assert!(attach(&path, &AttachOptions::new()).unwrap().as_bytes() == reference.as_bytes());
+}
+
+#[test]
+fn files_of_huge_pages_hold_images() {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let places =
+        fields.filter(|fields| fields[2] == "hugetlbfs").map(|fields| fields[1].to_owned());
+    let place = places.into_iter().find_map(|place| tempfile::tempdir_in(place).ok());
+    let Some(place) = place else { return skipped("no hugetlbfs to write to") };
+    let (scratch, reference) = (Scratch::new(), reference());
+    let seed = seed();
+    let mut create = Create::new(params(), &seed);
+    create.location = Location::File { path: place.path().join("image") };
+    let path = scratch.path("site.rom");
+    match create.file(&path) {
+        Err(Error::NoSpace { .. } | Error::NoMemory { .. } | Error::Io { .. }) => {
+            return skipped("no huge pages for the hugetlbfs");
+        }
+        created => drop(created.unwrap()),
+    }
+    let attached = attach(&path, &options(Access::Map, Pages::Base)).unwrap();
+    assert!(attached.as_bytes() == reference.as_bytes() && attached.pages().page_size > 65536);
+    let attached = attach(&path, &options(Access::Copy, Pages::Base)).unwrap();
+    assert!(attached.as_bytes() == reference.as_bytes());
+    verify(&path, &unwatched).unwrap();
+    let rom = RomFile::open(&path, None).unwrap();
+    let mut block = BlockBuffer::new(1024).unwrap();
+    rom.read_block(1023, 8, &mut block).unwrap();
+    assert_eq!(block[..], reference.as_bytes()[1023 * 1024..]);
+    // From there to a disk, and back.
+    let file = scratch.path("file.rom");
+    copy(&path, &file, &CopyOptions::new()).unwrap();
+    remove(&path).unwrap();
+    let mut options = CopyOptions::new();
+    options.location = create.location.clone();
+    copy(&file, &path, &options).unwrap();
+    verify(&path, &unwatched).unwrap();
+    // Shortened, it is refused.
+    let image = place.path().join("image");
+    std::fs::set_permissions(&image, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::File::options().write(true).open(&image).unwrap().set_len(0).unwrap();
+    assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::Size { .. })));
+    remove(&path).unwrap();
+    assert!(place.path().read_dir().unwrap().next().is_none());
 }
 
 #[test]
 fn shared_memory_is_a_directory_of_files() {
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {
-        return eprintln!("SKIPPED: no /dev/shm");
+        return skipped("no /dev/shm");
     }
     let directory = tempfile::tempdir_in(shm).unwrap();
     let path = directory.path().join("site.rom");
@@ -154,7 +207,7 @@ fn shared_memory_is_a_directory_of_files() {
             assert!(remove(&path).is_err());
             set_immutable(&path, false).unwrap();
         }
-        Err(error) => eprintln!("SKIPPED: immutable files ({error})"),
+        Err(error) => skipped(&format!("immutable files ({error})")),
     }
 }
 

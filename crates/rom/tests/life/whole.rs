@@ -1,13 +1,14 @@
 //! Creation, checks, copies, lists.
 
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage, State, adopt,
-    attach, copy, list, recompute, remove, verify,
+    AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage,
+    State, adopt, attach, copy, list, recompute, remove, verify,
 };
 use saltern_yescrypt::{Rom, RomId};
 
@@ -190,19 +191,21 @@ fn copies_are_checked_and_listed_and_removed() {
     let scratch = Scratch::new();
     let (path, manifest) = scratch.rom("b.rom");
     let to = scratch.path("a.rom");
-    copy(&path, &to, false, &unwatched).unwrap();
-    assert!(matches!(copy(&path, &to, false, &unwatched), Err(Error::Exists { .. })));
-    copy(&path, &to, true, &unwatched).unwrap();
+    let (keep, mut replace) = (CopyOptions::new(), CopyOptions::new());
+    replace.replace = true;
+    copy(&path, &to, &keep).unwrap();
+    assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
+    copy(&path, &to, &replace).unwrap();
     assert_eq!(verify(&to, &unwatched).unwrap().image_hash, manifest.image_hash);
 
     // A damaged source changes nothing.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"!", 12345).unwrap();
-    assert!(matches!(copy(&path, &to, true, &unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));
     verify(&to, &unwatched).unwrap();
     file.set_len(5).unwrap();
-    assert!(matches!(copy(&path, &to, true, &unwatched), Err(Error::Size { actual: 5, .. })));
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
 
     std::fs::write(scratch.path("other.json"), "{}").unwrap();
     std::fs::write(scratch.path(".c.rom.part"), "left behind").unwrap();
@@ -242,6 +245,21 @@ fn an_image_from_elsewhere_is_adopted() {
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
     let refused = adopt(&scratch.path("zeros.rom"), &params(), None, &unwatched).unwrap_err();
     assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
+}
+
+#[test]
+fn paths_that_a_manifest_cannot_name_are_refused_at_once() {
+    let scratch = Scratch::new();
+    let odd = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
+    std::fs::write(&odd, "a seed in an oddly named file").unwrap();
+    let odd = Seed::from_file(&odd).unwrap();
+    let watch = |_| panic!("it began");
+    let mut create = Create::new(params(), &odd);
+    create.watch = &watch;
+    let refused = create.file(&scratch.path("site.rom")).unwrap_err();
+    assert!(matches!(refused, Error::Manifest { .. }), "{refused}");
+    let odd = odd.with_source(SeedSource::Descriptor);
+    Create::new(params(), &odd).file(&scratch.path("site.rom")).unwrap();
 }
 
 #[test]

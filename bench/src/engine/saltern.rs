@@ -1,0 +1,195 @@
+//! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform in one register, `saltern wiping`
+//! with memory that is wiped after each call.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use anyhow::{bail, ensure};
+use saltern_yescrypt::{
+    CheckedParams, Derivation, HashString, Hasher, Level, Limits, Verification, Workspace,
+    derive_many,
+};
+
+use super::rom::{self, RomMemory};
+use super::{Engine, Found, Input, Setup, Task, blake2, inputs};
+use crate::work::{Message, Variant, Work};
+
+/// Saltern at a level.
+pub struct Saltern {
+    level: Level,
+    named: bool,
+    pairs: bool,
+    wiping: bool,
+}
+
+/// By the words after `saltern`.
+pub(super) fn find<'w>(words: impl Iterator<Item = &'w str>) -> anyhow::Result<Found> {
+    let mut found = Saltern { level: Level::detect(), named: false, pairs: false, wiping: false };
+    for word in words {
+        match word {
+            "pairs" => found.pairs = true,
+            "wiping" => found.wiping = true,
+            level => match super::level(level)? {
+                Ok(level) => (found.level, found.named) = (level, true),
+                Err(missing) => return Ok(Err(missing)),
+            },
+        }
+    }
+    if found.pairs && !Workspace::with_level(found.level)?.pair_groups() {
+        return Ok(Err(format!("level {} has no 256-bit registers to pair in", found.level)));
+    }
+    Ok(Ok(Arc::new(found)))
+}
+
+impl Engine for Saltern {
+    fn name(&self) -> String {
+        let mut name = "saltern".to_owned();
+        if self.named {
+            name += &format!(" {}", self.level);
+        }
+        if self.pairs {
+            name += " pairs";
+        }
+        if self.wiping {
+            name += " wiping";
+        }
+        name
+    }
+
+    fn computes(&self, work: &Work) -> bool {
+        match work {
+            Work::Yescrypt(..) | Work::Fill(_) => true,
+            Work::Argon2(_) | Work::Cats(_) => false,
+            Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
+        }
+    }
+
+    fn task(&self, work: &Work, setup: &Setup) -> anyhow::Result<Box<dyn Task>> {
+        if let Work::Message(message) = work {
+            return blake2::task(self, message);
+        }
+        if let Work::Fill(fill) = work {
+            let workspace = Workspace::with_level(self.level)?;
+            return Ok(Box::new(rom::Filling::new(*fill, workspace)?));
+        }
+        let params = work.checked()?;
+        let mut workspace = Workspace::with_level(self.level)?;
+        if let Some(pages) = setup.pages {
+            workspace = workspace.with_pages(pages);
+        }
+        if self.pairs {
+            ensure!(workspace.pair_groups(), "level {} has no 256-bit registers", self.level);
+        }
+        let together = setup.together.unwrap_or(params.degree());
+        ensure!(
+            (1..=params.degree()).contains(&together),
+            "{together} hashes at once: 1 to {} of these advance together",
+            params.degree()
+        );
+        let inputs = inputs(work, together)?;
+        let mut task = Passwords {
+            params,
+            rom: setup.rom.clone(),
+            workspace,
+            wiping: self.wiping,
+            hasher: Hasher::new().with_limits(Limits::unlimited()),
+            inputs,
+            hashes: vec![[0; 32]; together],
+            stored: Vec::new(),
+        };
+        if task.inputs.iter().all(|input| input.setting.is_some()) {
+            task.store()?;
+        }
+        Ok(Box::new(task))
+    }
+
+    fn hash(&self, message: &Message) -> Option<blake2::Hash> {
+        blake2::saltern(message, self.level)
+    }
+}
+
+/// One thread's passwords.
+///
+/// Where the parameters have a text, measuring starts from it, as it does for the peers that are given one: a batch is verified, because
+/// hashing many takes random salts (the work is the same). Otherwise the bare function is called.
+struct Passwords {
+    params: CheckedParams,
+    rom: Option<Arc<RomMemory>>,
+    workspace: Workspace,
+    wiping: bool,
+    hasher: Hasher<'static>,
+    inputs: Vec<Input>,
+    hashes: Vec<[u8; 32]>,
+    /// Complete strings, if measuring starts from text.
+    stored: Vec<Vec<u8>>,
+}
+
+impl Passwords {
+    fn store(&mut self) -> anyhow::Result<()> {
+        for input in &self.inputs {
+            let (password, text) = (input.password.to_bytes(), input.setting()?.to_bytes());
+            self.stored.push(self.hasher.hash_with_setting(&mut self.workspace, password, text)?);
+        }
+        Ok(())
+    }
+
+    fn derive(&mut self) -> anyhow::Result<()> {
+        let jobs = self.inputs.iter().zip(&mut self.hashes);
+        let mut jobs: Vec<_> = jobs
+            .map(|(input, out)| Derivation {
+                password: input.password.to_bytes(),
+                salt: &input.salt,
+                out,
+            })
+            .collect();
+        let rom = self.rom.as_ref().map(|rom| rom.rom()).transpose()?;
+        Ok(derive_many(&mut jobs, &self.params, rom.as_ref(), &mut self.workspace)?)
+    }
+
+    fn verify(&mut self) -> Vec<Result<bool, saltern_yescrypt::Error>> {
+        let pairs = self.inputs.iter().zip(&self.stored);
+        let items: Vec<_> = pairs
+            .map(|(input, hash)| Verification { password: input.password.to_bytes(), hash })
+            .collect();
+        self.hasher.verify_many(&mut self.workspace, &items)
+    }
+}
+
+impl Task for Passwords {
+    fn together(&self) -> usize {
+        self.inputs.len()
+    }
+
+    fn run(&mut self, _: u64) -> anyhow::Result<()> {
+        match self.stored.len() {
+            0 => {
+                self.derive()?;
+                black_box(&self.hashes);
+            }
+            1 => {
+                let (password, text) = (self.inputs[0].password.to_bytes(), &self.stored[0]);
+                black_box(self.hasher.hash_with_setting(&mut self.workspace, password, text)?);
+            }
+            _ => {
+                black_box(self.verify());
+            }
+        }
+        if self.wiping {
+            self.workspace.wipe();
+        }
+        Ok(())
+    }
+
+    fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+        if !self.stored.is_empty() {
+            ensure!(self.verify().iter().all(|same| *same == Ok(true)), "a batch differs");
+            let hash = |stored| Ok(HashString::parse(stored)?.hash().to_vec());
+            return self.stored.iter().take(count).map(|stored| hash(stored)).collect();
+        }
+        self.derive()?;
+        if self.hashes.is_empty() {
+            bail!("no hashes");
+        }
+        Ok(self.hashes.iter().take(count).map(|hash| hash.to_vec()).collect())
+    }
+}

@@ -1,0 +1,139 @@
+//! Where and with which code: what a record says beside the numbers.
+
+use std::fs::read_to_string;
+use std::process::Command;
+
+use saltern_yescrypt::Level;
+
+use crate::record::{Build, Cache, Machine};
+
+impl Machine {
+    /// This machine. What the system does not tell is left empty.
+    #[must_use]
+    pub fn here() -> Machine {
+        let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| {
+            let line =
+                info.lines().find(|line| line.split(':').next().map(str::trim) == Some(name));
+            line.and_then(|line| line.split(':').nth(1)).map(str::trim)
+        };
+        let mut processor = field("model name").unwrap_or("unknown").to_owned();
+        if let Some((family, model)) = field("cpu family").zip(field("model")) {
+            processor += &format!(" (family {family} model {model})");
+        }
+        Machine {
+            processor,
+            cores: processors().len(),
+            level: Level::detect().name().to_owned(),
+            system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            memory_kib: memory_kib("MemTotal:").unwrap_or(0),
+            caches: caches(),
+            huge_pages: huge_pages(),
+        }
+    }
+}
+
+/// The processors that this process may run on, by the system's numbers.
+#[must_use]
+pub fn processors() -> Vec<usize> {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    #[cfg(target_os = "linux")]
+    if let Ok(set) = rustix::thread::sched_getaffinity(None) {
+        let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
+        return allowed.take(count).collect();
+    }
+    (0..count).collect()
+}
+
+/// Keeps the calling thread on one processor, where the system can do that.
+pub fn pin(processor: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(processor);
+        // A processor that has gone away is no reason not to measure.
+        let _ = rustix::thread::sched_setaffinity(None, &set);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = processor;
+}
+
+/// A line of /proc/meminfo: `MemTotal:`, `MemAvailable:`.
+#[must_use]
+pub fn memory_kib(line: &str) -> Option<u64> {
+    let info = read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|text| text.strip_prefix(line))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn caches() -> Vec<Cache> {
+    let cache = |index: u32| {
+        let read = |name: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
+            read_to_string(path).ok().map(|text| text.trim().to_owned())
+        };
+        if read("type")? == "Instruction" {
+            return None;
+        }
+        Some(Cache {
+            level: read("level")?.parse().ok()?,
+            kib: read("size")?.strip_suffix('K')?.parse().ok()?,
+            shared_by: read("shared_cpu_list")?.split(',').map(range_len).sum(),
+        })
+    };
+    (0..8).filter_map(cache).collect()
+}
+
+/// How many numbers `3` or `0-7` names.
+fn range_len(text: &str) -> usize {
+    let mut ends = text.split('-').map(str::parse::<usize>);
+    match (ends.next(), ends.next()) {
+        (Some(Ok(first)), Some(Ok(last))) => last.saturating_sub(first) + 1,
+        _ => 1,
+    }
+}
+
+/// The choice in brackets: `always [madvise] never`.
+fn huge_pages() -> Option<String> {
+    let text = read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").ok()?;
+    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+impl Build {
+    /// This build. Commit and compiler are those of the source directory, if it is still there.
+    #[must_use]
+    pub fn here() -> Build {
+        Build {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: output_of("git", &["describe", "--always", "--dirty"]),
+            rustc: output_of("rustc", &["--version"]),
+            profile: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+        }
+    }
+}
+
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
+    let source = env!("CARGO_MANIFEST_DIR");
+    let output = Command::new(program).args(arguments).current_dir(source).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_processors_and_memory() {
+        let machine = Machine::here();
+        assert!(machine.cores >= 1 && machine.cores == processors().len());
+        assert!(!machine.level.is_empty());
+        #[cfg(target_os = "linux")]
+        assert!(machine.memory_kib > 1 << 16 && memory_kib("MemAvailable:").is_some());
+    }
+
+    #[test]
+    fn lists_of_processors() {
+        assert_eq!(["3", "0-7", "x"].map(range_len), [1, 8, 1]);
+    }
+}
