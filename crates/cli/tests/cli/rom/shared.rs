@@ -135,3 +135,23 @@ fn copies_and_images_from_elsewhere() {
     assert_one_error(&run(&[&adopt[..], &["1MiB"]].concat(), ""), "exists");
     assert_eq!(info(&copy)["id"], *id);
 }
+
+#[test]
+fn every_medium_can_be_measured() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let cases = "none,ram,ram-4k,pread,map,map-3x,random,one";
+    let bench = ["rom", "bench", &rom, "--n=64", "--rounds=1", "--seconds=0.05", "--cases", cases];
+    let output = run(&[&bench[..], &["--json"]].concat(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert!(row["hashes_per_second"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    // What overlaps reads has counted its reads.
+    assert!(rows[3]["reads"].as_u64().unwrap() > 0 && rows[0]["reads"].is_null());
+    assert_one_error(&run(&["rom", "bench", &rom, "--r=12"], ""), "power of two");
+    assert_one_error(&run(&["rom", "bench", &site.path("none"), "--n=64"], ""), "manifest");
+}
