@@ -2,20 +2,16 @@
 
 mod markdown;
 
-pub use markdown::{markdown, seeds};
+pub use markdown::markdown;
 
-use crate::record::{Cell, Curve, Estimate, Latency, Ratio, Record, Section, Verdict};
+use crate::record::{Build, Cell, Curve, Estimate, Latency, Machine, Ratio, Section, Verdict};
 use crate::stats::median;
 
 /// What a run begins with.
 #[must_use]
-pub fn header(record: &Record) -> String {
-    let Record { machine, build, .. } = record;
-    let caches: Vec<_> = machine
-        .caches
-        .iter()
-        .map(|cache| format!("L{} {} KiB", cache.level, cache.kib))
-        .collect();
+pub fn header(machine: &Machine, build: &Build) -> String {
+    let caches: Vec<_> =
+        machine.caches.iter().map(|cache| format!("L{} {} KiB", cache.level, cache.kib)).collect();
     format!(
         "{}, {} processors, {}, level {}; saltern {} ({}), {}, {} build",
         machine.processor,
@@ -107,7 +103,7 @@ pub fn interval(estimate: &Estimate, digits: usize) -> String {
 /// A pair in one line.
 #[must_use]
 pub fn ratio_line(ratio: &Ratio) -> String {
-    let digits = if ratio.unit == "GB/s" { 2 } else { 0 };
+    let digits = digits_of(ratio);
     let [first, second] = &ratio.rates;
     format!(
         "{:5.2} {} {} {:<8} {}: {} {:.digits$} : {:.digits$} {} {}",
@@ -122,6 +118,11 @@ pub fn ratio_line(ratio: &Ratio) -> String {
         ratio.sides[1],
         ratio.unit,
     )
+}
+
+/// Digits after the point of rates.
+fn digits_of(ratio: &Ratio) -> usize {
+    if ratio.unit == "GB/s" { 2 } else { 0 }
 }
 
 fn verdict(verdict: Verdict) -> &'static str {
@@ -172,6 +173,7 @@ fn curve_lines(curve: &Curve) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Record;
 
     fn example() -> Record {
         Record::from_json(include_str!("record/example.json")).unwrap()
@@ -193,14 +195,17 @@ mod tests {
     fn ratios_say_what_they_mean() {
         let record = example();
         let lines: Vec<_> = record.ratios().map(ratio_line).collect();
-        assert!(lines[0].contains("faster (goal 1.45 within the interval) batch, 4 MiB"), "{lines:#?}");
+        assert!(
+            lines[0].contains("faster (goal 1.45 within the interval) batch, 4 MiB"),
+            "{lines:#?}"
+        );
         assert!(lines[1].contains("tie    (goal 1.03 missed)"), "{lines:#?}");
         assert!(lines[2].contains("(goal 1.40 missed)"), "{lines:#?}");
     }
 
     #[test]
     fn curves_are_told_by_their_extremes() {
-        let text = section(&example().sections[6]);
+        let text = section(&example().sections[5]);
         assert!(text.contains("least 2.600 (at 1536)"), "{text}");
     }
 }

@@ -13,7 +13,7 @@ use clap::Subcommand;
 use saltern_bench::case::{self, Section};
 use saltern_bench::compare::compare;
 use saltern_bench::engine::Places;
-use saltern_bench::record::Record;
+use saltern_bench::record::{Build, Machine, Record};
 use saltern_bench::report;
 use saltern_bench::runner::Effort;
 use saltern_bench::{suite, text};
@@ -186,6 +186,11 @@ impl Run {
 
 fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(run.form.markdown);
+    if !run.form.markdown {
+        let mut output = Output::new();
+        output.line(text::header(&Machine::here(), &Build::here()))?;
+        output.flush()?;
+    }
     let record = suite::run(sections, &run.options(), &mut progress);
     progress.finish()?;
     let record = record?;
@@ -197,8 +202,7 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     if run.form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(format!("\n{}", text::header(&record)))?;
-        output.line(text::LEGEND)?;
+        output.line(format!("\n{}", text::LEGEND))?;
     }
     for note in &record.notes {
         output.line(format!("note: {note}"))?;
@@ -214,7 +218,7 @@ fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     if form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(text::header(&record))?;
+        output.line(text::header(&record.machine, &record.build))?;
         for section in &record.sections {
             output.bytes(text::section(section).as_bytes())?;
         }
