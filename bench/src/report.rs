@@ -98,6 +98,7 @@ fn head(record: &Record) -> String {
         ("Run", format!("{}, {} s", markup::date(record.unix_time), number(record.seconds))),
         ("Command", record.command.clone()),
     ] {
+        let value = markup::unbroken(&value);
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", Escaped(&value));
     }
     out += "</dl>\n";
@@ -147,7 +148,7 @@ fn plots_of(section: &Section, id: &str, figures: &[Figure]) -> String {
             "<figure><figcaption><h3>{}</h3><p>{}</p></figcaption>\n{body}\
              <p class=\"raw\"><a href=\"#{id}-numbers\">numbers</a></p></figure>",
             Escaped(title),
-            Escaped(sentence)
+            Escaped(&markup::unbroken(sentence))
         );
     }
     out + "</div></section>\n"

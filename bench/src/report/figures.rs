@@ -176,9 +176,9 @@ impl Drawing<'_> {
         let x = |cell: &Cell| Some(cell.real.median);
         for (name, lines) in groups::plots(&cells, &[along], x, LINES) {
             let of_line = |(name, cells): &(String, Vec<&Cell>)| {
-                let mut points: Vec<Point> =
-                    cells.iter().filter_map(|cell| latency_point(cell, along)).collect();
-                points.sort_by(|a, b| a.x.total_cmp(&b.x));
+                let mut cells = cells.clone();
+                cells.sort_by(|a, b| along.order(a).total_cmp(&along.order(b)));
+                let points = cells.iter().filter_map(|cell| latency_point(cell, along)).collect();
                 Series { name: name.clone(), points, is_ideal: false }
             };
             let series = lines.iter().map(of_line).collect();
@@ -205,6 +205,9 @@ impl Drawing<'_> {
         }
         let traits = groups::varying(&cells, &[Trait::Rounds, Trait::Sbox]);
         for (name, part) in groups::by(&cells, &traits) {
+            if part.len() < 2 {
+                continue;
+            }
             let rows = groups::values(&part, Trait::Rounds);
             let columns = groups::values(&part, Trait::Sbox);
             let value = |row: &String, column: &String| {
@@ -284,7 +287,7 @@ impl Drawing<'_> {
                 let up = (format!("{unit} (the axis does not begin at 0)"), Scale::Near);
                 let axes = [(axis.to_owned(), Scale::Offsets), up];
                 let sentence = sentences::curves(same);
-                self.add(label, "", sentence.clone(), |id, title| {
+                self.add(label, &format!("by {axis}"), sentence.clone(), |id, title| {
                     Lines { title: title.to_owned(), axes, series }.draw(id, &sentence)
                 });
             }
@@ -349,9 +352,13 @@ fn scale_for(lines: &Groups<'_>, value: impl Fn(&Cell) -> f64) -> Scale {
 fn in_proportion(series: &[Series]) -> Option<Series> {
     let first = |series: &Series| series.points.first().map_or(0.0, |point| point.y / point.x);
     let fastest = series.iter().max_by(|a, b| first(a).total_cmp(&first(b)))?;
-    let slope = first(fastest);
+    let (slope, ends) = (first(fastest), fastest.points.first().zip(fastest.points.last()));
+    let most = fastest.points.iter().map(|point| point.y).fold(0.0, f64::max);
+    let (start, end) = ends?;
+    // Not so far that it would press all that was measured together.
+    let end = Point { x: end.x.min(1.3 * most / slope), ..end.clone() };
     let ideal = |point: &Point| Point { y: slope * point.x, interval: None, ..point.clone() };
-    let points = fastest.points.iter().map(ideal).collect();
+    let points = vec![ideal(start), ideal(&end)];
     Some(Series { name: "in proportion".to_owned(), points, is_ideal: true })
 }
 

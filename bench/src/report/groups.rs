@@ -73,7 +73,7 @@ impl Trait {
     }
 
     /// By what values are put in their natural order; 0 where there is none.
-    fn order(self, cell: &Cell) -> f64 {
+    pub(super) fn order(self, cell: &Cell) -> f64 {
         let work = &cell.work;
         match self {
             Threads => cell.threads as f64,

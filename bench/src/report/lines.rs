@@ -18,7 +18,7 @@ pub(super) struct Point {
     pub(super) label: String,
 }
 
-/// Points that a line joins, in the order of `x`.
+/// Points that a line joins, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) name: String,

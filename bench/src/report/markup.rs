@@ -27,6 +27,22 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
+/// A sentence in which no line ends between a number and its unit.
+pub(super) fn unbroken(sentence: &str) -> String {
+    let units = [" B", " KiB", " MiB", " GiB", " TiB", " GB/s", " ms", " s", " %"];
+    let mut text = String::with_capacity(sentence.len());
+    for (i, c) in sentence.char_indices() {
+        let after = &sentence[i..];
+        let is_unit = |unit: &&str| {
+            after.strip_prefix(*unit).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        };
+        let follows_digit = text.ends_with(|c: char| c.is_ascii_digit());
+        let stays = c == ' ' && follows_digit && units.iter().any(is_unit);
+        text.push(if stays { '\u{A0}' } else { c });
+    }
+    text
+}
+
 /// A part of an identifier: letters, digits and dashes.
 pub(super) fn slug(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -171,6 +187,13 @@ mod tests {
         );
         assert_eq!(bytes(4096.0), "4 KiB");
         assert_eq!([0.983, 0.0051, 12.0].map(percent), ["98 %", "0.5 %", "1200 %"]);
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        let text = "1 MiB at 2.90 ms, 98 % of 3 GB/s; 4 sizes, a B";
+        let expected = "1\u{A0}MiB at 2.90\u{A0}ms, 98\u{A0}% of 3\u{A0}GB/s; 4 sizes, a B";
+        assert_eq!(unbroken(text), expected);
     }
 
     #[test]

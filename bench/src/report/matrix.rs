@@ -188,7 +188,7 @@ fn curve_row(curve: &Curve) -> Vec<String> {
     let value =
         |found: Option<&(f64, usize)>| found.map_or(String::new(), |(value, _)| number(*value));
     let place = |found: Option<&(f64, usize)>| {
-        found.map_or(String::new(), |(_, i)| (curve.start + *i as u64 * curve.step).to_string())
+        found.map_or(String::new(), |(_, i)| sentences::place(curve, *i).to_string())
     };
     let (low, high) = (sorted.first(), sorted.last());
     vec![

@@ -165,21 +165,25 @@ pub(super) fn extremes(cells: &[&Cell]) -> String {
     )
 }
 
+/// The number that a value of a curve belongs to.
+pub(super) fn place(curve: &Curve, index: usize) -> u64 {
+    curve.start.saturating_add(curve.step.saturating_mul(index as u64))
+}
+
 pub(super) fn curves(curves: &[&Curve]) -> String {
     let describe = |curve: &&Curve| {
         let finite =
             || curve.values.iter().copied().enumerate().filter(|(_, value)| value.is_finite());
         let (at_low, low) = finite().min_by(|a, b| a.1.total_cmp(&b.1))?;
         let (at_high, high) = finite().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let place = |i: usize| curve.start + i as u64 * curve.step;
         Some(format!(
             "{} varies by {}, from {} {unit} at {} to {} at {}",
             curve.engine,
             percent((high - low) / high),
             number(low),
-            place(at_low),
+            place(curve, at_low),
             number(high),
-            place(at_high),
+            place(curve, at_high),
             unit = curve.unit
         ))
     };

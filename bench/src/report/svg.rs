@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::markup::Escaped;
 
 /// Width of every plot in its own units, in which text is 13 high. So narrow that text stays readable on a phone.
-pub(super) const WIDTH: f64 = 420.0;
+pub(super) const WIDTH: f64 = 380.0;
 /// How many series a plot can tell apart, by colour, mark and dashes.
 pub(super) const SERIES: usize = 6;
 
