@@ -165,7 +165,7 @@ mod tests {
         let text = include_str!("../../cases/quoted.toml");
         let quoted = toml::from_str::<Quoted>(text).unwrap().source;
         let rows: usize = quoted.iter().map(|source| source.row.len()).sum();
-        assert_eq!((quoted.len(), rows), (5, 30));
+        assert_eq!((quoted.len(), rows), (3, 28));
         let options = Options {
             command: String::new(),
             quick: false,
@@ -190,7 +190,10 @@ mod tests {
                 let named = ours.cells.iter().filter(|case| {
                     let mut cell = example();
                     let work = case.side.work.record();
-                    cell.id = format!("{}/{}/{}/1", ours.id, work.slug(), case.side.engine);
+                    let pages = case.side.pages.map_or(String::new(), |pages| {
+                        format!("/{}", crate::work::pages_name(pages).replace(' ', ""))
+                    });
+                    cell.id = format!("{}/{}/{}{pages}/1", ours.id, work.slug(), case.side.engine);
                     row.names(&section, &cell)
                 });
                 assert!((1..=2).contains(&named.count()), "{}: {}", source.section, row.case);
