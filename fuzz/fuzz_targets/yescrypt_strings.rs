@@ -3,13 +3,39 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use saltern_reference::yescrypt::parse_setting;
-use saltern_yescrypt::{HashString, Scheme, Setting};
+use saltern_reference::yescrypt::{self as reference, parse_setting};
+use saltern_yescrypt::{HashString, Scheme, Setting, escrypt};
+
+/// Strings of generation 0.5.
+fn check_escrypt(text: &[u8]) {
+    let hash = escrypt::HashString::parse(text);
+    // The reference leaves it to the KDF to refuse flags.
+    let expected = reference::escrypt::parse_setting(text);
+    let expected = expected.ok().filter(|setting| setting.params.flags < 8);
+    let setting = escrypt::Setting::parse(text);
+    assert_eq!(setting.is_ok(), expected.is_some(), "{setting:?} {expected:?}");
+    let (Ok(setting), Some(expected)) = (setting, expected) else {
+        assert!(hash.is_err());
+        return;
+    };
+    let (ours, theirs) = (setting.params(), &expected.params);
+    assert_eq!((ours.flags.bits(), ours.n), (theirs.flags, theirs.n));
+    assert_eq!((ours.r, ours.p), (theirs.r, theirs.p));
+    assert_eq!(setting.salt(), expected.salt);
+    assert!(text.starts_with(setting.as_bytes()));
+    if let Ok(hash) = hash {
+        assert_eq!(text.len(), hash.setting().as_bytes().len() + 44);
+    }
+}
 
 fuzz_target!(|text: &[u8]| {
     // The reference knows neither extended strings nor names before `$y$`: those are for another target.
     if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
         return;
+    }
+    if escrypt::is_escrypt(text) {
+        assert!(Setting::parse(text).is_err());
+        return check_escrypt(text);
     }
     let setting = Setting::parse(text);
     let expected = parse_setting(text);

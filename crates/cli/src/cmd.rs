@@ -7,6 +7,8 @@ pub(crate) mod hash;
 pub(crate) mod inspect;
 pub(crate) mod man;
 pub(crate) mod reencrypt;
+#[cfg(target_os = "linux")]
+pub(crate) mod rom;
 pub(crate) mod sum;
 pub(crate) mod vectors;
 pub(crate) mod verify;

@@ -38,6 +38,8 @@ enum Command {
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
     Reencrypt(cmd::reencrypt::Args),
+    #[cfg(target_os = "linux")]
+    Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
     Vectors(cmd::vectors::Args),
     #[cfg(feature = "bench")]
@@ -56,6 +58,8 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Vectors(args) => cmd::vectors::run(args),
         #[cfg(feature = "bench")]

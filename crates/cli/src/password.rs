@@ -113,7 +113,7 @@ pub(crate) fn stdin() -> anyhow::Result<io::Stdin> {
 ///
 /// It is opened anew by its name under /dev/fd. That starts a regular file at its beginning, hence the seek to
 /// where the descriptor stands; a pipe goes on where it is; a socket cannot be opened in this way.
-fn open_descriptor(fd: u32) -> anyhow::Result<File> {
+pub(crate) fn open_descriptor(fd: u32) -> anyhow::Result<File> {
     use std::io::Seek;
     let mut file = File::open(format!("/dev/fd/{fd}"))?;
     let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();

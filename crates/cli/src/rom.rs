@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
-use rustix::fs::statfs;
-use saltern_rom::{Access, AttachOptions, Attached, attach};
+use rustix::fs::{FsWord, statfs};
+use saltern_rom::{Access, AttachOptions, Attached, Manifest, attach};
 use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
 
-pub(crate) use self::name::RomName;
+pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
 
 /// Options for hashing with ROMs.
@@ -115,12 +115,14 @@ impl AccessName {
     }
 }
 
-/// Whether a file is in a tmpfs or hugetlbfs, where `saltern rom attach` puts images for all to map: those are replaced and removed, never
+/// Whether an image is in a tmpfs or hugetlbfs, where `saltern rom attach` puts images for all to map: those are replaced and removed, never
 /// shortened.
 pub(crate) fn is_memory(image: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const HUGETLBFS: i64 = 0x9584_58f6;
-    statfs(image).is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&(found.f_type as i64)))
+    const TMPFS: FsWord = 0x0102_1994;
+    const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
+    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
+    let found = statfs(&*place.unwrap_or_else(|| image.to_owned()));
+    found.is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&found.f_type))
 }
 
 /// What new hashes are made with.

@@ -145,8 +145,8 @@ pub struct Attached {
 
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
-/// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of the image is what
-/// [`verify`](crate::verify) checks. Where it has to be copied ([`Access`]), that takes as long as reading it.
+/// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is what
+/// [`verify`](crate::verify()) checks. Where it has to be copied ([`Access`]), that takes as long as reading it, and all of it is checked.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`] for an image that is not
@@ -441,4 +441,21 @@ fn read_image(
         }
     }
     Ok(finish(hasher))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its first pages are never there, so that reading them fails (EIO).
+    #[test]
+    fn read_errors_are_errors() {
+        let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
+        let mut mapping = Mapping::anonymous(1 << 16, Pages::Base).unwrap();
+        let whole = read_image(&file, path, &mut mapping, &unwatched).unwrap_err();
+        let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
+        for error in [whole, piece] {
+            assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");
+        }
+    }
 }

@@ -69,6 +69,8 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
     let source = Manifest::read(from)?;
     let CopyOptions { location, replace, mode, pages, watch } = options;
     let (params, replace, mode, pages) = (source.params, *replace, *mode, *pages);
+    let location = &location.absolute()?;
+    Manifest::check_paths(to, &source.seed, location)?;
     let place = Place { image: to, location, params, replace, mode, pages };
     let name = place.name();
     place.put(false, |mut sink| {

@@ -108,9 +108,11 @@ impl<'a> Create<'a> {
     /// [`Error::NoMemory`], [`Error::Yescrypt`] for parameters. After: [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Io`].
     pub fn file(&self, image: &Path) -> Result<Manifest, Error> {
         self.params.check()?;
+        let location = self.location.absolute()?;
+        Manifest::check_paths(image, self.seed.source(), &location)?;
         let place = Place {
             image,
-            location: &self.location,
+            location: &location,
             params: self.params,
             replace: self.replace,
             mode: self.mode,
@@ -118,12 +120,16 @@ impl<'a> Create<'a> {
         };
         let fill_in = place.file().map_or(Ok(FillIn::Mapping), |file| self.choose_fill(file))?;
         let name = place.name();
-        place.put(fill_in == FillIn::Mapping, |sink| match sink {
-            Sink::Memory(memory) => self.fill(memory, &name, None),
-            Sink::File(file) => {
-                let mut memory = acquire(place.size(), self.pages, false, &mut Vec::new())?;
-                self.fill(&mut memory.mapping, &name, Some(file))
-            }
+        place.put(fill_in == FillIn::Mapping, |sink| {
+            let mut manifest = match sink {
+                Sink::Memory(memory) => self.fill(memory, &name, None)?,
+                Sink::File(file) => {
+                    let mut memory = acquire(place.size(), self.pages, false, &mut Vec::new())?;
+                    self.fill(&mut memory.mapping, &name, Some(file))?
+                }
+            };
+            manifest.location = location.clone();
+            Ok(manifest)
         })
     }
 
@@ -196,7 +202,7 @@ impl<'a> Create<'a> {
             image_hash,
             seed: self.seed.source().clone(),
             created: timestamp::now(),
-            location: self.location.clone(),
+            location: Location::Beside,
         })
     }
 }

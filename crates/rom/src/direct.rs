@@ -108,7 +108,7 @@ impl RomFile {
             return Err(saltern_yescrypt::Error::BufferLength { needed, actual }.into());
         }
         let blocks = self.blocks(r)?;
-        self.read_at((j & (blocks - 1)) * needed, buffer)
+        self.read_exact((j & (blocks - 1)) * needed, buffer)
     }
 
     /// How many blocks of `128 * r` bytes the image has, a power of two.
@@ -127,7 +127,7 @@ impl RomFile {
     }
 
     /// Fills the buffer from any place in the image.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let [of_file, of_memory] = self.alignment;
         let mut done = 0;
         while done < buffer.len() {
@@ -167,6 +167,11 @@ impl RomFile {
     #[must_use]
     pub fn memory_alignment(&self) -> usize {
         self.alignment[1]
+    }
+
+    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`].
+    pub(crate) fn window_alignment(&self) -> usize {
+        if self.is_direct() { self.alignment[0] } else { 1 }
     }
 
     /// The descriptor to read from: the direct one if there is one.

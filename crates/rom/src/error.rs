@@ -133,6 +133,28 @@ impl Error {
         move |source| Error::Io { action, path: path.to_owned(), source: source.into() }
     }
 
+    /// What is wrong with memory.
+    fn describe_memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoMemory { needed, available } => {
+                write!(f, "{needed} bytes of memory are needed and ")?;
+                match available {
+                    Some(available) => write!(f, "{available} are available")?,
+                    None => f.write_str("were refused")?,
+                }
+                f.write_str(": use a smaller ROM, or one in a file")
+            }
+            Error::NotLocked { needed, limit } => {
+                write!(f, "{needed} bytes could not be locked in memory")?;
+                if let Some(limit) = limit {
+                    write!(f, ": RLIMIT_MEMLOCK (ulimit -l) is {limit}")?;
+                }
+                f.write_str(": raise the limit or do without locking")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the operating system answered, if it was asked.
     #[must_use]
     pub fn os(&self) -> Option<&io::Error> {
@@ -167,21 +189,7 @@ impl fmt::Display for Error {
                 f,
                 "a file of {needed} bytes is needed and this process may write {limit}: raise RLIMIT_FSIZE (ulimit -f)"
             ),
-            Error::NoMemory { needed, available } => {
-                write!(f, "{needed} bytes of memory are needed and ")?;
-                match available {
-                    Some(available) => write!(f, "{available} are available")?,
-                    None => f.write_str("were refused")?,
-                }
-                f.write_str(": use a smaller ROM, or one in a file")
-            }
-            Error::NotLocked { needed, limit } => {
-                write!(f, "{needed} bytes could not be locked in memory")?;
-                if let Some(limit) = limit {
-                    write!(f, ": RLIMIT_MEMLOCK (ulimit -l) is {limit}")?;
-                }
-                f.write_str(": raise the limit or do without locking")
-            }
+            Error::NoMemory { .. } | Error::NotLocked { .. } => self.describe_memory(f),
             Error::NoManifest { path } => write!(
                 f,
                 "there is no manifest {}: the ROM is missing, or was not made or adopted here",

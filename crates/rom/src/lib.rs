@@ -32,6 +32,7 @@ mod check;
 mod copy;
 mod create;
 mod direct;
+mod engine;
 mod error;
 mod filesystem;
 mod hex;
@@ -52,6 +53,10 @@ pub use check::{recompute, verify};
 pub use copy::{CopyOptions, adopt, copy, remove, set_immutable};
 pub use create::{Create, FillIn};
 pub use direct::{BlockBuffer, RomFile};
+pub use engine::{
+    Answer, Backend, EngineConfig, EngineError, EngineRom, EngineStats, EngineTicket, SsdEngine,
+    Work, WorkRom,
+};
 pub use error::Error;
 pub use list::{Found, State, clean, list};
 pub use manifest::{Location, Manifest};

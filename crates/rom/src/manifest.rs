@@ -46,7 +46,7 @@ pub enum Location {
     Beside,
     /// In another file, for instance on a hugetlbfs.
     File {
-        /// Its absolute path.
+        /// Its path, which is made absolute when the manifest is written.
         path: PathBuf,
     },
     /// In a System V shared memory segment.
@@ -54,6 +54,19 @@ pub enum Location {
         /// The segment's key.
         key: i32,
     },
+}
+
+impl Location {
+    /// The same for every working directory.
+    pub(crate) fn absolute(&self) -> Result<Self, Error> {
+        match self {
+            Location::File { path } => {
+                let absolute = std::path::absolute(path).map_err(Error::io("find", path))?;
+                Ok(Location::File { path: absolute })
+            }
+            other => Ok(other.clone()),
+        }
+    }
 }
 
 /// The file's fields.
@@ -192,7 +205,7 @@ impl Manifest {
             image: self.location.clone(),
             blake2bp: hex::text(&self.image_hash),
         };
-        // Only a path that is not UTF-8 could fail, and it is checked before it gets here.
+        // Only a path that is not UTF-8 can fail; see `check_paths`.
         let mut text = serde_json::to_string_pretty(&fields).unwrap_or_default();
         text.push('\n');
         text
@@ -220,22 +233,36 @@ impl Manifest {
         }
     }
 
-    /// Written beside its place and synced, not yet there.
-    pub(crate) fn stage(&self, image: &Path) -> Result<Staged, Error> {
-        let path = Self::path_for(image);
-        let text = self.to_json();
-        if text.trim().is_empty() {
-            let reason = "a path in it is not UTF-8".to_owned();
-            return Err(Error::Manifest { path, reason });
+    /// JSON has no words for paths that are not UTF-8. Said before long work, not after it.
+    pub(crate) fn check_paths(
+        image: &Path,
+        seed: &SeedSource,
+        location: &Location,
+    ) -> Result<(), Error> {
+        let location = match location {
+            Location::File { path } => Some(path),
+            Location::Beside | Location::Sysv { .. } => None,
+        };
+        let seed = match seed {
+            SeedSource::File { path } | SeedSource::Generated { path } => Some(path),
+            SeedSource::Descriptor | SeedSource::Unknown => None,
+        };
+        match [location, seed].into_iter().flatten().find(|path| path.to_str().is_none()) {
+            None => Ok(()),
+            Some(path) => {
+                let reason = format!("the path {path:?}, which it has to name, is not UTF-8");
+                Err(Error::Manifest { path: Self::path_for(image), reason })
+            }
         }
-        let mut staged = Staged::begin(&path, 0o644)?;
-        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", &path))?;
-        Ok(staged)
     }
 
-    /// Writes it to its place at once, replacing what is there.
+    /// Writes it to its place, replacing what is there: whole or not at all.
     pub(crate) fn write(&self, image: &Path) -> Result<(), Error> {
-        self.stage(image)?.commit()?;
+        let path = Self::path_for(image);
+        Self::check_paths(image, &self.seed, &self.location)?;
+        let mut staged = Staged::begin(&path, 0o644)?;
+        staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
+        staged.commit()?;
         sync_directory(image)
     }
 }
@@ -302,6 +329,15 @@ mod tests {
             assert!(error.contains(complaint), "{from} -> {to}: {error}");
         }
         assert!(Manifest::parse("").is_err() && Manifest::parse("[]").is_err());
+        // Whatever else is changed is refused or means something.
+        for at in 0..text.len() {
+            for other in ["", "0", "\"", "}", "-", "\n", "\u{0}", "é"] {
+                let changed = format!("{}{other}{}", &text[..at], &text[at + 1..]);
+                if let Ok(manifest) = Manifest::parse(&changed) {
+                    assert_eq!(Manifest::parse(&manifest.to_json()), Ok(manifest));
+                }
+            }
+        }
         assert!(Manifest::parse(&text[..text.len() - 3]).is_err());
     }
 }

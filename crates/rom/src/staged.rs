@@ -133,7 +133,8 @@ fn open_own(part: &Path, mode: u32) -> Result<File, Error> {
     let own = |file: &File| {
         let found = file.metadata().map_err(Error::io("look at", part))?;
         let owner = found.uid() == rustix::process::geteuid().as_raw();
-        if owner && found.is_file() && found.nlink() == 1 {
+        // Without a name it has just been removed, which is noticed later.
+        if owner && found.is_file() && found.nlink() <= 1 {
             return Ok(());
         }
         Err(Error::Foreign { path: part.to_owned() })

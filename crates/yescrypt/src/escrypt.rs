@@ -7,7 +7,7 @@
 //!
 //! What a string does not say: the ROM and the mask with which it is read. They are configuration, see
 //! [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And strings of the revision 0.3.1, a little older, look the same but were
-//! computed in another way that is lost: for them every password is a mismatch. `$7$` is classic scrypt and belongs to the parent module.
+//! computed in a way that is not known here: for them every password is a mismatch. `$7$` is classic scrypt and belongs to the parent module.
 //!
 //! ```
 //! let stored = "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";

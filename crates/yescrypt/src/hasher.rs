@@ -252,6 +252,12 @@ impl<'a> Hasher<'a> {
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
     pub fn outdated(&self, hash: &[u8]) -> Result<Outdated, Error> {
+        if escrypt::is_escrypt(hash) {
+            escrypt::HashString::parse(hash)?;
+            let new = self.setting(&[0; 16])?;
+            let roms = new.rom_id().is_some() || !new.roms().is_empty();
+            return Ok(Outdated { params: true, roms, key: new.key_id().is_some() });
+        }
         let stored = HashString::parse(hash)?;
         let (stored, new) = (stored.setting(), self.setting(&[0; 16])?);
         Ok(Outdated {

@@ -8,7 +8,7 @@ use self::running::Running;
 use crate::params::{CheckedParams, Mode};
 use crate::pass::{MAX_HASHES, Plan};
 use crate::rom_use::{MAX_ROMS, RomMasks, RomReads, RomUse, check};
-use crate::{Error, Rom, Workspace};
+use crate::{Error, Pages, Rom, Workspace};
 
 /// A ROM of a hash that can be interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -124,11 +124,17 @@ impl<'a> Resumable<'a> {
         Resumable { workspace, running: None }
     }
 
-    /// How many bytes of memory [`Resumable::begin`] takes for as many hashes, `None` for sizes that no memory has.
+    /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for as many hashes, if it had less before. `None`
+    /// for sizes that no memory has.
     #[must_use]
-    pub fn memory_for(params: &CheckedParams, hashes: usize) -> Option<u64> {
-        let plan = Plan::new(params, hashes, 1).ok()?;
-        u64::try_from(plan.v + plan.scratch).ok()?.checked_mul(64)
+    pub fn memory_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
+        Workspace::bytes_for(params, hashes, pages)
+    }
+
+    /// Bytes that its workspace holds.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.workspace.memory()
     }
 
     /// Takes on passwords and salts of one to four hashes, `len` bytes of output each; what was there before is dropped.

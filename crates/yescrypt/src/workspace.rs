@@ -99,7 +99,6 @@ impl Workspace {
 
     /// What [`Workspace::memory`] becomes by computing this many hashes at once in one thread: at least that much, more if it is more
     /// already. `None` for sizes that no memory has.
-    #[cfg(feature = "std")]
     pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
         let plan = Plan::new(params, hashes, 1).ok()?;
         Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)

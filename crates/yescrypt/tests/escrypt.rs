@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
 use saltern_yescrypt::escrypt::{self, Flags, Params, Rom, RomParams, Setting, Tuning};
 use saltern_yescrypt::{
-    Error, Hasher, Level, Limits, Pool, PoolConfig, RomImage, Verification, Workspace,
+    Error, HashKey, Hasher, Level, Limits, Pool, PoolConfig, RomImage, Verification, Workspace,
 };
 use serde_json::Value;
 
@@ -309,7 +309,7 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     for setting in [&b"$7X3$3/..../....a"[..], b"$7X2$31..../....a"] {
         assert!(matches!(hash(setting), Err(Error::InvalidParameter { .. })), "{setting:?}");
     }
-    let keyed = Hasher::new().with_key(saltern_yescrypt::HashKey::new([7; 32]));
+    let keyed = Hasher::new().with_key(HashKey::new([7; 32]));
     let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
     assert_eq!(answer, Err(Error::KeyNotApplicable));
     let too_small = RomParams::new(2, 3, 1);
@@ -329,6 +329,10 @@ fn batches_verify_both_generations() {
     let answers = hasher.verify_many(&mut workspace, &batch);
     assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
     assert!(matches!(answers[3], Err(Error::Malformed { .. })));
+    assert!(hasher.outdated(&old).unwrap().params && !hasher.outdated(&new).unwrap().any());
+    assert!(hasher.outdated(&old[..30]).is_err());
+    let refused = saltern_yescrypt::reencrypt(&old, None, Some(&HashKey::new([7; 32])));
+    assert_eq!(refused, Err(Error::KeyNotApplicable));
 }
 
 /// Through a pool as one by one, with and without a ROM, within its memory.

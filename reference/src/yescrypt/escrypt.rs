@@ -333,7 +333,7 @@ fn call(
 ///
 /// # Errors
 /// [`Reject`] for what section 2 refuses, a ROM that does not fit, or more than
-/// [`MAX_MEMORY`](super::MAX_MEMORY) bytes.
+/// [`MAX_MEMORY`] bytes.
 pub fn kdf(
     password: &[u8],
     salt: &[u8],

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
+use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::crypt3;
@@ -121,6 +122,9 @@ enum SchemeName {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.how.setting.as_ref().is_some_and(|text| is_escrypt(text.as_encoded_bytes())) {
+        return args.run_escrypt();
+    }
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
     // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
@@ -144,18 +148,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
         return jsonl::run(job, hasher, pool);
     }
-    let mut workspace = args.effort.workspace()?;
-    let password = args.password.read(Prompt::Twice)?;
-    if password.is_empty() && !args.allow_empty {
-        bail!("the password is empty: give --allow-empty if that is meant");
+    let mut obstacles = crypt3::obstacles(&setting);
+    if args.key.is_given() && setting.key_id().is_none() {
+        obstacles.push("it is encrypted with a key".to_owned());
     }
-    let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes());
-    let hash = hash.map_err(explain)?;
-    let mut output = Output::new();
-    output.line(&hash)?;
-    output.flush()?;
-    args.tell_where_it_fails(&setting, &password);
-    Ok(ExitCode::SUCCESS)
+    args.hash_one(&hasher, setting.as_bytes(), obstacles)
 }
 
 impl SettingArgs {
@@ -195,17 +192,42 @@ impl SettingArgs {
 }
 
 impl Args {
-    /// Say on standard error when crypt(3) of a plain Linux will not verify what was printed.
-    fn tell_where_it_fails(&self, setting: &Setting, password: &[u8]) {
-        let mut reasons = crypt3::obstacles(setting);
-        if self.key.is_given() && setting.key_id().is_none() {
-            reasons.push("it is encrypted with a key".to_owned());
+    /// Under a `$7X` setting, which has neither key nor, here, a ROM.
+    fn run_escrypt(&self) -> anyhow::Result<ExitCode> {
+        let limits = self.effort.limits();
+        let text = self.how.setting.as_ref().map(|text| text.as_encoded_bytes());
+        let setting = escrypt::Setting::parse(text.unwrap_or_default())?;
+        setting.params().check(&limits).map_err(explain)?;
+        ensure!(!self.key.is_given(), "a key works with yescrypt strings only");
+        ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
+        let hasher = Hasher::new().with_limits(limits);
+        let obstacles = vec!["it does not know this generation".to_owned()];
+        self.hash_one(&hasher, setting.as_bytes(), obstacles)
+    }
+
+    /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
+    fn hash_one(
+        &self,
+        hasher: &Hasher<'_>,
+        setting: &[u8],
+        mut obstacles: Vec<String>,
+    ) -> anyhow::Result<ExitCode> {
+        let mut workspace = self.effort.workspace()?;
+        let password = self.password.read(Prompt::Twice)?;
+        if password.is_empty() && !self.allow_empty {
+            bail!("the password is empty: give --allow-empty if that is meant");
         }
-        reasons.extend(crypt3::password_obstacle(password));
-        for reason in reasons {
+        let hash = hasher.hash_with_setting(&mut workspace, &password, setting);
+        let hash = hash.map_err(explain)?;
+        let mut output = Output::new();
+        output.line(&hash)?;
+        output.flush()?;
+        obstacles.extend(crypt3::password_obstacle(&password));
+        for reason in obstacles {
             tell(format_args!(
                 "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
             ));
         }
+        Ok(ExitCode::SUCCESS)
     }
 }

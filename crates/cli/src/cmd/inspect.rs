@@ -1,5 +1,7 @@
 //! `saltern inspect`: what a stored string says about itself.
 
+mod escrypt;
+
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -49,6 +51,8 @@ struct Record {
     kind: &'static str,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    escrypt: Option<escrypt::Details>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -93,8 +97,9 @@ struct FlavorDetails {
     gather: u32,
     simple: u32,
     sbox_bytes: u32,
-    salsa_mix: u32,
-    salsa_tail: u32,
+    /// In the block mix and at the end of pwxform's, where these are not 8 and 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    salsa: Option<[u32; 2]>,
 }
 
 /// A ROM of a list.
@@ -163,6 +168,11 @@ impl Record {
                 self.scheme = Some(scheme::name(scheme));
                 self.fill_ours(field).map_err(|error| error.to_string())?;
             }
+            Stored::Escrypt => {
+                self.scheme = Some(scheme::ESCRYPT);
+                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
+                (self.kind, self.escrypt) = (told.0, Some(told.1));
+            }
             Stored::Foreign(foreign) => {
                 self.scheme = Some(foreign.name);
                 self.kind = "unsupported";
@@ -206,8 +216,8 @@ impl Details {
             gather: flavor.gather(),
             simple: flavor.simple(),
             sbox_bytes: flavor.sbox_bytes(),
-            salsa_mix: flavor.salsa_mix(),
-            salsa_tail: flavor.salsa_tail(),
+            salsa: Some([flavor.salsa_mix(), flavor.salsa_tail()])
+                .filter(|rounds| *rounds != [8, 2]),
         };
         let crypt3_obstacles = crypt3::obstacles(setting);
         Details {
@@ -255,6 +265,9 @@ fn words(entry: &Entry, record: &Record) -> String {
     if let Some(details) = &record.details {
         line += &format!(", {}, {}", details.parameters(), details.verdict());
     }
+    if let Some(details) = &record.escrypt {
+        line += &format!(", {}, {}", details.parameters(), details.verdict());
+    }
     line
 }
 
@@ -274,6 +287,11 @@ impl Record {
     }
 
     fn table(&self) -> String {
+        if let Some(details) = &self.escrypt {
+            let mut rows = vec![("string", self.headline())];
+            rows.extend(details.rows());
+            return layout(&rows);
+        }
         let Some(details) = &self.details else {
             return self.headline();
         };
@@ -289,12 +307,22 @@ impl Record {
         if let Some(key) = &details.key {
             rows.push(("key", key.clone()));
         }
-        rows.push(("memory", details.memory()));
+        rows.push(("memory", memory_words(details.memory_bytes)));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));
-        let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
-        rows.join("\n")
+        layout(&rows)
     }
+}
+
+fn layout(rows: &[(&str, String)]) -> String {
+    let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
+    rows.join("\n")
+}
+
+/// Bytes of memory for people.
+fn memory_words(bytes: u128) -> String {
+    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
+    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }
 
 impl Details {
@@ -307,9 +335,9 @@ impl Details {
                 flavor.gather,
                 flavor.simple,
                 flavor.sbox_bytes >> 10,
-                match (flavor.salsa_mix, flavor.salsa_tail) {
-                    (8, 2) => String::new(),
-                    (mix, tail) => format!(", Salsa20 with {mix} and {tail} rounds"),
+                match flavor.salsa {
+                    None => String::new(),
+                    Some([mix, tail]) => format!(", Salsa20 with {mix} and {tail} rounds"),
                 },
             ),
             (None, "worm") => "WORM: scrypt with yescrypt's adjustable time".to_owned(),
@@ -326,11 +354,6 @@ impl Details {
             text += &format!(" NROM={}", self.nrom);
         }
         text
-    }
-
-    fn memory(&self) -> String {
-        let (kib, mib) = (self.memory_bytes.div_ceil(1 << 10), self.memory_bytes >> 20);
-        if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
     }
 
     fn verdict(&self) -> String {

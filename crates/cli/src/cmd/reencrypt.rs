@@ -23,7 +23,7 @@ Examples:
   saltern reencrypt --to-key new.key < plain.txt > encrypted.txt
   saltern reencrypt --from-key old.key --to-key new.key < old > new
   saltern reencrypt --from-key new.key < encrypted.txt > plain.txt
-  saltern reencrypt --key 2025=a.key --key 2026=b.key --to 2026 < old > new
+  saltern reencrypt --key a=a.key --key b=b.key --to b < old > new
 
 Exit status: 0 every line was changed; 2 an error, or a line that is no
 `$y$` hash, which is reported and passed on as it was.";

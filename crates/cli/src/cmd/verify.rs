@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
 use serde::Serialize;
 
@@ -19,7 +20,8 @@ use crate::scheme::{self, Stored};
 const EXAMPLES: &str = "\
 A file is tried line by line. What cannot be verified is named: accounts
 that are locked (`!`, `*`) or have no password, and schemes other than
-yescrypt ($y$) and scrypt ($7$), such as sha512crypt ($6$).
+yescrypt ($y$), its older generation 0.5 ($7X) and scrypt ($7$), such as
+sha512crypt ($6$).
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -144,16 +146,23 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
         Ok(field) => field,
         Err(error) => return Some(Outcome::Error(error)),
     };
-    unknown(field).or_else(|| match HashString::parse(field) {
-        Ok(hash) => hash.setting().params().check(limits).err().map(Outcome::from),
-        Err(error) => Some(error.into()),
-    })
+    unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
+}
+
+/// Whether a string is a complete hash that may be computed.
+fn admitted(field: &[u8], limits: &Limits) -> Result<(), Error> {
+    if is_escrypt(field) {
+        escrypt::HashString::parse(field)?.setting().params().check(limits)?;
+    } else {
+        HashString::parse(field)?.setting().params().check(limits)?;
+    }
+    Ok(())
 }
 
 /// The outcome for a string that is of no scheme computed here.
 fn unknown(field: &[u8]) -> Option<Outcome> {
     Some(match scheme::identify(field) {
-        Stored::Ours(_) => return None,
+        Stored::Ours(_) | Stored::Escrypt => return None,
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -272,6 +281,7 @@ impl Args {
 fn scheme_name(entry: &Entry) -> Option<&'static str> {
     match scheme::identify(entry.field.as_deref()?) {
         Stored::Ours(scheme) => Some(scheme::name(scheme)),
+        Stored::Escrypt => Some(scheme::ESCRYPT),
         Stored::Foreign(foreign) => Some(foreign.name),
         _ => None,
     }

@@ -51,6 +51,16 @@ impl RomName {
         Ok(RomName { shown, image: text.into(), location: Location::Beside })
     }
 
+    /// A name in POSIX shared memory.
+    pub(crate) fn shared(name: &str) -> Result<Self, String> {
+        Self::parse(format!("shm:{name}").into())
+    }
+
+    /// Whether it is a name in shared memory and no path.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shown.starts_with("shm:") || self.location != Location::Beside
+    }
+
     /// What `saltern-rom` calls the image: its manifest is beside this path.
     pub(crate) fn image(&self) -> &Path {
         &self.image
@@ -69,7 +79,7 @@ impl fmt::Display for RomName {
 }
 
 /// The key of a segment, in decimal or after 0x in hexadecimal.
-pub(crate) fn parse_key(text: &str) -> Result<i32, String> {
+fn parse_key(text: &str) -> Result<i32, String> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -84,7 +94,7 @@ pub(crate) fn parse_key(text: &str) -> Result<i32, String> {
 }
 
 /// The path beside which the manifest of a segment is: gone with the next boot, as the segment.
-pub(crate) fn segment_image(key: i32) -> PathBuf {
+fn segment_image(key: i32) -> PathBuf {
     Path::new(SHM).join(format!("saltern-sysv-{:08x}", key.cast_unsigned()))
 }
 

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::program::{PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+use crate::program::{
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout,
+};
 
 #[track_caller]
 fn hash(args: &[&str], password: &[u8]) -> String {
@@ -26,7 +28,7 @@ fn verifies(hash: &str, args: &[&str], password: &[u8]) -> bool {
 #[test]
 fn known_answers() {
     let cut = |hash: &str| hash[..hash.rfind('$').unwrap()].to_owned();
-    for known in [YESCRYPT, SCRYPT] {
+    for known in [YESCRYPT, SCRYPT, ESCRYPT] {
         for setting in [known.to_owned(), cut(known), cut(known) + "$"] {
             assert_eq!(hash(&["--setting", &setting], PASSWORD.as_bytes()), known, "{setting}");
         }

@@ -33,6 +33,12 @@ fn costs_beyond_the_limit() {
         ("scrypt, r = 2^30 - 1", "$7$Czzzzz/....abcd", "--max-memory"),
         ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--max-"),
         ("scrypt, r = p = 0", "$7$C..........abcd", "invalid"),
+        ("escrypt, N = 2^63", "$7X3$z/..../....abcd", "invalid N 9223372036854775808"),
+        ("escrypt, r = 2^30 - 1", "$7X3$Czzzzz/....abcd", "--max-memory"),
+        ("escrypt, p = 2^30 - 1", "$7X$C/....zzzzzabcd", "--max-"),
+        ("escrypt, flags = 9", "$7X7$C6..../....abcd", "invalid flags 9"),
+        ("escrypt, more p than N / 2", "$7X5$46.....1...abcd", "invalid p 192"),
+        ("escrypt, N = 1", "$7X3$.6..../....abcd", "invalid N 1"),
     ] {
         eprintln!("{what}");
         refused_soon(&["verify", "--stdin", &format!("{setting}{tail}")], part);

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stdout};
+use crate::program::{ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stdout};
 
 #[track_caller]
 fn inspect(string: &str) -> Value {
@@ -43,6 +43,29 @@ fn parameters_as_json() {
         (&json!("scrypt"), &json!("classic"), &json!(16384))
     );
     assert_eq!((&value["flavor"], &value["crypt3"]), (&Value::Null, &json!(true)));
+}
+
+#[test]
+fn the_older_generation_and_what_its_strings_do_not_say() {
+    let output = run(&["inspect", ESCRYPT], "");
+    let expected = "string      escrypt 0.5 hash\n\
+        generation  0.5 (2014), RW, PWXFORM\n\
+        parameters  N=1024 r=8 p=1 flags=5\n\
+        memory      1 MiB\n\
+        salt        16 bytes\n\
+        crypt(3)    a plain Linux cannot verify it: it does not know this generation\n\
+        unknown     whether it needs a ROM, which one and with which mask, is not in the string\n\
+        \x20           strings of revision 0.3.1 look the same and cannot be recomputed: no password matches them\n";
+    assert_eq!(seen(&output), (Some(0), expected, ""));
+    let value = inspect("$7X5$C6....d....WZaPV7LSUEKMo34.");
+    let told = [&value["kind"], &value["flags"], &value["modes"], &value["p"], &value["crypt3"]];
+    let modes = json!(["RW", "PARALLEL_SMIX", "PWXFORM"]);
+    assert_eq!(told, [&json!("setting"), &json!(7), &modes, &json!(41), &json!(false)]);
+    let mixed = inspect("$7X1$36..../....a");
+    assert!(mixed["modes"] == json!(["RW", "PARALLEL_SMIX"]), "{mixed}");
+    for string in ["$7X", "$7X7$36..../....a", "$7X33$36..../....a", &ESCRYPT[..60]] {
+        assert_one_error(&run(&["inspect", string], ""), "");
+    }
 }
 
 #[test]

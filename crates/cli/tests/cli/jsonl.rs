@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::program::{PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stdout};
+use crate::program::{ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stdout};
 
 /// The smallest parameters that there are.
 const TINY: [&str; 4] = ["--n", "4", "--r", "8"];
@@ -58,21 +58,22 @@ fn ten_thousand_go_there_and_back() {
 
 #[test]
 fn known_answers_and_mixed_parameters() {
-    let items = [YESCRYPT, SCRYPT, "$y$j75$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8"];
+    let items =
+        [YESCRYPT, ESCRYPT, SCRYPT, "$y$j75$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8"];
     let settings = items.map(|hash| json!({ "password": PASSWORD, "setting": hash }));
     let output = run(&["hash", "--jsonl"], input(settings.clone().into_iter().cycle().take(30)));
     assert_eq!(output.status.code(), Some(0));
     let answers = lines(&output);
     for (i, answer) in answers.iter().enumerate() {
-        let one = run(&["hash", "--stdin", "--setting", items[i % 3]], PASSWORD);
+        let one = run(&["hash", "--stdin", "--setting", items[i % 4]], PASSWORD);
         assert_eq!(answer["hash"], json!(stdout(&one).trim_end()), "{i}");
-        if i >= 3 {
-            assert_eq!(answer["hash"], answers[i - 3]["hash"]);
+        if i >= 4 {
+            assert_eq!(answer["hash"], answers[i - 4]["hash"]);
         }
     }
-    assert_eq!((&answers[0]["hash"], &answers[1]["hash"]), (&json!(YESCRYPT), &json!(SCRYPT)));
+    assert_eq!((&answers[0]["hash"], &answers[1]["hash"]), (&json!(YESCRYPT), &json!(ESCRYPT)));
     let hex: String = PASSWORD.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let pairs = input([YESCRYPT, SCRYPT].map(|hash| json!({ "password_hex": hex, "hash": hash })));
+    let pairs = input([YESCRYPT, ESCRYPT].map(|hash| json!({ "password_hex": hex, "hash": hash })));
     let output = run(&["verify", "--jsonl"], pairs);
     let expected = "{\"line\":1,\"match\":true}\n{\"line\":2,\"match\":true}\n";
     assert_eq!(seen(&output), (Some(0), expected, ""));

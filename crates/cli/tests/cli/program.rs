@@ -16,6 +16,10 @@ pub(crate) const YESCRYPT: &str =
 pub(crate) const SCRYPT: &str =
     "$7$C6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D";
 
+/// `$7X` of [`PASSWORD`], as escrypt 0.5 makes it.
+pub(crate) const ESCRYPT: &str =
+    "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";
+
 /// The program.
 pub(crate) fn saltern(args: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));

@@ -42,6 +42,26 @@ fn strings() {
     assert_counts("yescrypt_strings.jsonl", &expected);
 }
 
+/// All but the four cases with a ROM of 3 GiB, which `scripts/test vectors` computes.
+#[test]
+fn escrypt() {
+    let text = fs::read_to_string(repository("vectors/escrypt_0_5.jsonl")).unwrap();
+    let small = |line: &&str| !line.contains("3 GiB ROM");
+    let cases: String = text.lines().filter(small).map(|line| format!("{line}\n")).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, cases).unwrap();
+    let output = run(&["vectors", "check", file.path().to_str().unwrap()], "");
+    let expected = "crypt05: 45 passed, 0 failed\n\
+        crypt05_reject: 10 passed, 0 failed\n\
+        gensalt05: 9 passed, 0 failed\n\
+        gensalt05_reject: 3 passed, 0 failed\n\
+        kdf05: 268 passed, 0 failed\n\
+        kdf05_reject: 11 passed, 0 failed\n\
+        rom05: 14 passed, 0 failed\n\
+        total: 360 passed, 0 failed\n";
+    assert_eq!(seen(&output), (Some(0), expected, ""));
+}
+
 #[test]
 fn blake2() {
     let kinds = |names: &[&'static str], each: &'static str, total: &'static str| {

@@ -5,7 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use crate::program::{PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+use crate::program::{
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout,
+};
 
 /// `$y$` of "other".
 const OTHER: &str = "$y$j75$abcd$";
@@ -133,6 +135,8 @@ fn bare_strings() {
 fn exit_statuses_of_a_single_string() {
     assert_eq!(seen(&run(&["verify", "-s", YESCRYPT], PASSWORD)), (Some(0), "match\n", ""));
     assert_eq!(seen(&run(&["verify", "-s", SCRYPT], "wrong")), (Some(1), "mismatch\n", ""));
+    assert_eq!(seen(&run(&["verify", "-s", ESCRYPT], PASSWORD)), (Some(0), "match\n", ""));
+    assert_eq!(seen(&run(&["verify", "-s", ESCRYPT], "wrong")), (Some(1), "mismatch\n", ""));
     assert_eq!(seen(&run(&["verify", "-s", "-q", YESCRYPT], PASSWORD)), (Some(0), "", ""));
     assert_eq!(seen(&run(&["verify", "-s", "-q", YESCRYPT], "wrong")), (Some(1), "", ""));
     for (hash, part) in [
@@ -156,7 +160,7 @@ fn exit_statuses_of_a_single_string() {
 
 #[test]
 fn a_cut_off_hash_never_matches() {
-    for hash in [YESCRYPT, SCRYPT] {
+    for hash in [YESCRYPT, SCRYPT, ESCRYPT] {
         for length in hash.rfind('$').unwrap()..hash.len() {
             assert_one_error(&run(&["verify", "-s", &hash[..length]], PASSWORD), "cannot verify");
         }

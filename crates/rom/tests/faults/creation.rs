@@ -1,5 +1,6 @@
 //! Creation that is killed, runs out of room, or meets another.
 
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -211,6 +212,17 @@ fn a_child_that_creates_says_what_it_made() {
     let path = directory.path().join("site.rom");
     assert_eq!(run(&[], &["create", path.to_str().unwrap(), "memory"]), "begun");
     verify(&path, &unwatched).unwrap();
+}
+
+#[test]
+fn what_is_left_is_taken_over_even_if_it_is_read_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.part"));
+    std::fs::write(&part, "left").unwrap();
+    std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
+    Create::new(params(), &seed()).file(&path).unwrap();
+    verify(&path, &unwatched).unwrap();
+    assert_eq!(names(directory.path()), ["site.rom", "site.rom.json"]);
 }
 
 /// In /dev/shm everybody may create files, whose names can be guessed.

@@ -1,6 +1,7 @@
 //! Creation, checks, copies, lists.
 
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -244,6 +245,21 @@ fn an_image_from_elsewhere_is_adopted() {
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
     let refused = adopt(&scratch.path("zeros.rom"), &params(), None, &unwatched).unwrap_err();
     assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
+}
+
+#[test]
+fn paths_that_a_manifest_cannot_name_are_refused_at_once() {
+    let scratch = Scratch::new();
+    let odd = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
+    std::fs::write(&odd, "a seed in an oddly named file").unwrap();
+    let odd = Seed::from_file(&odd).unwrap();
+    let watch = |_| panic!("it began");
+    let mut create = Create::new(params(), &odd);
+    create.watch = &watch;
+    let refused = create.file(&scratch.path("site.rom")).unwrap_err();
+    assert!(matches!(refused, Error::Manifest { .. }), "{refused}");
+    let odd = odd.with_source(SeedSource::Descriptor);
+    Create::new(params(), &odd).file(&scratch.path("site.rom")).unwrap();
 }
 
 #[test]

@@ -1,0 +1,98 @@
+//! What a `$7X` string says about itself.
+
+use saltern_yescrypt::escrypt::{Flags, HashString, Setting};
+use saltern_yescrypt::{Error, Limits};
+use serde::Serialize;
+
+use super::memory_words;
+
+/// Everything told, in the order of the JSON.
+#[derive(Serialize)]
+pub(super) struct Details {
+    generation: &'static str,
+    flags: u32,
+    /// The names of the flags.
+    modes: Vec<&'static str>,
+    #[serde(rename = "N")]
+    n: u64,
+    r: u32,
+    p: u32,
+    salt_bytes: usize,
+    memory_bytes: u128,
+    /// Whether the string says which ROM it needs, and its mask: never.
+    names_rom: bool,
+    crypt3: bool,
+    crypt3_obstacles: Vec<String>,
+    /// What the string cannot tell.
+    caveats: [&'static str; 2],
+}
+
+const CAVEATS: [&str; 2] = [
+    "whether it needs a ROM, which one and with which mask, is not in the string",
+    "strings of revision 0.3.1 look the same and cannot be recomputed: no password matches them",
+];
+
+impl Details {
+    /// What kind of string it is, and the details.
+    pub(super) fn of(field: &[u8]) -> Result<(&'static str, Details), Error> {
+        let hash = match HashString::parse(field) {
+            Ok(hash) => return Ok(("hash", Details::new(hash.setting()))),
+            Err(error) => error,
+        };
+        // What is a setting from end to end is one; a cut-off hash is not.
+        let setting = Setting::parse(field).map_err(|_| hash)?;
+        if setting.as_bytes() != field.strip_suffix(b"$").unwrap_or(field) {
+            return Err(hash);
+        }
+        Ok(("setting", Details::new(&setting)))
+    }
+
+    fn new(setting: &Setting) -> Details {
+        let params = setting.params();
+        let Flags { rw, parallel_smix, pwxform } = params.flags;
+        let modes = [(rw, "RW"), (parallel_smix, "PARALLEL_SMIX"), (pwxform, "PWXFORM")];
+        let mut crypt3_obstacles = vec!["it does not know this generation".to_owned()];
+        if let Err(error) = params.check(&Limits::unlimited()) {
+            crypt3_obstacles.insert(0, format!("nothing can compute it: {error}"));
+        }
+        Details {
+            generation: "0.5",
+            flags: params.flags.bits(),
+            modes: modes.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect(),
+            n: params.n,
+            r: params.r,
+            p: params.p,
+            salt_bytes: setting.salt().len(),
+            memory_bytes: params.memory(),
+            names_rom: false,
+            crypt3: false,
+            crypt3_obstacles,
+            caveats: CAVEATS,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> String {
+        format!("N={} r={} p={} flags={}", self.n, self.r, self.p, self.flags)
+    }
+
+    pub(super) fn verdict(&self) -> String {
+        format!("a plain Linux cannot verify it: {}", self.crypt3_obstacles.join("; "))
+    }
+
+    /// The rows of the table behind the first.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let modes = match &self.modes[..] {
+            [] => "classic scrypt".to_owned(),
+            modes => modes.join(", "),
+        };
+        vec![
+            ("generation", format!("{} (2014), {modes}", self.generation)),
+            ("parameters", self.parameters()),
+            ("memory", memory_words(self.memory_bytes)),
+            ("salt", format!("{} bytes", self.salt_bytes)),
+            ("crypt(3)", self.verdict()),
+            ("unknown", self.caveats[0].to_owned()),
+            ("", self.caveats[1].to_owned()),
+        ]
+    }
+}

@@ -1,0 +1,94 @@
+//! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its subcommands.
+
+mod attach;
+mod copy;
+mod create;
+mod info;
+mod list;
+mod seed;
+mod size;
+mod verify;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+A ROM is named by the path of its image, or as shm:NAME in POSIX shared
+memory (/dev/shm), or as sysv:KEY in a System V segment. What is known of
+it is in a manifest beside the image (IMAGE.json), from which the seed
+can be found but not read.
+
+Examples:
+  saltern rom create /srv/site.rom --size 64GiB --generate-seed /root/site.seed
+  saltern rom attach /srv/site.rom       to shared memory, after each boot
+  saltern hash --rom shm:site.rom
+  saltern rom verify --full /srv/site.rom
+  saltern rom list
+  saltern rom detach shm:site.rom
+
+Exit status: 0 done; 2 an error, such as a ROM that is not what its
+manifest says; 130 interrupted (Ctrl-C), 143 ended (SIGTERM): nothing
+half-made is left.";
+
+/// Make, share, check and find ROMs
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Create(create::Args),
+    Info(info::Args),
+    Verify(verify::Args),
+    Attach(attach::Args),
+    Detach(attach::DetachArgs),
+    List(list::Args),
+    Copy(copy::Args),
+    Adopt(copy::AdoptArgs),
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let result = match args.command {
+        Command::Create(args) => create::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Attach(args) => attach::run(&args),
+        Command::Detach(args) => attach::detach(&args),
+        Command::List(args) => list::run(&args),
+        Command::Copy(args) => copy::run(&args),
+        Command::Adopt(args) => copy::adopt(&args),
+    };
+    work::status(result)
+}
+
+/// Pages of memory to ask for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PageSize {
+    /// Those of the machine, 4 KiB on most
+    Base,
+    /// Transparent huge pages, where the system has them at hand
+    Transparent,
+    /// 2 MiB pages that the administrator has set aside
+    #[value(name = "2MiB")]
+    Huge2M,
+    /// 1 GiB pages that the administrator has set aside
+    #[value(name = "1GiB")]
+    Huge1G,
+}
+
+impl From<PageSize> for saltern_rom::Pages {
+    fn from(size: PageSize) -> Self {
+        match size {
+            PageSize::Base => saltern_rom::Pages::Base,
+            PageSize::Transparent => saltern_rom::Pages::Transparent,
+            PageSize::Huge2M => saltern_rom::Pages::Huge2M,
+            PageSize::Huge1G => saltern_rom::Pages::Huge1G,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `saltern rom attach` and `detach`: a ROM for all processes of the host, in shared memory.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use clap::ArgGroup;
+use saltern_rom::{
+    Access, AttachOptions, Attached, CopyOptions, Error, Location, Lock, Manifest, copy, remove,
+    set_immutable,
+};
+
+use super::info::quick_check;
+use super::{PageSize, work::Work};
+use crate::output::{Output, tell};
+use crate::rom::{RomName, is_memory};
+
+const EXAMPLES: &str = "\
+Copies the image to shared memory, checking every byte on the way, where
+any process attaches to it in no time by its name. It stays until it is
+detached or the machine is switched off. To attach what is there already
+is no error.
+
+Examples:
+  saltern rom attach /srv/site.rom                   as shm:site.rom
+  saltern rom attach /srv/site.rom --huge            on huge pages
+  saltern rom attach /srv/site.rom --as sysv:0x7965730a
+  saltern rom attach /srv/site.rom --hold --lock     until Ctrl-C";
+
+/// Put a ROM into shared memory, for all processes
+///
+/// Prints the name to attach to it by.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("medium").args(["huge", "at"]))]
+pub(super) struct Args {
+    /// The ROM to copy: the path of its image
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+
+    /// What to call the copy: shm:NAME or sysv:KEY (default: shm: and the name of the image's file)
+    #[arg(long = "as", value_name = "NAME", value_parser = RomName::parser())]
+    name: Option<RomName>,
+
+    /// Put the image on the first hugetlbfs that is mounted; its manifest remains in /dev/shm
+    #[arg(long)]
+    huge: bool,
+
+    /// Put the image here and only the manifest into /dev/shm
+    #[arg(long, value_name = "PATH")]
+    at: Option<PathBuf>,
+
+    /// Pages of a segment
+    #[arg(long, value_name = "SIZE", default_value = "transparent")]
+    pages: PageSize,
+
+    /// Replace another ROM of this name
+    #[arg(long)]
+    replace: bool,
+
+    /// Make the file of the copy immutable, so that nobody can shorten it (root)
+    #[arg(long)]
+    immutable: bool,
+
+    /// Permissions of the copy, in octal
+    #[arg(long, value_name = "MODE", default_value = "440", value_parser = super::create::parse_mode)]
+    mode: u32,
+
+    /// Stay until Ctrl-C or SIGTERM, and detach then
+    #[arg(long)]
+    hold: bool,
+
+    /// Keep it from being swapped out, for which this process has to stay
+    #[arg(long, requires = "hold")]
+    lock: bool,
+}
+
+/// Remove a ROM from shared memory
+///
+/// Processes that are attached keep it until they end or detach. Only what is in shared memory is removed, no image on a
+/// disk.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  saltern rom detach shm:site.rom\n  saltern rom detach sysv:0x7965730a"
+)]
+pub(super) struct DetachArgs {
+    /// The ROM: shm:NAME, sysv:KEY, or the path of an image in memory
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+}
+
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let name = args.name()?;
+    let work = Work::begin()?;
+    let source = Manifest::read(args.rom.image())?;
+    if is_there(&name, &source) && !args.replace {
+        tell(format_args!("{name} is attached already"));
+    } else {
+        let watch = |progress| work.watch(progress);
+        let mut options = CopyOptions::new();
+        options.location = args.location(&name)?;
+        (options.replace, options.mode) = (args.replace, args.mode);
+        (options.pages, options.watch) = (args.pages.into(), &watch);
+        work.end(copy(args.rom.image(), name.image(), &options))?;
+    }
+    if args.immutable {
+        set_immutable(name.image(), true)?;
+    }
+    let held = if args.hold { Some(args.attach(&name)?) } else { None };
+    let mut output = Output::new();
+    output.line(name.to_string())?;
+    output.flush()?;
+    drop(output);
+    if let Some(held) = held {
+        while work.check().is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        drop(held);
+        take_away(&name)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the same ROM is there, complete.
+fn is_there(name: &RomName, source: &Manifest) -> bool {
+    Manifest::read(name.image()).is_ok_and(|manifest| {
+        manifest.digest == source.digest && quick_check(name, &manifest).is_ok()
+    })
+}
+
+impl Args {
+    fn name(&self) -> anyhow::Result<RomName> {
+        if let Some(name) = &self.name {
+            ensure!(name.is_shared(), "{name} is a path: give shm:NAME or sysv:KEY");
+            return Ok(name.clone());
+        }
+        let file = self.rom.image().file_name().and_then(|name| name.to_str());
+        let name = file.with_context(|| format!("{} has no name for shm: give --as", self.rom))?;
+        RomName::shared(name).map_err(|error| anyhow::anyhow!("{error}: give --as"))
+    }
+
+    fn location(&self, name: &RomName) -> anyhow::Result<Location> {
+        let path = match (&self.at, self.huge) {
+            (Some(path), _) => std::path::absolute(path)?,
+            (None, true) => {
+                let mounts = std::fs::read_to_string("/proc/self/mounts");
+                let mounts = mounts.context("cannot read /proc/self/mounts")?;
+                let Some(mount) = hugetlbfs(&mounts) else {
+                    bail!("no hugetlbfs is mounted: mount one, or do without --huge");
+                };
+                mount.join(name.image().file_name().unwrap_or_default())
+            }
+            (None, false) => return Ok(name.location().clone()),
+        };
+        ensure!(*name.location() == Location::Beside, "a segment is in no file");
+        Ok(Location::File { path })
+    }
+
+    fn attach(&self, name: &RomName) -> anyhow::Result<Attached> {
+        let mut options = AttachOptions::new();
+        options.access = Access::Map;
+        options.lock = if self.lock { Lock::Require } else { Lock::No };
+        Ok(saltern_rom::attach(name.image(), &options)?)
+    }
+}
+
+/// The first hugetlbfs among the lines of /proc/self/mounts.
+fn hugetlbfs(mounts: &str) -> Option<&Path> {
+    mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let place = fields.next()?;
+        (fields.next()? == "hugetlbfs").then_some(Path::new(place))
+    })
+}
+
+/// Run the subcommand `detach`.
+pub(super) fn detach(args: &DetachArgs) -> anyhow::Result<ExitCode> {
+    take_away(&args.rom)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take_away(rom: &RomName) -> anyhow::Result<()> {
+    let manifest = match Manifest::read(rom.image()) {
+        // What an interrupted copy has left is taken away as well.
+        Err(Error::NoManifest { .. }) if rom.is_shared() => return Ok(remove(rom.image())?),
+        other => other?,
+    };
+    let in_memory = manifest.location == Location::Beside && is_memory(rom.image());
+    if !rom.is_shared() && !in_memory {
+        bail!("{rom} is not in shared memory: remove the files by hand if that is meant");
+    }
+    if manifest.image_path(rom.image()).is_some() {
+        // Where it is not immutable, or may not be told so, removing it tells.
+        let _ = set_immutable(rom.image(), false);
+    }
+    Ok(remove(rom.image())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huge_pages_are_found_among_mounts() {
+        let mounts =
+            "proc /proc proc rw 0 0\nhugetlbfs /dev/hugepages hugetlbfs rw,pagesize=2M 0 0\n";
+        assert_eq!(hugetlbfs(mounts), Some(Path::new("/dev/hugepages")));
+        assert_eq!(hugetlbfs("tmpfs /hugetlbfs tmpfs rw 0 0\n"), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! `saltern rom copy` and `adopt`: images from elsewhere.
+
+use std::process::ExitCode;
+
+use saltern_rom::{CopyOptions, Location, adopt as adopt_image, copy};
+use saltern_yescrypt::RomParams;
+
+use super::create::{blocks, flavor, parse_mode};
+use super::{size, work::Work};
+use crate::output::Output;
+use crate::rom::RomName;
+
+/// Copy a ROM with its manifest, checking every byte
+///
+/// The copy appears whole or not at all. A damaged image is not copied.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  saltern rom copy /srv/site.rom /mnt/site.rom")]
+pub(super) struct Args {
+    /// The ROM to copy
+    #[arg(value_name = "FROM", value_parser = RomName::parser())]
+    from: RomName,
+
+    /// The copy
+    #[arg(value_name = "TO", value_parser = RomName::parser())]
+    to: RomName,
+
+    /// Replace an image that exists
+    #[arg(long)]
+    replace: bool,
+
+    /// Permissions of the copy, in octal
+    #[arg(long, value_name = "MODE", default_value = "440", value_parser = parse_mode)]
+    mode: u32,
+}
+
+/// Write the manifest for an image that another program has made
+///
+/// Of the parameters only the size can be checked: they have to be those that the ROM was made with. Prints the
+/// name of the ROM.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  saltern rom adopt sysv:0x7965730a --size 8GiB --r 16 --p 4")]
+pub(super) struct AdoptArgs {
+    /// The ROM: the path of its image, shm:NAME or sysv:KEY
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+
+    /// Size of the image, such as 64GiB
+    #[arg(long, value_parser = size::parse)]
+    size: u64,
+
+    /// Size of a block in units of 128 bytes
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    r: u32,
+
+    /// Slices that it was filled in
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    p: u32,
+
+    /// Additional time
+    #[arg(long, default_value_t = 0)]
+    t: u32,
+
+    /// Flavour, as a flags word of yescrypt
+    #[arg(long, default_value_t = 182)]
+    flags: u32,
+}
+
+/// Run the subcommand `copy`.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let work = Work::begin()?;
+    let watch = |progress| work.watch(progress);
+    let mut options = CopyOptions::new();
+    options.location = args.to.location().clone();
+    (options.replace, options.mode, options.watch) = (args.replace, args.mode, &watch);
+    work.end(copy(args.from.image(), args.to.image(), &options))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Run the subcommand `adopt`.
+pub(super) fn adopt(args: &AdoptArgs) -> anyhow::Result<ExitCode> {
+    let mut params = RomParams::new(blocks(args.size, args.r)?, args.r, args.p);
+    params.t = args.t;
+    params.flavor = flavor(args.flags)?;
+    let segment = match args.rom.location() {
+        Location::Sysv { key } => Some(*key),
+        _ => None,
+    };
+    let work = Work::begin()?;
+    let watch = |progress| work.watch(progress);
+    let manifest = work.end(adopt_image(args.rom.image(), &params, segment, &watch))?;
+    let mut output = Output::new();
+    output.line(manifest.id().to_string())?;
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,195 @@
+//! `saltern rom create`: fill a ROM from a seed.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use anyhow::{Context, ensure};
+use clap::{ArgGroup, ValueEnum};
+use saltern_rom::{Create, Error, FillIn, Location, Manifest};
+use saltern_yescrypt::{Flavor, Params, RomParams};
+
+use super::seed::NewSeedArgs;
+use super::{PageSize, size, work::Work};
+use crate::output::Output;
+use crate::rom::RomName;
+
+const EXAMPLES: &str = "\
+A ROM is computed from its seed and its parameters, and only the same
+ones make it again. Filling takes all processors about 4/3 block mixes a
+block; a progress line tells the rest. An interrupted creation leaves
+nothing; what a killed one leaves is taken over by the next. If only the
+image is lost, --again makes it anew as the manifest says.
+
+Examples:
+  saltern rom create site.rom --size 64GiB --generate-seed site.seed
+  saltern rom create site.rom --again --seed-file site.seed
+  saltern rom create shm:test --size 1GiB --seed-file test.seed
+  saltern rom create sysv:0x7965730a --size 8GiB --seed-file site.seed";
+
+/// Fill a ROM from a seed, with all processors
+///
+/// Prints the name of the ROM (the first eight bytes of its digest).
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("seed").required(true))]
+#[command(group = ArgGroup::new("extent").args(["size", "nrom", "again"]).required(true))]
+pub(super) struct Args {
+    /// The ROM to make: the path of its image, shm:NAME or sysv:KEY
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+
+    /// Size of the image, such as 64GiB: 128 · r bytes times a power of two
+    #[arg(long, value_parser = size::parse)]
+    size: Option<u64>,
+
+    /// Number of blocks (NROM), a power of two of at least 4, instead of the size
+    #[arg(long, value_name = "BLOCKS")]
+    nrom: Option<u64>,
+
+    /// Make the image again that the manifest describes
+    #[arg(long, conflicts_with_all = ["r", "p", "t", "flags", "at"])]
+    again: bool,
+
+    /// Size of a block in units of 128 bytes: the r of the hashes that will use it
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+    r: u32,
+
+    /// Slices that are filled independently of each other (default: 64, or NROM / 4 for a small ROM)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    p: Option<u32>,
+
+    /// Additional time
+    #[arg(long, default_value_t = 0)]
+    t: u32,
+
+    /// Flavour, as a flags word of yescrypt; hashes may have another
+    #[arg(long, default_value_t = 182)]
+    flags: u32,
+
+    #[command(flatten)]
+    seed: NewSeedArgs,
+
+    /// Put the image here and only the manifest beside ROM: for a hugetlbfs
+    #[arg(long, value_name = "PATH")]
+    at: Option<PathBuf>,
+
+    /// Replace an image that exists
+    #[arg(long)]
+    replace: bool,
+
+    /// Threads to compute with (default: one for each processor)
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<u16>>,
+
+    /// Pages of the memory that it is computed in, and of a segment
+    #[arg(long, value_name = "SIZE", default_value = "transparent")]
+    pages: PageSize,
+
+    /// Where an image is computed that is to be in a file
+    #[arg(long, value_name = "WHERE", default_value = "auto")]
+    fill_in: FillInName,
+
+    /// Permissions of the image, in octal: whoever may read it may copy it
+    #[arg(long, value_name = "MODE", default_value = "440", value_parser = parse_mode)]
+    mode: u32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FillInName {
+    /// In memory where it fits well, otherwise in the file
+    Auto,
+    /// In memory, and written when it is complete
+    Memory,
+    /// In the mapped file: for images larger than memory
+    File,
+}
+
+pub(super) fn parse_mode(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| "expected permissions in octal, such as 440".to_owned())
+}
+
+/// The threads to compute with.
+pub(super) fn threads(wanted: Option<NonZero<u16>>) -> usize {
+    wanted.map_or_else(|| available_parallelism().map_or(1, NonZero::get), |n| n.get().into())
+}
+
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let known = args.again.then(|| Manifest::read(args.rom.image())).transpose()?;
+    let params = match &known {
+        Some(known) => known.params,
+        None => args.params()?,
+    };
+    params.check().context("these parameters define no ROM")?;
+    args.refuse_existing()?;
+    let work = Work::begin()?;
+    let seed = args.seed.read()?;
+    work.check()?;
+    let watch = |progress| work.watch(progress);
+    let mut create = Create::new(params, &seed);
+    create.threads = threads(args.threads);
+    create.replace = args.replace;
+    create.location = match (&args.at, &known) {
+        (Some(at), _) => Location::File { path: std::path::absolute(at)? },
+        (None, Some(known)) => known.location.clone(),
+        (None, None) => args.rom.location().clone(),
+    };
+    create.fill_in = match args.fill_in {
+        FillInName::Auto => FillIn::Auto,
+        FillInName::Memory => FillIn::Memory,
+        FillInName::File => FillIn::Mapping,
+    };
+    create.expect = known.as_ref().map(|known| known.digest);
+    (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
+    let manifest = work.end(create.file(args.rom.image()))?;
+    let mut output = Output::new();
+    output.line(manifest.id().to_string())?;
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// Before a seed is made for nothing. The library looks again when the place is taken.
+    fn refuse_existing(&self) -> anyhow::Result<()> {
+        let path = self.at.as_deref().unwrap_or(self.rom.image());
+        if !self.replace && path.symlink_metadata().is_ok() {
+            return Err(Error::Exists { path: path.to_owned() }.into());
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> anyhow::Result<RomParams> {
+        let nrom = match (self.nrom, self.size) {
+            (Some(nrom), _) => nrom,
+            (None, size) => blocks(size.unwrap_or_default(), self.r)?,
+        };
+        let p = self.p.unwrap_or_else(|| u32::try_from(nrom / 4).unwrap_or(u32::MAX).clamp(1, 64));
+        let mut params = RomParams::new(nrom, self.r, p);
+        params.t = self.t;
+        params.flavor = flavor(self.flags)?;
+        Ok(params)
+    }
+}
+
+/// NROM for a size in bytes.
+pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
+    let block = 128 * u64::from(r);
+    let blocks = bytes / block;
+    ensure!(
+        blocks * block == bytes && blocks.is_power_of_two(),
+        "{} is no power of two of blocks of {} (r={r}): choose another size or r",
+        size::text(bytes),
+        size::text(block)
+    );
+    Ok(blocks)
+}
+
+/// The flavour that a flags word means.
+pub(super) fn flavor(flags: u32) -> anyhow::Result<Flavor> {
+    let (mode, flavor) = Params::from_flags(flags)?;
+    ensure!(mode == saltern_yescrypt::Mode::Rw, "flags {flags} mean a mode without ROMs");
+    Ok(flavor)
+}

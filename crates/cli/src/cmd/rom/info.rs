@@ -1,0 +1,95 @@
+//! `saltern rom info`: what the manifest says, and whether the image fits it.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use saltern_rom::{AttachOptions, Error, Manifest, RomFile, attach};
+use serde_json::Value;
+
+use super::size;
+use crate::output::Output;
+use crate::rom::RomName;
+
+const EXAMPLES: &str = "\
+Examples:
+  saltern rom info /srv/site.rom
+  saltern rom info --json shm:site.rom | jq -r .id
+
+Exit status: 0, also if the image is not what the manifest says; 2 if
+there is no manifest.";
+
+/// Tell what is known of a ROM, and whether its image fits that by size, tag and digest
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The ROM: the path of its image, shm:NAME or sysv:KEY
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+
+    /// Print the manifest as one JSON object, with the fields `state` and, if it is bad, `error`
+    #[arg(long)]
+    json: bool,
+}
+
+/// The checks that take no time.
+pub(super) fn quick_check(rom: &RomName, manifest: &Manifest) -> Result<(), Error> {
+    match manifest.image_path(rom.image()) {
+        Some(_) => RomFile::open(rom.image(), None).map(|_| ()),
+        None => attach(rom.image(), &AttachOptions::new()).map(|_| ()),
+    }
+}
+
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let manifest = Manifest::read(args.rom.image())?;
+    let problem = quick_check(&args.rom, &manifest).err().map(|error| error.to_string());
+    let mut output = Output::new();
+    if args.json {
+        let text = manifest.to_json();
+        let mut value: Value = serde_json::from_str(&text).context("the manifest is no JSON")?;
+        value["state"] = if problem.is_some() { "bad".into() } else { "ready".into() };
+        if let Some(problem) = problem {
+            value["error"] = problem.into();
+        }
+        output.json(&value)?;
+    } else {
+        for (name, text) in rows(&manifest, problem)? {
+            output.line(format!("{name:<12}{text}"))?;
+        }
+    }
+    output.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rows(
+    manifest: &Manifest,
+    problem: Option<String>,
+) -> anyhow::Result<Vec<(&'static str, String)>> {
+    let value: Value =
+        serde_json::from_str(&manifest.to_json()).context("the manifest is no JSON")?;
+    let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+    let params = &manifest.params;
+    let flavor = match params.flavor == saltern_yescrypt::Flavor::DEFAULT {
+        true => "the usual".to_owned(),
+        false => value["flavor"].to_string(),
+    };
+    let parameters = format!("NROM={} r={} p={} t={}", params.nrom, params.r, params.p, params.t);
+    let place =
+        |place: &Value, kind: &str| match (place[kind].as_str(), &place["path"], &place["key"]) {
+            (Some(kind), Value::String(path), _) => format!("{kind}: {path}"),
+            (Some(kind), _, Value::Number(key)) => format!("{kind}: {key}"),
+            (kind, ..) => kind.unwrap_or_default().to_owned(),
+        };
+    Ok(vec![
+        ("ROM", text("id")),
+        ("size", size::text(manifest.size())),
+        ("parameters", parameters),
+        ("flavour", flavor),
+        ("made", text("created")),
+        ("seed", place(&value["seed"], "from")),
+        ("image", place(&value["image"], "at")),
+        ("digest", text("digest")),
+        ("BLAKE2bp", text("blake2bp")),
+        ("state", problem.unwrap_or_else(|| "the image fits by size, tag and digest".to_owned())),
+    ])
+}

@@ -1,0 +1,86 @@
+//! Where the seed of a ROM comes from: a file, a descriptor or the random generator; never the command line.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use saltern_rom::Seed;
+
+use crate::output::tell;
+use crate::password::open_descriptor;
+
+/// A seed that exists.
+#[derive(clap::Args)]
+pub(super) struct SeedArgs {
+    /// The seed is in this file: 16 bytes to 1 MiB, without the newline that may end it
+    #[arg(long, value_name = "FILE", group = "seed")]
+    seed_file: Option<PathBuf>,
+
+    /// The seed comes from this open file descriptor, to its end
+    #[arg(long, value_name = "N", group = "seed")]
+    seed_fd: Option<u32>,
+}
+
+/// A seed that exists or is to be made.
+#[derive(clap::Args)]
+pub(super) struct NewSeedArgs {
+    #[command(flatten)]
+    existing: SeedArgs,
+
+    /// Make a random seed and write it to this new file, of which a copy has to be kept elsewhere
+    #[arg(long, value_name = "FILE", group = "seed")]
+    generate_seed: Option<PathBuf>,
+
+    /// Do not ask whether a copy of the new seed is kept
+    #[arg(long, requires = "generate_seed")]
+    yes: bool,
+}
+
+impl SeedArgs {
+    /// The seed, if there is one of the options.
+    pub(super) fn read(&self) -> anyhow::Result<Option<Seed>> {
+        Ok(match (&self.seed_file, self.seed_fd) {
+            (Some(path), _) => Some(Seed::from_file(path)?),
+            (None, Some(number)) => {
+                let file = open_descriptor(number);
+                let context = || format!("cannot read the seed from file descriptor {number}");
+                Some(Seed::from_reader(file.with_context(context)?)?)
+            }
+            (None, None) => None,
+        })
+    }
+}
+
+impl NewSeedArgs {
+    /// The seed; a new one once its backup is confirmed.
+    pub(super) fn read(&self) -> anyhow::Result<Seed> {
+        if let Some(seed) = self.existing.read()? {
+            return Ok(seed);
+        }
+        let Some(path) = &self.generate_seed else {
+            bail!("the seed is missing: give --seed-file, --seed-fd or --generate-seed");
+        };
+        if !self.yes && !io::stdin().is_terminal() {
+            bail!(
+                "nobody can be asked here whether a copy of the new seed is kept: give --yes to promise it"
+            );
+        }
+        let seed = Seed::generate(path)?;
+        let path = path.display();
+        tell(format_args!(
+            "the seed is in {path}. Who has it can make the ROM; without it, a ROM that is lost"
+        ));
+        tell("can never be made again, and no password that was hashed with it can be verified.");
+        if !self.yes {
+            tell(format_args!(
+                "Copy {path} to a safe place now. Type `kept` when there is a copy:"
+            ));
+            let mut answer = String::new();
+            io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+            if answer.trim() != "kept" {
+                bail!("no ROM was made; the seed stays in {path}, for --seed-file");
+            }
+        }
+        Ok(seed)
+    }
+}

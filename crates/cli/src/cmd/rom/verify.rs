@@ -1,0 +1,87 @@
+//! `saltern rom verify`: is the image what it should be.
+
+use std::num::NonZero;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use saltern_rom::{Error, Manifest, RomId, recompute, verify};
+
+use super::create::threads;
+use super::info::quick_check;
+use super::seed::SeedArgs;
+use super::work::Work;
+use crate::output::Output;
+use crate::rom::RomName;
+
+const EXAMPLES: &str = "\
+Examples:
+  saltern rom verify /srv/site.rom                 in no time
+  saltern rom verify --full /srv/site.rom          reads all of it
+  saltern rom verify --recompute --seed-file site.seed /srv/site.rom
+  saltern rom verify --expect 00ff1122334455aa shm:site.rom
+
+Exit status: 0 the image is good; 2 it is not, or cannot be checked.";
+
+/// Check the image of a ROM
+///
+/// Without an option: size, tag and digest, which finds another ROM, an unfinished and a truncated one.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The ROM: the path of its image, shm:NAME or sysv:KEY
+    #[arg(value_name = "ROM", value_parser = RomName::parser())]
+    rom: RomName,
+
+    /// Read the image and compare its hash with the manifest: finds damage anywhere
+    #[arg(long, conflicts_with = "recompute")]
+    full: bool,
+
+    /// Compute the ROM again from its seed and compare every byte: proof that the seed is the right one
+    #[arg(long, requires = "seed")]
+    recompute: bool,
+
+    #[command(flatten)]
+    seed: SeedArgs,
+
+    /// It has to be the ROM of this name
+    #[arg(long, value_name = "ID")]
+    expect: Option<RomId>,
+
+    /// Threads for --recompute (default: one for each processor)
+    #[arg(long, value_name = "N", requires = "recompute")]
+    threads: Option<NonZero<u16>>,
+
+    /// Print nothing: the exit status tells
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let image = args.rom.image();
+    let seed = args.seed.read()?;
+    ensure!(seed.is_none() || args.recompute, "a seed is for --recompute");
+    let work = Work::begin()?;
+    let watch = |progress| work.watch(progress);
+    let result = match seed {
+        Some(seed) => recompute(image, &seed, threads(args.threads), &watch),
+        None if args.full => verify(image, &watch),
+        None => Manifest::read(image)
+            .and_then(|manifest| quick_check(&args.rom, &manifest).map(|()| manifest)),
+    };
+    let manifest = work.end(result).with_context(|| format!("{} does not pass", args.rom))?;
+    if let Some(expected) = args.expect.filter(|expected| *expected != manifest.id()) {
+        return Err(Error::WrongRom { path: image.into(), expected, actual: manifest.id() }.into());
+    }
+    if !args.quiet {
+        let what = match (args.recompute, args.full) {
+            (true, _) => "every byte as computed from the seed",
+            (_, true) => "every byte as when it was made",
+            _ => "size, tag and digest fit",
+        };
+        let mut output = Output::new();
+        output.line(format!("{}: {what}", manifest.id()))?;
+        output.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
