@@ -149,9 +149,29 @@ struct Point {
 
 /// In which order combinations are made: the last key varies fastest. Keys that may hold a list are these.
 const ORDER: [&str; 23] = [
-    "algorithm", "lookup", "gather", "salsa", "sbox-kib", "rounds", "nrom", "rom-pages", "pages",
-    "t", "p", "shape", "kib", "bytes", "messages", "file", "together", "engine", "sides", "goal",
-    "goal-avx2", "step", "threads",
+    "algorithm",
+    "lookup",
+    "gather",
+    "salsa",
+    "sbox-kib",
+    "rounds",
+    "nrom",
+    "rom-pages",
+    "pages",
+    "t",
+    "p",
+    "shape",
+    "kib",
+    "bytes",
+    "messages",
+    "file",
+    "together",
+    "engine",
+    "sides",
+    "goal",
+    "goal-avx2",
+    "step",
+    "threads",
 ];
 
 #[derive(Deserialize)]
@@ -458,7 +478,11 @@ mod tests {
             ("\"all\"]", "\"every\"]", "every"),
             ("shape = [[1024, 8], [2048, 8]]", "shape = [[1023, 8]]", "1023"),
             ("shape = [[1024, 8], [2048, 8]]", "", "shape"),
-            ("engine = \"saltern\"\n        shape = [[1024, 8], [", "shape = [[1024, 8], [", "engine"),
+            (
+                "engine = \"saltern\"\n        shape = [[1024, 8], [",
+                "shape = [[1024, 8], [",
+                "engine",
+            ),
         ];
         for (from, to, told) in wrong {
             let text = FILE.replacen(from, to, 1);

@@ -85,12 +85,7 @@ impl LibArgon2 {
     ///
     /// # Errors
     /// The library's number for what it refuses.
-    pub fn hash(
-        &self,
-        params: &Argon2,
-        password: &[u8],
-        salt: &[u8],
-    ) -> Result<[u8; 32], c_int> {
+    pub fn hash(&self, params: &Argon2, password: &[u8], salt: &[u8]) -> Result<[u8; 32], c_int> {
         let mut out = [0; 32];
         let mut context = Context {
             out: out.as_mut_ptr(),

@@ -13,7 +13,8 @@ impl Machine {
     pub fn here() -> Machine {
         let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {
-            let line = info.lines().find(|line| line.split(':').next().map(str::trim) == Some(name));
+            let line =
+                info.lines().find(|line| line.split(':').next().map(str::trim) == Some(name));
             line.and_then(|line| line.split(':').nth(1)).map(str::trim)
         };
         let mut processor = field("model name").unwrap_or("unknown").to_owned();

@@ -152,7 +152,10 @@ pub fn sample(
                 })
             })
             .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+            .collect()
     });
     let mut sum = Sample::default();
     let (mut first, mut last) = (f64::INFINITY, 0.0_f64);

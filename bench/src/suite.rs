@@ -73,7 +73,8 @@ pub fn sections(suites: &[&str], options: &Options) -> anyhow::Result<Vec<Sectio
             .iter()
             .find(|(known, _)| known == name)
             .with_context(|| format!("no suite is called {name:?}"))?;
-        let parsed = case::parse(text, options.quick).with_context(|| format!("cases/{name}.toml"))?;
+        let parsed =
+            case::parse(text, options.quick).with_context(|| format!("cases/{name}.toml"))?;
         sections.extend(parsed.into_iter().filter(|section| section.id.contains(&options.only)));
     }
     anyhow::ensure!(!sections.is_empty(), "no section has a name with {:?} in it", options.only);

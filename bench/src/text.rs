@@ -11,11 +11,8 @@ use crate::stats::median;
 #[must_use]
 pub fn header(record: &Record) -> String {
     let Record { machine, build, .. } = record;
-    let caches: Vec<_> = machine
-        .caches
-        .iter()
-        .map(|cache| format!("L{} {} KiB", cache.level, cache.kib))
-        .collect();
+    let caches: Vec<_> =
+        machine.caches.iter().map(|cache| format!("L{} {} KiB", cache.level, cache.kib)).collect();
     format!(
         "{}, {} processors, {}, level {}; saltern {} ({}), {}, {} build",
         machine.processor,
@@ -193,7 +190,10 @@ mod tests {
     fn ratios_say_what_they_mean() {
         let record = example();
         let lines: Vec<_> = record.ratios().map(ratio_line).collect();
-        assert!(lines[0].contains("faster (goal 1.45 within the interval) batch, 4 MiB"), "{lines:#?}");
+        assert!(
+            lines[0].contains("faster (goal 1.45 within the interval) batch, 4 MiB"),
+            "{lines:#?}"
+        );
         assert!(lines[1].contains("tie    (goal 1.03 missed)"), "{lines:#?}");
         assert!(lines[2].contains("(goal 1.40 missed)"), "{lines:#?}");
     }

@@ -307,7 +307,8 @@ impl record::Work {
                 text += &format!(", {name}={value}");
             }
         }
-        if let (Some(rounds), Some(kib), Some(bits)) = (self.rounds, self.sbox_kib, self.lookup_bits)
+        if let (Some(rounds), Some(kib), Some(bits)) =
+            (self.rounds, self.sbox_kib, self.lookup_bits)
             && (rounds, kib, bits) != (6, 12, 128)
         {
             text += &format!(", {rounds} rounds, {kib} KiB S-boxes, {bits}-bit lookups");
@@ -327,7 +328,8 @@ impl record::Work {
             text += &format!(" in {medium}");
         }
         if let Some((bytes, messages)) = self.bytes.zip(self.messages) {
-            let many = if messages == 1 { String::new() } else { format!(", {messages} messages of") };
+            let many =
+                if messages == 1 { String::new() } else { format!(", {messages} messages of") };
             text += &format!("{many} {}", size(bytes));
         }
         text
@@ -395,7 +397,10 @@ mod tests {
         let message =
             Message { variant: Variant::Blake2bp, bytes: 1 << 20, messages: 1, file: false };
         assert_eq!(Work::Message(message).record().words(), "BLAKE2bp 1 MiB");
-        assert_eq!([0, 1023, 1 << 10, 458_752, 3 << 29].map(size).join(" "), "0 B 1023 B 1 KiB 448 KiB 1.5 GiB");
+        assert_eq!(
+            [0, 1023, 1 << 10, 458_752, 3 << 29].map(size).join(" "),
+            "0 B 1023 B 1 KiB 448 KiB 1.5 GiB"
+        );
         for (variant, name) in Variant::ALL {
             assert_eq!((variant.name(), Variant::from_name(name)), (name, Some(variant)));
         }

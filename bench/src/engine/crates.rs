@@ -82,8 +82,11 @@ impl OfCrate {
                     .map_err(|error| anyhow!("crate scrypt: {error}"))?;
             }
             (Work::Argon2(params), Crate::Argon2) => {
-                let algorithm =
-                    if params.id { argon2::Algorithm::Argon2id } else { argon2::Algorithm::Argon2d };
+                let algorithm = if params.id {
+                    argon2::Algorithm::Argon2id
+                } else {
+                    argon2::Algorithm::Argon2d
+                };
                 argon2::Argon2::new(algorithm, argon2::Version::V0x13, theirs(params)?)
                     .hash_password_into_with_memory(password, salt, &mut hash, &mut self.blocks)
                     .map_err(|error| anyhow!("crate argon2: {error}"))?;

@@ -53,7 +53,10 @@ impl Engine for Program {
     }
 
     fn computes(&self, work: &Work) -> bool {
-        matches!(work, Work::Message(Message { variant: Variant::Blake2b, messages: 1, file: true, .. }))
+        matches!(
+            work,
+            Work::Message(Message { variant: Variant::Blake2b, messages: 1, file: true, .. })
+        )
     }
 
     fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {

@@ -38,7 +38,8 @@ pub(super) fn upstream(places: &Places) -> Found {
 
 /// The library inside the Python package pyescrypt.
 fn installed_upstream() -> Option<OsString> {
-    let ask = "import importlib.util as u; s = u.find_spec('pyescrypt'); print(s.origin if s else '')";
+    let ask =
+        "import importlib.util as u; s = u.find_spec('pyescrypt'); print(s.origin if s else '')";
     let output = Command::new("python3").args(["-I", "-c", ask]).output().ok()?;
     let origin = String::from_utf8(output.stdout).ok()?;
     let library = Path::new(origin.trim()).parent()?.join("yescrypt.bin");

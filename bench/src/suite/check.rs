@@ -69,11 +69,9 @@ impl Bench<'_> {
                 known.compare(&name, &hashes)?;
                 known.hashes = hashes;
             }
-            None => self.checked.0.push(Known {
-                slug: slug.to_owned(),
-                hashes,
-                engines: vec![name],
-            }),
+            None => {
+                self.checked.0.push(Known { slug: slug.to_owned(), hashes, engines: vec![name] })
+            }
         }
         Ok(())
     }

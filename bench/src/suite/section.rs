@@ -6,8 +6,8 @@ use anyhow::Context;
 
 use super::Bench;
 use crate::case::{Cell, Curve, Pair, Section, Side, Threads};
-use crate::engine::blake2::{Hash, Input, PAGE, messages};
 use crate::engine::Task;
+use crate::engine::blake2::{Hash, Input, PAGE, messages};
 use crate::record;
 use crate::runner::{self, Clock, Sample, Shot, TIMED_CALL};
 use crate::stats::{digits, estimate, latency, verdict};
@@ -177,7 +177,12 @@ impl Bench<'_> {
         for curve in &section.curves {
             let Some(engine) = self.engine(&curve.engine)? else { continue };
             let work = Work::Message(curve.message);
-            self.check(&engine.name(), &mut *engine.task(&work, &Default::default())?, &work, None)?;
+            self.check(
+                &engine.name(),
+                &mut *engine.task(&work, &Default::default())?,
+                &work,
+                None,
+            )?;
             let hash = engine.hash(&curve.message).context("not a function of messages")?;
             let best = vec![0.0_f64; PAGE.div_ceil(curve.step)];
             drawn.push(Drawn { curve, hash, input: Input::new(&curve.message), best });
@@ -198,8 +203,7 @@ impl Bench<'_> {
 impl Running<'_> {
     fn round(&mut self, number: u64, processors: &[usize]) -> anyhow::Result<()> {
         for (threads, samples) in &mut self.samples {
-            let shot =
-                Shot { calls: self.calls, number: number + 1, time_calls: self.time_calls };
+            let shot = Shot { calls: self.calls, number: number + 1, time_calls: self.time_calls };
             let sample = runner::sample(&mut self.tasks[..*threads], processors, shot)?;
             samples.push(sample);
         }

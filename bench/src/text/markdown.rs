@@ -1,7 +1,7 @@
 //! Markdown tables.
 
-use crate::record::{Cell, Ratio, Record, Section};
 use super::interval;
+use crate::record::{Cell, Ratio, Record, Section};
 
 /// All sections as tables.
 #[must_use]
