@@ -5,12 +5,12 @@
 //! the grid or the section out then. The keys are those of [`Point`].
 
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{Flavor, Level, Mode, Pages, Params};
+use saltern_yescrypt::{Flavor, Level, Limits, Mode, Pages, Params, escrypt};
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::record::Kind;
-use crate::work::{Argon2, Fill, Message, RomPlace, Variant, Work, pages_from_name};
+use crate::work::{Argon2, Cats, Escrypt, Fill, Message, RomPlace, Variant, Work, pages_from_name};
 
 /// One table to be measured.
 #[derive(Clone, Debug)]
@@ -127,7 +127,9 @@ struct Point {
     nrom: Option<u64>,
     /// Pages of the ROM.
     rom_pages: Option<String>,
-    /// KiB of Argon2.
+    /// Threads that fill one ROM together.
+    fill_threads: Option<u8>,
+    /// KiB of Argon2 and others.
     kib: Option<u32>,
     /// Bytes of a message, and how many messages.
     bytes: Option<usize>,
@@ -148,30 +150,13 @@ struct Point {
 }
 
 /// In which order combinations are made: the last key varies fastest. Keys that may hold a list are these.
-const ORDER: [&str; 23] = [
-    "algorithm",
-    "lookup",
-    "gather",
-    "salsa",
-    "sbox-kib",
-    "rounds",
-    "nrom",
-    "rom-pages",
-    "pages",
-    "t",
-    "p",
-    "shape",
-    "kib",
-    "bytes",
-    "messages",
-    "file",
-    "together",
-    "engine",
-    "sides",
-    "goal",
-    "goal-avx2",
-    "step",
-    "threads",
+#[rustfmt::skip]
+const ORDER: &[&str] = &[
+    // The work …
+    "algorithm", "lookup", "gather", "salsa", "sbox-kib", "rounds", "nrom", "rom-pages", "pages", "t",
+    "p", "shape", "fill-threads", "kib", "bytes", "messages", "file",
+    // … how and by whom.
+    "together", "engine", "sides", "goal", "goal-avx2", "step", "threads",
 ];
 
 #[derive(Deserialize)]
@@ -261,7 +246,7 @@ fn combinations(grid: Table) -> anyhow::Result<Vec<Table>> {
         ensure!(known || !value.is_array(), "{key}: no list is meant here");
     }
     let mut tables = vec![grid];
-    for key in ORDER {
+    for &key in ORDER {
         let one_each = |table: Table| match table.get(key) {
             Some(Value::Array(members)) => members
                 .iter()
@@ -359,7 +344,15 @@ fn work(point: &Point) -> anyhow::Result<Work> {
         "scrypt" => Mode::Classic,
         "rom-fill" => {
             let (nrom, r) = point.shape.context("shape = [[NROM, r], …]")?;
-            return Ok(Work::Fill(Fill { nrom, r, p: point.p.unwrap_or(1) }));
+            let (p, threads) = (point.p.unwrap_or(1), point.fill_threads.unwrap_or(1));
+            return Ok(Work::Fill(Fill { nrom, r, p, threads }));
+        }
+        "escrypt" => return escrypt_work(point),
+        "twocats" | "skinnycat" => {
+            let kib = point.kib.context("kib of memory")?;
+            ensure!(kib.is_power_of_two(), "kib = {kib}: a power of two");
+            let (skinny, mem_cost) = (algorithm == "skinnycat", kib.ilog2());
+            return Ok(Work::Cats(Cats { skinny, mem_cost }));
         }
         "argon2d" | "argon2id" => return argon2(point, algorithm == "argon2id"),
         other => {
@@ -380,13 +373,31 @@ fn work(point: &Point) -> anyhow::Result<Work> {
         .with_salsa(point.salsa.unwrap_or(8), Flavor::DEFAULT.salsa_tail())?;
     (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
     params.nrom = point.nrom.unwrap_or(0);
-    let rom = match (&point.rom_pages, params.nrom) {
-        (_, 0) => None,
-        (pages, _) => Some(RomPlace::Memory(pages_from_name(pages.as_deref().unwrap_or("2 MiB"))?)),
-    };
+    let rom = (params.nrom > 0).then(|| rom_place(point)).transpose()?;
     let work = Work::Yescrypt(params, rom);
     work.checked()?;
     Ok(work)
+}
+
+fn rom_place(point: &Point) -> anyhow::Result<RomPlace> {
+    let pages = point.rom_pages.as_deref().unwrap_or("2 MiB");
+    Ok(RomPlace::Memory(pages_from_name(pages)?))
+}
+
+/// Its RW mode with Salsa20.
+fn escrypt_work(point: &Point) -> anyhow::Result<Work> {
+    let (n, r) = point.shape.context("shape = [[N, r], …]")?;
+    let flags = escrypt::Flags { rw: true, ..escrypt::Flags::default() };
+    let mut params = escrypt::Params::new(flags, n, r);
+    let salsa = point.salsa.unwrap_or(8);
+    params.tuning = escrypt::Tuning::new(8, 2, 4, 6, salsa)?;
+    (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
+    params.check(&Limits::unlimited())?;
+    let rom = match point.nrom.unwrap_or(0) {
+        0 => None,
+        nrom => Some((nrom, rom_place(point)?)),
+    };
+    Ok(Work::Escrypt(Escrypt { params, salsa, rom }))
 }
 
 fn argon2(point: &Point, id: bool) -> anyhow::Result<Work> {

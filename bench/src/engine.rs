@@ -4,6 +4,7 @@
 //! of the others, or of the reference, before it is measured.
 
 pub mod blake2;
+pub mod cats;
 pub mod crates;
 pub mod file;
 pub mod libraries;
@@ -91,6 +92,7 @@ pub fn find(name: &str, places: &Places) -> anyhow::Result<Found> {
         "crypt_r" => libraries::crypt_r(),
         "upstream C" => libraries::upstream(places),
         "libargon2" => libraries::libargon2(),
+        "twocats" => Ok(Arc::new(cats::Cats)),
         "crate yescrypt" => Ok(Arc::new(crates::Crate::Yescrypt)),
         "crate scrypt" => Ok(Arc::new(crates::Crate::Scrypt)),
         "crate argon2" => Ok(Arc::new(crates::Crate::Argon2)),

@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
-use saltern_yescrypt::{HashKey, reencrypt};
+use saltern_yescrypt::{HashKey, Scheme, reencrypt};
 
 fn split_key(input: &[u8], wanted: bool) -> Option<(Option<[u8; 32]>, &[u8])> {
     if !wanted {
@@ -19,6 +19,11 @@ fuzz_target!(|input: &[u8]| {
     let Some((&which, input)) = input.split_first() else { return };
     let Some((from, input)) = split_key(input, which & 1 != 0) else { return };
     let Some((to, text)) = split_key(input, which & 2 != 0) else { return };
+
+    // The reference knows neither extended strings nor names before `$y$`: those are for another target.
+    if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
+        return;
+    }
 
     let ours = |text: &[u8], from: Option<[u8; 32]>, to: Option<[u8; 32]>| {
         reencrypt(text, from.map(HashKey::new).as_ref(), to.map(HashKey::new).as_ref())

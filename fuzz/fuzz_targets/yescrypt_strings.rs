@@ -7,6 +7,10 @@ use saltern_reference::yescrypt::parse_setting;
 use saltern_yescrypt::{HashString, Scheme, Setting};
 
 fuzz_target!(|text: &[u8]| {
+    // The reference knows neither extended strings nor names before `$y$`: those are for another target.
+    if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
+        return;
+    }
     let setting = Setting::parse(text);
     let expected = parse_setting(text);
     assert_eq!(setting.is_ok(), expected.is_ok(), "{setting:?} {expected:?}");

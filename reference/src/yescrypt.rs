@@ -12,6 +12,8 @@
 //! | 19 – 23 | base-64, `$y$`, `$7$`, hash encryption, settings from a cost number | `text`, `encrypt` |
 //! | 25 | other tunings | [`Tuning`] |
 //!
+//! The generation 0.5 is in [`escrypt`].
+//!
 //! ```
 //! use saltern_reference::yescrypt::{kdf, Params};
 //! let params = Params { n: 16, r: 8, t: 10, ..Params::rw() };
@@ -21,6 +23,7 @@
 //! ```
 
 mod encrypt;
+pub mod escrypt;
 mod mix;
 mod params;
 mod rom;
@@ -34,7 +37,7 @@ pub use mix::{
 };
 pub use params::{FLAVOUR, MAX_MEMORY, Params, RW_DEFAULT, Reject, TOO_LARGE, Tuning};
 pub use rom::{Rom, rom_init};
-pub use smix::{LoopCounts, fill_boxes, loop_counts};
+pub use smix::{LoopCounts, RomPlan, fill_boxes, loop_counts};
 pub use text::{Setting, crypt, encode_setting, gensalt, parse_setting};
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -58,17 +61,55 @@ pub fn kdf(
     // 15 step 1
     params.check(rom, length)?;
     let length = usize::try_from(length).map_err(|_| TOO_LARGE)?;
-    let image = rom.map(Rom::image);
+    let plan = rom.map(|rom| nested(params, rom.image()));
+    Ok(both_passes(password, salt, params, plan.as_slice(), length))
+}
+
+/// The KDF with any list of ROMs; `params.nrom` is 0.
+///
+/// # Errors
+/// Those of [`kdf`]; for an image that is not a power of two of blocks, or without a tag.
+pub fn kdf_with_roms(
+    password: &[u8],
+    salt: &[u8],
+    params: &Params,
+    roms: &[RomPlan<'_>],
+    length: u64,
+) -> Result<Vec<u8>, Reject> {
+    params.check(None, length)?;
+    for plan in roms {
+        let rom = Rom::new(plan.image.to_vec());
+        let nrom = (plan.image.len() / (128 * params.r as usize)) as u64;
+        Params { nrom, ..params.clone() }.check(Some(&rom), length)?;
+    }
+    let length = usize::try_from(length).map_err(|_| TOO_LARGE)?;
+    Ok(both_passes(password, salt, params, roms, length))
+}
+
+/// The one ROM of yescrypt 1.1: the first blocks of an image.
+fn nested<'a>(params: &Params, image: &'a [u8]) -> RomPlan<'a> {
+    let image = &image[..128 * params.r as usize * params.nrom as usize];
+    RomPlan { image, fill_mask: 1, mix_mask: 1, look_ahead: 0 }
+}
+
+/// 15 steps 2 and 3.
+fn both_passes(
+    password: &[u8],
+    salt: &[u8],
+    params: &Params,
+    roms: &[RomPlan<'_>],
+    length: usize,
+) -> Vec<u8> {
     // 15 step 2
     let share = params.n / u64::from(params.p);
     let mut password = password.to_vec();
     if params.is_rw() && share >= 256 && share * u64::from(params.r) >= 131_072 {
         let pre =
             Params { flags: params.flags | PREHASH, n: params.n >> 6, t: 0, ..params.clone() };
-        password = body(&password, salt, &pre, image, 32).output;
+        password = pass(&password, salt, &pre, roms, 32).output;
     }
     // 15 step 3
-    Ok(body(&password, salt, params, image, length).output)
+    pass(&password, salt, params, roms, length).output
 }
 
 /// Everything that one pass computed on its way; what is not the output is for tests.
@@ -100,6 +141,17 @@ pub fn body(
     rom: Option<&[u8]>,
     length: usize,
 ) -> Pass {
+    let plan = rom.map(|image| nested(params, image));
+    pass(password, salt, params, plan.as_slice(), length)
+}
+
+fn pass(
+    password: &[u8],
+    salt: &[u8],
+    params: &Params,
+    roms: &[RomPlan<'_>],
+    length: usize,
+) -> Pass {
     let mut password = password.to_vec();
     let prehash = params.flags & PREHASH != 0;
     // 14 step 1: the constant is the key, the password is the message.
@@ -120,12 +172,12 @@ pub fn body(
         blocks_before.chunks_exact(block_bytes).map(<[u8]>::to_vec).collect();
     let mut memory = Vec::new();
     if params.is_rw() {
-        let Smix { blocks: mixed, memory: filled, secret } = smix(&blocks, params, rom, &password);
+        let Smix { blocks: mixed, memory: filled, secret } = smix(&blocks, params, roms, &password);
         (blocks, memory, password) = (mixed, filled, secret);
     } else {
         let alone = Params { p: 1, ..params.clone() };
         for block in &mut blocks {
-            let one = smix(std::slice::from_ref(block), &alone, None, &[]);
+            let one = smix(std::slice::from_ref(block), &alone, &[], &[]);
             *block = one.blocks.concat();
             memory = one.memory;
         }

@@ -19,8 +19,21 @@ const HASH_PART: usize = 44;
 /// That a string is encrypted with a key does not show, so the caller has to mind that.
 pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     let mut found = params_obstacles(setting.params());
+    if setting.rom_id().is_some() {
+        // Said below, and by name.
+        found.retain(|reason| reason != NEEDS_ROM);
+    }
     if let Err(error) = setting.params().check(&Limits::unlimited()) {
         found.insert(0, format!("nothing can compute it: {error}"));
+    }
+    if setting.scheme() == Scheme::Extended {
+        found.push("only Saltern computes extended strings".to_owned());
+    }
+    if let Some(key) = setting.key_id() {
+        found.push(format!("it is encrypted with the key {key}"));
+    }
+    if let Some(rom) = setting.rom_id() {
+        found.push(format!("it needs the ROM {rom}"));
     }
     let text = setting.as_bytes();
     if text.len() + HASH_PART > MAX_HASH {
@@ -43,11 +56,13 @@ pub(crate) fn password_obstacle(password: &[u8]) -> Option<String> {
     too_long.then(|| format!("the password is longer than {MAX_PASSWORD} bytes"))
 }
 
+const NEEDS_ROM: &str = "it needs a ROM";
+
 fn params_obstacles(params: &Params) -> Vec<String> {
     let rw = params.mode == Mode::Rw;
     let checks = [
         (rw && params.flavor != Flavor::DEFAULT, "its pwxform flavour is not the usual one"),
-        (params.nrom != 0, "it needs a ROM"),
+        (params.nrom != 0, NEEDS_ROM),
         (params.g != 0, "it asks for hash upgrades (g), which no release offers"),
         (params.n < 4, "N is below 4"),
         (params.n >> 32 != 0, "N is above 2^31"),

@@ -33,7 +33,7 @@ impl EffortArgs {
         limits.max_memory = u64::from(self.max_memory) << 20;
         limits.max_work = u64::from(self.max_work) << 30;
         limits.max_password = MAX_PASSWORD;
-        limits.flavors = FlavorPolicy::Encodable;
+        limits.flavors = FlavorPolicy::Any;
         limits
     }
 

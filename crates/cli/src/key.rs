@@ -1,11 +1,13 @@
 //! Keys of hash encryption, read from files only.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::HashKey;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use saltern_yescrypt::{HashKey, KeyId, KeySet};
 use zeroize::Zeroizing;
 
 use crate::hex;
@@ -14,7 +16,7 @@ use crate::output::tell;
 /// Longest content: 64 digits and a newline; one byte more shows that there is too much.
 const MAX: usize = 64 + 2;
 
-/// The option `--key-file`.
+/// The options `--key-file` and `--key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
     /// Hash encryption with the key in this file (yescrypt only)
@@ -23,18 +25,73 @@ pub(crate) struct KeyArgs {
     /// show whether it is encrypted or with which key; without the right one no password matches.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+
+    /// Hash encryption with a key that has a name, which strings then carry; to verify, any number of them
+    ///
+    /// The file is as with --key-file. A name has 1 to 32 letters, digits, dots and hyphens.
+    #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
+    named: Vec<NamedFile>,
+}
+
+/// A key file and the name of the key in it.
+#[derive(Clone)]
+pub(crate) struct NamedFile {
+    id: KeyId,
+    path: PathBuf,
+}
+
+impl NamedFile {
+    /// For the options that take one.
+    pub(crate) fn parser() -> impl TypedValueParser<Value = NamedFile> {
+        OsStringValueParser::new().try_map(|text: OsString| {
+            let expected = "expected the name of the key, `=` and a file";
+            let bytes = text.as_encoded_bytes();
+            let at = bytes.iter().position(|&byte| byte == b'=').ok_or(expected)?;
+            let name = str::from_utf8(&bytes[..at]).map_err(|_| expected)?;
+            let id = name.parse().map_err(|error: saltern_yescrypt::Error| error.to_string())?;
+            // What is left of a path after an ASCII character is a path.
+            let rest = text.to_str().map(|text| OsString::from(&text[at + 1..]));
+            let path = rest.filter(|path| !path.is_empty()).ok_or(expected)?;
+            Ok::<_, String>(NamedFile { id, path: path.into() })
+        })
+    }
 }
 
 impl KeyArgs {
-    /// Whether the option is given.
+    /// Whether there is any key.
     pub(crate) fn is_given(&self) -> bool {
-        self.key_file.is_some()
+        self.key_file.is_some() || !self.named.is_empty()
     }
 
-    /// The key, if the option is given.
-    pub(crate) fn read(&self) -> anyhow::Result<Option<HashKey>> {
-        self.key_file.as_deref().map(read).transpose()
+    /// The keys to verify with.
+    pub(crate) fn read(&self) -> anyhow::Result<KeySet> {
+        let mut keys = read_all(&self.named)?;
+        if let Some(path) = &self.key_file {
+            keys.set_unnamed(read(path)?);
+        }
+        Ok(keys)
     }
+
+    /// The key for new strings: at most one. Without names it stands in no string.
+    pub(crate) fn read_for_new(&self, no_names: bool) -> anyhow::Result<KeySet> {
+        let mut keys = self.read()?;
+        match (&self.named[..], &self.key_file) {
+            ([], _) => {}
+            ([one], None) if no_names => keys.set_unnamed(read(&one.path)?),
+            ([one], None) => keys.activate(one.id)?,
+            _ => bail!("a new string has one key: give --key or --key-file once"),
+        }
+        Ok(keys)
+    }
+}
+
+/// Keys with names.
+pub(crate) fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
+    let mut keys = KeySet::new();
+    for NamedFile { id, path } in named {
+        keys.add(*id, read(path)?).with_context(|| format!("the key {id} is given twice"))?;
+    }
+    Ok(keys)
 }
 
 /// Read a key file.

@@ -13,6 +13,8 @@ mod key;
 mod lines;
 mod output;
 mod password;
+#[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
+mod rom;
 mod scheme;
 mod terminal;
 

@@ -81,11 +81,13 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
         [b'!' | b'*', ..] => return Stored::Locked,
         _ => {}
     }
-    if field.starts_with(b"$y$") {
+    // With names before it a string is told by these: what is wrong with it is found later.
+    let named = [&b"{rom="[..], b"{key="].iter().any(|names| field.starts_with(names));
+    if field.starts_with(b"$y$") || named {
         return Stored::Ours(Scheme::Yescrypt);
     }
-    if field.starts_with(b"$7$") {
-        return Stored::Ours(Scheme::Scrypt);
+    if let Some(scheme) = Scheme::of(field) {
+        return Stored::Ours(scheme);
     }
     if let Some(foreign) = FOREIGN.iter().find(|known| field.starts_with(known.prefix.as_bytes())) {
         return Stored::Foreign(foreign);
@@ -102,6 +104,7 @@ pub(crate) fn name(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Yescrypt => "yescrypt",
         Scheme::Scrypt => "scrypt",
+        Scheme::Extended => "saltern-yescrypt",
         _ => "another scheme",
     }
 }

@@ -12,8 +12,11 @@ use zeroize::Zeroizing;
 
 use crate::dispatch;
 use crate::encoding::{HASH, HashString, Setting};
-use crate::kdf::derive_together;
+use crate::escrypt;
+use crate::hasher::Admitted;
+use crate::kdf::{derive_together, derive_together_with_roms};
 use crate::pass::{Input, MAX_HASHES};
+use crate::rom_set::{Places, Roms};
 use crate::{CheckedParams, Error, Hasher, Params, Rom, Workspace};
 
 /// One of many derivations with the same parameters.
@@ -66,6 +69,16 @@ pub fn derive_many(
     rom: Option<&Rom<'_>>,
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
+    derive_all(jobs, params, &Roms::Plain(rom.copied()), workspace)
+}
+
+/// [`derive_many`] with any ROMs.
+pub(crate) fn derive_all(
+    jobs: &mut [Derivation<'_>],
+    params: &CheckedParams,
+    roms: &Roms<'_>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
     let mut degree = params.degree();
     let mut done = 0;
     while done < jobs.len() {
@@ -74,7 +87,7 @@ pub fn derive_many(
         for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
             *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
         }
-        match derive_together(&mut inputs[..count], params, rom, workspace) {
+        match derive_alike(&mut inputs[..count], params, roms, workspace) {
             // One alone may still fit.
             Err(Error::OutOfMemory { .. }) if count > 1 => degree = count / 2,
             outcome => {
@@ -84,6 +97,22 @@ pub fn derive_many(
         }
     }
     Ok(())
+}
+
+/// Derives up to [`MAX_HASHES`] at once.
+pub(crate) fn derive_alike(
+    inputs: &mut [Input<'_>],
+    params: &CheckedParams,
+    roms: &Roms<'_>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    match roms {
+        Roms::Plain(rom) => derive_together(inputs, params, rom.as_ref(), workspace),
+        Roms::List(list) => {
+            let list: Vec<_> = list.iter().collect();
+            derive_together_with_roms(inputs, params, &list, workspace)
+        }
+    }
 }
 
 /// A password and the stored hash that it may match.
@@ -106,9 +135,8 @@ struct Pending<'a> {
     /// Its place in the batch.
     index: usize,
     password: &'a [u8],
-    /// As it goes into the KDF.
-    salt: Zeroizing<Vec<u8>>,
-    params: CheckedParams,
+    setting: &'a Setting,
+    admitted: Admitted<'a>,
 }
 
 impl Hasher<'_> {
@@ -126,7 +154,7 @@ impl Hasher<'_> {
         let setting = || {
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-            Setting::new(self.params(), &salt)
+            self.setting(&salt)
         };
         let settings: Vec<_> = passwords.iter().map(|_| setting()).collect();
         let pending =
@@ -170,18 +198,24 @@ impl Hasher<'_> {
         hashes
             .into_iter()
             .zip(stored)
-            .map(|(hash, stored)| Ok(hash?.ct_eq(stored?.hash()).into()))
+            .zip(items)
+            .map(|((hash, stored), item)| {
+                // Strings of the older generation one by one.
+                if escrypt::is_escrypt(item.hash) {
+                    return self.verify(workspace, item.password, item.hash);
+                }
+                Ok(hash?.ct_eq(stored?.hash()).into())
+            })
             .collect()
     }
 
     fn pending<'p>(
-        &self,
+        &'p self,
         index: usize,
         password: &'p [u8],
-        setting: &Setting,
+        setting: &'p Setting,
     ) -> Result<Pending<'p>, Error> {
-        let (params, salt) = self.admit(password, setting)?;
-        Ok(Pending { index, password, salt, params })
+        Ok(Pending { index, password, setting, admitted: self.admit(password, setting)? })
     }
 
     /// Computes what there is, shape by shape; results in order.
@@ -195,21 +229,25 @@ impl Hasher<'_> {
             .map(|pending| pending.as_ref().map(|_| Zeroizing::default()).map_err(|e| *e))
             .collect();
         let mut batch: Vec<_> = batch.into_iter().flatten().collect();
-        batch.sort_by_cached_key(|pending| shape(pending.params.params()));
-        for alike in batch.chunk_by(|a, b| a.params == b.params) {
-            let params = &alike[0].params;
+        let alike = |a: &Pending<'_>, b: &Pending<'_>| {
+            let places = |pending: &Pending<'_>| pending.admitted.roms.places();
+            a.admitted.params == b.admitted.params && places(a) == places(b)
+        };
+        batch.sort_by_cached_key(|pending| shape(&pending.admitted));
+        for alike in batch.chunk_by(alike) {
+            let Admitted { params, roms, .. } = &alike[0].admitted;
             let mut hashes = alloc::vec![Zeroizing::new([0; HASH]); alike.len()];
             let jobs = alike.iter().zip(&mut hashes);
             let mut jobs: Vec<_> = jobs
                 .map(|(job, out)| Derivation {
                     password: job.password,
-                    salt: &job.salt,
+                    salt: &job.admitted.salt,
                     out: &mut **out,
                 })
                 .collect();
-            let outcome = derive_many(&mut jobs, params, self.rom_for(params.params()), workspace);
+            let outcome = derive_all(&mut jobs, params, roms, workspace);
             for (pending, hash) in alike.iter().zip(hashes) {
-                results[pending.index] = outcome.map(|()| self.seal(hash));
+                results[pending.index] = outcome.map(|()| self.seal(pending.setting, hash));
             }
         }
         results
@@ -217,6 +255,8 @@ impl Hasher<'_> {
 }
 
 /// What brings hashes of one shape next to each other.
-fn shape(params: &Params) -> (u64, u32, u32, u32, u64, Option<u32>) {
-    (params.n, params.r, params.p, params.t, params.nrom, params.flags())
+fn shape(admitted: &Admitted<'_>) -> ([u64; 5], Option<u32>, Places) {
+    let Params { n, r, p, t, nrom, .. } = *admitted.params.params();
+    let numbers = [n, r.into(), p.into(), t.into(), nrom];
+    (numbers, admitted.params.params().flags(), admitted.roms.places())
 }

@@ -128,9 +128,24 @@ impl<'a> Boxes<'a> {
         Boxes { blocks, rotation: 0, write: 0 }
     }
 
+    /// S-boxes as [`Boxes::state`] said that they stand.
+    pub(crate) fn at(blocks: &'a mut [SubBlock], [rotation, write]: [usize; 2]) -> Self {
+        Boxes { blocks, rotation, write }
+    }
+
+    /// What the blocks do not say.
+    pub(crate) fn state(&self) -> [usize; 2] {
+        [self.rotation, self.write]
+    }
+
     /// For block mixes without S-boxes.
     pub(crate) fn none() -> Self {
         Self::new(&mut [])
+    }
+
+    /// All boxes of all instances, to be filled.
+    pub(crate) fn as_blocks(&mut self) -> &mut [SubBlock] {
+        self.blocks
     }
 
     #[inline(always)]

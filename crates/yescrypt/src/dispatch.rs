@@ -31,9 +31,14 @@ pub(crate) struct Target {
 
 /// The kernel for a mode and flavour.
 pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
-    if mode != Mode::Rw {
-        return salsa20_kernel(target.level, flavor, lanes);
+    match mode {
+        Mode::Rw => pwxform_kernel(target, flavor, lanes),
+        Mode::Classic | Mode::Worm => salsa20_kernel(target.level, flavor, lanes),
     }
+}
+
+/// The pwxform block mix, with the boxes that the flavour has.
+pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> Kernel {
     let block = match target.level {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 | Level::Avx512 if target.paired && *flavor == Flavor::DEFAULT => {
@@ -76,11 +81,13 @@ fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
 }
 
 fn pwxform_block<I: Isa>(flavor: &Flavor, lanes: usize) -> BlockFn {
-    match (*flavor == Flavor::DEFAULT, lanes) {
-        (true, 1) => I::default::<1>,
-        (true, _) => I::default::<2>,
-        (false, 1) => wide_block::<I, 1>(flavor),
-        (false, _) => wide_block::<I, 2>(flavor),
+    match (*flavor, lanes) {
+        (Flavor::DEFAULT, 1) => I::default::<1>,
+        (Flavor::DEFAULT, _) => I::default::<2>,
+        (Flavor::ESCRYPT, 1) => I::escrypt::<1>,
+        (Flavor::ESCRYPT, _) => I::escrypt::<2>,
+        (_, 1) => wide_block::<I, 1>(flavor),
+        (_, _) => wide_block::<I, 2>(flavor),
     }
 }
 
@@ -105,7 +112,9 @@ fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor
 impl Constants {
     /// The default flavour as literals.
     const DEFAULT: Constants =
-        Constants { rounds: 6, mask: 0x0ff0_0000_0ff0, box_lanes: 512, tail: 2 };
+        Constants { rounds: 6, mask: 0x0ff0_0000_0ff0, box_lanes: 512, tail: 2, stateless: false };
+    /// [`Flavor::ESCRYPT`] as literals.
+    const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
 
     #[inline(always)]
     fn of(flavor: &Flavor) -> Self {
@@ -113,8 +122,9 @@ impl Constants {
         Constants {
             rounds: flavor.rounds(),
             mask: mask << 32 | mask,
-            box_lanes: flavor.sbox_bytes() as usize / 24,
+            box_lanes: flavor.box_bytes() as usize / 8,
             tail: flavor.salsa_tail(),
+            stateless: flavor.stateless(),
         }
     }
 }
@@ -135,6 +145,9 @@ trait Isa: Copy {
 
     /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
     unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+
+    /// The same for the tuning of escrypt 0.5.
+    unsafe fn escrypt<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
 
     /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
     unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
@@ -169,7 +182,20 @@ macro_rules! isa {
                 // SAFETY: promised by the caller.
                 unsafe {
                     let tokens = ($make.into(), $make.into());
-                    default_literal::<$w2, $row, 4, K>(tokens, boxes, shape, pointers(io))
+                    let constants = Constants::DEFAULT;
+                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn escrypt<const K: usize>(
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+            ) {
+                // SAFETY: promised by the caller.
+                unsafe {
+                    let tokens = ($make.into(), $make.into());
+                    let constants = Constants::ESCRYPT;
+                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
                 }
             }
 
@@ -211,23 +237,26 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     }
 }
 
-/// [`pwxform::blockmix`] with the step and the numbers of the default flavour as literals: four groups of two lanes, or two of a
-/// pair of them.
+/// [`pwxform::blockmix`] with the step as a literal, and with the numbers of a usual tuning, which the caller gives as such: four
+/// groups of two lanes, or two of a pair of them.
 ///
 /// # Safety
-/// That of [`pwxform::blockmix`] for the default flavour.
+/// That of [`pwxform::blockmix`].
 #[inline(always)]
-unsafe fn default_literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
+unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
     tokens: (W::Token, R::Token),
+    constants: Constants,
     boxes: &mut Boxes<'_>,
     shape: Shape,
     io: [Pointers; K],
 ) {
     let len = shape.len;
     let mut run = |step| {
-        let (shape, constants) = (Shape { len, step }, Constants::DEFAULT);
         // SAFETY: promised by the caller.
-        unsafe { pwxform::blockmix::<W, R, GATHER, K>(tokens, constants, boxes, shape, io) }
+        unsafe {
+            let shape = Shape { len, step };
+            pwxform::blockmix::<W, R, GATHER, K>(tokens, constants, boxes, shape, io)
+        }
     };
     match shape.step {
         Step::Plain => run(Step::Plain),
@@ -281,7 +310,10 @@ mod x86 {
     ) {
         let tokens = (Avx2::here(), Avx2::here().into());
         // SAFETY: promised by the caller.
-        unsafe { default_literal::<Paired, RowSse2, 2, K>(tokens, boxes, shape, pointers(io)) }
+        unsafe {
+            let constants = Constants::DEFAULT;
+            literal::<Paired, RowSse2, 2, K>(tokens, constants, boxes, shape, pointers(io))
+        }
     }
 
     isa!(

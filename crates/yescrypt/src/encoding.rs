@@ -1,9 +1,15 @@
-//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here.
+//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here. Also what these share with the extended strings, whose
+//! text is in `extended.rs`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::base64::{self, Reader, push_bytes, push_fixed, push_number};
+use crate::extended::ids::Ids;
+use crate::extended::{self, Extended};
+use crate::keys::KeyId;
+use crate::rom_set::NamedRom;
+use crate::rom_use::RomId;
 use crate::{Error, Params};
 
 /// Bytes of salt that a `$y$` string may hold.
@@ -20,6 +26,8 @@ pub enum Scheme {
     Yescrypt,
     /// `$7$`: classic scrypt.
     Scrypt,
+    /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
+    Extended,
 }
 
 impl Scheme {
@@ -29,19 +37,24 @@ impl Scheme {
         match self {
             Scheme::Yescrypt => "$y$",
             Scheme::Scrypt => "$7$",
+            Scheme::Extended => extended::PREFIX,
         }
     }
 
-    /// The scheme of a string, by its prefix alone.
+    /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and a key.
     #[must_use]
     pub fn of(text: &[u8]) -> Option<Self> {
-        [Scheme::Yescrypt, Scheme::Scrypt]
+        if Ids::precede(text) {
+            let (_, rest) = Ids::split(text).ok()?;
+            return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
+        }
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Extended]
             .into_iter()
             .find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
     }
 }
 
-/// A setting: scheme, parameters and salt, as text and decoded.
+/// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the key that it needs.
 ///
 /// ```
 /// use saltern_yescrypt::{Params, Setting};
@@ -60,23 +73,40 @@ pub struct Setting {
     /// Where the salt's text starts.
     salt_start: usize,
     salt: Vec<u8>,
+    /// Of an extended string the key alone.
+    ids: Ids,
+    /// Of an extended string.
+    roms: Vec<NamedRom>,
 }
 
 impl Setting {
-    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters is ignored.
+    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters is ignored, except that an extended string
+    /// has a hash of the right form there or nothing.
     ///
+    /// Before `$y$` there may be the name of a ROM and of a key, as in `{rom=00ff1122334455aa,key=2026}$y$…`: docs/strings.md.
     /// Parameters are not checked beyond what the text requires; [`Params::check`] does that.
     ///
     /// # Errors
-    /// [`Error::Malformed`], which says what was expected.
+    /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers in extended strings and names.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        let scheme =
-            Scheme::of(text).ok_or(Error::malformed("a string starting with $y$ or $7$"))?;
-        let mut reader = Reader::new(&text[scheme.prefix().len()..]);
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            return Ok(Self::parse_extended(text)?.0);
+        }
+        let (ids, rest) = Ids::split(text)?;
+        let scheme = Scheme::of(rest).filter(|_| !Ids::precede(rest));
+        let expected = Error::malformed("a string starting with $y$, $7$ or $saltern-yescrypt$");
+        let scheme = scheme.ok_or(expected)?;
+        if rest.len() < text.len() && scheme != Scheme::Yescrypt {
+            return Err(Error::malformed("$y$ after the names of a ROM and a key"));
+        }
+        let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
             Scheme::Yescrypt => yescrypt_params(&mut reader)?,
-            Scheme::Scrypt => scrypt_params(&mut reader)?,
+            _ => scrypt_params(&mut reader)?,
         };
+        if ids.rom.is_some() && params.nrom == 0 {
+            return Err(Error::malformed("NROM in a string for which a ROM is named"));
+        }
         let rest = reader.rest();
         let salt_text = match rest.iter().rposition(|c| *c == b'$') {
             Some(end) => &rest[..end],
@@ -84,11 +114,27 @@ impl Setting {
         };
         let salt = match scheme {
             Scheme::Yescrypt => base64::bytes(salt_text, MAX_SALT)?,
-            Scheme::Scrypt => salt_text.to_vec(),
+            _ => salt_text.to_vec(),
         };
         let salt_start = text.len() - rest.len();
         let text = text[..salt_start + salt_text.len()].to_vec();
-        Ok(Setting { scheme, params, text, salt_start, salt })
+        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
+    }
+
+    /// A setting or complete string, and the hash of the latter.
+    fn parse_extended(text: &[u8]) -> Result<(Self, Option<[u8; HASH]>), Error> {
+        let extended::Parsed { extended, salt, salt_text, hash } = extended::parse(text)?;
+        let Extended { params, roms, key } = extended;
+        let setting = Setting {
+            scheme: Scheme::Extended,
+            params,
+            text: text[..salt_text.end].to_vec(),
+            salt_start: salt_text.start,
+            salt,
+            ids: Ids { rom: None, key },
+            roms,
+        };
+        Ok((setting, hash))
     }
 
     /// A `$y$` setting.
@@ -156,6 +202,55 @@ impl Setting {
         Self::parse(&text)
     }
 
+    /// An extended setting, for any parameters (with NROM 0), any list of at most [`MAX_ROMS`](crate::MAX_ROMS) ROMs in the RW mode, and a key. It is
+    /// longer than a `$y$` setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better choice.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{NamedRom, Params, RomMasks, Setting};
+    /// let on_disk = NamedRom {
+    ///     masks: RomMasks { fill: 0, mix: 63 },
+    ///     ..NamedRom::new("00ff1122334455aa".parse()?, 1 << 25)
+    /// };
+    /// let setting = Setting::extended(&Params::yescrypt(4096, 32), &[on_disk], None, &[7; 16])?;
+    /// let text = b"$saltern-yescrypt$v=1$ln=12,r=32,p=1,rom1=00ff1122334455aa.25.0.63.0$BwcHBwcHBwcHBwcHBwcHBw";
+    /// assert_eq!(setting.as_bytes(), text);
+    /// assert_eq!(Setting::parse(text)?, setting);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which nothing is read, more ROMs, or a salt of other
+    /// than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another mode.
+    pub fn extended(
+        params: &Params,
+        roms: &[NamedRom],
+        key: Option<KeyId>,
+        salt: &[u8],
+    ) -> Result<Self, Error> {
+        let extended = Extended { params: *params, roms: roms.to_vec(), key };
+        Ok(Self::parse_extended(&extended.setting(salt)?.0)?.0)
+    }
+
+    /// The same `$y$` setting with the names of its ROM and its key before it, or without.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for the name of a ROM where there is no NROM.
+    pub fn with_ids(&self, rom: Option<RomId>, key: Option<KeyId>) -> Result<Self, Error> {
+        if self.scheme != Scheme::Yescrypt {
+            return Err(Error::KeyNotApplicable);
+        }
+        if rom.is_some() && self.params.nrom == 0 {
+            return Err(Error::RomNotUsed);
+        }
+        let (_, plain) = Ids::split(&self.text)?;
+        let ids = Ids { rom, key };
+        let mut text = Vec::new();
+        ids.push(&mut text);
+        let salt_start = text.len() + self.salt_start - (self.text.len() - plain.len());
+        text.extend_from_slice(plain);
+        Ok(Setting { text, salt_start, ids, ..self.clone() })
+    }
+
     /// The setting that system crypt libraries make from a cost number (0 is their default) and random bytes: at least 16,
     /// of which the first 64 are used.
     ///
@@ -169,6 +264,7 @@ impl Setting {
         match scheme {
             Scheme::Yescrypt => Self::new(&Params::from_cost(cost)?, salt),
             Scheme::Scrypt => Self::scrypt(&Params::scrypt_from_cost(cost)?, salt),
+            Scheme::Extended => Self::extended(&Params::from_cost(cost)?, &[], None, salt),
         }
     }
 
@@ -182,6 +278,24 @@ impl Setting {
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// The name of the ROM before a `$y$` string that has one.
+    #[must_use]
+    pub const fn rom_id(&self) -> Option<RomId> {
+        self.ids.rom
+    }
+
+    /// The ROMs of an extended string, in the order of the list.
+    #[must_use]
+    pub fn roms(&self) -> &[NamedRom] {
+        &self.roms
+    }
+
+    /// The name of the key, in an extended string or before a `$y$` string.
+    #[must_use]
+    pub const fn key_id(&self) -> Option<KeyId> {
+        self.ids.key
     }
 
     /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` the characters themselves.
@@ -204,14 +318,37 @@ impl Setting {
 
     /// The complete string with this hash.
     pub(crate) fn with_hash(&self, hash: &[u8; HASH]) -> Vec<u8> {
-        join(&self.text, hash)
+        let mut text = Vec::with_capacity(self.text.len() + 1 + HASH_DIGITS);
+        text.extend_from_slice(&self.text);
+        text.push(b'$');
+        self.push(&mut text, hash);
+        text
     }
 
-    /// The complete string with another salt (of the same scheme `$y$`) and hash.
-    pub(crate) fn with_salt_and_hash(&self, salt: &[u8], hash: &[u8; HASH]) -> Vec<u8> {
+    /// The same (of any scheme but `$7$`) with another salt of the same length.
+    pub(crate) fn with_salt(&self, salt: &[u8]) -> Self {
         let mut text = self.text[..self.salt_start].to_vec();
-        push_bytes(&mut text, salt);
-        join(&text, hash)
+        self.push(&mut text, salt);
+        Setting { text, salt: salt.to_vec(), ..self.clone() }
+    }
+
+    /// The same, for a hash that is encrypted with the key of this name, or with none that has one.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotApplicable`] for `$7$`.
+    pub(crate) fn with_key_id(&self, key: Option<KeyId>) -> Result<Self, Error> {
+        match self.scheme {
+            Scheme::Extended => Self::extended(&self.params, &self.roms, key, &self.salt),
+            _ => self.with_ids(self.ids.rom, key),
+        }
+    }
+
+    /// Appends bytes as the scheme writes them.
+    fn push(&self, text: &mut Vec<u8>, bytes: &[u8]) {
+        match self.scheme {
+            Scheme::Extended => extended::push(text, bytes),
+            _ => push_bytes(text, bytes),
+        }
     }
 }
 
@@ -231,12 +368,13 @@ impl HashString {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            let (setting, hash) = Setting::parse_extended(text)?;
+            let hash = hash.ok_or(Error::malformed("a hash of 43 digits after the salt"))?;
+            return Ok(HashString { setting, hash });
+        }
         let setting = Setting::parse(text)?;
-        let expected = Error::malformed("a hash of exactly 43 digits after the salt");
-        let digits = text[setting.text.len()..].strip_prefix(b"$").ok_or(expected)?;
-        let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
-        let hash = bytes.as_slice().try_into().map_err(|_| expected)?;
-        debug_assert_eq!(digits.len(), HASH_DIGITS);
+        let hash = hash_of(&text[setting.text.len()..])?;
         Ok(HashString { setting, hash })
     }
 
@@ -312,15 +450,16 @@ fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
     Ok(value.ilog2())
 }
 
-fn join(setting: &[u8], hash: &[u8; HASH]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(setting.len() + 1 + HASH_DIGITS);
-    text.extend_from_slice(setting);
-    text.push(b'$');
-    push_bytes(&mut text, hash);
-    text
+/// The hash in what follows a setting: a `$` and exactly 43 digits.
+pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
+    let expected = Error::malformed("a hash of exactly 43 digits after the salt");
+    let digits = rest.strip_prefix(b"$").ok_or(expected)?;
+    let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
+    debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
+    bytes.as_slice().try_into().map_err(|_| expected)
 }
 
-/// Text made of digits and `$` only.
+/// Text made of ASCII characters only.
 pub(crate) fn ascii(text: Vec<u8>) -> String {
     String::from_utf8(text).unwrap_or_else(|_| unreachable!("digits are ASCII"))
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::Error;
-use crate::encoding::{HashString, Scheme};
+use crate::encoding::{HashString, Scheme, Setting};
 
 /// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing.
 #[derive(Clone)]
@@ -98,7 +98,8 @@ impl core::fmt::Debug for HashKey {
 /// ```
 ///
 /// # Errors
-/// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`] for a `$7$` one.
+/// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`] for a `$7$` or extended one, and for
+/// one with the name of its key before it: [`Hasher::rekey`](crate::Hasher::rekey) does those.
 pub fn reencrypt(
     hash: &[u8],
     from: Option<&HashKey>,
@@ -106,9 +107,19 @@ pub fn reencrypt(
 ) -> Result<Vec<u8>, Error> {
     let parsed = HashString::parse(hash)?;
     let setting = parsed.setting();
-    if setting.scheme() != Scheme::Yescrypt {
+    if setting.scheme() != Scheme::Yescrypt || setting.key_id().is_some() {
         return Err(Error::KeyNotApplicable);
     }
+    Ok(rekeyed(&parsed, setting, from, to))
+}
+
+/// A hash, moved from one key to another and written under `setting`, which differs from its own in names only.
+pub(crate) fn rekeyed(
+    parsed: &HashString,
+    setting: &Setting,
+    from: Option<&HashKey>,
+    to: Option<&HashKey>,
+) -> Vec<u8> {
     let mut salt = zeroize::Zeroizing::new(setting.salt().to_vec());
     let mut hash = zeroize::Zeroizing::new(*parsed.hash());
     // Hashing encrypts both, so what is stored is the decryption of the real salt.
@@ -120,7 +131,7 @@ pub fn reencrypt(
         key.decrypt(&mut salt);
         key.encrypt(&mut *hash);
     }
-    Ok(setting.with_salt_and_hash(&salt, &hash))
+    setting.with_salt(&salt).with_hash(&hash)
 }
 
 #[cfg(test)]

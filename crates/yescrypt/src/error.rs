@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+use crate::keys::KeyId;
+use crate::rom_use::RomId;
+
 /// Why an input was refused or a hash could not be computed. A wrong password is never an error.
 ///
 /// Errors carry numbers and names of parameters, never passwords, salts, keys or hashes.
@@ -38,6 +41,16 @@ pub enum Error {
         /// The number of ROM blocks that the parameters ask for.
         nrom: u64,
     },
+    /// The string names a ROM that is not attached. The password was not tried.
+    RomNotLoaded {
+        /// The ROM's name.
+        id: RomId,
+    },
+    /// The string names a key that is not loaded. The password was not tried.
+    KeyNotLoaded {
+        /// The key's name.
+        id: KeyId,
+    },
     /// A ROM was given although the parameters name none.
     RomNotUsed,
     /// The ROM image is smaller than the parameters ask for.
@@ -51,7 +64,7 @@ pub enum Error {
     RomTag,
     /// The ROM buffer is not aligned to 64 bytes.
     RomAlignment,
-    /// A hash key was given for a scheme that has no hash encryption (only `$y$` has).
+    /// A hash key was given for a string that cannot be encrypted with it: only `$y$` strings can, and extended ones with a key that has a name.
     KeyNotApplicable,
     /// A buffer of the caller has the wrong length.
     BufferLength {
@@ -74,7 +87,7 @@ pub enum Error {
         /// Items that may wait.
         limit: u64,
     },
-    /// The item was cancelled, or its pool dropped, before work on it began.
+    /// The item was cancelled, or its pool dropped, before work on it began; or the filling of a ROM was ended by its caller.
     Cancelled,
     /// The pool belongs to the parent of this process: its threads do not exist here.
     Forked,
@@ -105,7 +118,14 @@ impl fmt::Display for Error {
                  allow it if a hash that only Saltern computes is intended",
             ),
             Error::RomUnavailable { nrom } => {
-                write!(f, "a ROM of {nrom} blocks is needed and none is available: attach it")
+                write!(f, "a ROM of {nrom} blocks is needed and none is available: attach it ")?;
+                f.write_str("(where several are: choose one for strings that name none)")
+            }
+            Error::RomNotLoaded { id } => {
+                write!(f, "the ROM {id} is needed and is not available: attach it")
+            }
+            Error::KeyNotLoaded { id } => {
+                write!(f, "the key {id} is needed and is not available: load it under this name")
             }
             Error::RomNotUsed => f.write_str(
                 "a ROM was given but the parameters name none: pass it only for settings with NROM",
@@ -118,7 +138,10 @@ impl fmt::Display for Error {
             ),
             Error::RomAlignment => f.write_str("the ROM buffer has to be aligned to 64 bytes"),
             Error::KeyNotApplicable => {
-                f.write_str("hash encryption exists for $y$ strings only: leave out the key")
+                f.write_str(
+                "hash encryption is for $y$ strings, and for extended ones with a key that has a name: \
+                 leave out the key, or name it",
+            )
             }
             Error::BufferLength { needed, actual } => {
                 write!(f, "a buffer of {actual} bytes was given where {needed} are needed")
@@ -128,7 +151,7 @@ impl fmt::Display for Error {
             Error::Overloaded { waiting, limit } => {
                 write!(f, "{waiting} of {limit} items wait for the pool already: try again later")
             }
-            Error::Cancelled => f.write_str("cancelled before it began"),
+            Error::Cancelled => f.write_str("cancelled"),
             Error::Forked => f.write_str(
                 "this pool belongs to the parent process: make a pool after forking, not before",
             ),

@@ -21,12 +21,26 @@ pub struct Flavor {
     sbox_bytes: u32,
     salsa_mix: u32,
     salsa_tail: u32,
+    /// Two S-boxes that are never written, as in escrypt 0.5, instead of three that change places. No flavour that is made by
+    /// the functions of this type has them: see [`Flavor::two_boxes`].
+    stateless: bool,
 }
 
 impl Flavor {
     /// 6 rounds, 4 groups of 2 lanes, 12 KiB of S-boxes, Salsa20/8 and Salsa20/2: flags 182, `$y$j…`.
-    pub const DEFAULT: Flavor =
-        Flavor { rounds: 6, gather: 4, simple: 2, sbox_bytes: 12288, salsa_mix: 8, salsa_tail: 2 };
+    pub const DEFAULT: Flavor = Flavor {
+        rounds: 6,
+        gather: 4,
+        simple: 2,
+        sbox_bytes: 12288,
+        salsa_mix: 8,
+        salsa_tail: 2,
+        stateless: false,
+    };
+
+    /// The tuning of escrypt 0.5: the default with two boxes and eight rounds of Salsa20 everywhere.
+    pub(crate) const ESCRYPT: Flavor =
+        Flavor { salsa_tail: Self::DEFAULT.salsa_mix, ..Self::DEFAULT }.two_boxes();
 
     /// A tuning of pwxform.
     ///
@@ -115,9 +129,25 @@ impl Flavor {
         self.pwx_bytes().div_ceil(128)
     }
 
+    /// The same tuning with boxes of the same size in the manner of escrypt 0.5.
+    pub(crate) const fn two_boxes(self) -> Self {
+        let sbox_bytes = self.sbox_bytes / 3 * 2;
+        Flavor { sbox_bytes, stateless: true, ..self }
+    }
+
+    /// Whether there are two boxes that are never written.
+    pub(crate) const fn stateless(&self) -> bool {
+        self.stateless
+    }
+
+    /// Bytes of one box.
+    pub(crate) const fn box_bytes(&self) -> u32 {
+        self.sbox_bytes / if self.stateless { 2 } else { 3 }
+    }
+
     /// Smask: the mask that makes a byte offset of an S-box entry from a word.
     pub(crate) const fn offset_mask(&self) -> u32 {
-        self.sbox_bytes / 3 - 8 * self.simple
+        self.box_bytes() - 8 * self.simple
     }
 
     pub(crate) fn has_default_salsa(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::params::{CheckedParams, Mode};
 use crate::pass::{Input, Kind, MAX_HASHES, Pass, Plan};
 use crate::pbkdf2::Secret;
 use crate::rom::Rom;
-use crate::rom_use::{MAX_ROMS, RomMasks, RomReads, RomUse, Schedule};
+use crate::rom_use::{MAX_ROMS, RomReads, RomUse, Schedule};
 use crate::workspace::Workspace;
 
 /// Derives `out.len()` bytes from a password: the bare function, without strings.
@@ -40,11 +40,9 @@ pub(crate) fn derive_together(
         (None, 0) => None,
         (None, nrom) => return Err(Error::RomUnavailable { nrom }),
         (Some(_), 0) => return Err(Error::RomNotUsed),
-        (Some(rom), nrom) => {
-            Some(RomUse { rom: *rom, nrom, masks: RomMasks::YESCRYPT }.reads(params)?)
-        }
+        (Some(rom), nrom) => Some(RomUse::new(*rom, nrom).reads(params)?),
     };
-    run(inputs, params, Schedule { roms: reads.as_slice(), opening: true }, workspace)
+    run(inputs, params, Schedule::new(reads.as_slice(), true), workspace)
 }
 
 /// [`derive`] with any list of ROMs, at most [`MAX_ROMS`], each read as its masks say.
@@ -60,7 +58,8 @@ pub(crate) fn derive_together(
 /// use saltern_yescrypt::*;
 /// let mut workspace = Workspace::new();
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
-/// let rarely = RomUse { rom: Rom::new(&image)?, nrom: 64, masks: RomMasks { fill: 0, mix: 15 } };
+/// let masks = RomMasks { fill: 0, mix: 15 };
+/// let rarely = RomUse { masks, ..RomUse::new(Rom::new(&image)?, 64) };
 /// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
 /// let mut out = [0; 32];
 /// derive_with_roms(b"password", b"salt", &params, &[rarely], &mut workspace, &mut out)?;
@@ -98,7 +97,7 @@ pub(crate) fn derive_together_with_roms(
     for (reads, rom) in reads.iter_mut().zip(roms) {
         *reads = rom.reads(params)?;
     }
-    run(inputs, params, Schedule { roms: reads, opening: true }, workspace)
+    run(inputs, params, Schedule::new(reads, true), workspace)
 }
 
 /// Both passes.
@@ -114,7 +113,7 @@ fn run(
     let (target, threads) = (workspace.target(), workspace.threads());
     let plan = Plan::new(params, inputs.len(), threads)?;
     let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
-    let pass = |params, kind| Pass { params, kind, roms, target, threads };
+    let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);
     };

@@ -9,7 +9,8 @@
 //!
 //! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
 //! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
-//! threads computes many hashes at once within a budget of memory.
+//! threads computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have several of each, by names
+//! that the strings carry. [`escrypt`] is the older generation 0.5, whose `$7X` strings a [`Hasher`] verifies too.
 //!
 //! # Features
 //! `std` (default): threads for p > 1, and the pool. `os` (default): huge pages, and fixed processors for the threads of a pool (Linux).
@@ -26,9 +27,12 @@ mod dispatch;
 mod encoding;
 mod encrypt;
 mod error;
+pub mod escrypt;
+mod extended;
 mod flavor;
 mod hasher;
 mod kdf;
+mod keys;
 mod limits;
 mod memory;
 mod params;
@@ -39,7 +43,9 @@ mod pbkdf2;
 #[cfg(feature = "std")]
 mod pool;
 mod pwxform;
+mod resumable;
 mod rom;
+mod rom_set;
 mod rom_use;
 mod salsa20;
 mod smix;
@@ -55,12 +61,15 @@ pub use flavor::Flavor;
 pub use hasher::hash;
 pub use hasher::{Hasher, verify};
 pub use kdf::{derive, derive_with_roms};
+pub use keys::{KeyId, KeySet};
 pub use limits::{FlavorPolicy, Limits};
 pub use memory::Pages;
 pub use params::{CheckedParams, Mode, Params};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
-pub use rom::{Rom, RomImage, RomParams, init_rom};
-pub use rom_use::{MAX_ROMS, RomId, RomMasks, RomUse};
+pub use resumable::{Progress, Resumable, RomElsewhere, RomRead, RomSource};
+pub use rom::{Rom, RomImage, RomParams, RomProgress, init_rom, init_rom_with};
+pub use rom_set::{NamedRom, RomSet};
+pub use rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
 pub use saltern_simd::{Level, UnavailableLevel};
 pub use workspace::Workspace;

@@ -98,15 +98,26 @@ impl Limits {
         within("output length", len, self.max_output)
     }
 
+    /// Refuses an N, r, p or t, bytes of memory, or bytes mixed above what is allowed.
+    pub(crate) fn admit_cost(
+        &self,
+        (n, r, p, t): (u64, u32, u32, u32),
+        memory: u128,
+        work: u128,
+    ) -> Result<(), Error> {
+        within("N", n, self.max_n)?;
+        within("r", r.into(), self.max_r.into())?;
+        within("p", p.into(), self.max_p.into())?;
+        within("t", t.into(), self.max_t.into())?;
+        let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        within("memory in bytes", saturated(memory), self.max_memory)?;
+        within("work in bytes mixed", saturated(work), self.max_work)
+    }
+
     /// Refuses parameters that cost more than allowed.
     pub(crate) fn admit(&self, params: &Params) -> Result<(), Error> {
-        within("N", params.n, self.max_n)?;
-        within("r", params.r.into(), self.max_r.into())?;
-        within("p", params.p.into(), self.max_p.into())?;
-        within("t", params.t.into(), self.max_t.into())?;
-        let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        within("memory in bytes", saturated(params.memory()), self.max_memory)?;
-        within("work in bytes mixed", saturated(params.work()), self.max_work)?;
+        let Params { n, r, p, t, .. } = *params;
+        self.admit_cost((n, r, p, t), params.memory(), params.work())?;
         let allowed = match self.flavors {
             FlavorPolicy::DefaultOnly => params.flavor == Flavor::DEFAULT,
             FlavorPolicy::Encodable => params.flags().is_some(),

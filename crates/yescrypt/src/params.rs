@@ -153,7 +153,7 @@ impl Params {
     }
 
     /// Section 17, but for the ROM's image and the output length.
-    fn validate(&self) -> Result<(), Error> {
+    pub(crate) fn validate(&self) -> Result<(), Error> {
         let Params { mode, n, r, p, t, nrom, .. } = *self;
         let refuse = |name, value: u64, expected| Err(Error::invalid(name, value, expected));
         if self.g != 0 {
@@ -283,6 +283,13 @@ impl CheckedParams {
             .then_some(CheckedParams { params: Params { n: n >> 6, t: 0, ..self.params } })
     }
 
+    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
+    pub(crate) fn rom_work(&self) -> u64 {
+        let Params { n, r, p, .. } = self.params;
+        let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
+        u64::try_from(blocks.saturating_mul(128 * u128::from(r))).unwrap_or(u64::MAX / 4)
+    }
+
     /// How often the second loop runs; see [`LoopCounts`].
     pub(crate) fn loops(&self, filling_rom: bool) -> LoopCounts {
         LoopCounts::new(&self.params, filling_rom)
@@ -301,10 +308,16 @@ pub(crate) struct LoopCounts {
 impl LoopCounts {
     fn new(params: &Params, filling_rom: bool) -> Self {
         let rw = params.mode == Mode::Rw;
-        let slices = if rw { u128::from(params.p) } else { 1 };
+        let slices = if rw { params.p } else { 1 };
+        let LoopCounts { all, rw } = Self::exact((params.n, slices, params.t), rw, filling_rom);
+        LoopCounts { all: all.next_multiple_of(2), rw: rw.next_multiple_of(2) }
+    }
+
+    /// The counts before they are made even, for N blocks in as many slices.
+    pub(crate) fn exact((n, slices, t): (u64, u32, u32), rw: bool, filling_rom: bool) -> Self {
         // A is taken from n before n is rounded to even, and W from A before A is.
-        let n = u128::from(params.n) / slices.max(1);
-        let t = u128::from(params.t);
+        let (slices, t) = (u128::from(slices.max(1)), u128::from(t));
+        let n = u128::from(n) / slices;
         let all = match (rw, t) {
             (true, 0) => n.div_ceil(3),
             (true, 1) => (2 * n).div_ceil(3),
@@ -315,10 +328,10 @@ impl LoopCounts {
         };
         let writing = match (rw, filling_rom) {
             (_, true) => all,
-            (true, false) => all / slices.max(1),
+            (true, false) => all / slices,
             (false, false) => 0,
         };
-        LoopCounts { all: all.next_multiple_of(2), rw: writing.next_multiple_of(2) }
+        LoopCounts { all, rw: writing }
     }
 }
 

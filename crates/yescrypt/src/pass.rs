@@ -15,7 +15,7 @@ use crate::memory::SubBlock;
 use crate::params::{CheckedParams, Mode};
 use crate::pbkdf2::{self, Secret};
 use crate::rom_use::Schedule;
-use crate::smix::{Lanes, Mixer, p2floor, split};
+use crate::smix::{Cursor, Lanes, Mixer, split};
 use crate::threads;
 
 /// How many hashes one pass takes: as many as one group can have.
@@ -82,7 +82,15 @@ pub(crate) struct Pass<'a> {
     pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
+    /// Told how the fill goes on, and asked whether it may.
+    pub(crate) watch: Option<&'a Watch<'a>>,
 }
+
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
     /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
@@ -103,13 +111,14 @@ impl Pass<'_> {
             Mode::Classic | Mode::Worm => self.smix_each(b, v, scratch)?,
         }
         for ((input, b), secret) in inputs.iter_mut().zip(b.chunks_exact(own)).zip(secrets) {
-            self.close(input, b, secret);
+            let Input { password, salt, out } = input;
+            self.close(Input { password, salt, out }, b, secret);
         }
         Ok(())
     }
 
     /// Steps 1 to 3: fills B and the secret.
-    fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
+    pub(crate) fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
         let key: &[u8] = match self.kind {
             Kind::Prehash => b"yescrypt-prehash",
             Kind::Main | Kind::RomInit => b"yescrypt",
@@ -122,7 +131,7 @@ impl Pass<'_> {
     }
 
     /// Steps 5 and 6: from B to the output.
-    fn close(&self, input: &mut Input<'_>, b: &[SubBlock], secret: &Secret) {
+    pub(crate) fn close(&self, input: Input<'_>, b: &[SubBlock], secret: &Secret) {
         if self.params.mode() == Mode::Classic {
             pbkdf2::extract(input.password, b, input.out);
             return;
@@ -149,21 +158,19 @@ impl Pass<'_> {
         let v = &mut v[..secrets.len() * n * len];
         let (sboxes, spare) = scratch.split_at_mut(instances * self.params.sbox_len());
         let mut b = list(instances, b.chunks_exact_mut(len))?;
-        self.fill_sboxes(&mut b, sboxes);
-        for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(p)) {
-            // Step 7 comes after the fill, which with r = 1 has changed these bytes.
-            let key = Zeroizing::new(b[len - 1].to_bytes());
-            *secret = pbkdf2::hmac(&*key, &**secret);
-        }
+        self.begin_rw(secrets, &mut b, sboxes);
         let counts = self.params.loops(self.kind == Kind::RomInit);
         let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
         let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
-        let mut writers = list(instances, self.groups(&mut b, &mut slices, sboxes))?;
-        self.spread(&mut writers, spare, |group, spare| {
+        let together = |alike| dispatch::lanes(Mode::Rw, alike);
+        let writers = groups((&mut b, &mut slices, sboxes), together);
+        let mut writers = list(instances, writers)?;
+        spread(&mut writers, spare, self.threads, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            let addressed = p2floor(group.v[0].len() / len);
-            mixer.fill(&mut group.boxes, group.x, group.v);
-            mixer.mix_rw(&mut group.boxes, (group.x, spare), group.v, addressed, own_loops);
+            // Without anyone to tell, each loop is one piece.
+            let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
+            let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
+            fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
         });
         if shared_loops == 0 {
             return Ok(());
@@ -171,7 +178,7 @@ impl Pass<'_> {
         // From here on all of a hash's V is read by all of its instances.
         let mut readers = list(writers.len(), writers.into_iter().map(Group::into_reader))?;
         let v = &*v;
-        self.spread(&mut readers, spare, |group, spare| {
+        spread(&mut readers, spare, self.threads, |group, spare| {
             let lanes = group.x.len();
             let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
                 // Lanes beyond the group's are not looked at.
@@ -179,9 +186,25 @@ impl Pass<'_> {
                 &v[hash * n * len..][..n * len]
             });
             let mixer = self.mixer(lanes);
-            mixer.mix_ro(&mut group.boxes, (group.x, spare), &v[..lanes], shared_loops);
+            let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
+            mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
         });
         Ok(())
+    }
+
+    /// Steps 5 to 7 of section 13, for the instances of all hashes.
+    pub(crate) fn begin_rw(
+        &self,
+        secrets: &mut [Secret],
+        b: &mut [&mut [SubBlock]],
+        sboxes: &mut [SubBlock],
+    ) {
+        self.fill_sboxes(b, sboxes);
+        for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(self.params.p())) {
+            // Step 7 comes after the fill, which with r = 1 has changed these bytes.
+            let key = Zeroizing::new(b[b.len() - 1].to_bytes());
+            *secret = pbkdf2::hmac(&*key, &**secret);
+        }
     }
 
     /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X.
@@ -199,8 +222,9 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false };
-            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes]);
+            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false, supplied: &[] };
+            let cursor = &mut Cursor::default();
+            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
         }
     }
 
@@ -229,105 +253,145 @@ impl Pass<'_> {
                 let mut v = split(&mut *v, n * len);
                 let mut spare = split(&mut *spare, len);
                 let mixer = self.mixer(lanes);
-                mixer.fill(&mut Boxes::none(), x, &mut v[..lanes]);
+                let boxes = &mut Boxes::none();
+                mixer.fill(boxes, x, &mut v[..lanes], &mut Cursor::default());
                 let v = v.each_ref().map(|v| &**v);
-                mixer.mix_ro(&mut Boxes::none(), (x, &mut spare[..lanes]), &v[..lanes], loops);
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_ro(boxes, blocks, &v[..lanes], loops, &mut Cursor::default());
             }
         });
         Ok(())
     }
 
-    fn mixer(&self, lanes: usize) -> Mixer<'_> {
+    pub(crate) fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw }
+        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
     }
+}
 
-    /// Cuts instances into groups whose slices of V have one length.
-    fn groups<'a, 'v>(
-        &self,
-        b: &'a mut [&'a mut [SubBlock]],
-        v: &'v mut [&'v mut [SubBlock]],
-        sboxes: &'a mut [SubBlock],
-    ) -> impl Iterator<Item = Group<'a, 'v>> {
-        let size = self.params.sbox_len();
-        let mut rest = (b, v, sboxes);
-        let mut first = 0;
-        core::iter::from_fn(move || {
-            let (b, v, sboxes) = core::mem::take(&mut rest);
-            // No further than a group can reach, so that the work stays linear in p.
-            let within = v.iter().take(MAX_LANES);
-            let alike = within.take_while(|other| other.len() == v[0].len()).count();
-            if alike == 0 {
-                return None;
-            }
-            let lanes = dispatch::lanes(Mode::Rw, alike);
-            let (x, b) = b.split_at_mut(lanes);
-            let (own, v) = v.split_at_mut(lanes);
-            let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
-            rest = (b, v, sboxes);
-            first += lanes;
-            Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
-        })
+/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
+fn fill_and_mix(
+    mixer: &Mixer<'_>,
+    group: &mut Group<'_, '_>,
+    spare: &mut [&mut [SubBlock]],
+    loops: u64,
+    (piece, told): (usize, &dyn Fn(u64) -> bool),
+) {
+    let Group { x, v, boxes, .. } = group;
+    let (lanes, len) = (x.len(), x[0].len());
+    let steps = piece.div_ceil(len * SubBlock::BYTES) as u64;
+    let told = |steps: u64| told(steps * (lanes * len * SubBlock::BYTES) as u64);
+    let (mut cursor, n) = (Cursor::default(), (v[0].len() / len) as u64);
+    while cursor.step < n {
+        let start = cursor.pause_after(steps);
+        mixer.fill(boxes, x, v, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
     }
-
-    /// Does `work` on each group, in as many threads as allowed, with a spare block for each lane.
-    fn spread<'v>(
-        &self,
-        groups: &mut [Group<'_, 'v>],
-        spare: &mut [SubBlock],
-        work: impl Fn(&mut Group<'_, 'v>, &mut [&mut [SubBlock]]) + Sync,
-    ) {
-        let len = self.params.block_len();
-        let lanes = groups.iter().map(|group| group.x.len()).max().unwrap_or(1);
-        let share = groups.len().div_ceil(threads::useful(self.threads, groups.len()));
-        let shares = groups.chunks_mut(share).zip(spare.chunks_exact_mut(lanes * len));
-        threads::for_each(shares, |(groups, spare)| {
-            for group in groups {
-                let mut spare = split(spare, len);
-                let lanes = group.x.len();
-                work(group, &mut spare[..lanes]);
-            }
-        });
+    let mut cursor = Cursor::default();
+    while cursor.step < loops {
+        let start = cursor.pause_after(steps);
+        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
     }
 }
 
 /// Memory and state of instances that advance together.
-struct Group<'a, 'v> {
+pub(crate) struct Group<'a, 'v> {
     /// The index of the first of them in the pass.
-    first: usize,
+    pub(crate) first: usize,
     /// Their blocks of B.
-    x: &'a mut [&'a mut [SubBlock]],
+    pub(crate) x: &'a mut [&'a mut [SubBlock]],
     /// Their slices of V while it is divided.
-    v: &'v mut [&'v mut [SubBlock]],
-    boxes: Boxes<'a>,
+    pub(crate) v: &'v mut [&'v mut [SubBlock]],
+    pub(crate) boxes: Boxes<'a>,
 }
 
 impl<'a> Group<'a, '_> {
     /// The same once V is shared.
-    fn into_reader(self) -> Group<'a, 'static> {
+    pub(crate) fn into_reader(self) -> Group<'a, 'static> {
         Group { first: self.first, x: self.x, v: &mut [], boxes: self.boxes }
     }
 }
 
-/// V cut into the slices of the instances: even numbers of blocks, the last of each hash taking what is left.
-struct Slices<'a> {
-    rest: &'a mut [SubBlock],
+/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups whose slices have one length.
+/// `lanes` says how many of some instances that are alike advance together.
+pub(crate) fn groups<'a, 'v>(
+    (b, v, sboxes): (
+        &'a mut [&'a mut [SubBlock]],
+        &'v mut [&'v mut [SubBlock]],
+        &'a mut [SubBlock],
+    ),
+    lanes: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Group<'a, 'v>> {
+    let size = sboxes.len() / b.len();
+    let mut rest = (b, v, sboxes);
+    let mut first = 0;
+    core::iter::from_fn(move || {
+        let (b, v, sboxes) = core::mem::take(&mut rest);
+        // No further than a group can reach, so that the work stays linear in p.
+        let within = v.iter().take(MAX_LANES);
+        let alike = within.take_while(|other| other.len() == v[0].len()).count();
+        if alike == 0 {
+            return None;
+        }
+        let lanes = lanes(alike);
+        let (x, b) = b.split_at_mut(lanes);
+        let (own, v) = v.split_at_mut(lanes);
+        let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
+        rest = (b, v, sboxes);
+        first += lanes;
+        Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
+    })
+}
+
+/// Does `work` on each group, in as many threads as allowed, with a spare block for each lane.
+pub(crate) fn spread<'v>(
+    groups: &mut [Group<'_, 'v>],
+    spare: &mut [SubBlock],
+    threads: usize,
+    work: impl Fn(&mut Group<'_, 'v>, &mut [&mut [SubBlock]]) + Sync,
+) {
+    let len = groups.first().map_or(1, |group| group.x[0].len());
+    let lanes = groups.iter().map(|group| group.x.len()).max().unwrap_or(1);
+    let share = groups.len().div_ceil(threads::useful(threads, groups.len()));
+    let shares = groups.chunks_mut(share).zip(spare.chunks_exact_mut(lanes * len));
+    threads::for_each(shares, |(groups, spare)| {
+        for group in groups {
+            let mut spare = split(spare, len);
+            let lanes = group.x.len();
+            work(group, &mut spare[..lanes]);
+        }
+    });
+}
+
+/// The first block and the number of blocks that instance `index` of a hash fills: even numbers, the last taking what is left.
+pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
+    let chunk = (n / p) & !1;
+    let start = index * chunk;
+    (start, if index + 1 == p { n - start } else { chunk })
+}
+
+/// V cut into the slices of the instances.
+pub(crate) struct Slices<'a> {
+    pub(crate) rest: &'a mut [SubBlock],
     /// Of the next instance, within its hash.
-    index: usize,
-    len: usize,
-    n: usize,
-    p: usize,
+    pub(crate) index: usize,
+    pub(crate) len: usize,
+    pub(crate) n: usize,
+    pub(crate) p: usize,
 }
 
 impl<'a> Iterator for Slices<'a> {
     type Item = &'a mut [SubBlock];
 
     fn next(&mut self) -> Option<Self::Item> {
-        let chunk = (self.n / self.p) & !1;
-        let last = self.index + 1 == self.p;
-        let blocks = if last { self.n - self.index * chunk } else { chunk };
-        self.index = if last { 0 } else { self.index + 1 };
+        let (_, blocks) = slice(self.index, self.n, self.p);
+        self.index = (self.index + 1) % self.p;
         let (slice, rest) =
             core::mem::take(&mut self.rest).split_at_mut_checked(blocks * self.len)?;
         self.rest = rest;
@@ -336,7 +400,7 @@ impl<'a> Iterator for Slices<'a> {
 }
 
 /// A list of at most `limit` items, allocated fallibly.
-fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Vec<T>, Error> {
+pub(crate) fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Vec<T>, Error> {
     let mut list = Vec::new();
     let bytes = (limit as u64).saturating_mul(size_of::<T>() as u64);
     list.try_reserve_exact(limit).map_err(|_| Error::OutOfMemory { bytes })?;
@@ -345,6 +409,6 @@ fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Vec<T>, Error
 }
 
 /// Counts are below 2^64 for checked parameters (check 10 of section 17), but for rounding up.
-fn loops(count: u128) -> u64 {
+pub(crate) fn loops(count: u128) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

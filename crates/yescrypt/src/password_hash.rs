@@ -63,6 +63,8 @@ impl From<Error> for password_hash::Error {
             Error::BufferLength { .. } => Self::SaltInvalid,
             Error::FlavorNotAllowed
             | Error::RomUnavailable { .. }
+            | Error::RomNotLoaded { .. }
+            | Error::KeyNotLoaded { .. }
             | Error::RomNotUsed
             | Error::RomTooSmall { .. }
             | Error::RomTag

@@ -5,6 +5,7 @@ mod config;
 mod ledger;
 mod pages;
 mod queue;
+mod recipe;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -15,13 +16,17 @@ use std::thread::JoinHandle;
 
 use zeroize::Zeroizing;
 
-use self::batch::{Answer, Batch, Item, Source};
+use self::batch::{Answer, Batch, Item};
 pub use self::config::{PoolConfig, WipePolicy};
 use self::queue::Shape;
+use self::recipe::{Either, Recipe, RomsOf};
 pub use self::ticket::Ticket;
-use self::worker::{Shared, need, over_budget};
+use self::worker::{Shared, over_budget};
 use crate::encoding::{HASH, HashString, Setting};
+use crate::escrypt;
+use crate::hasher::Admitted;
 use crate::pass::MAX_HASHES;
+use crate::rom_set::{Places, Roms};
 use crate::{CheckedParams, Error, Hasher, Rom};
 
 /// Threads that compute hashes, each with one arena that it keeps, within a budget of memory.
@@ -178,12 +183,15 @@ impl<'a> Pool<'a> {
         let setting = || {
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-            Setting::new(hasher.params(), &salt)
+            hasher.setting(&salt)
         };
-        self.texts(hasher, passwords.into_iter().map(|password| (password, setting())))
+        self.texts(hasher, {
+            let setting = || setting().map(Either::Current);
+            passwords.into_iter().map(move |password| (password, setting()))
+        })
     }
 
-    /// Hashes passwords under settings, `$y$` or `$7$`, as [`Hasher::hash_with_setting`].
+    /// Hashes passwords under settings of any scheme, as [`Hasher::hash_with_setting`].
     ///
     /// # Errors
     /// As [`Pool::hash`]; for each item those of [`Hasher::hash_with_setting`].
@@ -192,21 +200,27 @@ impl<'a> Pool<'a> {
         hasher: &Arc<Hasher<'a>>,
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<Ticket<'a, Vec<u8>>, Error> {
-        let parsed = |(password, setting): (P, S)| (password, Setting::parse(setting.as_ref()));
+        let parsed = |(password, setting): (P, S)| {
+            let text = setting.as_ref();
+            let setting = match escrypt::is_escrypt(text) {
+                true => escrypt::Setting::parse(text).map(Either::Escrypt),
+                false => Setting::parse(text).map(Either::Current),
+            };
+            (password, setting)
+        };
         self.texts(hasher, items.into_iter().map(parsed))
     }
 
-    fn texts<T: Answer<Check = Setting>, P: AsRef<[u8]>>(
+    fn texts<T: Answer<Check = AnySetting>, P: AsRef<[u8]>>(
         &self,
         hasher: &Arc<Hasher<'a>>,
-        items: impl Iterator<Item = (P, Result<Setting, Error>)>,
+        items: impl Iterator<Item = (P, Result<AnySetting, Error>)>,
     ) -> Result<Ticket<'a, T>, Error> {
-        self.submit(Source::Hasher(hasher.clone()), |source| {
-            let item = |(password, setting): (P, Result<Setting, Error>)| {
+        self.submit(Some(hasher), || {
+            let item = |(password, setting): (P, Result<AnySetting, Error>)| {
                 let setting = setting?;
-                let (salt, shape) = self.admit(hasher, source, password.as_ref(), &setting)?;
-                let password = copy(password.as_ref());
-                Ok(Item { password, salt, shape, check: setting })
+                let what = admit(hasher, password.as_ref(), setting.as_ref())?;
+                self.item(password.as_ref(), what, setting)
             };
             items.map(item).collect()
         })
@@ -221,12 +235,16 @@ impl<'a> Pool<'a> {
         hasher: &Arc<Hasher<'a>>,
         items: impl IntoIterator<Item = (P, H)>,
     ) -> Result<Ticket<'a, bool>, Error> {
-        self.submit(Source::Hasher(hasher.clone()), |source| {
+        self.submit(Some(hasher), || {
             let item = |(password, hash): (P, H)| {
-                let check = HashString::parse(hash.as_ref())?;
-                let (salt, shape) =
-                    self.admit(hasher, source, password.as_ref(), check.setting())?;
-                Ok(Item { password: copy(password.as_ref()), salt, shape, check })
+                let text = hash.as_ref();
+                let check = match escrypt::is_escrypt(text) {
+                    true => Either::Escrypt(escrypt::HashString::parse(text)?),
+                    false => Either::Current(HashString::parse(text)?),
+                };
+                let setting = check.setting();
+                let what = admit(hasher, password.as_ref(), setting)?;
+                self.item(password.as_ref(), what, check)
             };
             items.into_iter().map(item).collect()
         })
@@ -251,11 +269,14 @@ impl<'a> Pool<'a> {
         what: Derive<'a>,
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<Ticket<'a, Zeroizing<Vec<u8>>>, Error> {
-        self.submit(Source::Rom(what.rom), |source| {
-            let shape = self.shape(what.params, source, what.len);
+        self.submit(None, || {
+            let roms = Roms::Plain(what.rom);
+            let check = what.params.check_output(what.len as u64);
+            let roms = RomsOf::Current(roms);
+            let shape = check.and_then(|()| self.shape(what.params.into(), &roms, what.len));
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-                Ok(Item { password, salt, shape: shape?, check: () })
+                Ok(Item { roms, password, salt, shape: shape?, check: () })
             };
             items.into_iter().map(item).collect()
         })
@@ -281,47 +302,39 @@ impl<'a> Pool<'a> {
     /// Puts a batch together and into the queue.
     fn submit<T: Answer>(
         &self,
-        source: Source<'a>,
-        items: impl FnOnce(&Source<'a>) -> Vec<Result<Item<T::Check>, Error>>,
+        hasher: Option<&Arc<Hasher<'a>>>,
+        items: impl FnOnce() -> Vec<Result<Item<'a, T::Check>, Error>>,
     ) -> Result<Ticket<'a, T>, Error> {
         if self.shared.forked() {
             return Err(Error::Forked);
         }
         self.shared.admit()?;
-        let items = items(&source);
-        let batch = Arc::new(Batch::new(source, items));
+        let items = items();
+        let batch = Arc::new(Batch::new(hasher.cloned(), items));
         let shapes: Vec<_> = batch.shapes().collect();
         let work: Arc<dyn batch::Work + 'a> = batch.clone();
         self.shared.submit(&work, &shapes)?;
         Ok(Ticket::new(batch, self.shared.clone()))
     }
 
-    /// Decides whether an item may be computed; its salt and its shape.
-    fn admit(
-        &self,
-        hasher: &Hasher<'a>,
-        source: &Source<'a>,
-        password: &[u8],
-        setting: &Setting,
-    ) -> Result<(Zeroizing<Vec<u8>>, Shape), Error> {
-        let (params, salt) = hasher.admit(password, setting)?;
-        Ok((salt, self.shape(params, source, HASH)?))
+    /// An item that its hasher admits, if the pool does.
+    fn item<C>(&self, password: &[u8], what: What<'a>, check: C) -> Result<Item<'a, C>, Error> {
+        let (recipe, salt, roms) = what;
+        let shape = self.shape(recipe, &roms, HASH)?;
+        Ok(Item { roms, password: copy(password), salt, shape, check })
     }
 
-    fn shape(
-        &self,
-        params: CheckedParams,
-        source: &Source<'a>,
-        out_len: usize,
-    ) -> Result<Shape, Error> {
-        params.check_output(out_len as u64)?;
-        let (need, budget) =
-            (need(&params, self.shared.config.pages, 1), self.shared.config.memory);
+    fn shape(&self, recipe: Recipe, roms: &RomsOf<'_>, out_len: usize) -> Result<Shape, Error> {
+        let (need, budget) = (recipe.need(self.shared.config.pages, 1), self.shared.config.memory);
         if need > budget {
             return Err(over_budget(need, budget));
         }
-        let rom = source.rom(&params).map(Rom::place);
-        Ok(Shape { params, rom, out_len })
+        let roms = match roms {
+            RomsOf::Current(roms) => roms.places(),
+            // These are computed one by one, each with its own.
+            RomsOf::Escrypt(_) => Places::default(),
+        };
+        Ok(Shape { recipe, roms, out_len })
     }
 }
 
@@ -346,6 +359,29 @@ impl core::fmt::Debug for Pool<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let PoolConfig { threads, memory, .. } = &self.shared.config;
         write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
+    }
+}
+
+type AnySetting = Either<Setting, escrypt::Setting>;
+
+/// What a hash is computed from, beside the password.
+type What<'a> = (Recipe, Zeroizing<Vec<u8>>, RomsOf<'a>);
+
+/// Decides whether a hash may be computed, and from what.
+fn admit<'a>(
+    hasher: &Hasher<'a>,
+    password: &[u8],
+    setting: Either<&Setting, &escrypt::Setting>,
+) -> Result<What<'a>, Error> {
+    match setting {
+        Either::Current(setting) => {
+            let Admitted { params, salt, roms } = hasher.admit(password, setting)?;
+            Ok((params.into(), salt, RomsOf::Current(roms)))
+        }
+        Either::Escrypt(setting) => {
+            let (params, rom) = hasher.admit_escrypt(password, setting)?;
+            Ok((Recipe::Escrypt(params), copy(setting.salt()), RomsOf::Escrypt(rom)))
+        }
     }
 }
 

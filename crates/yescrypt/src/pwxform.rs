@@ -34,10 +34,12 @@ pub(crate) struct Constants {
     pub(crate) rounds: u32,
     /// Smask in both halves.
     pub(crate) mask: u64,
-    /// 64-bit lanes in one box, a third of all.
+    /// 64-bit lanes in one box.
     pub(crate) box_lanes: usize,
     /// Salsa20 rounds at the end of a block.
     pub(crate) tail: u32,
+    /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed with itself.
+    pub(crate) stateless: bool,
 }
 
 /// How many sub-blocks ahead of the mix the other block is fetched into the cache: far enough for main memory, and not
@@ -52,7 +54,7 @@ type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
 /// Section 8 on `K` blocks at once.
 ///
 /// # Safety
-/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes of
+/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes (two if stateless) of
 /// `constants.box_lanes`, a power of two; `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
 #[inline(always)]
 pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
@@ -93,8 +95,9 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
                     // SAFETY: as above; `other` is writable in this step.
                     unsafe { input.store(io[k].other.cast::<u64>().add(at)) };
                 }
-                // A block of one group starts from itself: XOR would leave nothing.
-                x[k][j] = if groups > 1 { x[k][j].xor(input) } else { input };
+                // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
+                let xored = groups > 1 || constants.stateless;
+                x[k][j] = if xored { x[k][j].xor(input) } else { input };
             }
         }
         // SAFETY: promised by the caller.
@@ -123,8 +126,16 @@ unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
     boxes: &mut Boxes<'_>,
     x: &mut State<L, GATHER, K>,
 ) {
-    let third = constants.box_lanes;
-    let tables = Tables { base: boxes.lanes(), order: boxes.order(third), size: 3 * third };
+    let size = constants.box_lanes;
+    if constants.stateless {
+        let tables = Tables { base: boxes.lanes(), order: [0, size, 0], size: 2 * size };
+        for _ in 0..constants.rounds {
+            // SAFETY: promised by the caller; nothing is written.
+            unsafe { round(token, constants.mask, &tables, x, None) };
+        }
+        return;
+    }
+    let tables = Tables { base: boxes.lanes(), order: boxes.order(size), size: 3 * size };
     let step = GATHER * L::LANES;
     let mut write = boxes.write;
     // The first and the last round write nothing. Written out for the default number of rounds, since the compiler does not unroll so much
@@ -146,7 +157,7 @@ unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
             round(token, constants.mask, &tables, x, None);
         }
     }
-    boxes.advance(write & (third - 1));
+    boxes.advance(write & (size - 1));
 }
 
 /// Where the S-boxes of a call are.

@@ -1,12 +1,15 @@
 //! A ROM as the algorithm sees it (section 18): an image in memory, filled from a seed, with a tag and a digest at its end. No
 //! file and no system call; whoever maps an image brings it here as bytes.
 
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use crate::limits::Limits;
 use crate::memory::{self, Arena, Pages, SubBlock};
 use crate::params::{CheckedParams, Mode, Params};
-use crate::pass::{Input, Kind, Pass, Plan};
+use crate::pass::{Input, Kind, Pass, Plan, Watch};
 use crate::pbkdf2::Secret;
-use crate::rom_use::{RomBlocks, RomId, RomMasks, RomReads, Schedule};
+use crate::rom_use::{RomId, RomMasks, RomReads, Schedule};
 use crate::workspace::Workspace;
 use crate::{Error, Flavor};
 
@@ -41,6 +44,14 @@ impl RomParams {
     #[must_use]
     pub const fn size(&self) -> u128 {
         128 * self.r as u128 * self.nrom as u128
+    }
+
+    /// Decides whether these parameters define a ROM that this machine can address.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`], [`Error::OutOfMemory`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.passes().map(|_| ())
     }
 
     /// The parameters of the three passes, each of which fills one half. All checks are made here, before any pass.
@@ -79,6 +90,53 @@ pub fn init_rom(
     image: &mut [u8],
     workspace: &mut Workspace,
 ) -> Result<[u8; 32], Error> {
+    fill(params, seed, image, workspace, None)
+}
+
+/// How far the filling of a ROM is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RomProgress {
+    /// Which of the three passes: 1 and 3 fill the lower half, 2 the upper.
+    pub pass: u8,
+    /// Bytes that have gone through block mixes in all passes so far.
+    pub done: u64,
+    /// What `done` will be at the end: about four times the size of half the image, more with t > 0.
+    pub total: u64,
+}
+
+/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB, by any of the threads that work.
+///
+/// ```
+/// use core::ops::ControlFlow;
+/// use saltern_yescrypt::{Error, RomImage, RomParams, Workspace, init_rom_with};
+/// let params = RomParams::new(64, 8, 1);
+/// let mut image = RomImage::zeroed(128 * 8 * 64)?;
+/// let stop = |_| ControlFlow::Break(());
+/// let ended = init_rom_with(&params, b"seed", image.as_bytes_mut(), &mut Workspace::new(), &stop);
+/// assert_eq!(ended, Err(Error::Cancelled));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered [`ControlFlow::Break`]: the image then holds no ROM.
+pub fn init_rom_with(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+    watch: &(dyn Fn(RomProgress) -> ControlFlow<()> + Sync),
+) -> Result<[u8; 32], Error> {
+    fill(params, seed, image, workspace, Some(watch))
+}
+
+fn fill(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+    watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
+) -> Result<[u8; 32], Error> {
     let half = params.passes()?;
     let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
     if image.len() as u64 != needed {
@@ -90,12 +148,31 @@ pub fn init_rom(
     image[tail..].fill(0);
     let blocks = memory::from_bytes_mut(image)?;
     let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
+    let total = 3 * half.rom_work();
+    let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let mut digest = [0; 32];
-    run(half, seed, TAG, (lower, None), workspace, &mut digest)?;
-    let salt = digest;
-    run(half, seed, &salt, (upper, Some(lower)), workspace, &mut digest)?;
-    let salt = digest;
-    run(half, seed, &salt, (lower, Some(upper)), workspace, &mut digest)?;
+    for pass in 1..=3 {
+        let told = |bytes| {
+            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            let progress = RomProgress { pass, done: done.min(total), total };
+            if watch.is_some_and(|watch| watch(progress).is_break()) {
+                ended.store(true, Ordering::Relaxed);
+            }
+            !ended.load(Ordering::Relaxed)
+        };
+        let watch: Option<&Watch<'_>> = if watch.is_some() { Some(&told) } else { None };
+        let salt = digest;
+        let salt = if pass == 1 { TAG.as_slice() } else { &salt };
+        let memory = match pass {
+            1 => (&mut *lower, None),
+            2 => (&mut *upper, Some(&*lower)),
+            _ => (&mut *lower, Some(&*upper)),
+        };
+        digest = run(half, (seed, salt), memory, workspace, watch)?;
+        if ended.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+    }
     image[tail..tail + TAG.len()].copy_from_slice(TAG);
     image[tail + TAG.len()..].copy_from_slice(&digest);
     Ok(digest)
@@ -104,22 +181,21 @@ pub fn init_rom(
 /// One pass: fills `v`, reading `rom`.
 fn run(
     half: CheckedParams,
-    seed: &[u8],
-    salt: &[u8],
-    (v, rom): (&mut [SubBlock], Option<&mut [SubBlock]>),
+    (seed, salt): (&[u8], &[u8]),
+    (v, rom): (&mut [SubBlock], Option<&[SubBlock]>),
     workspace: &mut Workspace,
-    digest: &mut [u8; 32],
-) -> Result<(), Error> {
+    watch: Option<&Watch<'_>>,
+) -> Result<[u8; 32], Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
     let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let reads = rom.map(|rom| RomReads { blocks: RomBlocks(rom), masks: RomMasks::YESCRYPT });
-    let roms = Schedule { roms: reads.as_slice(), opening: true };
+    let nrom = half.params().n;
+    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
+    let roms = Schedule::new(reads.as_slice(), true);
     let mut out = Secret::default();
     let input = Input { password: seed, salt, out: &mut *out };
-    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads };
+    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads, watch };
     pass.run(&mut [input], [v, scratch])?;
-    *digest = *out;
-    Ok(())
+    Ok(*out)
 }
 
 /// An image in memory of its own: 64-byte aligned, allocated fallibly, wiped on drop.
@@ -235,14 +311,17 @@ impl<'a> Rom<'a> {
         size_of_val(self.blocks)
     }
 
+    pub(crate) fn blocks(&self) -> &'a [SubBlock] {
+        self.blocks
+    }
+
     /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
-    #[cfg(feature = "std")]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.blocks.as_ptr().addr(), self.blocks.len())
     }
 
     /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
-    pub(crate) fn blocks_for(&self, params: &Params) -> Result<RomBlocks<'a>, Error> {
+    pub(crate) fn blocks_for(&self, params: &Params) -> Result<&'a [SubBlock], Error> {
         let needed = u128::from(params.nrom) * u128::from(params.r) * 2;
         let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
         let too_small = Error::RomTooSmall {
@@ -251,7 +330,7 @@ impl<'a> Rom<'a> {
         };
         let blocks = blocks.ok_or(too_small)?;
         check_tag(blocks)?;
-        Ok(RomBlocks(blocks))
+        Ok(blocks)
     }
 }
 

@@ -14,6 +14,9 @@ use crate::rom::Rom;
 /// How many ROMs one hash can read.
 pub const MAX_ROMS: usize = 4;
 
+/// The largest look-ahead of a ROM: see [`RomUse::look_ahead`].
+pub const MAX_LOOK_AHEAD: u32 = 63;
+
 /// A name for a ROM: the first eight bytes of its digest, written as 16 lower-case hexadecimal digits.
 ///
 /// It tells the ROMs of a site apart. It is not a check against somebody who makes ROMs on purpose: for that there is the whole
@@ -111,46 +114,88 @@ pub struct RomUse<'a> {
     pub nrom: u64,
     /// When it is read.
     pub masks: RomMasks,
+    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 as yescrypt has it.
+    ///
+    /// The read in step `i` of a loop takes Integerify(X) of X as it was at the beginning of step `i` minus this many, or of step 0 of the same
+    /// loop if there are not as many before. It is a parameter of the hash. A slow ROM can then be read while the steps between are computed; what
+    /// that means for security is in docs/rom.md.
+    pub look_ahead: u32,
 }
 
 impl<'a> RomUse<'a> {
+    /// The first `nrom` blocks of a ROM as yescrypt 1.1 reads them: in every odd step, without look-ahead.
+    #[must_use]
+    pub const fn new(rom: Rom<'a>, nrom: u64) -> Self {
+        RomUse { rom, nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
+    }
+
     /// The checked view for hashes with `params`.
     pub(crate) fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
-        if !self.nrom.is_power_of_two() || self.nrom < 2 {
-            return Err(Error::invalid("NROM", self.nrom, "a power of two above 1"));
-        }
-        let params = Params { nrom: self.nrom, ..*params.params() };
-        Ok(RomReads { blocks: self.rom.blocks_for(&params)?, masks: self.masks })
+        let params = check(self.nrom, self.look_ahead, params)?;
+        let reads = RomReads::new(self.rom.blocks_for(&params)?, self.nrom, self.masks);
+        Ok(RomReads { look_ahead: self.look_ahead, ..reads })
     }
 }
 
-/// A ROM as one computation sees it: a power of two of blocks.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct RomBlocks<'a>(pub(crate) &'a [SubBlock]);
-
-impl<'a> RomBlocks<'a> {
-    /// Block `x` mod NROM.
-    #[inline]
-    pub(crate) fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
-        let count = (self.0.len() / len) as u64;
-        &self.0[(x & (count - 1)) as usize * len..][..len]
+/// The parameters of hashes that use as many blocks of one ROM.
+pub(crate) fn check(nrom: u64, look_ahead: u32, params: &CheckedParams) -> Result<Params, Error> {
+    if !nrom.is_power_of_two() || nrom < 2 {
+        return Err(Error::invalid("NROM", nrom, "a power of two above 1"));
     }
-
-    fn last(&self, len: usize) -> &'a [SubBlock] {
-        &self.0[self.0.len() - len..]
+    if look_ahead > MAX_LOOK_AHEAD {
+        return Err(Error::invalid("look-ahead", look_ahead.into(), "at most 63 steps"));
     }
+    Ok(Params { nrom, ..*params.params() })
+}
+
+/// Which of the two loops over memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Loop {
+    /// The first, which fills it.
+    Fill,
+    /// The second, which mixes it.
+    Mix,
 }
 
 /// The blocks of one ROM and when they are read.
 #[derive(Clone, Copy)]
 pub(crate) struct RomReads<'a> {
-    pub(crate) blocks: RomBlocks<'a>,
+    /// A power of two of blocks, or only the last one of a ROM that is elsewhere.
+    pub(crate) blocks: &'a [SubBlock],
+    /// How many blocks the ROM has.
+    pub(crate) nrom: u64,
     pub(crate) masks: RomMasks,
+    pub(crate) look_ahead: u32,
+    /// The blocks are not in memory: the loop stops until it is given them.
+    pub(crate) elsewhere: bool,
+}
+
+impl<'a> RomReads<'a> {
+    /// A ROM in memory, without look-ahead.
+    pub(crate) fn new(blocks: &'a [SubBlock], nrom: u64, masks: RomMasks) -> Self {
+        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false }
+    }
+
+    /// Block `x` mod NROM.
+    #[inline]
+    pub(crate) fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
+        &self.blocks[(x & (self.nrom - 1)) as usize * len..][..len]
+    }
+
+    /// Whether step `i` reads it, unless an earlier one of the list is read there.
+    #[inline]
+    fn due(&self, which: Loop, i: u64) -> bool {
+        let mask = match which {
+            Loop::Fill => self.masks.fill,
+            Loop::Mix => self.masks.mix,
+        };
+        i & u64::from(mask) == 1
+    }
 }
 
 impl Default for RomReads<'_> {
     fn default() -> Self {
-        RomReads { blocks: RomBlocks::default(), masks: RomMasks { fill: 0, mix: 0 } }
+        RomReads::new(&[], 1, RomMasks { fill: 0, mix: 0 })
     }
 }
 
@@ -162,32 +207,33 @@ pub(crate) struct Schedule<'a> {
     /// Whether the first step of the first loop reads the last block of the first ROM that this loop reads at all. (A ROM's
     /// last block has its digest, so every bit of the ROM reaches every hash.)
     pub(crate) opening: bool,
+    /// Whether any of them has a look-ahead.
+    pub(crate) ahead: bool,
+    /// Whether any of them is elsewhere.
+    pub(crate) elsewhere: bool,
 }
 
 impl<'a> Schedule<'a> {
-    /// The block that step `i` of the first loop reads, `x` being Integerify there.
-    #[inline]
-    pub(crate) fn fill_block(
-        &self,
-        i: u64,
-        x: impl FnOnce() -> u64,
-        len: usize,
-    ) -> Option<&'a [SubBlock]> {
-        if self.opening && i == 0 {
-            return self
-                .roms
-                .iter()
-                .find(|rom| rom.masks.fill != 0)
-                .map(|rom| rom.blocks.last(len));
-        }
-        let rom = self.roms.iter().find(|rom| i & u64::from(rom.masks.fill) == 1)?;
-        Some(rom.blocks.block(x(), len))
+    pub(crate) fn new(roms: &'a [RomReads<'a>], opening: bool) -> Self {
+        let ahead = roms.iter().any(|rom| rom.look_ahead != 0);
+        Schedule { roms, opening, ahead, elsewhere: roms.iter().any(|rom| rom.elsewhere) }
     }
 
-    /// The ROM that step `i` of the second loop reads.
+    /// The block that step 0 of the first loop reads. It reads no other.
+    pub(crate) fn opening(&self, len: usize) -> Option<&'a [SubBlock]> {
+        let rom = self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)?;
+        Some(&rom.blocks[rom.blocks.len() - len..])
+    }
+
+    /// The ROM that step `i`, not 0, of a loop reads.
     #[inline]
-    pub(crate) fn mix_rom(&self, i: u64) -> Option<RomBlocks<'a>> {
-        self.roms.iter().find(|rom| i & u64::from(rom.masks.mix) == 1).map(|rom| rom.blocks)
+    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomReads<'a>> {
+        self.roms.iter().find(|rom| rom.due(which, i))
+    }
+
+    /// Its place in the list.
+    pub(crate) fn index_at(&self, which: Loop, i: u64) -> Option<usize> {
+        self.roms.iter().position(|rom| rom.due(which, i))
     }
 }
 

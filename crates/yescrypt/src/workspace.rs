@@ -4,6 +4,8 @@ use saltern_simd::{Level, UnavailableLevel};
 
 use crate::Error;
 use crate::dispatch::Target;
+#[cfg(feature = "std")]
+use crate::escrypt;
 use crate::memory::{Arena, Pages, SubBlock};
 use crate::params::CheckedParams;
 use crate::pass::Plan;
@@ -101,6 +103,14 @@ impl Workspace {
     pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
         let plan = Plan::new(params, hashes, 1).ok()?;
         Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)
+    }
+
+    /// The same for one hash of the older generation; beyond everything for sizes that no memory has.
+    #[cfg(feature = "std")]
+    pub(crate) fn bytes_for_escrypt(params: &escrypt::CheckedParams, pages: Pages) -> u64 {
+        let blocks = params.sub_blocks();
+        let bytes = blocks.and_then(|blocks| Arena::bytes_for(blocks, pages));
+        bytes.map_or(u64::MAX, |bytes| bytes as u64)
     }
 
     /// Allocates what this many hashes at once need, and touches every page of it.

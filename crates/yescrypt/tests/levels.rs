@@ -5,6 +5,8 @@
 mod batch;
 #[path = "levels/oracle.rs"]
 mod oracle;
+#[path = "levels/roms.rs"]
+mod roms;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -1,64 +1,14 @@
 //! Properties of strings: this crate and the slow reference agree on what parses, and on hashes and keys of any setting. Raw derivation is in
 //! `levels.rs`.
 
+#[path = "strings/any.rs"]
+mod any;
+
+use any::{params, theirs};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use saltern_reference::yescrypt as reference;
-use saltern_yescrypt::{
-    Flavor, HashKey, HashString, Hasher, Limits, Mode, Params, Setting, Workspace, reencrypt,
-};
-
-/// Any tuning with small S-boxes.
-fn flavor() -> impl Strategy<Value = Flavor> {
-    let size = prop::sample::select(vec![1, 2, 4, 8]);
-    let rounds = prop::sample::select(vec![1, 2, 3, 6]);
-    let salsa = prop::option::of((1..=8u32, 1..=8u32));
-    (rounds, size.clone(), size, 0..3u32, salsa).prop_map(|(rounds, gather, simple, k, salsa)| {
-        let flavor = Flavor::new(rounds, gather, simple, 6144 << k).expect("a valid tuning");
-        match salsa {
-            None => flavor,
-            Some((mix, tail)) => flavor.with_salsa(mix, tail).expect("1 to 8 rounds"),
-        }
-    })
-}
-
-/// Small parameters, most of them valid.
-fn params() -> impl Strategy<Value = Params> {
-    let mode = prop::sample::select(vec![Mode::Classic, Mode::Worm, Mode::Rw, Mode::Rw]);
-    let nrom = prop::option::weighted(0.4, 2..6u32);
-    (mode, 1..7u32, 1..9u32, 1..6u32, 0..4u32, nrom, flavor()).prop_map(
-        |(mode, log2_n, r, p, t, log2_nrom, flavor)| {
-            let mut params = Params::new(mode, 1 << log2_n, r);
-            (params.p, params.t) = (p, t);
-            if mode == Mode::Rw {
-                params.flavor = flavor;
-                params.nrom = log2_nrom.map_or(0, |log2| 1 << log2);
-            }
-            params
-        },
-    )
-}
-
-/// The same parameters as the reference writes them.
-fn theirs(params: &Params) -> reference::Params {
-    let flavor = params.flavor;
-    let entries = flavor.sbox_bytes() / 3 / 8 / flavor.simple();
-    let tuning = reference::Tuning {
-        simple: flavor.simple(),
-        gather: flavor.gather(),
-        rounds: flavor.rounds(),
-        swidth: entries.ilog2(),
-        salsa_main: flavor.salsa_mix(),
-        salsa_pwx: flavor.salsa_tail(),
-    };
-    let flags = match params.mode {
-        Mode::Classic => 0,
-        Mode::Worm => 1,
-        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
-    };
-    let &Params { n, r, p, t, g, nrom, .. } = params;
-    reference::Params { flags, n, r, p, t, g, nrom, tuning }
-}
+use saltern_yescrypt::{HashKey, HashString, Hasher, Limits, Setting, Workspace, reencrypt};
 
 /// Text that is often nearly a setting or a hash.
 fn text() -> impl Strategy<Value = Vec<u8>> {

@@ -7,13 +7,26 @@ use super::mix::{
 use super::params::INIT;
 use super::{Params, Tuning, hmac};
 
+/// A ROM and when it is read. yescrypt 1.1 has one at most, with both masks 1 and no look-ahead; the rest is an extension.
+#[derive(Clone, Copy, Debug)]
+pub struct RomPlan<'a> {
+    /// A power of two of blocks, with tag and digest at the end.
+    pub image: &'a [u8],
+    /// The first loop reads it in steps i with i & mask = 1, and in step 0 the last block of the first ROM whose mask is not 0.
+    pub fill_mask: u32,
+    /// The second loop reads it in steps i with i & mask = 1. Of several ROMs the first one is read.
+    pub mix_mask: u32,
+    /// Step i takes the index from X at step max(i - look_ahead, 0) of the same loop.
+    pub look_ahead: u32,
+}
+
 /// What one loop needs to know besides the block and the memory.
 struct Loop<'a> {
     tuning: &'a Tuning,
     /// Whether blocks of the memory are read in the first loop and written in the second.
     rw: bool,
-    /// The ROM image, if there is one.
-    rom: Option<&'a [u8]>,
+    /// The ROMs, none by default.
+    roms: &'a [RomPlan<'a>],
 }
 
 impl Loop<'_> {
@@ -25,9 +38,14 @@ impl Loop<'_> {
         }
     }
 
+    /// The first ROM of the list that step `i` reads, by the mask that `mask` picks.
+    fn rom_at(&self, i: u64, mask: impl Fn(&RomPlan<'_>) -> u32) -> Option<&RomPlan<'_>> {
+        self.roms.iter().find(|rom| i & u64::from(mask(rom)) == 1)
+    }
+
     /// XOR with the ROM block that `choose` picks from the number of blocks.
-    fn xor_rom(x: &[u64], image: &[u8], choose: impl Fn(u64) -> u64) -> Block {
-        let bytes = 8 * x.len();
+    fn xor_rom(x: &[u64], rom: &RomPlan<'_>, choose: impl Fn(u64) -> u64) -> Block {
+        let (image, bytes) = (rom.image, 8 * x.len());
         let at = choose((image.len() / bytes) as u64) as usize * bytes;
         let block: Block = image[at..at + bytes]
             .chunks_exact(8)
@@ -46,14 +64,17 @@ impl Loop<'_> {
             // step 3
             memory.push(x.clone());
             let j = integerify(&x);
-            match self.rom {
+            let opening = self.roms.iter().find(|rom| i == 0 && rom.fill_mask != 0);
+            if let Some(rom) = opening {
                 // step 4
-                Some(image) if i == 0 => x = Self::xor_rom(&x, image, |nrom| nrom - 1),
+                x = Self::xor_rom(&x, rom, |nrom| nrom - 1);
+            } else if let Some(rom) = self.rom_at(i as u64, |rom| rom.fill_mask) {
                 // step 5
-                Some(image) if i % 2 == 1 => x = Self::xor_rom(&x, image, |nrom| j & (nrom - 1)),
+                let j = integerify(&memory[i.saturating_sub(rom.look_ahead as usize)]);
+                x = Self::xor_rom(&x, rom, |nrom| j & (nrom - 1));
+            } else if self.rw && i > 1 {
                 // step 6
-                _ if self.rw && i > 1 => x = xor(&x, &memory[wrap(j, i)]),
-                _ => {}
+                x = xor(&x, &memory[wrap(j, i)]);
             }
             // step 7
             x = self.blockmix(&x, boxes.as_deref_mut());
@@ -73,14 +94,19 @@ impl Loop<'_> {
     ) {
         // step 1
         let mut x = lanes_from_bytes(block);
+        let mut indices = Vec::new();
         // step 2
         for i in 0..count {
             let j = integerify(&x);
-            match self.rom {
+            indices.push(j);
+            match self.rom_at(i, |rom| rom.mix_mask) {
                 // step 3
-                Some(image) if i % 2 == 1 => x = Self::xor_rom(&x, image, |nrom| j & (nrom - 1)),
+                Some(rom) => {
+                    let j = indices[i.saturating_sub(rom.look_ahead.into()) as usize];
+                    x = Self::xor_rom(&x, rom, |nrom| j & (nrom - 1));
+                }
                 // step 4
-                _ => {
+                None => {
                     let v = &mut memory[(j & (memory.len() as u64 - 1)) as usize];
                     x = xor(&x, v);
                     if self.rw {
@@ -134,7 +160,7 @@ pub fn loop_counts(params: &Params) -> LoopCounts {
 /// Fills the S-boxes from the first 128 bytes of a block, which change (13 steps 5 and 6).
 #[must_use]
 pub fn fill_boxes(block: &mut [u8], tuning: &Tuning) -> Boxes {
-    let filling = Loop { tuning, rw: false, rom: None };
+    let filling = Loop { tuning, rw: false, roms: &[] };
     let mut head = block[..128].to_vec();
     let memory = filling.first(&mut head, tuning.sbytes() / 128, None);
     block[..128].copy_from_slice(&head);
@@ -149,10 +175,14 @@ pub(super) struct Smix {
 }
 
 /// SMix (13) over as many blocks as `params.p` says.
-pub(super) fn smix(blocks: &[Vec<u8>], params: &Params, rom: Option<&[u8]>, secret: &[u8]) -> Smix {
+pub(super) fn smix(
+    blocks: &[Vec<u8>],
+    params: &Params,
+    roms: &[RomPlan<'_>],
+    secret: &[u8],
+) -> Smix {
     let rw = params.is_rw();
     let tuning = &params.tuning;
-    let rom = rom.map(|image| &image[..128 * params.r as usize * params.nrom as usize]);
     let n_all = params.n as usize;
     let mut out = Smix { blocks: blocks.to_vec(), memory: Vec::new(), secret: secret.to_vec() };
     let mut boxes: Vec<Option<Boxes>> = Vec::new();
@@ -174,7 +204,7 @@ pub(super) fn smix(blocks: &[Vec<u8>], params: &Params, rom: Option<&[u8]>, secr
             }
         }
         // step 8
-        let loops = Loop { tuning, rw, rom };
+        let loops = Loop { tuning, rw, roms };
         let mut slice = loops.first(block, n, own.as_mut());
         // step 9
         loops.second(block, counts.rw, &mut slice[..p2floor(n)], own.as_mut());
@@ -183,7 +213,7 @@ pub(super) fn smix(blocks: &[Vec<u8>], params: &Params, rom: Option<&[u8]>, secr
         boxes.push(own);
     }
     // step 11
-    let loops = Loop { tuning, rw: false, rom };
+    let loops = Loop { tuning, rw: false, roms };
     for (block, own) in out.blocks.iter_mut().zip(&mut boxes) {
         loops.second(block, counts.all - counts.rw, &mut out.memory, own.as_mut());
     }

@@ -9,7 +9,7 @@ const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 const ROWS: [(u32, u32, u32); 6] =
     [(0, 48, 0), (48, 8, 1), (56, 4, 2), (60, 2, 3), (62, 1, 4), (63, 1, 5)];
 
-fn digit(value: u32) -> u8 {
+pub(super) fn digit(value: u32) -> u8 {
     DIGITS[value as usize & 63]
 }
 
@@ -19,12 +19,12 @@ fn value_of(character: u8) -> Result<u32, Reject> {
 }
 
 /// Reads pieces from the front of a string.
-struct Reader<'a> {
-    rest: &'a [u8],
+pub(super) struct Reader<'a> {
+    pub(super) rest: &'a [u8],
 }
 
 impl Reader<'_> {
-    fn digit(&mut self) -> Result<u32, Reject> {
+    pub(super) fn digit(&mut self) -> Result<u32, Reject> {
         let (&first, rest) = self.rest.split_first().ok_or(Reject("the string ends too early"))?;
         self.rest = rest;
         value_of(first)
@@ -48,7 +48,7 @@ impl Reader<'_> {
     }
 
     /// A fixed-width number of 30 bits (19).
-    fn fixed30(&mut self) -> Result<u32, Reject> {
+    pub(super) fn fixed30(&mut self) -> Result<u32, Reject> {
         (0..5).try_fold(0, |value, k| Ok(value | self.digit()? << (6 * k)))
     }
 
@@ -61,7 +61,7 @@ impl Reader<'_> {
     }
 
     /// Takes the next character if it is `$`.
-    fn separator(&mut self) -> bool {
+    pub(super) fn separator(&mut self) -> bool {
         let found = self.rest.first() == Some(&b'$');
         self.rest = &self.rest[usize::from(found)..];
         found
@@ -82,7 +82,7 @@ fn put_number(out: &mut Vec<u8>, value: u32, least: u32) -> Result<(), Reject> {
     Err(Reject("a number too large to encode"))
 }
 
-fn put_fixed30(out: &mut Vec<u8>, value: u32) {
+pub(super) fn put_fixed30(out: &mut Vec<u8>, value: u32) {
     out.extend((0..5).map(|k| digit(value >> (6 * k))));
 }
 

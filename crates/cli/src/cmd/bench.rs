@@ -13,7 +13,8 @@ use clap::Subcommand;
 use saltern_bench::case::{self, Section};
 use saltern_bench::compare::compare;
 use saltern_bench::engine::Places;
-use saltern_bench::record::Record;
+use saltern_bench::record::{Build, Machine, Record};
+use saltern_bench::report;
 use saltern_bench::runner::Effort;
 use saltern_bench::{suite, text};
 
@@ -26,7 +27,8 @@ Examples:
   saltern bench goals --json goals.json
   saltern bench yescrypt --only threads
   saltern bench compare monday.json tuesday.json
-  saltern bench show bench/records/seeds.json --markdown
+  saltern bench show seeds.json --html seeds.html
+  saltern bench show seeds.json --markdown
 
 Every engine's hashes are compared with the others' before anything is
 measured. Peers that this system does not have are left out and named.
@@ -123,6 +125,18 @@ struct Form {
     /// Print Markdown tables
     #[arg(long)]
     markdown: bool,
+
+    /// Write the results here as a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Form {
+    /// The page, if it is wanted.
+    fn page(&self, record: &Record) -> anyhow::Result<()> {
+        let Some(path) = &self.html else { return Ok(()) };
+        write(path, &report::render(record))
+    }
 }
 
 /// Run the subcommand.
@@ -172,19 +186,23 @@ impl Run {
 
 fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(run.form.markdown);
+    if !run.form.markdown {
+        let mut output = Output::new();
+        output.line(text::header(&Machine::here(), &Build::here()))?;
+        output.flush()?;
+    }
     let record = suite::run(sections, &run.options(), &mut progress);
     progress.finish()?;
     let record = record?;
     if let Some(path) = &run.json {
-        fs::write(path, record.to_json()?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        write(path, &record.to_json()?)?;
     }
+    run.form.page(&record)?;
     let mut output = Output::new();
     if run.form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(format!("\n{}", text::header(&record)))?;
-        output.line(text::LEGEND)?;
+        output.line(format!("\n{}", text::LEGEND))?;
     }
     for note in &record.notes {
         output.line(format!("note: {note}"))?;
@@ -195,11 +213,12 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
 
 fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     let record = record(path)?;
+    form.page(&record)?;
     let mut output = Output::new();
     if form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(text::header(&record))?;
+        output.line(text::header(&record.machine, &record.build))?;
         for section in &record.sections {
             output.bytes(text::section(section).as_bytes())?;
         }
@@ -230,6 +249,10 @@ fn agree(paths: [&PathBuf; 2], tolerance: f64, all: bool) -> anyhow::Result<Exit
 
 fn record(path: &Path) -> anyhow::Result<Record> {
     Record::from_json(&read(path)?).with_context(|| path.display().to_string())
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

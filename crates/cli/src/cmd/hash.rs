@@ -13,6 +13,7 @@ use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
+use crate::rom::NewRomArgs;
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
@@ -29,6 +30,8 @@ Examples:
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
   saltern hash --key-file pepper.key     needs the key to verify
+  saltern hash --key 2026=pepper.key     and says so in the string
+  saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
@@ -56,6 +59,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    rom: NewRomArgs,
 
     /// Accept an empty password, as an empty line of input
     #[arg(long)]
@@ -116,18 +122,26 @@ enum SchemeName {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
-    let setting = args.how.setting()?;
-    // Before anybody is asked for a password: what cannot be computed needs none.
-    setting.params().check(&limits).map_err(explain)?;
-    let mut hasher = Hasher::new().with_limits(limits);
-    if let Some(key) = args.key.read()? {
-        ensure!(setting.scheme() == Scheme::Yescrypt, "a key works with yescrypt strings only");
-        hasher = hasher.with_key(key);
+    let mut params = args.how.params()?;
+    // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
+    params.check(&limits).map_err(explain)?;
+    if args.how.scheme == SchemeName::Scrypt {
+        ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
+    }
+    let new = args.how.setting.is_none();
+    let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
+    let roms = args.rom.load(new.then_some(&mut params))?;
+    let hasher = Hasher::new().with_limits(limits).with_params(params);
+    let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
+    let setting = args.how.setting(&hasher)?;
+    if args.key.is_given() {
+        ensure!(setting.scheme() != Scheme::Scrypt, "a key works with yescrypt strings only");
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?)?;
         let (how, allow_empty) = (args.how, args.allow_empty);
-        let job = Job::Hash { setting: Box::new(move || how.setting()), allow_empty };
+        let settings = hasher.clone();
+        let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
         return jsonl::run(job, hasher, pool);
     }
     let mut workspace = args.effort.workspace()?;
@@ -145,28 +159,38 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl SettingArgs {
-    fn setting(&self) -> anyhow::Result<Setting> {
+    /// The parameters; those of the setting if there is one.
+    fn params(&self) -> anyhow::Result<Params> {
+        if let Some(text) = &self.setting {
+            return Ok(*Setting::parse(text.as_encoded_bytes())?.params());
+        }
+        let scrypt = self.scheme == SchemeName::Scrypt;
+        let Some(n) = self.n else {
+            let of_cost = if scrypt { Params::scrypt_from_cost } else { Params::from_cost };
+            return Ok(of_cost(self.cost.unwrap_or(0))?);
+        };
+        let (r, p) = (self.r.unwrap_or(32), self.p.unwrap_or(1));
+        if scrypt {
+            ensure!(self.t.is_none(), "--t is not a parameter of scrypt: leave it out");
+            return Ok(Params::scrypt(n, r, p));
+        }
+        let mut params = Params::yescrypt(n, r);
+        params.p = p;
+        params.t = self.t.unwrap_or(0);
+        Ok(params)
+    }
+
+    /// A setting with a new salt, or the one that is given.
+    fn setting(&self, hasher: &Hasher<'_>) -> anyhow::Result<Setting> {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
         }
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
-        let scheme = match self.scheme {
-            SchemeName::Yescrypt => Scheme::Yescrypt,
-            SchemeName::Scrypt => Scheme::Scrypt,
-        };
-        let Some(n) = self.n else {
-            return Ok(Setting::from_cost(scheme, self.cost.unwrap_or(0), &salt)?);
-        };
-        let (r, p) = (self.r.unwrap_or(32), self.p.unwrap_or(1));
-        if scheme == Scheme::Scrypt {
-            ensure!(self.t.is_none(), "--t is not a parameter of scrypt: leave it out");
-            return Ok(Setting::scrypt(&Params::scrypt(n, r, p), &salt)?);
+        match self.scheme {
+            SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), &salt)?),
+            SchemeName::Yescrypt => hasher.setting(&salt).map_err(explain),
         }
-        let mut params = Params::yescrypt(n, r);
-        params.p = p;
-        params.t = self.t.unwrap_or(0);
-        Ok(Setting::new(&params, &salt)?)
     }
 }
 
@@ -174,7 +198,7 @@ impl Args {
     /// Say on standard error when crypt(3) of a plain Linux will not verify what was printed.
     fn tell_where_it_fails(&self, setting: &Setting, password: &[u8]) {
         let mut reasons = crypt3::obstacles(setting);
-        if self.key.is_given() {
+        if self.key.is_given() && setting.key_id().is_none() {
             reasons.push("it is encrypted with a key".to_owned());
         }
         reasons.extend(crypt3::password_obstacle(password));

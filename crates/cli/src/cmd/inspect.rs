@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
-use saltern_yescrypt::{Error, HashString, Mode, Params, Scheme, Setting};
+use saltern_yescrypt::{Error, HashString, Mode, NamedRom, Params, RomMasks, Scheme, Setting};
 use serde::Serialize;
 
 use crate::crypt3;
@@ -67,6 +67,15 @@ struct Details {
     g: u32,
     #[serde(rename = "NROM")]
     nrom: u64,
+    /// The name of the ROM before a `$y$` string.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rom: Option<String>,
+    /// The ROMs of an extended string.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    roms: Vec<RomDetails>,
+    /// The name of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     salt_bytes: usize,
     memory_bytes: u128,
     /// The cost number of crypt(3) that means these parameters.
@@ -76,7 +85,7 @@ struct Details {
     crypt3_obstacles: Vec<String>,
 }
 
-/// The constants of pwxform.
+/// The constants of pwxform, and the rounds of Salsa20.
 #[derive(Serialize)]
 struct FlavorDetails {
     default: bool,
@@ -84,6 +93,36 @@ struct FlavorDetails {
     gather: u32,
     simple: u32,
     sbox_bytes: u32,
+    salsa_mix: u32,
+    salsa_tail: u32,
+}
+
+/// A ROM of a list.
+#[derive(Serialize)]
+struct RomDetails {
+    id: String,
+    #[serde(rename = "NROM")]
+    nrom: u64,
+    fill_mask: u32,
+    mix_mask: u32,
+    look_ahead: u32,
+}
+
+impl RomDetails {
+    fn new(named: &NamedRom) -> Self {
+        let &NamedRom { id, nrom, masks, look_ahead } = named;
+        let RomMasks { fill, mix } = masks;
+        RomDetails { id: id.to_string(), nrom, fill_mask: fill, mix_mask: mix, look_ahead }
+    }
+
+    fn words(&self) -> String {
+        let RomDetails { id, nrom, fill_mask, mix_mask, look_ahead } = self;
+        let ahead = match look_ahead {
+            0 => String::new(),
+            steps => format!(", chosen {steps} steps before"),
+        };
+        format!("{id}, NROM={nrom}, read with masks {fill_mask} and {mix_mask}{ahead}")
+    }
 }
 
 /// Run the subcommand.
@@ -167,6 +206,8 @@ impl Details {
             gather: flavor.gather(),
             simple: flavor.simple(),
             sbox_bytes: flavor.sbox_bytes(),
+            salsa_mix: flavor.salsa_mix(),
+            salsa_tail: flavor.salsa_tail(),
         };
         let crypt3_obstacles = crypt3::obstacles(setting);
         Details {
@@ -183,6 +224,9 @@ impl Details {
             t: params.t,
             g: params.g,
             nrom: params.nrom,
+            rom: setting.rom_id().map(|id| id.to_string()),
+            roms: setting.roms().iter().map(RomDetails::new).collect(),
+            key: setting.key_id().map(|id| id.to_string()),
             salt_bytes: setting.salt().len(),
             memory_bytes: params.memory(),
             cost: cost(setting.scheme(), params),
@@ -238,6 +282,13 @@ impl Record {
             rows.push(("cost", format!("{cost} on the scale of crypt(3)")));
         }
         rows.push(("parameters", details.parameters()));
+        if let Some(rom) = &details.rom {
+            rows.push(("ROM", rom.clone()));
+        }
+        rows.extend(details.roms.iter().map(|rom| ("ROM", rom.words())));
+        if let Some(key) = &details.key {
+            rows.push(("key", key.clone()));
+        }
         rows.push(("memory", details.memory()));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));
@@ -250,12 +301,16 @@ impl Details {
     fn mode_words(&self) -> String {
         match (&self.flavor, self.mode) {
             (Some(flavor), _) => format!(
-                "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB",
+                "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB{}",
                 if flavor.default { "the usual" } else { "a special" },
                 flavor.rounds,
                 flavor.gather,
                 flavor.simple,
                 flavor.sbox_bytes >> 10,
+                match (flavor.salsa_mix, flavor.salsa_tail) {
+                    (8, 2) => String::new(),
+                    (mix, tail) => format!(", Salsa20 with {mix} and {tail} rounds"),
+                },
             ),
             (None, "worm") => "WORM: scrypt with yescrypt's adjustable time".to_owned(),
             (None, _) => "classic scrypt".to_owned(),

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use saltern_yescrypt::HashKey;
+use saltern_yescrypt::{HashKey, Hasher, KeyId};
 
-use crate::key;
+use crate::key::{self, NamedFile};
 use crate::lines::{Line, Lines};
 use crate::output::{Output, tell};
 
@@ -23,6 +23,7 @@ Examples:
   saltern reencrypt --to-key new.key < plain.txt > encrypted.txt
   saltern reencrypt --from-key old.key --to-key new.key < old > new
   saltern reencrypt --from-key new.key < encrypted.txt > plain.txt
+  saltern reencrypt --key 2025=a.key --key 2026=b.key --to 2026 < old > new
 
 Exit status: 0 every line was changed; 2 an error, or a line that is no
 `$y$` hash, which is reported and passed on as it was.";
@@ -32,7 +33,7 @@ Exit status: 0 every line was changed; 2 an error, or a line that is no
 /// Reads one `$y$` string a line on standard input and prints, in the same order, the strings that the other key
 /// makes of the same passwords. Each key file holds 32 bytes, or 64 hexadecimal digits with or without a newline.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("keys").args(["from_key", "to_key"]).multiple(true).required(true))]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("keys").args(["from_key", "to_key", "to"]).multiple(true).required(true))]
 pub(crate) struct Args {
     /// Key that the strings are encrypted with; without it they are plain
     #[arg(long, value_name = "FILE")]
@@ -41,13 +42,31 @@ pub(crate) struct Args {
     /// Key to encrypt them with; without it they become plain
     #[arg(long, value_name = "FILE")]
     to_key: Option<PathBuf>,
+
+    /// A key with a name, for strings that carry it; may be given several times
+    #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser(), requires = "to", conflicts_with_all = ["to_key"])]
+    named: Vec<NamedFile>,
+
+    /// Encrypt with the key of this name, which the strings then carry
+    ///
+    /// Strings that name no key are taken to be plain, or encrypted with --from-key.
+    #[arg(long, value_name = "NAME", requires = "named")]
+    to: Option<KeyId>,
 }
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let keys = Keys {
-        from: args.from_key.as_deref().map(key::read).transpose()?,
-        to: args.to_key.as_deref().map(key::read).transpose()?,
+    let from = args.from_key.as_deref().map(key::read).transpose()?;
+    let keys = match args.to {
+        Some(to) => {
+            let mut keys = key::read_all(&args.named)?;
+            keys.activate(to).with_context(|| format!("--key {to}=FILE is missing"))?;
+            if let Some(from) = from {
+                keys.set_unnamed(from);
+            }
+            Keys::Named(Box::new(Hasher::new().with_keys(keys)))
+        }
+        None => Keys::Plain { from, to: args.to_key.as_deref().map(key::read).transpose()? },
     };
     let mut lines = Lines::new(io::stdin().lock(), MAX_LINE);
     let mut line = Vec::new();
@@ -71,17 +90,22 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-struct Keys {
-    from: Option<HashKey>,
-    to: Option<HashKey>,
+enum Keys {
+    Plain { from: Option<HashKey>, to: Option<HashKey> },
+    Named(Box<Hasher<'static>>),
 }
 
 impl Keys {
     /// Replace the string on a line, keeping its newline; on failure the line is as it was.
     fn change(&self, line: &mut Vec<u8>) -> Result<(), String> {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let changed = saltern_yescrypt::reencrypt(text, self.from.as_ref(), self.to.as_ref())
-            .map_err(|error| error.to_string())?;
+        let changed = match self {
+            Keys::Plain { from, to } => {
+                saltern_yescrypt::reencrypt(text, from.as_ref(), to.as_ref())
+            }
+            Keys::Named(hasher) => hasher.rekey(text).map(String::into_bytes),
+        };
+        let changed = changed.map_err(|error| error.to_string())?;
         let length = text.len();
         line.splice(..length, changed);
         Ok(())

@@ -4,6 +4,7 @@ mod answer;
 mod blake2;
 mod case;
 mod check;
+mod escrypt;
 
 use std::io::{self, BufRead};
 use std::path::PathBuf;
@@ -24,7 +25,8 @@ const MAX_LINE: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 Each line is a JSON object with an `id`, a `kind` (kdf, rom, crypt,
-encode, gensalt, reencrypt, gost, or one of these with `_reject`) and the
+encode, gensalt, reencrypt, gost; kdf05, rom05, crypt05, gensalt05 of
+escrypt 0.5; blake2b and its kin; or one of these with `_reject`) and the
 inputs of that kind; byte strings are hexadecimal. Header lines are
 passed over.
 

@@ -13,6 +13,7 @@ use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
+use crate::rom::RomArgs;
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -26,6 +27,7 @@ Examples:
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
   saltern verify --jsonl < logins.jsonl  many, on all processors
+  saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
 
 With --jsonl a line holds an object with `password`, or `password_hex`
 for bytes that are no text; `hash`; and, if need be, `id`, which is
@@ -39,8 +41,9 @@ is answered by its error; the others are not touched.
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
-  2  an error, such as a malformed or too expensive string or an unknown
-     user, even if others match; or nothing that could be verified
+  2  an error, such as a malformed or too expensive string, a ROM or a
+     key that is not there, or an unknown user, even if others match; or
+     nothing that could be verified
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
@@ -57,6 +60,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     key: KeyArgs,
+
+    #[command(flatten)]
+    rom: RomArgs,
 
     /// Print one JSON object for each string
     #[arg(long, conflicts_with = "jsonl")]
@@ -196,10 +202,7 @@ impl Verifier {
 
 fn hasher(args: &Args) -> anyhow::Result<Hasher<'static>> {
     let hasher = Hasher::new().with_limits(args.effort.limits());
-    Ok(match args.key.read()? {
-        Some(key) => hasher.with_key(key),
-        None => hasher,
-    })
+    Ok(hasher.with_keys(args.key.read()?).with_roms(args.rom.load()?))
 }
 
 impl From<Error> for Outcome {

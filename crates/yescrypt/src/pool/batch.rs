@@ -8,16 +8,19 @@ use zeroize::Zeroizing;
 
 use super::lock;
 use super::queue::Shape;
+use super::recipe::{Either, RomsOf, plain};
 use crate::encoding::{HASH, HashString, Setting, ascii};
-use crate::{CheckedParams, Error, Hasher, Rom};
+use crate::escrypt;
+use crate::rom_set::Roms;
+use crate::{Error, Hasher};
 
 /// A batch as workers see it.
 pub(super) trait Work: Send + Sync {
     /// Password and salt of an item.
     fn input(&self, index: usize) -> (&[u8], &[u8]);
 
-    /// The ROM for parameters.
-    fn rom(&self, params: &CheckedParams) -> Option<&Rom<'_>>;
+    /// The ROMs of an item.
+    fn roms(&self, index: usize) -> RomsOf<'_>;
 
     /// The bytes of an item, or why there are none. Comes once for each.
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>);
@@ -32,74 +35,64 @@ pub trait Answer: Send + Sized + 'static {
     type Check: Send + Sync + 'static;
 
     #[doc(hidden)]
-    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &dyn Fn(Hash) -> Hash) -> Self;
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self;
 }
 
 /// The bytes of a string's hash.
 type Hash = Zeroizing<[u8; HASH]>;
 
-fn sealed(bytes: &[u8], seal: &dyn Fn(Hash) -> Hash) -> Hash {
+/// What encrypts the hash of a setting that needs a key.
+type Seal<'s> = dyn Fn(&Setting, Hash) -> Hash + 's;
+
+fn sealed(bytes: &[u8], setting: &Setting, seal: &Seal<'_>) -> Hash {
     let mut hash = Hash::default();
     hash.copy_from_slice(bytes);
-    seal(hash)
+    seal(setting, hash)
 }
 
 impl Answer for Vec<u8> {
-    type Check = Setting;
+    type Check = Either<Setting, escrypt::Setting>;
 
-    fn answer(check: &Setting, hash: Zeroizing<Vec<u8>>, seal: &dyn Fn(Hash) -> Hash) -> Self {
-        check.with_hash(&sealed(&hash, seal))
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
+        match check {
+            Either::Current(setting) => setting.with_hash(&sealed(&hash, setting, seal)),
+            Either::Escrypt(setting) => setting.with_hash(&plain(&hash)),
+        }
     }
 }
 
 impl Answer for String {
-    type Check = Setting;
+    type Check = Either<Setting, escrypt::Setting>;
 
-    fn answer(check: &Setting, hash: Zeroizing<Vec<u8>>, seal: &dyn Fn(Hash) -> Hash) -> Self {
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
         ascii(Vec::answer(check, hash, seal))
     }
 }
 
 impl Answer for bool {
-    type Check = HashString;
+    type Check = Either<HashString, escrypt::HashString>;
 
-    fn answer(check: &HashString, hash: Zeroizing<Vec<u8>>, seal: &dyn Fn(Hash) -> Hash) -> Self {
-        sealed(&hash, seal).ct_eq(check.hash()).into()
+    fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
+        match check {
+            Either::Current(stored) => {
+                sealed(&hash, stored.setting(), seal).ct_eq(stored.hash()).into()
+            }
+            Either::Escrypt(stored) => plain(&hash).ct_eq(stored.hash()).into(),
+        }
     }
 }
 
 impl Answer for Zeroizing<Vec<u8>> {
     type Check = ();
 
-    fn answer((): &(), hash: Zeroizing<Vec<u8>>, _: &dyn Fn(Hash) -> Hash) -> Self {
+    fn answer((): &(), hash: Zeroizing<Vec<u8>>, _: &Seal<'_>) -> Self {
         hash
     }
 }
 
-/// Where the ROM of a batch comes from, and its key.
-pub(super) enum Source<'a> {
-    Hasher(Arc<Hasher<'a>>),
-    Rom(Option<Rom<'a>>),
-}
-
-impl<'a> Source<'a> {
-    pub(super) fn rom(&self, params: &CheckedParams) -> Option<&Rom<'a>> {
-        match self {
-            Source::Hasher(hasher) => hasher.rom_for(params.params()),
-            Source::Rom(rom) => rom.as_ref(),
-        }
-    }
-
-    fn seal(&self, hash: Hash) -> Hash {
-        match self {
-            Source::Hasher(hasher) => hasher.seal(hash),
-            Source::Rom(_) => hash,
-        }
-    }
-}
-
 /// An item that is to be computed.
-pub(super) struct Item<C> {
+pub(super) struct Item<'a, C> {
+    pub(super) roms: RomsOf<'a>,
     pub(super) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(super) salt: Zeroizing<Vec<u8>>,
@@ -108,9 +101,10 @@ pub(super) struct Item<C> {
 }
 
 pub(super) struct Batch<'a, T: Answer> {
-    source: Source<'a>,
+    /// Has the keys; none for derivations.
+    hasher: Option<Arc<Hasher<'a>>>,
     /// `None` for those that were refused.
-    items: Vec<Option<Item<T::Check>>>,
+    items: Vec<Option<Item<'a, T::Check>>>,
     answers: Mutex<Answers<T>>,
     done: Condvar,
 }
@@ -125,12 +119,15 @@ struct Answers<T> {
 
 impl<'a, T: Answer> Batch<'a, T> {
     /// Items to be computed, or why they are not.
-    pub(super) fn new(source: Source<'a>, items: Vec<Result<Item<T::Check>, Error>>) -> Self {
+    pub(super) fn new(
+        hasher: Option<Arc<Hasher<'a>>>,
+        items: Vec<Result<Item<'a, T::Check>, Error>>,
+    ) -> Self {
         let answers = items.iter().map(|item| item.as_ref().err().map(|e| Err(*e))).collect();
         let items: Vec<_> = items.into_iter().map(Result::ok).collect();
         let open = items.iter().flatten().count();
         let answers = Mutex::new(Answers { answers, open, waker: None });
-        Batch { source, items, answers, done: Condvar::new() }
+        Batch { hasher, items, answers, done: Condvar::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -192,13 +189,17 @@ impl<T: Answer> Work for Batch<'_, T> {
         }
     }
 
-    fn rom(&self, params: &CheckedParams) -> Option<&Rom<'_>> {
-        self.source.rom(params)
+    fn roms(&self, index: usize) -> RomsOf<'_> {
+        let none = RomsOf::Current(Roms::Plain(None));
+        self.items[index].as_ref().map_or(none, |item| item.roms)
     }
 
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {
         let Some(item) = &self.items[index] else { return };
-        let seal = |hash| self.source.seal(hash);
+        let seal = |setting: &Setting, hash| match &self.hasher {
+            Some(hasher) => hasher.seal(setting, hash),
+            None => hash,
+        };
         let answer = outcome.map(|hash| T::answer(&item.check, hash, &seal));
         let mut answers = lock(&self.answers);
         answers.answers[index] = Some(answer);

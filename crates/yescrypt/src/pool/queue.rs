@@ -7,14 +7,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::batch::Work;
-use crate::CheckedParams;
+use super::recipe::Recipe;
+use crate::rom_set::Places;
 
 /// What items must have in common to be computed together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    pub(super) params: CheckedParams,
-    /// Address and length of the ROM, if the parameters name one and there is one.
-    pub(super) rom: Option<(usize, usize)>,
+    pub(super) recipe: Recipe,
+    /// Where the ROMs are, and how they are read.
+    pub(super) roms: Places,
     /// Bytes of output.
     pub(super) out_len: usize,
 }
@@ -109,8 +110,10 @@ pub(super) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recipe::RomsOf;
     use super::*;
-    use crate::{Error, Limits, Params, Rom};
+    use crate::rom_set::Roms;
+    use crate::{Error, Limits, Params};
     use zeroize::Zeroizing;
 
     struct Nothing;
@@ -119,15 +122,15 @@ mod tests {
         fn input(&self, _: usize) -> (&[u8], &[u8]) {
             (&[], &[])
         }
-        fn rom(&self, _: &CheckedParams) -> Option<&Rom<'_>> {
-            None
+        fn roms(&self, _: usize) -> RomsOf<'_> {
+            RomsOf::Current(Roms::Plain(None))
         }
         fn settle(&self, _: usize, _: Result<Zeroizing<Vec<u8>>, Error>) {}
     }
 
     fn shape(n: u64) -> Shape {
         let params = Params::yescrypt(n, 8).check(&Limits::server()).unwrap();
-        Shape { params, rom: None, out_len: 32 }
+        Shape { recipe: params.into(), roms: Places::default(), out_len: 32 }
     }
 
     fn batch() -> Arc<dyn Work> {

@@ -5,6 +5,7 @@ use std::sync::mpsc;
 
 use super::batch::Work;
 use super::*;
+use crate::rom_set::Places;
 use crate::{Limits, Params, Workspace};
 
 fn params(n: u64) -> CheckedParams {
@@ -44,8 +45,8 @@ impl Work for Gate {
         assert!(!self.panics, "a panic that the test wants");
         (b"", b"")
     }
-    fn rom(&self, _: &CheckedParams) -> Option<&Rom<'_>> {
-        None
+    fn roms(&self, _: usize) -> RomsOf<'_> {
+        RomsOf::Current(Roms::Plain(None))
     }
     fn settle(&self, _: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {
         self.errors.lock().unwrap().extend(outcome.err());
@@ -55,7 +56,7 @@ impl Work for Gate {
 
 /// Occupies one thread of a pool at a gate with an item of this size.
 fn block(pool: &Pool<'static>, gate: &Arc<Gate>, n: u64) {
-    let shape = Shape { params: params(n), rom: None, out_len: 32 };
+    let shape = Shape { recipe: params(n).into(), roms: Places::default(), out_len: 32 };
     let work: Arc<dyn Work> = gate.clone();
     pool.shared.submit(&work, &[(0, shape)]).unwrap();
 }
@@ -116,7 +117,7 @@ fn items_beside_an_idle_thread_are_not_paired() {
         std::thread::yield_now();
     }
     let (gate, reached, go) = Gate::new(false);
-    let shape = Shape { params: params(16), rom: None, out_len: 32 };
+    let shape = Shape { recipe: params(16).into(), roms: Places::default(), out_len: 32 };
     let work: Arc<dyn Work> = gate.clone();
     pool.shared.submit(&work, &[(0, shape), (1, shape)]).unwrap();
     reached.recv().unwrap();

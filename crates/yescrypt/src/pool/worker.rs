@@ -10,7 +10,6 @@ use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
-use crate::batch::derive_many;
 use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
@@ -212,9 +211,9 @@ impl<'a> Shared<'a> {
                 state = self.rest(me, state);
                 continue;
             };
-            let params = &shape.params;
-            let wanted = portion(waiting, state.idle + 1, params.degree());
-            let need = |hashes| need(params, self.config.pages, hashes);
+            let recipe = &shape.recipe;
+            let wanted = portion(waiting, state.idle + 1, recipe.degree());
+            let need = |hashes| recipe.need(self.config.pages, hashes);
             let contended = state.starved > 0;
             match state.ledger.admit(me, wanted, need, contended) {
                 Admission::Run(count, workspace) => {
@@ -339,8 +338,9 @@ impl Group<'_> {
             let (password, salt) = task.work.input(task.index);
             Derivation { password, salt, out }
         });
-        let rom = self.tasks.first().and_then(|task| task.work.rom(&self.shape.params));
-        derive_many(&mut jobs.collect::<Vec<_>>(), &self.shape.params, rom, workspace)?;
+        let Some(first) = self.tasks.first() else { return Ok(outs) };
+        let roms = first.work.roms(first.index);
+        self.shape.recipe.compute(&mut jobs.collect::<Vec<_>>(), roms, workspace)?;
         Ok(outs)
     }
 

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::blake2;
 use super::case::{Case, Constants, RomCase};
+use super::escrypt;
 use crate::hex;
 
 /// What a case comes to, as it is printed and as files state it.
@@ -47,17 +48,17 @@ impl fmt::Display for Failure {
     }
 }
 
-type Result<T> = std::result::Result<T, Failure>;
+pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 /// Shorthand for errors of the library: all of them refuse the inputs, apart from a lack of memory.
-fn refused(error: saltern_yescrypt::Error) -> Failure {
+pub(super) fn refused(error: saltern_yescrypt::Error) -> Failure {
     match error {
         saltern_yescrypt::Error::OutOfMemory { .. } => Failure::TooLarge(error.to_string()),
         _ => Failure::Refused(error.to_string()),
     }
 }
 
-fn narrow(value: u64, name: &str) -> Result<u32> {
+pub(super) fn narrow(value: u64, name: &str) -> Result<u32> {
     let too_large = |_| Failure::Refused(format!("{name} = {value} does not fit 32 bits"));
     u32::try_from(value).map_err(too_large)
 }
@@ -66,6 +67,7 @@ fn narrow(value: u64, name: &str) -> Result<u32> {
 pub(super) struct Solver {
     workspace: Workspace,
     roms: RomCache,
+    escrypt_roms: escrypt::RomCache,
     ceiling: Ceiling,
     level: Option<Level>,
 }
@@ -74,7 +76,13 @@ impl Solver {
     /// Refuse cases that take more than `max_memory` bytes for working memory, ROM or output.
     /// `level` is the one asked for, which the workspace has already.
     pub(super) fn new(workspace: Workspace, level: Option<Level>, max_memory: u64) -> Solver {
-        Solver { workspace, roms: RomCache::default(), ceiling: Ceiling(max_memory), level }
+        Solver {
+            workspace,
+            roms: RomCache::default(),
+            escrypt_roms: escrypt::RomCache::default(),
+            ceiling: Ceiling(max_memory),
+            level,
+        }
     }
 
     /// The result of a case, from its inputs alone.
@@ -82,6 +90,10 @@ impl Solver {
         if let Some(inputs) = &case.blake2 {
             let stated = case.expected.out.as_ref().map(|out| out.len() / 2);
             return blake2::answer(case.base_kind().0, inputs, stated, self.level);
+        }
+        if let Some(inputs) = &case.escrypt {
+            let Solver { workspace, escrypt_roms: roms, ceiling, .. } = self;
+            return escrypt::Solver { workspace, roms, ceiling }.answer(case.base_kind().0, inputs);
         }
         match case.base_kind().0 {
             "kdf" => self.kdf(case),
@@ -144,10 +156,10 @@ impl Solver {
 }
 
 /// The most memory that a case may take.
-struct Ceiling(u64);
+pub(super) struct Ceiling(u64);
 
 impl Ceiling {
-    fn check(&self, what: &str, bytes: u128) -> Result<()> {
+    pub(super) fn check(&self, what: &str, bytes: u128) -> Result<()> {
         if bytes <= u128::from(self.0) {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answer::Answer;
-use super::blake2;
+use super::{blake2, escrypt};
 use crate::hex;
 
 /// Bytes that JSON writes in hexadecimal.
@@ -65,6 +65,9 @@ pub(super) struct Case {
     /// The inputs of a kind of BLAKE2, which shares names with the others but not their defaults.
     #[serde(skip)]
     pub(super) blake2: Option<blake2::Inputs>,
+    /// The inputs of a kind of escrypt 0.5, whose ROMs and constants are others.
+    #[serde(skip)]
+    pub(super) escrypt: Option<escrypt::Inputs>,
     /// The result that the file states.
     #[serde(skip)]
     pub(super) expected: Answer,
@@ -97,10 +100,24 @@ pub(super) struct RomCase {
     pub(super) t: u64,
 }
 
+/// What all kinds have.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    id: Value,
+    kind: String,
+}
+
 impl Case {
     /// Read a line.
     pub(super) fn parse(line: &[u8]) -> serde_json::Result<Case> {
-        let mut case: Case = serde_json::from_slice(line)?;
+        let Head { id, kind } = serde_json::from_slice(line)?;
+        let mut case = Case { id, kind, ..Case::default() };
+        if escrypt::is_kind(case.base_kind().0) {
+            case.escrypt = Some(serde_json::from_slice(line)?);
+        } else {
+            case = serde_json::from_slice(line)?;
+        }
         // The result stands among the inputs. Read apart from them, it cannot be taken for one.
         if !case.is_header() {
             case.expected = serde_json::from_slice(line)?;

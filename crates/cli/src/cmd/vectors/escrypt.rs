@@ -1,0 +1,210 @@
+//! The kinds of escrypt 0.5.
+
+use saltern_yescrypt::escrypt::{Flags, Params, Rom, RomParams, Setting, Tuning, derive, init_rom};
+use saltern_yescrypt::{Hasher, Limits, RomImage, Workspace};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::answer::{Answer, Ceiling, Failure, Result, narrow, refused};
+use super::case::Bytes;
+use crate::hex;
+
+/// Inputs of a case.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Inputs {
+    password: Bytes,
+    salt: Bytes,
+    seed: Bytes,
+    flags: u64,
+    #[serde(rename = "N")]
+    n: u64,
+    #[serde(rename = "N_log2")]
+    log2_n: u64,
+    r: u64,
+    p: u64,
+    t: u64,
+    #[serde(rename = "dkLen")]
+    dk_len: u64,
+    setting: String,
+    digest_len: u64,
+    rom: Option<RomInputs>,
+    mask: u32,
+    constants: Option<Constants>,
+}
+
+/// Inputs of a ROM initialisation.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+struct RomInputs {
+    seed: Bytes,
+    #[serde(rename = "N")]
+    n: u64,
+    r: u64,
+    p: u64,
+    digest_len: u64,
+}
+
+/// Constants of a rebuilt reference.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+struct Constants {
+    #[serde(rename = "S_BITS")]
+    bits: u32,
+    #[serde(rename = "S_SIMD")]
+    simd: u32,
+    #[serde(rename = "S_P")]
+    groups: u32,
+    #[serde(rename = "S_ROUNDS")]
+    rounds: u32,
+    salsa: u32,
+}
+
+/// Whether a kind, without `_reject`, is one of these.
+pub(super) fn is_kind(kind: &str) -> bool {
+    matches!(kind, "kdf05" | "crypt05" | "rom05" | "gensalt05")
+}
+
+/// The ROM that was made last, since neighbouring cases use the same, with its digest.
+#[derive(Default)]
+pub(super) struct RomCache(Option<(RomInputs, Tuning, RomImage, Vec<u8>)>);
+
+/// What answers cases.
+pub(super) struct Solver<'a> {
+    pub(super) workspace: &'a mut Workspace,
+    pub(super) roms: &'a mut RomCache,
+    pub(super) ceiling: &'a Ceiling,
+}
+
+impl Solver<'_> {
+    /// The result of a case.
+    pub(super) fn answer(&mut self, kind: &str, inputs: &Inputs) -> Result<Answer> {
+        match kind {
+            "kdf05" => self.kdf(inputs),
+            "crypt05" => self.crypt(inputs),
+            "rom05" => self.rom(inputs),
+            _ => gensalt(inputs),
+        }
+    }
+
+    fn kdf(&mut self, inputs: &Inputs) -> Result<Answer> {
+        let flags = Flags::from_bits(narrow(inputs.flags, "flags")?).map_err(refused)?;
+        let mut params = Params::new(flags, inputs.n, narrow(inputs.r, "r")?);
+        (params.p, params.t) = (narrow(inputs.p, "p")?, narrow(inputs.t, "t")?);
+        params.tuning = inputs.tuning()?;
+        let params = params.check(&Limits::unlimited()).map_err(refused)?;
+        self.ceiling.check("the working memory", u128::from(params.memory()))?;
+        let mut out = self.output(inputs.dk_len)?;
+        self.attach(inputs)?;
+        let rom = self.roms.rom(inputs)?;
+        let Inputs { password, salt, .. } = inputs;
+        derive(&password.0, &salt.0, &params, rom.as_ref(), self.workspace, &mut out)
+            .map_err(refused)?;
+        Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
+    }
+
+    fn crypt(&mut self, inputs: &Inputs) -> Result<Answer> {
+        let setting = inputs.setting.as_bytes();
+        let memory = match Setting::parse(setting) {
+            Ok(setting) => setting.params().memory(),
+            // Classic scrypt, or nothing at all.
+            Err(_) => {
+                let setting = saltern_yescrypt::Setting::parse(setting).map_err(refused)?;
+                if inputs.rom.is_some() {
+                    return Err(Failure::Refused("classic scrypt has no ROM".to_owned()));
+                }
+                setting.params().memory()
+            }
+        };
+        self.ceiling.check("the working memory", memory)?;
+        self.attach(inputs)?;
+        let mut hasher = Hasher::new().with_limits(Limits::unlimited());
+        if let Some(rom) = self.roms.rom(inputs)? {
+            hasher = hasher.with_escrypt_rom(rom);
+        }
+        let text = hasher.hash_with_setting(self.workspace, &inputs.password.0, setting);
+        text_answer(text.map_err(refused)?)
+    }
+
+    fn rom(&mut self, inputs: &Inputs) -> Result<Answer> {
+        let Inputs { seed, n, r, p, digest_len, .. } = inputs;
+        let rom = RomInputs { seed: seed.clone(), n: *n, r: *r, p: *p, digest_len: *digest_len };
+        self.make(&rom, inputs.tuning()?)?;
+        let Some((_, _, image, digest)) = &self.roms.0 else { return Err(Failure::Unsupported) };
+        Ok(Answer {
+            digest: Some(hex::encode(digest)),
+            image_sha256: Some(hex::encode(&Sha256::digest(image.as_bytes()))),
+            ..Answer::default()
+        })
+    }
+
+    /// Make the ROM of a case the one in the cache, if it has one.
+    fn attach(&mut self, inputs: &Inputs) -> Result<()> {
+        match &inputs.rom {
+            Some(rom) => self.make(rom, inputs.tuning()?),
+            None => Ok(()),
+        }
+    }
+
+    fn make(&mut self, rom: &RomInputs, tuning: Tuning) -> Result<()> {
+        if self.roms.0.as_ref().is_some_and(|(made, with, ..)| made == rom && *with == tuning) {
+            return Ok(());
+        }
+        self.roms.0 = None;
+        let mut params = RomParams::new(rom.n, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
+        params.tuning = tuning;
+        self.ceiling.check("the ROM", params.size())?;
+        let bytes = usize::try_from(params.size()).unwrap_or(usize::MAX);
+        let mut image = RomImage::zeroed(bytes).map_err(refused)?;
+        let mut digest = self.output(rom.digest_len)?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        self.workspace.set_threads(threads);
+        let filled =
+            init_rom(&params, &rom.seed.0, image.as_bytes_mut(), self.workspace, &mut digest);
+        self.workspace.set_threads(1);
+        filled.map_err(refused)?;
+        self.roms.0 = Some((rom.clone(), tuning, image, digest));
+        Ok(())
+    }
+
+    fn output(&self, length: u64) -> Result<Vec<u8>> {
+        self.ceiling.check("the output", u128::from(length))?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let mut out = Vec::new();
+        out.try_reserve_exact(length).map_err(|error| Failure::TooLarge(error.to_string()))?;
+        out.resize(length, 0);
+        Ok(out)
+    }
+}
+
+impl RomCache {
+    /// The ROM of a case that has been attached.
+    fn rom(&self, inputs: &Inputs) -> Result<Option<Rom<'_>>> {
+        match &self.0 {
+            Some((_, _, image, _)) if inputs.rom.is_some() => {
+                Rom::from_bytes(image.as_bytes(), inputs.mask).map(Some).map_err(refused)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Inputs {
+    fn tuning(&self) -> Result<Tuning> {
+        let Some(constants) = &self.constants else { return Ok(Tuning::DEFAULT) };
+        let Constants { bits, simd, groups, rounds, salsa } = *constants;
+        Tuning::new(bits, simd, groups, rounds, salsa).map_err(refused)
+    }
+}
+
+fn gensalt(inputs: &Inputs) -> Result<Answer> {
+    let (flags, log2_n) = (narrow(inputs.flags, "flags")?, narrow(inputs.log2_n, "N_log2")?);
+    let sizes = (narrow(inputs.r, "r")?, narrow(inputs.p, "p")?);
+    let text = Setting::encode(flags, log2_n, sizes, &inputs.salt.0).map_err(refused)?;
+    text_answer(text.into_bytes())
+}
+
+fn text_answer(text: Vec<u8>) -> Result<Answer> {
+    Ok(match String::from_utf8(text) {
+        Ok(text) => Answer { out: Some(text), ..Answer::default() },
+        Err(error) => Answer { out_hex: Some(hex::encode(error.as_bytes())), ..Answer::default() },
+    })
+}

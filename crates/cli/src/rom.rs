@@ -1,0 +1,192 @@
+//! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
+
+mod name;
+
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use clap::ValueEnum;
+use rustix::fs::statfs;
+use saltern_rom::{Access, AttachOptions, Attached, attach};
+use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
+
+pub(crate) use self::name::RomName;
+use crate::output::tell;
+
+/// Options for hashing with ROMs.
+#[derive(clap::Args)]
+#[command(next_help_heading = "ROM")]
+pub(crate) struct RomArgs {
+    /// Attach this ROM: the path of its image, shm:NAME or sysv:KEY; may be given several times
+    ///
+    /// The manifest has to be beside the image, as `saltern rom` makes it. With one ROM, strings that do not name
+    /// theirs are taken to need that one; with several, such strings are an error.
+    #[arg(long = "rom", value_name = "ROM", value_parser = RomName::parser())]
+    roms: Vec<RomName>,
+
+    /// How the image of a file gets into memory
+    #[arg(long, value_name = "HOW", requires = "roms", default_value = "auto")]
+    rom_access: AccessName,
+}
+
+/// How an image gets into memory.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AccessName {
+    /// Map what is in shared memory or cannot be shortened, copy everything else
+    Auto,
+    /// Map it: the program is killed if somebody shortens the file
+    Map,
+    /// Copy it, and check all of it
+    Copy,
+}
+
+/// The same for new hashes.
+#[derive(clap::Args)]
+pub(crate) struct NewRomArgs {
+    #[command(flatten)]
+    roms: RomArgs,
+
+    /// When the ROM is read: in the steps i of each loop with (i AND mask) = 1; once for each --rom
+    ///
+    /// Masks of the first and of the second loop, 0 for never, and perhaps how many steps before a read its block is
+    /// chosen. Makes an extended string. Without it the ROM is read in every odd step, as yescrypt has it.
+    #[arg(long = "rom-mask", value_name = "FILL,MIX[,AHEAD]", requires = "roms", conflicts_with = "setting", value_parser = parse_reads)]
+    masks: Vec<Reads>,
+
+    /// Do not put the names of the ROM and the key before the string
+    #[arg(long, conflicts_with_all = ["masks", "setting"])]
+    no_names: bool,
+}
+
+/// When a ROM is read.
+#[derive(Clone, Copy)]
+struct Reads {
+    masks: RomMasks,
+    look_ahead: u32,
+}
+
+fn parse_reads(text: &str) -> Result<Reads, String> {
+    let expected = "expected two or three numbers with commas between, such as 0,63 or 1,1,4";
+    let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
+    match numbers.as_deref() {
+        Ok(&[fill, mix]) => Ok(Reads { masks: RomMasks { fill, mix }, look_ahead: 0 }),
+        Ok(&[fill, mix, look_ahead]) => Ok(Reads { masks: RomMasks { fill, mix }, look_ahead }),
+        _ => Err(expected.to_owned()),
+    }
+}
+
+impl RomArgs {
+    /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
+    pub(crate) fn load(&self) -> anyhow::Result<RomSet<'static>> {
+        Ok(self.attach()?.0)
+    }
+
+    fn attach(&self) -> anyhow::Result<(RomSet<'static>, Vec<&'static Attached>)> {
+        let (mut set, mut all) = (RomSet::new(), Vec::new());
+        for name in &self.roms {
+            let mut options = AttachOptions::new();
+            options.access = self.rom_access.of(name.image());
+            let attached = attach(name.image(), &options);
+            let attached = attached.with_context(|| format!("the ROM {name} is unavailable"))?;
+            for note in attached.notes() {
+                tell(format_args!("note: ROM {name}: {note}"));
+            }
+            // Threads of a pool use it, and the end of the program is its end.
+            let attached: &'static Attached = Box::leak(Box::new(attached));
+            let rom = attached.rom()?;
+            set.attach(rom)?;
+            if self.roms.len() == 1 {
+                set.set_unnamed(rom);
+            }
+            all.push(attached);
+        }
+        Ok((set, all))
+    }
+}
+
+impl AccessName {
+    fn of(self, image: &Path) -> Access {
+        match self {
+            AccessName::Map => Access::Map,
+            AccessName::Copy => Access::Copy,
+            AccessName::Auto if is_memory(image) => Access::Map,
+            AccessName::Auto => Access::Auto,
+        }
+    }
+}
+
+/// Whether a file is in a tmpfs or hugetlbfs, where `saltern rom attach` puts images for all to map: those are replaced and removed, never
+/// shortened.
+pub(crate) fn is_memory(image: &Path) -> bool {
+    const TMPFS: i64 = 0x0102_1994;
+    const HUGETLBFS: i64 = 0x9584_58f6;
+    statfs(image).is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&(found.f_type as i64)))
+}
+
+/// What new hashes are made with.
+pub(crate) struct NewRoms {
+    /// All that are attached.
+    pub(crate) set: RomSet<'static>,
+    /// The list of an extended string; empty for others.
+    pub(crate) list: Vec<NamedRom>,
+}
+
+impl NewRomArgs {
+    /// Whether there is any ROM.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.roms.roms.is_empty()
+    }
+
+    /// Whether names are to be left out.
+    pub(crate) fn no_names(&self) -> bool {
+        self.no_names
+    }
+
+    /// Attach the ROMs and decide how hashes with these parameters use them, whose NROM is set if they do so by that.
+    /// Without parameters they are for a setting that says so itself.
+    pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
+        let (mut set, all) = self.roms.attach()?;
+        let mut list = Vec::new();
+        let Some(params) = params else { return Ok(NewRoms { set, list }) };
+        let blocks = |attached: &Attached| blocks(attached, params.r);
+        match (&all[..], &self.masks[..]) {
+            ([], _) => {}
+            ([one], []) => {
+                params.nrom = blocks(one)?;
+                if !self.no_names {
+                    set.activate(one.id())?;
+                }
+            }
+            (_, []) => bail!(
+                "several ROMs are given: say with --rom-mask for each when it is read, or give one"
+            ),
+            (roms, masks) => {
+                ensure!(
+                    roms.len() == masks.len(),
+                    "{} --rom and {} --rom-mask are given: each ROM needs one",
+                    roms.len(),
+                    masks.len()
+                );
+                for (attached, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
+                    let named = NamedRom::new(attached.id(), blocks(attached)?);
+                    list.push(NamedRom { masks, look_ahead, ..named });
+                }
+            }
+        }
+        Ok(NewRoms { set, list })
+    }
+}
+
+/// NROM of all of an image for hashes with this r.
+fn blocks(attached: &Attached, r: u32) -> anyhow::Result<u64> {
+    let (size, block) = (attached.size(), 128 * u64::from(r));
+    let blocks = size.checked_div(block).filter(|blocks| blocks.is_power_of_two());
+    let blocks = blocks.filter(|&blocks| blocks > 1 && blocks * block == size);
+    blocks.with_context(|| {
+        format!(
+            "ROM {} has {size} bytes, which is no power of two of blocks of r={r} (the ROM was made with r={})",
+            attached.id(),
+            attached.manifest().params.r
+        )
+    })
+}

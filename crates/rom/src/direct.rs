@@ -1,0 +1,297 @@
+//! Reading single blocks of an image that stays in its file, past the page cache: for ROMs that are larger than memory.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use saltern_yescrypt::RomId;
+
+use crate::Error;
+use crate::attach::{check_size, check_tail, file_size};
+use crate::manifest::Manifest;
+use crate::map::Mapping;
+use crate::pages::Pages;
+use crate::staged::open_regular;
+
+/// The alignment that is taken for enough where the kernel does not tell one.
+const ALIGNMENT: usize = 4096;
+
+/// An image in a file, checked against its manifest, to be read block by block.
+///
+/// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the length and the buffer are aligned, and
+/// through it elsewhere. A file that is shortened or fails meanwhile gives errors, never a signal.
+pub struct RomFile {
+    /// Through the page cache.
+    buffered: File,
+    direct: Option<File>,
+    /// What place and length, and what the address in memory, have to be multiples of.
+    alignment: [usize; 2],
+    manifest: Manifest,
+    path: PathBuf,
+    notes: Vec<String>,
+}
+
+impl RomFile {
+    /// Opens the image whose manifest is `image.json`, and compares size, tag and digest.
+    ///
+    /// ```
+    /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
+    /// use saltern_yescrypt::RomParams;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("site.rom");
+    /// let seed = Seed::from_bytes(b"not a seed for real use")?;
+    /// Create::new(RomParams::new(64, 32, 1), &seed).file(&path)?;
+    /// let rom = RomFile::open(&path, None)?;
+    /// let mut block = BlockBuffer::new(128 * 32)?;
+    /// rom.read_block(63, 32, &mut block)?;
+    /// assert_eq!(&block[128 * 32 - 32..], rom.manifest().digest);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`attach`](crate::attach()) for a file; [`Error::Unsupported`] for a segment.
+    pub fn open(image: &Path, expect: Option<RomId>) -> Result<Self, Error> {
+        let manifest = Manifest::read(image)?;
+        let Some(path) = manifest.image_path(image) else {
+            return Err(Error::Unsupported { what: "a System V segment cannot be read as a file" });
+        };
+        if let Some(expected) = expect.filter(|expected| *expected != manifest.id()) {
+            return Err(Error::WrongRom { path, expected, actual: manifest.id() });
+        }
+        let buffered = open_regular(&path).map_err(Error::io("open", &path))?;
+        check_size(&path, &manifest, &buffered)?;
+        check_tail(&path, &manifest, &buffered)?;
+        let alignment = alignment(&buffered);
+        let mut rom =
+            RomFile { buffered, direct: None, alignment, manifest, path, notes: Vec::new() };
+        match rom.open_direct() {
+            Ok(direct) => rom.direct = Some(direct),
+            Err(error) => rom.notes.push(format!(
+                "no direct reads from {} ({error}): through the page cache instead",
+                rom.path.display()
+            )),
+        }
+        Ok(rom)
+    }
+
+    /// Some file systems refuse direct I/O only when it is used.
+    fn open_direct(&self) -> io::Result<File> {
+        let flags = OFlags::DIRECT.bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(&self.path)?;
+        let same = {
+            use std::os::unix::fs::MetadataExt;
+            let (direct, buffered) = (file.metadata()?, self.buffered.metadata()?);
+            (direct.dev(), direct.ino()) == (buffered.dev(), buffered.ino())
+        };
+        if !same {
+            return Err(io::Error::other("the file was replaced meanwhile"));
+        }
+        let mut probe = BlockBuffer::new(self.alignment[0]).map_err(io::Error::other)?;
+        file.read_at(&mut probe, 0)?;
+        Ok(file)
+    }
+
+    /// Reads block `j` of the image seen as blocks of `128 * r` bytes; `j` is reduced modulo their number. `r` has to divide the image into
+    /// a power of two of blocks, as the ROM's own r and its parts do.
+    ///
+    /// # Errors
+    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Size`] if the file is shorter by now,
+    /// [`Error::Io`] for a read error.
+    pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
+        let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
+        if needed != actual {
+            return Err(saltern_yescrypt::Error::BufferLength { needed, actual }.into());
+        }
+        let blocks = self.blocks(r)?;
+        self.read_at((j & (blocks - 1)) * needed, buffer)
+    }
+
+    /// How many blocks of `128 * r` bytes the image has, a power of two.
+    ///
+    /// # Errors
+    /// [`Error::Yescrypt`] if it is none.
+    pub fn blocks(&self, r: u32) -> Result<u64, Error> {
+        let (size, block) = (self.manifest.size(), 128 * u64::from(r));
+        let blocks = if block == 0 || !size.is_multiple_of(block) { 0 } else { size / block };
+        if !blocks.is_power_of_two() || blocks < 2 {
+            let expected = "such that the ROM has a power of two of blocks";
+            let (name, value) = ("r", r.into());
+            return Err(saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into());
+        }
+        Ok(blocks)
+    }
+
+    /// Fills the buffer from any place in the image.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let [of_file, of_memory] = self.alignment;
+        let mut done = 0;
+        while done < buffer.len() {
+            let (at, rest) = (offset + done as u64, &mut buffer[done..]);
+            let aligned = at.is_multiple_of(of_file as u64)
+                && rest.len().is_multiple_of(of_file)
+                && rest.as_ptr().addr().is_multiple_of(of_memory);
+            let file = self.direct.as_ref().filter(|_| aligned).unwrap_or(&self.buffered);
+            match file.read_at(rest, at) {
+                Ok(0) => {
+                    let (path, expected) = (self.path.clone(), self.manifest.size());
+                    let actual = file_size(&self.buffered, &path)?;
+                    return Err(Error::Size { path, expected, actual });
+                }
+                // Whatever a short read leaves is read in the same way, or through the cache if it is unaligned.
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", &self.path)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether aligned reads go past the page cache.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.direct.is_some()
+    }
+
+    /// What the place in the file and the length of a direct read have to be multiples of.
+    #[must_use]
+    pub fn alignment(&self) -> usize {
+        self.alignment[0]
+    }
+
+    /// What the address of the buffer of a direct read has to be a multiple of.
+    #[must_use]
+    pub fn memory_alignment(&self) -> usize {
+        self.alignment[1]
+    }
+
+    /// The descriptor to read from: the direct one if there is one.
+    #[must_use]
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.direct.as_ref().unwrap_or(&self.buffered).as_fd()
+    }
+
+    /// The descriptor that reads through the page cache, for what is not aligned.
+    #[must_use]
+    pub fn buffered_descriptor(&self) -> BorrowedFd<'_> {
+        self.buffered.as_fd()
+    }
+
+    /// What the manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The ROM's name: the beginning of its digest.
+    #[must_use]
+    pub fn id(&self) -> RomId {
+        self.manifest.id()
+    }
+
+    /// Bytes in the image.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.manifest.size()
+    }
+
+    /// The image's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What could not be had, and what there is instead: for people.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl fmt::Debug for RomFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.is_direct() { "direct" } else { "buffered" };
+        write!(f, "RomFile {{ {}, {} bytes, {how} }}", self.id(), self.size())
+    }
+}
+
+/// What the kernel says (statx with STATX_DIOALIGN, Linux 6.1), or a page.
+fn alignment(file: &File) -> [usize; 2] {
+    let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+    let known = found.ok().filter(|found| found.stx_dio_offset_align > 0);
+    known.map_or([ALIGNMENT; 2], |found| {
+        [found.stx_dio_offset_align, found.stx_dio_mem_align.max(1)].map(|bytes| bytes as usize)
+    })
+}
+
+/// Memory for blocks that direct reads can fill: zeroed, beginning at a page.
+pub struct BlockBuffer(Mapping);
+
+impl BlockBuffer {
+    /// Of `len` bytes, at least 1.
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`].
+    pub fn new(len: usize) -> Result<Self, Error> {
+        let refused = Error::NoMemory { needed: len as u64, available: None };
+        Ok(BlockBuffer(Mapping::anonymous(len, Pages::Base).map_err(|_| refused)?))
+    }
+}
+
+impl Deref for BlockBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+impl DerefMut for BlockBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // It is never made read-only.
+        self.0.bytes_mut().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for BlockBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlockBuffer {{ {} bytes }}", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use saltern_yescrypt::RomParams;
+
+    use super::*;
+    use crate::create::Create;
+    use crate::seed::Seed;
+
+    #[test]
+    fn a_failing_descriptor_is_an_error_wherever_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("site.rom");
+        let seed = Seed::from_bytes(b"seed").unwrap();
+        Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+        // One cannot be read at all (EBADF); the other's pages are this process's, of which the first are never there (EIO).
+        let write_only = || File::options().write(true).open("/dev/null").unwrap();
+        let memory = || File::open("/proc/self/mem").unwrap();
+        let mut block = BlockBuffer::new(4096).unwrap();
+        let codes = [libc::EBADF, libc::EIO].map(Some);
+        for (failing, code) in [write_only as fn() -> File, memory].into_iter().zip(codes) {
+            let mut rom = RomFile::open(&path, None).unwrap();
+            rom.read_block(0, 32, &mut block).unwrap();
+            (rom.direct, rom.buffered) = (Some(failing()), failing());
+            // Aligned, and not.
+            for (r, range) in [(32, 0..4096), (1, 0..128), (16, 8..2056)] {
+                let error = rom.read_block(0, r, &mut block[range]).unwrap_err();
+                assert_eq!(error.os().and_then(io::Error::raw_os_error), code, "{error}");
+                assert!(error.to_string().contains("site.rom"), "{error}");
+            }
+        }
+    }
+}

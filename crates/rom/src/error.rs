@@ -1,0 +1,243 @@
+//! What can go wrong with ROMs, in groups that an operator can act on.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use saltern_yescrypt::RomId;
+
+/// Why a ROM could not be made, attached or checked. None of these ever means that a password is wrong.
+///
+/// Errors name files, sizes and ids, never seeds.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// Something is there already and was not to be replaced.
+    Exists {
+        /// What.
+        path: PathBuf,
+    },
+    /// Another process is making this ROM right now.
+    Busy {
+        /// The image that it makes.
+        path: PathBuf,
+    },
+    /// What is in the place of the unfinished file belongs to somebody else, or is no file with this name only.
+    Foreign {
+        /// The unfinished file.
+        path: PathBuf,
+    },
+    /// The file system has too little room.
+    NoSpace {
+        /// Where.
+        path: PathBuf,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes available to this user.
+        available: u64,
+    },
+    /// The process may not write files of this size (RLIMIT_FSIZE).
+    FileSizeLimit {
+        /// Bytes needed.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The machine has too little memory.
+    NoMemory {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes available, if that is known.
+        available: Option<u64>,
+    },
+    /// Pages could not be locked in memory (RLIMIT_MEMLOCK).
+    NotLocked {
+        /// Bytes to be locked.
+        needed: u64,
+        /// The limit, if there is one.
+        limit: Option<u64>,
+    },
+    /// There is no manifest where it was looked for.
+    NoManifest {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The manifest is not one, or not of a version known here.
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The image is not as large as its manifest says: truncated, or another ROM.
+    Size {
+        /// The image.
+        path: PathBuf,
+        /// Bytes that the manifest states.
+        expected: u64,
+        /// Bytes that are there.
+        actual: u64,
+    },
+    /// The image has no tag at its end: filling it was not finished, or it is no ROM of this size and byte order.
+    NotFilled {
+        /// The image.
+        path: PathBuf,
+    },
+    /// The image is another ROM.
+    WrongRom {
+        /// The image.
+        path: PathBuf,
+        /// The ROM that was expected.
+        expected: RomId,
+        /// The ROM that is there.
+        actual: RomId,
+    },
+    /// The image is not what was made: its hash differs from the manifest's, or its contents from the recomputed ones.
+    Damaged {
+        /// The image.
+        path: PathBuf,
+        /// Where the first difference is, if that is known.
+        offset: Option<u64>,
+    },
+    /// The medium cannot do what was asked for.
+    Unsupported {
+        /// What.
+        what: &'static str,
+    },
+    /// The seed is too short or too long.
+    SeedLength {
+        /// Its bytes (at most one more than the limit is counted).
+        actual: usize,
+    },
+    /// The caller ended the work. What was half-made is gone.
+    Cancelled,
+    /// The parameters define no ROM, or memory for the computation could not be had.
+    Yescrypt(saltern_yescrypt::Error),
+}
+
+impl Error {
+    /// A function that adds to an error of the operating system what was being done with what.
+    pub(crate) fn io<E: Into<io::Error>>(
+        action: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(E) -> Self {
+        move |source| Error::Io { action, path: path.to_owned(), source: source.into() }
+    }
+
+    /// What the operating system answered, if it was asked.
+    #[must_use]
+    pub fn os(&self) -> Option<&io::Error> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { action, path, source } => {
+                write!(f, "cannot {action} {}: {source}", path.display())
+            }
+            Error::Exists { path } => {
+                write!(f, "{} exists: choose another name or ask to replace it", path.display())
+            }
+            Error::Busy { path } => {
+                write!(f, "another process is making {} right now: wait for it", path.display())
+            }
+            Error::Foreign { path } => {
+                write!(f, "{} was put there by somebody else: remove it", path.display())
+            }
+            Error::NoSpace { path, needed, available } => write!(
+                f,
+                "{needed} bytes are needed in {} and {available} are available: make room or choose a smaller ROM",
+                path.display()
+            ),
+            Error::FileSizeLimit { needed, limit } => write!(
+                f,
+                "a file of {needed} bytes is needed and this process may write {limit}: raise RLIMIT_FSIZE (ulimit -f)"
+            ),
+            Error::NoMemory { needed, available } => {
+                write!(f, "{needed} bytes of memory are needed and ")?;
+                match available {
+                    Some(available) => write!(f, "{available} are available")?,
+                    None => f.write_str("were refused")?,
+                }
+                f.write_str(": use a smaller ROM, or one in a file")
+            }
+            Error::NotLocked { needed, limit } => {
+                write!(f, "{needed} bytes could not be locked in memory")?;
+                if let Some(limit) = limit {
+                    write!(f, ": RLIMIT_MEMLOCK (ulimit -l) is {limit}")?;
+                }
+                f.write_str(": raise the limit or do without locking")
+            }
+            Error::NoManifest { path } => write!(
+                f,
+                "there is no manifest {}: the ROM is missing, or was not made or adopted here",
+                path.display()
+            ),
+            Error::Manifest { path, reason } => {
+                write!(f, "{} is not a usable manifest: {reason}", path.display())
+            }
+            Error::Size { path, expected, actual } => write!(
+                f,
+                "{} has {actual} bytes and its manifest says {expected}: it was truncated or is another ROM",
+                path.display()
+            ),
+            Error::NotFilled { path } => write!(
+                f,
+                "{} has no tag at its end: it was not filled to the end, or is not a ROM",
+                path.display()
+            ),
+            Error::WrongRom { path, expected, actual } => {
+                write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
+            }
+            Error::Damaged { path, offset } => {
+                write!(f, "{} is damaged", path.display())?;
+                if let Some(offset) = offset {
+                    write!(f, " at byte {offset}")?;
+                }
+                f.write_str(": make it again from its seed or copy it from a good one")
+            }
+            Error::Unsupported { what } => f.write_str(what),
+            Error::SeedLength { actual } => {
+                write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")
+            }
+            Error::Cancelled => f.write_str("cancelled"),
+            Error::Yescrypt(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            Error::Yescrypt(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<saltern_yescrypt::Error> for Error {
+    fn from(error: saltern_yescrypt::Error) -> Self {
+        match error {
+            saltern_yescrypt::Error::Cancelled => Error::Cancelled,
+            saltern_yescrypt::Error::OutOfMemory { bytes } => {
+                Error::NoMemory { needed: bytes, available: None }
+            }
+            error => Error::Yescrypt(error),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What the file system under a path is like, as far as it matters to images.
+
+use std::fs::File;
+use std::path::Path;
+
+use rustix::fs::{FsWord, IFlags, SealFlags, StatFs};
+
+use crate::Error;
+use crate::staged::directory_of;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Disk,
+    /// tmpfs: /dev/shm and the like.
+    Memory,
+    /// Files of huge pages, which can only be mapped.
+    Hugetlbfs,
+}
+
+/// From linux/magic.h.
+const TMPFS: FsWord = 0x0102_1994;
+const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
+
+/// Of the directory that `place` is or will be in.
+pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {
+    let directory = directory_of(place);
+    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    Ok(kind_of(&found))
+}
+
+fn kind_of(found: &StatFs) -> Kind {
+    match found.f_type {
+        TMPFS => Kind::Memory,
+        HUGETLBFS => Kind::Hugetlbfs,
+        _ => Kind::Disk,
+    }
+}
+
+/// Bytes of a page of files in the directory of `place`.
+pub(crate) fn page_size(place: &Path) -> Result<usize, Error> {
+    let directory = directory_of(place);
+    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    Ok(page_of(&found))
+}
+
+/// Bytes of a page of an open file.
+pub(crate) fn page_size_of(file: &File, path: &Path) -> Result<usize, Error> {
+    Ok(page_of(&rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?))
+}
+
+fn page_of(found: &StatFs) -> usize {
+    let base = rustix::param::page_size();
+    let huge = kind_of(found) == Kind::Hugetlbfs;
+    if huge { usize::try_from(found.f_bsize).unwrap_or(base) } else { base }
+}
+
+/// FS_VERITY_FL of linux/fs.h: the contents are fixed and checked by the file system.
+const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
+
+/// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or under fs-verity. A read-only mount
+/// proves nothing, since the same file may be writable through another mount.
+pub(crate) fn keeps_its_size(file: &File) -> bool {
+    let sealed = rustix::fs::fcntl_get_seals(file)
+        .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
+    let fixed = || {
+        rustix::fs::ioctl_getflags(file)
+            .is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | VERITY))
+    };
+    sealed || fixed()
+}
+
+/// Makes a file immutable, or no longer so. Needs CAP_LINUX_IMMUTABLE, which root has.
+pub(crate) fn set_immutable(file: &File, immutable: bool) -> rustix::io::Result<()> {
+    let mut flags = rustix::fs::ioctl_getflags(file)?;
+    flags.set(IFlags::IMMUTABLE, immutable);
+    rustix::fs::ioctl_setflags(file, flags)
+}

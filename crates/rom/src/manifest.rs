@@ -1,0 +1,307 @@
+//! What is known of a ROM, in a small file beside its image.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use saltern_yescrypt::{Flavor, RomId, RomParams};
+use serde::{Deserialize, Serialize};
+
+use crate::seed::SeedSource;
+use crate::staged::{Staged, open_regular, sync_directory};
+use crate::{Error, hex, timestamp};
+
+/// The version of the format that is written, and the only one that is read.
+const FORMAT: &str = "saltern-rom-1";
+/// No manifest is longer.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// What is known of a ROM: how it was made, and how to recognise it. Nothing in it is secret.
+///
+/// It lies beside the image, `NAME.json` for an image `NAME`, as JSON. Unknown fields and versions are refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// What the ROM was made from, beside its seed.
+    pub params: RomParams,
+    /// The digest at the end of the image.
+    pub digest: [u8; 32],
+    /// BLAKE2bp of the whole image.
+    pub image_hash: [u8; 64],
+    /// How the seed is found again.
+    pub seed: SeedSource,
+    /// When the image was made (or adopted).
+    pub created: SystemTime,
+    /// Where the image is.
+    pub location: Location,
+}
+
+/// Where an image is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "at", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Location {
+    /// In the file beside the manifest.
+    Beside,
+    /// In another file, for instance on a hugetlbfs.
+    File {
+        /// Its absolute path.
+        path: PathBuf,
+    },
+    /// In a System V shared memory segment.
+    Sysv {
+        /// The segment's key.
+        key: i32,
+    },
+}
+
+/// The file's fields.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    format: String,
+    id: String,
+    digest: String,
+    generation: String,
+    nrom: u64,
+    r: u32,
+    p: u32,
+    t: u32,
+    flavor: FlavorFields,
+    size: u64,
+    seed: SeedSource,
+    created: String,
+    image: Location,
+    blake2bp: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlavorFields {
+    rounds: u32,
+    gather: u32,
+    simple: u32,
+    sbox_bytes: u32,
+    salsa_mix: u32,
+    salsa_tail: u32,
+}
+
+/// What only the version tells.
+#[derive(Deserialize)]
+struct Version {
+    format: String,
+}
+
+impl Manifest {
+    /// The manifest's file for an image `NAME`: `NAME.json` beside it.
+    #[must_use]
+    pub fn path_for(image: &Path) -> PathBuf {
+        let mut name = OsString::from(image);
+        name.push(".json");
+        name.into()
+    }
+
+    /// Reads the manifest of the image at `image` (from `image.json`; the image itself is not touched).
+    ///
+    /// # Errors
+    /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Io`].
+    pub fn read(image: &Path) -> Result<Self, Error> {
+        Self::read_file(&Self::path_for(image))
+    }
+
+    pub(crate) fn read_file(path: &Path) -> Result<Self, Error> {
+        use std::io::Read;
+        let file = open_regular(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::NoManifest { path: path.to_owned() },
+            _ => Error::io("open", path)(error),
+        })?;
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        let refused = |reason| Error::Manifest { path: path.to_owned(), reason };
+        if text.len() as u64 > MAX_BYTES {
+            return Err(refused(format!("it is longer than {MAX_BYTES} bytes")));
+        }
+        Self::parse(&text).map_err(refused)
+    }
+
+    /// The manifest in a text; strict.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let version: Version = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if version.format != FORMAT {
+            return Err(format!("its format is {:?}; {FORMAT:?} is known here", version.format));
+        }
+        let fields: Fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if fields.generation != "1.1" {
+            let generation = fields.generation;
+            return Err(format!("its generation is {generation:?}; \"1.1\" is known here"));
+        }
+        let FlavorFields { rounds, gather, simple, sbox_bytes, salsa_mix, salsa_tail } =
+            fields.flavor;
+        let flavor = Flavor::new(rounds, gather, simple, sbox_bytes)
+            .and_then(|flavor| flavor.with_salsa(salsa_mix, salsa_tail));
+        let mut params = RomParams::new(fields.nrom, fields.r, fields.p);
+        params.flavor = flavor.map_err(|error| error.to_string())?;
+        params.t = fields.t;
+        params.check().map_err(|error| error.to_string())?;
+        let manifest = Manifest {
+            params,
+            digest: hex::array(&fields.digest).ok_or("its digest is not 64 hex digits")?,
+            image_hash: hex::array(&fields.blake2bp).ok_or("its blake2bp is not 128 hex digits")?,
+            seed: fields.seed,
+            created: timestamp::parse(&fields.created)
+                .ok_or("its time of creation is not like 2026-01-31T12:00:00Z")?,
+            location: fields.image,
+        };
+        if fields.size != manifest.size() {
+            return Err(format!("size {} is not 128 * r * nrom", fields.size));
+        }
+        if fields.id != manifest.id().to_string() {
+            return Err(format!("id {} does not begin its digest", fields.id));
+        }
+        Ok(manifest)
+    }
+
+    /// The text that [`Manifest::parse`] reads.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let RomParams { flavor, nrom, r, p, t, .. } = self.params;
+        let fields = Fields {
+            format: FORMAT.to_owned(),
+            id: self.id().to_string(),
+            digest: hex::text(&self.digest),
+            generation: "1.1".to_owned(),
+            nrom,
+            r,
+            p,
+            t,
+            flavor: FlavorFields {
+                rounds: flavor.rounds(),
+                gather: flavor.gather(),
+                simple: flavor.simple(),
+                sbox_bytes: flavor.sbox_bytes(),
+                salsa_mix: flavor.salsa_mix(),
+                salsa_tail: flavor.salsa_tail(),
+            },
+            size: self.size(),
+            seed: self.seed.clone(),
+            created: timestamp::text(self.created),
+            image: self.location.clone(),
+            blake2bp: hex::text(&self.image_hash),
+        };
+        // Only a path that is not UTF-8 could fail, and it is checked before it gets here.
+        let mut text = serde_json::to_string_pretty(&fields).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The ROM's name: the beginning of its digest.
+    #[must_use]
+    pub fn id(&self) -> RomId {
+        RomId::of_digest(&self.digest)
+    }
+
+    /// Bytes in the image.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+    }
+
+    /// The file that holds the image, if it is in one; `image` is what the manifest is beside.
+    #[must_use]
+    pub fn image_path(&self, image: &Path) -> Option<PathBuf> {
+        match &self.location {
+            Location::Beside => Some(image.to_owned()),
+            Location::File { path } => Some(path.clone()),
+            Location::Sysv { .. } => None,
+        }
+    }
+
+    /// Written beside its place and synced, not yet there.
+    pub(crate) fn stage(&self, image: &Path) -> Result<Staged, Error> {
+        let path = Self::path_for(image);
+        let text = self.to_json();
+        if text.trim().is_empty() {
+            let reason = "a path in it is not UTF-8".to_owned();
+            return Err(Error::Manifest { path, reason });
+        }
+        let mut staged = Staged::begin(&path, 0o644)?;
+        staged.file.write_all(text.as_bytes()).map_err(Error::io("write", &path))?;
+        Ok(staged)
+    }
+
+    /// Writes it to its place at once, replacing what is there.
+    pub(crate) fn write(&self, image: &Path) -> Result<(), Error> {
+        self.stage(image)?.commit()?;
+        sync_directory(image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            params: RomParams::new(512, 8, 2),
+            digest: core::array::from_fn(|i| i as u8),
+            image_hash: [0xab; 64],
+            seed: SeedSource::File { path: "/etc/rom seed".into() },
+            created: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+            location: Location::Beside,
+        }
+    }
+
+    #[test]
+    fn the_text_reads_back() {
+        let mut expected = manifest();
+        for location in [
+            Location::Beside,
+            Location::File { path: "/dev/hugepages/a.rom".into() },
+            Location::Sysv { key: -5 },
+        ] {
+            expected.location = location;
+            for seed in [SeedSource::Descriptor, SeedSource::Unknown, expected.seed.clone()] {
+                expected.seed = seed;
+                assert_eq!(Manifest::parse(&expected.to_json()).unwrap(), expected);
+            }
+        }
+        let text = expected.to_json();
+        assert!(text.contains("\"id\": \"0001020304050607\""), "{text}");
+        assert!(text.contains("\"created\": \"2023-11-14T22:13:20Z\""), "{text}");
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        let text = manifest().to_json();
+        let cases = [
+            ("\"saltern-rom-1\"", "\"saltern-rom-2\"", "is known here"),
+            ("\"1.1\"", "\"0.5\"", "generation"),
+            ("\"nrom\": 512", "\"nrom\": 513", "NROM"),
+            ("\"nrom\": 512", "\"nrom\": 1024", "size"),
+            ("\"r\": 8", "\"r\": -8", "invalid"),
+            ("\"rounds\": 6", "\"rounds\": 5", "PWXrounds"),
+            ("\"id\": \"00", "\"id\": \"01", "digest"),
+            ("\"digest\": \"00", "\"digest\": \"0g", "digest"),
+            ("\"digest\": \"00", "\"digest\": \"", "digest"),
+            ("\"blake2bp\": \"ab", "\"blake2bp\": \"AB", "blake2bp"),
+            ("2023-11", "2023-13", "time"),
+            ("\"t\": 0", "\"t\": 0, \"u\": 0", "unknown field"),
+            ("\"t\": 0,", "", "missing field"),
+            ("\"at\": \"beside\"", "\"at\": \"moon\"", "moon"),
+        ];
+        for (from, to, complaint) in cases {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text, "{from}");
+            let error = Manifest::parse(&changed).unwrap_err();
+            assert!(error.contains(complaint), "{from} -> {to}: {error}");
+        }
+        assert!(Manifest::parse("").is_err() && Manifest::parse("[]").is_err());
+        assert!(Manifest::parse(&text[..text.len() - 3]).is_err());
+    }
+}

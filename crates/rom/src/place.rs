@@ -1,0 +1,188 @@
+//! The place where an image will be: a file or a segment, taken by one creator at a time, with what may not be overwritten.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use saltern_yescrypt::RomParams;
+
+use crate::Error;
+use crate::attach::Medium;
+use crate::create::{check_digest, tail};
+use crate::filesystem::{self, Kind};
+use crate::manifest::{Location, Manifest};
+use crate::map::Mapping;
+use crate::memory;
+use crate::pages::Pages;
+use crate::staged::{Staged, sync_directory};
+use crate::sysv::Segment;
+
+/// A place for an image.
+pub(crate) struct Place<'a> {
+    /// What the manifest is beside.
+    pub(crate) image: &'a Path,
+    pub(crate) location: &'a Location,
+    pub(crate) params: RomParams,
+    pub(crate) replace: bool,
+    /// Permissions of the image.
+    pub(crate) mode: u32,
+    /// Of a segment, or advised for a mapped file.
+    pub(crate) pages: Pages,
+}
+
+/// Where the bytes of an image go.
+pub(crate) enum Sink<'a> {
+    /// Written, from the beginning.
+    File(&'a File),
+    /// Memory that is the image already.
+    Memory(&'a mut Mapping),
+}
+
+impl Place<'_> {
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+    }
+
+    /// The file of the image; none for a segment.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self.location {
+            Location::Beside => Some(self.image),
+            Location::File { path } => Some(path),
+            Location::Sysv { .. } => None,
+        }
+    }
+
+    /// Lets `produce` make the image and its manifest, and puts both into their places; on any error both are as before.
+    ///
+    /// A file is mapped for `produce` if `mapped` says so or nothing else is possible.
+    pub(crate) fn put(
+        &self,
+        mapped: bool,
+        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+    ) -> Result<Manifest, Error> {
+        match self.location {
+            Location::Sysv { key } => self.put_segment(*key, produce),
+            Location::File { path } => self.put_file(path, mapped, produce),
+            Location::Beside => self.put_file(self.image, mapped, produce),
+        }
+    }
+
+    fn put_file(
+        &self,
+        path: &Path,
+        mapped: bool,
+        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+    ) -> Result<Manifest, Error> {
+        // Before anything is touched, and again when the place is ours: another creator may just have finished.
+        self.check_existing(path.symlink_metadata().is_ok(), path)?;
+        let staged = Staged::begin(path, 0o600)?;
+        let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
+        let (size, page) = (self.size(), filesystem::page_size(path)?);
+        let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
+        let whole = if mapped_only { page as u64 } else { 1 };
+        staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
+        let manifest = if mapped || mapped_only {
+            let memory = Mapping::file(&staged.file, self.length()?, page, true);
+            let mut memory = memory.map_err(Error::io("map", staged.path()))?;
+            memory.advise(self.pages);
+            produce(Sink::Memory(&mut memory))?
+        } else {
+            produce(Sink::File(&staged.file))?
+        };
+        self.check_known(known.as_ref(), &manifest)?;
+        let mode = Permissions::from_mode(self.mode & 0o777);
+        staged.file.set_permissions(mode).map_err(Error::io("protect", staged.path()))?;
+        manifest.write(self.image)?;
+        staged.commit()?;
+        sync_directory(path)?;
+        Ok(manifest)
+    }
+
+    fn put_segment(
+        &self,
+        key: i32,
+        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+    ) -> Result<Manifest, Error> {
+        // Locks out other creators; nothing is written to it.
+        let _lock = Staged::begin(self.image, 0o600)?;
+        let name = Medium::segment_name(key);
+        let old = match Segment::find(key) {
+            Ok(segment) => Some(segment),
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => None,
+            Err(error) => return Err(Error::io("look at", &name)(error)),
+        };
+        let unfinished = old.is_some_and(|old| {
+            let memory = Mapping::segment(&old, false);
+            !old.attached && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
+        });
+        let known = self.check_existing(old.is_some() && !unfinished, &name)?;
+        if let Some(old) = old {
+            old.remove().map_err(Error::io("remove", &name))?;
+        }
+        let segment = self.new_segment(key, &name)?;
+        let produced = Mapping::segment(&segment, true)
+            .map_err(Error::io("attach", &name))
+            .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
+            .and_then(|manifest| self.check_known(known.as_ref(), &manifest).map(|()| manifest))
+            .and_then(|manifest| match segment.set_mode(self.mode) {
+                Ok(()) => Ok(manifest),
+                Err(error) => Err(Error::io("protect", &name)(error)),
+            })
+            .and_then(|manifest| manifest.write(self.image).map(|()| manifest));
+        if produced.is_err() {
+            let _ = segment.remove();
+        }
+        produced
+    }
+
+    /// A new segment on the pages that are wished for, or the next best.
+    fn new_segment(&self, key: i32, name: &Path) -> Result<Segment, Error> {
+        let (mut pages, len) = (self.pages, self.length()?);
+        loop {
+            if pages.map_flag().is_none() {
+                memory::check_memory(self.size())?;
+            }
+            // Writable until it is filled.
+            match (Segment::create(key, len, pages, 0o600), pages.fallback()) {
+                (Ok(segment), _) => return Ok(segment),
+                (Err(_), Some(next)) => pages = next,
+                (Err(error), None) => return Err(Error::io("create", name)(error)),
+            }
+        }
+    }
+
+    /// Refuses to replace unasked. The manifest of an image that is no longer there is returned: the new image has to match it.
+    fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
+        if self.replace {
+            return Ok(None);
+        }
+        if exists {
+            return Err(Error::Exists { path: place.to_owned() });
+        }
+        let manifest_exists = || Error::Exists { path: Manifest::path_for(self.image) };
+        match Manifest::read(self.image) {
+            Ok(known) if known.params == self.params => Ok(Some(known)),
+            // Another ROM's manifest, or something that is none.
+            Ok(_) | Err(Error::Manifest { .. }) => Err(manifest_exists()),
+            Err(Error::NoManifest { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn check_known(&self, known: Option<&Manifest>, new: &Manifest) -> Result<(), Error> {
+        known.map_or(Ok(()), |known| check_digest(self.image, &known.digest, &new.digest))
+    }
+
+    fn length(&self) -> Result<usize, Error> {
+        let refused = Error::NoMemory { needed: self.size(), available: None };
+        usize::try_from(self.size()).map_err(|_| refused)
+    }
+
+    /// What to call the place in errors.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self.location {
+            Location::Sysv { key } => Medium::segment_name(*key),
+            _ => self.file().unwrap_or(self.image).to_owned(),
+        }
+    }
+}

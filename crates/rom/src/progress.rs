@@ -1,0 +1,48 @@
+//! How far long work is, for those who wait, and a way to end it.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// How far some work is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Bytes of this stage so far.
+    pub done: u64,
+    /// What `done` will be at its end.
+    pub total: u64,
+}
+
+/// The stages of long work, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Computing the ROM, in the pass that is named, 1 to 3; bytes are those of all three.
+    Fill(u8),
+    /// Hashing the image, and writing it where that is still to be done.
+    Write,
+    /// Reading the image.
+    Read,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stage::Fill(pass) => write!(f, "filling, pass {pass} of 3"),
+            Stage::Write => f.write_str("writing"),
+            Stage::Read => f.write_str("reading"),
+        }
+    }
+}
+
+/// Is told of progress every MiB or so, by any thread, and ends the work by answering [`ControlFlow::Break`].
+///
+/// A handler of Ctrl-C can set a flag that it looks at.
+pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
+
+/// A [`Watch`] that looks away.
+pub(crate) fn unwatched(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}

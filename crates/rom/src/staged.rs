@@ -1,0 +1,208 @@
+//! Files that appear whole or not at all: written beside their place under a name of their own, synced, and renamed.
+//!
+//! The name beside is always the same, `.NAME.part`, and whoever writes it holds a lock (flock) on it. So two writers of one file
+//! cannot meet, what a killed one leaves is known by the lock that it no longer holds, and the next writer takes it over. A file
+//! without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and file systems such as hugetlbfs and NFS lack it.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
+use rustix::io::Errno;
+
+use crate::Error;
+
+/// A file on its way to its place. Dropped before it gets there, it is removed.
+pub(crate) struct Staged {
+    pub(crate) file: File,
+    place: PathBuf,
+    part: PathBuf,
+    committed: bool,
+}
+
+/// The name under which a file is written.
+pub(crate) fn part_of(place: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(".part");
+    place.with_file_name(name)
+}
+
+/// The directory of a path.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes names in the directory of `path` last.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
+    let directory = directory_of(path);
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    match synced {
+        // Some file systems have nothing to sync there.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        other => other.map_err(Error::io("sync", directory)),
+    }
+}
+
+impl Staged {
+    /// Begins to write what will be `place`, with these permissions; what another writer left behind is emptied.
+    pub(crate) fn begin(place: &Path, mode: u32) -> Result<Self, Error> {
+        if place.file_name().is_none() {
+            let source = io::Error::from(io::ErrorKind::InvalidInput);
+            return Err(Error::io("create", place)(source));
+        }
+        let part = part_of(place);
+        loop {
+            let file = open_own(&part, mode)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: place.to_owned() }),
+                Err(error) => return Err(Error::io("lock", &part)(error)),
+            }
+            // The file may have been renamed or removed between opening and locking it: then it is not ours to change.
+            if !is_at(&file, &part)? {
+                continue;
+            }
+            let staged = Staged { file, place: place.to_owned(), part, committed: false };
+            staged.file.set_len(0).map_err(Error::io("empty", &staged.part))?;
+            return Ok(staged);
+        }
+    }
+
+    /// Where it is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.part
+    }
+
+    /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can find it full.
+    pub(crate) fn allocate(&self, len: u64) -> Result<(), Error> {
+        check_room(&self.place, len)?;
+        let full = |error: Errno| match error {
+            Errno::NOSPC | Errno::DQUOT => {
+                check_room(&self.place, len).err().unwrap_or_else(|| no_space(&self.place, len, 0))
+            }
+            other => Error::io("allocate", &self.part)(other),
+        };
+        match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, len) {
+            Ok(()) => Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                let zeros = vec![0; 1 << 20];
+                let mut at = 0;
+                while at < len {
+                    let piece = zeros.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
+                    at += rustix::io::pwrite(&self.file, &zeros[..piece], at).map_err(full)? as u64;
+                }
+                Ok(())
+            }
+            Err(error) => Err(full(error)),
+        }
+    }
+
+    /// Syncs the contents and gives the file its name, replacing what has it. The directory is the caller's to sync.
+    pub(crate) fn commit(mut self) -> Result<(), Error> {
+        match self.file.sync_all() {
+            Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
+                return Err(Error::io("sync", &self.part)(error));
+            }
+            _ => {}
+        }
+        std::fs::rename(&self.part, &self.place).map_err(Error::io("rename", &self.part))?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.committed && is_at(&self.file, &self.part).unwrap_or(false) {
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+/// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
+///
+/// In a directory where all may write, somebody else may have put a link or a file of his own there: neither is followed or written to.
+fn open_own(part: &Path, mode: u32) -> Result<File, Error> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(mode).custom_flags(flags);
+    let own = |file: &File| {
+        let found = file.metadata().map_err(Error::io("look at", part))?;
+        let owner = found.uid() == rustix::process::geteuid().as_raw();
+        if owner && found.is_file() && found.nlink() == 1 {
+            return Ok(());
+        }
+        Err(Error::Foreign { path: part.to_owned() })
+    };
+    let file = match options.open(part) {
+        // Killed when it was read-only already, the moment before it got its name.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && part.exists() => {
+            let reader = OpenOptions::new().read(true).custom_flags(flags).open(part);
+            let reader = reader.map_err(Error::io("open", part))?;
+            own(&reader)?;
+            let writable = Permissions::from_mode(0o600);
+            reader.set_permissions(writable).map_err(Error::io("unprotect", part))?;
+            options.open(part)
+        }
+        other => other,
+    };
+    let file = file.map_err(Error::io("create", part))?;
+    own(&file)?;
+    Ok(file)
+}
+
+/// Opens a file to be read, which has to be a regular one: a pipe, for instance, could be waited on for ever.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// Whether an open file is the one that has this name now.
+fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
+    let open = file.metadata().map_err(Error::io("look at", path))?;
+    match std::fs::symlink_metadata(path) {
+        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("look at", path)(error)),
+    }
+}
+
+/// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that is being written.
+pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
+    if !part_of(place).exists() {
+        return Ok(false);
+    }
+    match Staged::begin(place, 0o600) {
+        Ok(_removed_on_drop) => Ok(true),
+        Err(Error::Busy { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a file of `len` more bytes fits where `place` is to be.
+pub(crate) fn check_room(place: &Path, len: u64) -> Result<(), Error> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if let Some(limit) = limit.filter(|limit| *limit < len) {
+        return Err(Error::FileSizeLimit { needed: len, limit });
+    }
+    let directory = directory_of(place);
+    let room = rustix::fs::statvfs(directory).map_err(Error::io("look at", directory))?;
+    let available = room.f_bavail.saturating_mul(room.f_frsize);
+    // A file system without a size of its own (0 blocks) tells nothing.
+    if room.f_blocks != 0 && available < len {
+        return Err(no_space(place, len, available));
+    }
+    Ok(())
+}
+
+fn no_space(place: &Path, needed: u64, available: u64) -> Error {
+    Error::NoSpace { path: directory_of(place).to_owned(), needed, available }
+}

@@ -1,0 +1,76 @@
+//! ROMs from creation to removal, in every medium, in this process.
+
+mod life {
+    mod media;
+    mod whole;
+}
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use saltern_rom::{Create, Manifest, Progress, Seed};
+use saltern_yescrypt::{Limits, Params, RomImage, RomParams, Workspace, derive};
+
+/// 1 MiB, p = 5 so that slices have two lengths.
+fn params() -> RomParams {
+    RomParams::new(1024, 8, 5)
+}
+
+fn seed() -> Seed {
+    Seed::from_bytes(b"sixteen bytes and more").unwrap()
+}
+
+/// What the core alone makes of the same.
+fn reference() -> RomImage {
+    RomImage::init(&params(), b"sixteen bytes and more", &mut Workspace::new()).unwrap()
+}
+
+struct Scratch {
+    directory: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        Scratch { directory: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A ROM in a file.
+    fn rom(&self, name: &str) -> (PathBuf, Manifest) {
+        let path = self.path(name);
+        let manifest = Create::new(params(), &seed()).file(&path).unwrap();
+        (path, manifest)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.directory.path()).unwrap();
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// One hash with a ROM.
+fn hash(rom: saltern_yescrypt::Rom<'_>) -> [u8; 32] {
+    let mut params = Params::yescrypt(64, 8);
+    params.nrom = 1024;
+    let params = params.check(&Limits::unlimited()).unwrap();
+    let mut out = [0; 32];
+    derive(b"password", b"salt", &params, Some(&rom), &mut Workspace::new(), &mut out).unwrap();
+    out
+}
+
+fn unwatched(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Says what could not be tested here, past the test runner, which keeps what passing tests print to itself.
+fn skipped(what: &str) {
+    let mut stderr = std::io::stderr();
+    stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
+}

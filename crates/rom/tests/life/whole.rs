@@ -1,0 +1,278 @@
+//! Creation, checks, copies, lists.
+
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use saltern_rom::{
+    AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage,
+    State, adopt, attach, copy, list, recompute, remove, verify,
+};
+use saltern_yescrypt::{Rom, RomId};
+
+use super::super::{Scratch, hash, params, reference, seed, unwatched};
+
+#[test]
+fn a_file_is_what_the_core_makes_however_it_is_filled() {
+    let (scratch, reference) = (Scratch::new(), reference());
+    let seed = seed();
+    for (fill_in, threads, pages) in [
+        (FillIn::Memory, 1, Pages::Base),
+        (FillIn::Memory, 2, Pages::Huge2M),
+        (FillIn::Mapping, 3, Pages::Transparent),
+        (FillIn::Auto, 8, Pages::Huge1G),
+    ] {
+        let path = scratch.path("site.rom");
+        let mut create = Create::new(params(), &seed);
+        (create.fill_in, create.threads, create.pages) = (fill_in, threads, pages);
+        create.replace = true;
+        let manifest = create.file(&path).unwrap();
+        assert!(std::fs::read(&path).unwrap() == reference.as_bytes(), "{fill_in:?}");
+        assert_eq!(manifest.digest, Rom::new(&reference).unwrap().digest());
+        assert_eq!(Manifest::read(&path).unwrap().digest, manifest.digest);
+        assert_eq!(
+            manifest.image_hash.as_slice(),
+            saltern_blake2::blake2bp(reference.as_bytes()).as_bytes()
+        );
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o440);
+        assert_eq!(scratch.names(), ["site.rom", "site.rom.json"]);
+    }
+}
+
+#[test]
+fn nothing_is_replaced_unasked() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    let other = Seed::from_bytes(b"another seed").unwrap();
+    assert!(matches!(Create::new(params(), &other).file(&path), Err(Error::Exists { .. })));
+    assert_eq!(verify(&path, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+    assert_eq!(Manifest::read(&path).unwrap().id(), manifest.id());
+
+    // An image that was lost is made again from its seed, and from no other.
+    std::fs::remove_file(&path).unwrap();
+    let refused = Create::new(params(), &other).file(&path).unwrap_err();
+    assert!(matches!(refused, Error::WrongRom { .. }), "{refused}");
+    let mut larger = params();
+    larger.nrom *= 2;
+    let refused = Create::new(larger, &seed()).file(&path).unwrap_err();
+    assert!(matches!(refused, Error::Exists { .. }), "{refused}");
+    assert_eq!(scratch.names(), ["site.rom.json"]);
+    assert_eq!(Create::new(params(), &seed()).file(&path).unwrap().digest, manifest.digest);
+    verify(&path, &unwatched).unwrap();
+}
+
+#[test]
+fn what_was_expected_is_checked_at_both_ends() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    let (known, seed) = (seed(), Seed::from_bytes(b"mistyped").unwrap());
+    let mut create = Create::new(params(), &seed);
+    create.expect = Some(manifest.digest);
+    let refused = create.file(&scratch.path("again.rom")).unwrap_err();
+    assert!(matches!(refused, Error::WrongRom { expected, .. } if expected == manifest.id()));
+    create.seed = &known;
+    create.file(&scratch.path("again.rom")).unwrap();
+    let mut options = AttachOptions::new();
+    options.expect = Some(manifest.id());
+    attach(&path, &options).unwrap();
+    options.expect = Some(RomId::of_digest(&[7; 32]));
+    assert!(matches!(attach(&path, &options), Err(Error::WrongRom { .. })));
+}
+
+#[test]
+fn seeds_come_from_files_descriptors_and_the_generator() {
+    let scratch = Scratch::new();
+    let backup = scratch.path("site.seed");
+    let generated = Seed::generate(&backup).unwrap();
+    let text = std::fs::read_to_string(&backup).unwrap();
+    assert!(
+        text.len() == 64 && text.bytes().all(|c| c.is_ascii_hexdigit()),
+        "{} bytes",
+        text.len()
+    );
+    assert_eq!(backup.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(
+        matches!(generated.source(), SeedSource::Generated { path } if path.ends_with("site.seed"))
+    );
+    assert!(!format!("{generated:?}").contains(&text));
+    assert!(matches!(Seed::generate(&backup), Err(Error::Exists { .. })));
+    assert_eq!(std::fs::read_to_string(&backup).unwrap(), text);
+
+    let id = |seed: &Seed| Create::new(params(), seed).private().unwrap().id();
+    let expected = id(&generated);
+    assert_eq!(id(&Seed::from_file(&backup).unwrap()), expected);
+    assert_eq!(id(&Seed::from_bytes(text.as_bytes()).unwrap()), expected);
+    for end in ["\n", "\r\n"] {
+        let line = format!("{text}{end}");
+        assert_eq!(id(&Seed::from_reader(line.as_bytes()).unwrap()), expected);
+    }
+    for other in [format!("{text}\r"), format!("{text}\n\n"), text[1..].to_owned()] {
+        assert_ne!(id(&Seed::from_reader(other.as_bytes()).unwrap()), expected);
+    }
+    for (length, fits) in [(0, false), (15, false), (16, true), (1 << 20, true), (1 << 21, false)] {
+        let read = Seed::from_reader(vec![7; length].as_slice());
+        assert_eq!(read.is_ok(), fits, "{length}");
+    }
+    assert!(matches!(Seed::from_file(&scratch.path("none")), Err(Error::Io { .. })));
+    assert!(matches!(Seed::from_file(&scratch.path("")), Err(Error::Io { .. })));
+}
+
+#[test]
+fn progress_comes_in_stages_and_any_call_can_end_it() {
+    let scratch = Scratch::new();
+    let path = scratch.path("site.rom");
+    let stages = Mutex::new(Vec::new());
+    let seed = seed();
+    let mut create = Create::new(params(), &seed);
+    let watch = |progress: saltern_rom::Progress| {
+        assert!(progress.done <= progress.total);
+        stages.lock().unwrap().push(progress.stage);
+        ControlFlow::Continue(())
+    };
+    create.watch = &watch;
+    create.file(&path).unwrap();
+    remove(&path).unwrap();
+    let mut stages = stages.into_inner().unwrap();
+    let calls = stages.len();
+    stages.dedup();
+    assert_eq!(stages, [Stage::Fill(1), Stage::Fill(2), Stage::Fill(3), Stage::Write]);
+    for last in 1..=calls {
+        let count = AtomicUsize::new(0);
+        let watch = |_| match count.fetch_add(1, Ordering::Relaxed) + 1 < last {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let mut create = Create::new(params(), &seed);
+        create.watch = &watch;
+        assert!(matches!(create.file(&path), Err(Error::Cancelled)), "{last} of {calls}");
+        assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+    }
+}
+
+#[test]
+fn verification_finds_any_changed_byte_and_recomputation_says_where() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    verify(&path, &unwatched).unwrap();
+    recompute(&path, &seed(), 2, &unwatched).unwrap();
+    let wrong = Seed::from_bytes(b"no").unwrap();
+    assert!(matches!(recompute(&path, &wrong, 1, &unwatched), Err(Error::WrongRom { .. })));
+
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let size = manifest.size();
+    for at in [0, 1, size / 2, size - 49, size - 48, size - 32, size - 1] {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, at).unwrap();
+        file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+        let found = verify(&path, &unwatched).unwrap_err();
+        let attached = attach(&path, &AttachOptions::new());
+        match (size - at, found, attached.unwrap_err()) {
+            (33..=48, Error::NotFilled { .. }, Error::NotFilled { .. }) => {}
+            (..=32, Error::WrongRom { .. }, Error::WrongRom { .. }) => {}
+            (49.., Error::Damaged { .. }, Error::Damaged { .. }) => {
+                let found = recompute(&path, &seed(), 1, &unwatched).unwrap_err();
+                assert!(
+                    matches!(found, Error::Damaged { offset: Some(o), .. } if o == at),
+                    "{found}"
+                );
+            }
+            other => panic!("byte {at}: {other:?}"),
+        }
+        file.write_all_at(&byte, at).unwrap();
+    }
+    verify(&path, &unwatched).unwrap();
+}
+
+#[test]
+fn copies_are_checked_and_listed_and_removed() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("b.rom");
+    let to = scratch.path("a.rom");
+    let (keep, mut replace) = (CopyOptions::new(), CopyOptions::new());
+    replace.replace = true;
+    copy(&path, &to, &keep).unwrap();
+    assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
+    copy(&path, &to, &replace).unwrap();
+    assert_eq!(verify(&to, &unwatched).unwrap().image_hash, manifest.image_hash);
+
+    // A damaged source changes nothing.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(b"!", 12345).unwrap();
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));
+    verify(&to, &unwatched).unwrap();
+    file.set_len(5).unwrap();
+    assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
+
+    std::fs::write(scratch.path("other.json"), "{}").unwrap();
+    std::fs::write(scratch.path(".c.rom.part"), "left behind").unwrap();
+    let found = list(scratch.directory.path()).unwrap();
+    let states: Vec<_> = found.iter().map(|found| (found.image.as_path(), &found.state)).collect();
+    let c = scratch.path("c.rom");
+    assert!(
+        matches!(states[..], [
+        (left, State::Interrupted), (good, State::Ready(_)), (bad, State::Bad(_, Error::Size { .. })),
+    ] if left == c && good == to && bad == path),
+        "{states:?}"
+    );
+
+    assert_eq!(saltern_rom::clean(scratch.directory.path()).unwrap(), 1);
+    remove(&path).unwrap();
+    remove(&to).unwrap();
+    assert!(matches!(remove(&to), Err(Error::NoManifest { .. })));
+    assert_eq!(scratch.names(), ["other.json"]);
+}
+
+#[test]
+fn an_image_from_elsewhere_is_adopted() {
+    let (scratch, reference) = (Scratch::new(), reference());
+    let path = scratch.path("foreign.rom");
+    std::fs::write(&path, reference.as_bytes()).unwrap();
+    assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::NoManifest { .. })));
+    let mut other = params();
+    other.nrom *= 2;
+    assert!(matches!(adopt(&path, &other, None, &unwatched), Err(Error::Size { .. })));
+    let manifest = adopt(&path, &params(), None, &unwatched).unwrap();
+    assert_eq!(manifest.seed, SeedSource::Unknown);
+    assert!(matches!(adopt(&path, &params(), None, &unwatched), Err(Error::Exists { .. })));
+    let attached = attach(&path, &AttachOptions::new()).unwrap();
+    assert_eq!(hash(attached.rom().unwrap()), hash(Rom::new(&reference).unwrap()));
+    recompute(&path, &seed(), 1, &unwatched).unwrap();
+
+    std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
+    let refused = adopt(&scratch.path("zeros.rom"), &params(), None, &unwatched).unwrap_err();
+    assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
+}
+
+#[test]
+fn parameters_that_define_no_rom_are_refused_before_anything_is_written() {
+    let scratch = Scratch::new();
+    let seed = seed();
+    let changes: [fn(&mut Create<'_>); 6] = [
+        |create| create.params.nrom = 1000,
+        |create| create.params.nrom = 2,
+        |create| create.params.r = 0,
+        |create| create.params.p = 513,
+        |create| create.params.nrom = 1 << 62,
+        |create| create.params.t = u32::MAX,
+    ];
+    for (number, change) in changes.iter().enumerate().take(5) {
+        let mut create = Create::new(params(), &seed);
+        change(&mut create);
+        let refused = create.file(&scratch.path("site.rom")).unwrap_err();
+        assert!(
+            matches!(refused, Error::Yescrypt(_) | Error::NoMemory { .. }),
+            "{number} {refused}"
+        );
+        assert!(create.private().is_err() && create.memfd().is_err());
+    }
+    // Too large for any disk.
+    let mut create = Create::new(params(), &seed);
+    create.params.nrom = 1 << 45;
+    let refused = create.file(&scratch.path("site.rom")).unwrap_err();
+    assert!(matches!(refused, Error::NoSpace { .. }), "{refused}");
+    assert!(matches!(create.private(), Err(Error::NoMemory { .. })));
+    assert!(scratch.names().is_empty());
+}

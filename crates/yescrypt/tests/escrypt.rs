@@ -1,0 +1,372 @@
+//! Generation 0.5 on every level of this machine: the vectors, and random parameters against the slow reference.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proptest::prelude::{Just, Strategy, any, prop};
+use proptest::strategy::Union;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use saltern_reference::yescrypt::escrypt as reference;
+use saltern_yescrypt::escrypt::{self, Flags, Params, Rom, RomParams, Setting, Tuning};
+use saltern_yescrypt::{
+    Error, Hasher, Level, Limits, Pool, PoolConfig, RomImage, Verification, Workspace,
+};
+use serde_json::Value;
+
+fn number(value: &Value, name: &str) -> u32 {
+    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}")).try_into().unwrap()
+}
+
+fn bytes(value: &Value, name: &str) -> Vec<u8> {
+    let text = value.get(name).map_or("", |text| text.as_str().unwrap());
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn cases() -> Vec<Value> {
+    let path = format!("{}/../../vectors/escrypt_0_5.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let cases = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    cases.filter(|case: &Value| case["kind"] != "header").collect()
+}
+
+/// A ROM of 3 GiB is used by four cases, which `saltern vectors check` computes.
+fn too_large(case: &Value) -> bool {
+    case.get("rom").is_some_and(|rom| number(rom, "N") > 1 << 20)
+}
+
+fn tuning(case: &Value) -> Result<Tuning, Error> {
+    let Some(constants) = case.get("constants") else { return Ok(Tuning::DEFAULT) };
+    let [bits, simd, groups, rounds, salsa] =
+        ["S_BITS", "S_SIMD", "S_P", "S_ROUNDS", "salsa"].map(|name| number(constants, name));
+    Tuning::new(bits, simd, groups, rounds, salsa)
+}
+
+/// An image and its digest.
+fn rom(case: &Value, rom: &Value, workspace: &mut Workspace) -> Result<(RomImage, Vec<u8>), Error> {
+    let mut params = RomParams::new(number(rom, "N").into(), number(rom, "r"), number(rom, "p"));
+    params.tuning = tuning(case)?;
+    let mut image = RomImage::zeroed(params.size() as usize)?;
+    let mut digest = vec![0; number(rom, "digest_len") as usize];
+    let seed = bytes(rom, "seed");
+    escrypt::init_rom(&params, &seed, image.as_bytes_mut(), workspace, &mut digest)?;
+    Ok((image, digest))
+}
+
+fn params(case: &Value) -> Result<Params, Error> {
+    let flags = Flags::from_bits(number(case, "flags"))?;
+    let mut params = Params::new(flags, case["N"].as_u64().unwrap(), number(case, "r"));
+    (params.p, params.t) = (number(case, "p"), number(case, "t"));
+    params.tuning = tuning(case)?;
+    Ok(params)
+}
+
+fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
+    let image = match case.get("rom") {
+        Some(inputs) => Some(rom(case, inputs, workspace)?.0),
+        None => None,
+    };
+    let attached = image
+        .as_ref()
+        .map(|image| Rom::from_bytes(image.as_bytes(), number(case, "mask")).unwrap());
+    let [password, salt] = ["password", "salt"].map(|name| bytes(case, name));
+    match case["kind"].as_str().unwrap().trim_end_matches("_reject") {
+        "kdf05" => {
+            let params = params(case)?.check(&Limits::unlimited())?;
+            let mut out = vec![0; number(case, "dkLen") as usize];
+            let rom = attached.as_ref();
+            escrypt::derive(&password, &salt, &params, rom, workspace, &mut out)?;
+            Ok(hex(&out))
+        }
+        "crypt05" => {
+            let setting = case["setting"].as_str().unwrap().as_bytes();
+            let mut hasher = Hasher::new().with_limits(Limits::unlimited());
+            if let Some(rom) = attached {
+                hasher = hasher.with_escrypt_rom(rom);
+            }
+            let text = hasher.hash_with_setting(workspace, &password, setting)?;
+            assert_eq!(hasher.verify(workspace, &password, &text), Ok(true));
+            assert_eq!(hasher.verify(workspace, b"another", &text), Ok(false));
+            Ok(String::from_utf8(text).unwrap())
+        }
+        "rom05" => {
+            let (image, digest) = rom(case, case, workspace)?;
+            assert_eq!(image.as_bytes().len() as u64, case["image_bytes"].as_u64().unwrap());
+            Ok(format!("{} {}", hex(&digest), sha256(image.as_bytes())))
+        }
+        "gensalt05" => {
+            let sizes = (number(case, "r"), number(case, "p"));
+            Setting::encode(number(case, "flags"), number(case, "N_log2"), sizes, &salt)
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn sha256(data: &[u8]) -> String {
+    use sha2::{Digest, Sha256};
+    hex(&Sha256::digest(data))
+}
+
+#[test]
+fn vectors() {
+    let cases = cases();
+    let mut counts = BTreeMap::new();
+    for case in &cases {
+        *counts.entry(case["kind"].as_str().unwrap()).or_insert(0) += 1;
+    }
+    let expected = [
+        ("kdf05", 268),
+        ("crypt05", 49),
+        ("rom05", 14),
+        ("gensalt05", 9),
+        ("kdf05_reject", 11),
+        ("crypt05_reject", 10),
+        ("gensalt05_reject", 3),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+    let mut skipped = 0;
+    for level in Level::available() {
+        let mut workspace = Workspace::with_level(level).unwrap();
+        workspace.set_threads(2);
+        for case in &cases {
+            if too_large(case) {
+                skipped += 1;
+                continue;
+            }
+            let (id, answer) = (&case["id"], answer(case, &mut workspace));
+            if case["kind"].as_str().unwrap().ends_with("_reject") {
+                assert!(answer.is_err(), "{id} {level}: {answer:?}");
+                continue;
+            }
+            let expected = match case.get("out") {
+                Some(out) => out.as_str().unwrap().to_owned(),
+                None => {
+                    let [digest, image] = ["digest", "image_sha256"].map(|name| &case[name]);
+                    format!("{} {}", digest.as_str().unwrap(), image.as_str().unwrap())
+                }
+            };
+            assert_eq!(answer, Ok(expected), "{id} {level}");
+        }
+    }
+    assert_eq!(skipped, 4 * Level::available().count());
+}
+
+/// What the reference says.
+fn expected(params: &Params, rom: Option<&reference::Rom>, ask: &Ask) -> Vec<u8> {
+    let theirs = reference::Params {
+        p: params.p,
+        t: params.t,
+        tuning: ask.tuning.clone(),
+        ..reference::Params::new(params.flags.bits(), params.n, params.r)
+    };
+    reference::kdf(&ask.password, &ask.salt, &theirs, rom, ask.length as u64).unwrap()
+}
+
+/// What is not in the parameters themselves.
+#[derive(Clone, Debug)]
+struct Ask {
+    password: Vec<u8>,
+    salt: Vec<u8>,
+    length: usize,
+    tuning: reference::Tuning,
+    /// r, p and log2 of the number of blocks of a ROM, and its mask.
+    rom: Option<(u32, u32, u32, u32)>,
+    threads: usize,
+}
+
+/// Small parameters of every kind.
+fn any_call() -> impl Strategy<Value = (Params, Ask)> {
+    let tuning = (0u32..=3, 0u32..=3, 0u32..8, 0usize..4, 1u32..=8).prop_map(
+        |(simd, groups, size, rounds, salsa)| reference::Tuning {
+            bits: 8 + size - simd,
+            simd: 1 << simd,
+            groups: 1 << groups,
+            rounds: [1, 2, 3, 6][rounds],
+            salsa,
+        },
+    );
+    let tuning = Union::new([Just(reference::Tuning::DEFAULT).boxed(), tuning.boxed()]);
+    let numbers = (0u32..8, 1u32..=7, 0u32..=5, 1u32..=9, 0u32..=3);
+    let text = || prop::collection::vec(any::<u8>(), 0..=70);
+    let length = Union::new([Just(32).boxed(), (0usize..=100).boxed()]);
+    let rom = prop::option::of((0u32..=1, 1u32..=5, 3u32..=6, 0u32..=16));
+    let rest = (text(), text(), length, rom, 1usize..=4);
+    (tuning, numbers, rest).prop_map(|(tuning, numbers, (password, salt, length, rom, threads))| {
+        let (bits, log2_n, more_r, p, t) = numbers;
+        let r = (tuning.groups * tuning.simd).div_ceil(16) + more_r;
+        let mut params = Params::new(Flags::from_bits(bits).unwrap(), 1 << log2_n, r);
+        params.p = if params.flags.parallel_smix { p.min(1 << (log2_n - 1)) } else { p };
+        params.t = t;
+        let reference::Tuning { bits, simd, groups, rounds, salsa } = tuning;
+        params.tuning = Tuning::new(bits, simd, groups, rounds, salsa).unwrap();
+        // An image of r blocks is one of r / 2 blocks of twice the number, too.
+        let rom = rom.filter(|_| params.flags.rw).map(|(smaller, p, log2_nrom, mask)| {
+            let halve = smaller == 1 && r % 2 == 0;
+            (if halve { r / 2 } else { r }, p.min(1 << (log2_nrom - 2)), log2_nrom, mask)
+        });
+        (params, Ask { password, salt, length, tuning, rom, threads })
+    })
+}
+
+#[test]
+fn random_parameters_on_every_level_equal_the_reference() {
+    const CASES: u32 = 300;
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let (compared, seen) = (Cell::new(0), RefCell::new(BTreeSet::new()));
+    let outcome = TestRunner::new_with_rng(config, rng).run(&any_call(), |(params, ask)| {
+        let image = ask.rom.map(|(r, p, log2_nrom, mask)| {
+            let sizes = (1 << log2_nrom, r, p);
+            let (image, digest) = reference::rom_init(b"seed", sizes, &ask.tuning, 32).unwrap();
+            (reference::Rom { image, mask: mask.into() }, digest)
+        });
+        let answer = expected(&params, image.as_ref().map(|(rom, _)| rom), &ask);
+        let checked = params.check(&Limits::unlimited()).unwrap();
+        for level in Level::available() {
+            let mut workspace = Workspace::with_level(level).unwrap();
+            workspace.set_threads(ask.threads);
+            let ours = ask.rom.map(|(r, p, log2_nrom, mask)| {
+                let mut rom = RomParams::new(1 << log2_nrom, r, p);
+                rom.tuning = params.tuning;
+                let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+                let bytes = image.as_bytes_mut();
+                let mut digest = [0; 32];
+                escrypt::init_rom(&rom, b"seed", bytes, &mut workspace, &mut digest).unwrap();
+                (image, digest, mask)
+            });
+            if let (Some((ours, digest, _)), Some((theirs, its))) = (&ours, &image) {
+                assert!(
+                    ours.as_bytes() == theirs.image && digest[..] == its[..],
+                    "{level} {ask:?}"
+                );
+            }
+            let rom = ours
+                .as_ref()
+                .map(|(image, _, mask)| Rom::from_bytes(image.as_bytes(), *mask).unwrap());
+            let mut out = vec![0; ask.length];
+            let Ask { password, salt, .. } = &ask;
+            escrypt::derive(password, salt, &checked, rom.as_ref(), &mut workspace, &mut out)
+                .unwrap();
+            assert_eq!(out, answer, "{level} {params:?} {ask:?}");
+            compared.set(compared.get() + 1);
+        }
+        seen.borrow_mut().insert((params.flags.bits(), params.p > 1, ask.rom.is_some()));
+        Ok(())
+    });
+    outcome.unwrap();
+    assert_eq!(compared.get(), CASES as usize * Level::available().count());
+    // With RW, which half of the flags have, also with a ROM.
+    assert_eq!(seen.borrow().len(), (8 + 4) * 2, "flags, p > 1 and not, with a ROM and without");
+}
+
+/// Beside the vectors to be refused: which error, and that limits come before any memory.
+#[test]
+fn refusals_name_what_is_wrong() {
+    let base = Params::new(Flags::from_bits(7).unwrap(), 64, 8);
+    let refused = |change: fn(&mut Params), limits: &Limits| {
+        let mut params = base;
+        change(&mut params);
+        params.check(limits).expect_err("to be refused")
+    };
+    let named = |change: fn(&mut Params)| match refused(change, &Limits::server()) {
+        Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => name,
+        other => panic!("{other}"),
+    };
+    assert_eq!(named(|p| (p.r, p.n) = (0, 3)), "r");
+    assert_eq!(named(|p| p.p = 0), "p");
+    assert_eq!(named(|p| (p.n, p.p) = (3, 2)), "N");
+    assert_eq!(named(|p| p.p = 33), "p");
+    assert_eq!(named(|p| p.n = 1 << 62), "N");
+    assert_eq!(named(|p| p.n = 1 << 21), "N");
+    assert_eq!(named(|p| p.n = 1 << 20), "memory in bytes");
+    let many = |p: &mut Params| (p.flags.parallel_smix, p.p, p.n) = (false, 64, 1 << 16);
+    assert_eq!(named(many), "work in bytes mixed");
+    let special = |p: &mut Params| p.tuning = Tuning::new(8, 2, 4, 2, 8).unwrap();
+    assert_eq!(refused(special, &Limits::server()), Error::FlavorNotAllowed);
+    // Beyond what can be addressed: an error, not an attempt.
+    let mut workspace = Workspace::new();
+    let hasher = Hasher::new().with_limits(Limits::unlimited());
+    let huge = hasher.hash_with_setting(&mut workspace, b"", b"$7X3$k6..../....a");
+    assert!(matches!(huge, Err(Error::OutOfMemory { .. })), "{huge:?}");
+    assert_eq!(workspace.memory(), 0);
+}
+
+#[test]
+fn a_rom_has_to_fit_and_a_key_never_does() {
+    let mut workspace = Workspace::new();
+    let rom = RomParams::new(64, 3, 1);
+    let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+    escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
+    let rom = Rom::from_bytes(image.as_bytes(), 1).unwrap();
+    let hasher = Hasher::new().with_escrypt_rom(rom);
+    let mut hash = |setting: &[u8]| hasher.hash_with_setting(&mut workspace, b"", setting);
+    // r = 3 fits; 64 * 3 = 192 blocks of r = 1 are no power of two; flags without RW have no ROM.
+    assert!(hash(b"$7X3$31..../....a").is_ok());
+    for setting in [&b"$7X3$3/..../....a"[..], b"$7X2$31..../....a"] {
+        assert!(matches!(hash(setting), Err(Error::InvalidParameter { .. })), "{setting:?}");
+    }
+    let keyed = Hasher::new().with_key(saltern_yescrypt::HashKey::new([7; 32]));
+    let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
+    assert_eq!(answer, Err(Error::KeyNotApplicable));
+    let too_small = RomParams::new(2, 3, 1);
+    let answer = escrypt::init_rom(&too_small, b"", &mut [], &mut workspace, &mut []);
+    assert!(matches!(answer, Err(Error::InvalidParameter { name: "NROM", .. })), "{answer:?}");
+}
+
+/// Strings of this generation among others, in one batch.
+#[test]
+fn batches_verify_both_generations() {
+    let hasher = Hasher::new().with_params(saltern_yescrypt::Params::yescrypt(64, 8));
+    let mut workspace = Workspace::new();
+    let new = hasher.hash_with_salt(&mut workspace, b"p", b"salt").unwrap().into_bytes();
+    let old = hasher.hash_with_setting(&mut workspace, b"p", b"$7X3$36..../....salt").unwrap();
+    let item = |password, hash| Verification { password, hash };
+    let batch = [item(b"p", &old), item(b"p", &new), item(b"q", &old), item(b"p", &old[..30])];
+    let answers = hasher.verify_many(&mut workspace, &batch);
+    assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
+    assert!(matches!(answers[3], Err(Error::Malformed { .. })));
+}
+
+/// Through a pool as one by one, with and without a ROM, within its memory.
+#[test]
+fn a_pool_takes_both_generations() {
+    let mut workspace = Workspace::new();
+    let rom = RomParams::new(64, 8, 1);
+    let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
+    escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
+    let without = Arc::new(Hasher::new());
+    let rom = Rom::from_bytes(image.as_bytes(), 14).unwrap();
+    let with = Arc::new(Hasher::new().with_escrypt_rom(rom));
+    let mut config = PoolConfig::default();
+    (config.threads, config.memory) = (2, 4 << 20);
+    let setting = "$7X3$66..../....salt";
+    let mut one = |hasher: &Hasher<'_>| {
+        hasher.hash_with_setting(&mut workspace, b"p", setting.as_bytes()).unwrap()
+    };
+    let alone = [one(&without), one(&with)];
+    assert_ne!(alone[0], alone[1]);
+    let answers = Pool::scope(config, |pool| {
+        let mut answers = Vec::new();
+        for (hasher, stored) in [&without, &with].into_iter().zip(&alone) {
+            let made = pool.hash_with_settings(hasher, [("p", setting); 3]).unwrap();
+            assert!(made.wait().into_iter().all(|made| made.as_ref() == Ok(stored)));
+            let large = "$7X3$A6..../....salt$".to_owned() + &".".repeat(43);
+            let new = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+            let stored = std::str::from_utf8(stored).unwrap();
+            let items =
+                [("p", stored), ("q", stored), ("p", &large), ("p", &stored[..50]), ("p", new)];
+            answers.push(pool.verify(hasher, items).unwrap().wait());
+        }
+        answers
+    });
+    for answers in answers.unwrap() {
+        assert_eq!(answers[..2], [Ok(true), Ok(false)]);
+        assert!(matches!(answers[2], Err(Error::OverLimit { .. })), "{:?}", answers[2]);
+        assert!(matches!(answers[3], Err(Error::Malformed { .. })), "{:?}", answers[3]);
+        assert_eq!(answers[4], Ok(false));
+    }
+}
