@@ -13,7 +13,7 @@ use clap::Subcommand;
 use saltern_bench::case::{self, Section};
 use saltern_bench::compare::compare;
 use saltern_bench::engine::Places;
-use saltern_bench::record::{Build, Machine, Record};
+use saltern_bench::record::Record;
 use saltern_bench::report;
 use saltern_bench::runner::Effort;
 use saltern_bench::{suite, text};
@@ -186,11 +186,6 @@ impl Run {
 
 fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(run.form.markdown);
-    if !run.form.markdown {
-        let mut output = Output::new();
-        output.line(text::header(&Machine::here(), &Build::here()))?;
-        output.flush()?;
-    }
     let record = suite::run(sections, &run.options(), &mut progress);
     progress.finish()?;
     let record = record?;
@@ -236,13 +231,13 @@ fn agree(paths: [&PathBuf; 2], tolerance: f64, all: bool) -> anyhow::Result<Exit
     let [first, second] = paths.map(|path| record(path));
     let (first, second) = (first?, second?);
     let comparison = compare(&first, &second, tolerance / 100.0);
+    ensure!(!comparison.lines.is_empty(), "the records have nothing in common");
     let mut output = Output::new();
     if first.machine != second.machine {
         output.line("note: the records are of different machines")?;
     }
     output.bytes(comparison.text(all).as_bytes())?;
     output.flush()?;
-    ensure!(!comparison.lines.is_empty(), "the records have nothing in common");
     let same = comparison.agreeing() == comparison.lines.len();
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
