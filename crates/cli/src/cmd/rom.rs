@@ -23,7 +23,7 @@ can be found but not read.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed
-  saltern rom attach site.rom            to shared memory, after each boot
+  saltern rom attach site.rom            for all, after each boot
   saltern hash --rom shm:site.rom        and with the ROM
   saltern rom verify --full site.rom
   saltern rom list
