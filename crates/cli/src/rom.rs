@@ -2,11 +2,13 @@
 
 mod name;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rustix::fs::{FsWord, statfs};
+use rustix::process::geteuid;
 use saltern_rom::{Access, AttachOptions, Attached, Manifest, attach};
 use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
 
@@ -87,6 +89,7 @@ impl RomArgs {
         for name in &self.roms {
             let mut options = AttachOptions::new();
             options.access = self.rom_access.of(name.image());
+            warn_if_foreign(name);
             let attached = attach(name.image(), &options);
             let attached = attached.with_context(|| format!("the ROM {name} is unavailable"))?;
             for note in attached.notes() {
@@ -113,6 +116,20 @@ impl AccessName {
             AccessName::Auto if is_memory(image) => Access::Map,
             AccessName::Auto => Access::Auto,
         }
+    }
+}
+
+/// Say so when a ROM in shared memory, where anybody can put one, is neither root's nor this user's. A service account that holds ROMs for
+/// others is a good reason for that.
+fn warn_if_foreign(name: &RomName) {
+    let path = Manifest::path_for(name.image());
+    let owner = path.metadata().map(|metadata| metadata.uid());
+    if let Ok(owner) = owner
+        && name.is_shared()
+        && owner != 0
+        && owner != geteuid().as_raw()
+    {
+        tell(format_args!("warning: the ROM {name} belongs to user {owner}"));
     }
 }
 
