@@ -1,34 +1,29 @@
-//! Filling a ROM, beside yescrypt's own C code: the same seed, parameters and size, and so the same image.
+//! Filling a ROM with one thread and with several, beside yescrypt's own C code: the same seed, parameters and size, and so the same image.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use saltern_bench::build_info::BuildInfo;
-use saltern_bench::paired::{self, Clock, Machine, Plan, Record};
+use rustix::time::{ClockId, clock_gettime};
+use saltern_bench::stats::estimate;
 use saltern_bench::upstream::Upstream;
 use saltern_yescrypt::{Level, RomImage, RomParams, Workspace, init_rom};
-use serde_json::json;
 
 const USAGE: &str = "\
 usage: rom_fill [--upstream FILE] [--level LEVEL] [--mib N] [--r N] [--slices LIST] [--threads LIST] [--turns N]
-                [--sample-ms N] [--json FILE]
 
-Rates in GiB of image per second; a ratio above 1 means that Saltern is faster. Both compute the same digest. One thread is measured
-by its own time, several by the clock on the wall: on a machine that does nothing else.
+Both sides fill in turns, A B, B A, and compute the same digest. Rates are in GiB of image per second, ratios with their 95 % interval; above
+1, Saltern is faster. One thread is measured by its own time, several by the time that passes: on a machine that does nothing else.
 
-  --upstream FILE    a shared library with yescrypt's own C interface (pyescrypt's yescrypt.bin, say); without it, only
-                     Saltern's rates for each p beside its rate for p = 1
+  --upstream FILE    a shared library with yescrypt's own C interface (pyescrypt's yescrypt.bin, say); without it the other side
+                     is Saltern with p = 1 and one thread
   --level LEVEL      portable, sse2, avx2, avx512, …; default: the processor's best
   --mib N            size of the ROM, a power of two; default 256
-  --r N              block size in units of 128 bytes, a power of two; default 8
-  --slices LIST      values of p; default 1,2,4,8,16,112
+  --r N              block size in units of 128 bytes, a power of two; default 16
+  --slices LIST      values of p; default 1,2,4,8,32
   --threads LIST     numbers of threads; default 1,2
-  --turns N          pairs of samples for each line; default 7
-  --sample-ms N      length of a sample (at least one fill); default 1
-  --json FILE        write all numbers there
+  --turns N          pairs of fills for each line; default 7
 ";
 
 struct Options {
@@ -39,8 +34,6 @@ struct Options {
     slices: Vec<u32>,
     threads: Vec<u8>,
     turns: usize,
-    sample: Duration,
-    json: Option<PathBuf>,
 }
 
 fn options() -> Result<Options, lexopt::Error> {
@@ -49,12 +42,10 @@ fn options() -> Result<Options, lexopt::Error> {
         upstream: None,
         level: Level::detect(),
         mib: 256,
-        r: 8,
-        slices: vec![1, 2, 4, 8, 16, 112],
+        r: 16,
+        slices: vec![1, 2, 4, 8, 32],
         threads: vec![1, 2],
         turns: 7,
-        sample: Duration::from_millis(1),
-        json: None,
     };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
@@ -66,8 +57,6 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("slices") => options.slices = list(&parser.value()?.string()?)?,
             Long("threads") => options.threads = list(&parser.value()?.string()?)?,
             Long("turns") => options.turns = parser.value()?.parse()?,
-            Long("sample-ms") => options.sample = Duration::from_millis(parser.value()?.parse()?),
-            Long("json") => options.json = Some(parser.value()?.into()),
             _ => return Err(argument.unexpected()),
         }
     }
@@ -103,8 +92,6 @@ fn main() -> ExitCode {
 const SEED: &[u8] = b"change this before use";
 
 fn run(options: &Options) -> anyhow::Result<()> {
-    let (machine, build) = (Machine::here(options.level.name()), BuildInfo::here());
-    println!("{} · level {} · {} turns", machine.processor, machine.level, options.turns);
     let mut upstream = match &options.upstream {
         Some(path) => Some(Upstream::open(path).context("--upstream")?),
         None => None,
@@ -112,44 +99,61 @@ fn run(options: &Options) -> anyhow::Result<()> {
     let nrom = (u64::from(options.mib) << 20) / 128 / u64::from(options.r);
     let size = (options.mib as usize) << 20;
     let [mut image, mut other] = [RomImage::zeroed(size)?, RomImage::zeroed(size)?];
-    let mut records = Vec::new();
+    let peer = if upstream.is_some() { "upstream C" } else { "p=1, 1 thread" };
+    println!("{} MiB, r={}, level {}, beside {peer}", options.mib, options.r, options.level);
     for &threads in &options.threads {
         for &p in &options.slices {
             let params = RomParams::new(nrom, options.r, p);
             let mut ours = Side::new(options, threads, params, &mut image)?;
-            let clock = if threads == 1 { Clock::Thread } else { Clock::Wall };
-            let plan = Plan { turns: options.turns, sample: options.sample, clock };
-            let name = format!("{} MiB, r={}, p={p}, threads={threads}", options.mib, options.r);
-            let record = if let Some(upstream) = &mut upstream {
+            let clock = if threads == 1 { ClockId::ThreadCPUTime } else { ClockId::Monotonic };
+            let rates = if let Some(upstream) = &mut upstream {
                 upstream.set_threads(threads);
                 let numbers = [u32::try_from(nrom)?, options.r, p];
                 let theirs = upstream.fill_rom(numbers, SEED);
-                ensure!(theirs == Some(ours.fill()?), "{name}: the digests differ");
-                let rates = paired::compare(
-                    plan,
-                    |_| ours.rate(),
-                    |_| {
-                        upstream.fill_rom(numbers, SEED);
-                        f64::from(options.mib) / 1024.0
-                    },
-                );
-                Record::new(&name, ["saltern", "upstream"], "GiB/s", &rates).goal(1.2)
+                ensure!(theirs == Some(ours.fill()?), "p={p}: the digests differ");
+                let mut theirs = || {
+                    upstream.fill_rom(numbers, SEED).map(|_| ()).context("upstream C refuses a ROM")
+                };
+                take_turns(options, clock, [&mut || ours.fill().map(|_| ()), &mut theirs])?
             } else {
                 let serial = RomParams::new(nrom, options.r, 1);
                 let mut serial = Side::new(options, 1, serial, &mut other)?;
-                let rates = paired::compare(plan, |_| ours.rate(), |_| serial.rate());
-                Record::new(&name, ["saltern", "p=1, 1 thread"], "GiB/s", &rates)
+                let fill = &mut || ours.fill().map(|_| ());
+                take_turns(options, clock, [fill, &mut || serial.fill().map(|_| ())])?
             };
-            println!("{}", record.line());
-            records.push(record);
+            let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(a, b)| a / b).collect();
+            let [ours, theirs] = rates.map(|rates| estimate(&rates).median);
+            let ratio = estimate(&ratios);
+            println!(
+                "threads={threads} p={p:<4} {:5.2}× [{:.2} {:.2}]  {ours:.3} : {theirs:.3} GiB/s",
+                ratio.median, ratio.low, ratio.high
+            );
         }
     }
-    if let Some(path) = &options.json {
-        let report = json!({ "machine": machine, "build": build, "records": records });
-        std::fs::write(path, format!("{report:#}\n"))
-            .with_context(|| path.display().to_string())?;
-    }
     Ok(())
+}
+
+/// Rates of both sides in GiB per second.
+fn take_turns(
+    options: &Options,
+    clock: ClockId,
+    sides: [&mut dyn FnMut() -> anyhow::Result<()>; 2],
+) -> anyhow::Result<[Vec<f64>; 2]> {
+    let mut rates = [Vec::new(), Vec::new()];
+    for turn in 0..options.turns {
+        for side in if turn % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let start = now(clock);
+            sides[side]()?;
+            let passed = (now(clock) - start).as_secs_f64();
+            rates[side].push(f64::from(options.mib) / 1024.0 / passed);
+        }
+    }
+    Ok(rates)
+}
+
+fn now(clock: ClockId) -> Duration {
+    let now = clock_gettime(clock);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 /// Saltern with one set of parameters.
@@ -173,10 +177,5 @@ impl<'a> Side<'a> {
 
     fn fill(&mut self) -> anyhow::Result<[u8; 32]> {
         Ok(init_rom(&self.params, SEED, self.image.as_bytes_mut(), &mut self.workspace)?)
-    }
-
-    /// Fills once; GiB.
-    fn rate(&mut self) -> f64 {
-        self.fill().map_or(f64::NAN, |_| self.image.as_bytes().len() as f64 / f64::from(1 << 30))
     }
 }
