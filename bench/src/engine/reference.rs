@@ -43,7 +43,9 @@ impl Task for Slow {
         match &self.work {
             Work::Yescrypt(params, _) => passwords(&self.work, params, &self.setup, count),
             Work::Message(message) => Ok(hashes(message, count)),
-            Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => bail!("the reference does not compute this"),
+            Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => {
+                bail!("the reference does not compute this")
+            }
         }
     }
 }
