@@ -4,13 +4,15 @@
 //! that a grid stands for all combinations. The table `quick` of a grid replaces keys when there is little time, and `quick = false` leaves
 //! the grid or the section out then. The keys are those of [`Point`].
 
+mod works;
+
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{Flavor, Level, Mode, Pages, Params};
+use saltern_yescrypt::{Level, Pages};
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::record::Kind;
-use crate::work::{Argon2, Cats, Fill, Message, RomPlace, Variant, Work, pages_from_name};
+use crate::work::{Message, Work, pages_from_name};
 
 /// One table to be measured.
 #[derive(Clone, Debug)]
@@ -127,7 +129,9 @@ struct Point {
     nrom: Option<u64>,
     /// Pages of the ROM.
     rom_pages: Option<String>,
-    /// KiB of Argon2.
+    /// Threads that fill one ROM together.
+    fill_threads: Option<u8>,
+    /// KiB of Argon2 and others.
     kib: Option<u32>,
     /// Bytes of a message, and how many messages.
     bytes: Option<usize>,
@@ -148,30 +152,13 @@ struct Point {
 }
 
 /// In which order combinations are made: the last key varies fastest. Keys that may hold a list are these.
-const ORDER: [&str; 23] = [
-    "algorithm",
-    "lookup",
-    "gather",
-    "salsa",
-    "sbox-kib",
-    "rounds",
-    "nrom",
-    "rom-pages",
-    "pages",
-    "t",
-    "p",
-    "shape",
-    "kib",
-    "bytes",
-    "messages",
-    "file",
-    "together",
-    "engine",
-    "sides",
-    "goal",
-    "goal-avx2",
-    "step",
-    "threads",
+#[rustfmt::skip]
+const ORDER: &[&str] = &[
+    // The work …
+    "algorithm", "lookup", "gather", "salsa", "sbox-kib", "rounds", "nrom", "rom-pages", "pages", "t",
+    "p", "shape", "fill-threads", "kib", "bytes", "messages", "file",
+    // … how and by whom.
+    "together", "engine", "sides", "goal", "goal-avx2", "step", "threads",
 ];
 
 #[derive(Deserialize)]
@@ -261,7 +248,7 @@ fn combinations(grid: Table) -> anyhow::Result<Vec<Table>> {
         ensure!(known || !value.is_array(), "{key}: no list is meant here");
     }
     let mut tables = vec![grid];
-    for key in ORDER {
+    for &key in ORDER {
         let one_each = |table: Table| match table.get(key) {
             Some(Value::Array(members)) => members
                 .iter()
@@ -334,7 +321,7 @@ fn side(point: &Point) -> anyhow::Result<Side> {
     Ok(Side {
         engine: point.engine.clone().context("no engine")?,
         name: point.name.clone(),
-        work: work(point)?,
+        work: works::work(point)?,
         together,
         pages: point.pages.as_deref().map(pages_from_name).transpose()?,
     })
@@ -349,55 +336,6 @@ fn threads(point: &Point) -> anyhow::Result<Threads> {
         }
         Some(other) => bail!("threads = {other:?}: a number from 1 to 1024, or \"all\""),
     }
-}
-
-fn work(point: &Point) -> anyhow::Result<Work> {
-    let algorithm = point.algorithm.as_deref().unwrap_or("yescrypt");
-    let mode = match algorithm {
-        "yescrypt" => Mode::Rw,
-        "worm" => Mode::Worm,
-        "scrypt" => Mode::Classic,
-        "rom-fill" => {
-            let (nrom, r) = point.shape.context("shape = [[NROM, r], …]")?;
-            return Ok(Work::Fill(Fill { nrom, r, p: point.p.unwrap_or(1) }));
-        }
-        "twocats" | "skinnycat" => {
-            let kib = point.kib.context("kib of memory")?;
-            ensure!(kib.is_power_of_two(), "kib = {kib}: a power of two");
-            let (skinny, mem_cost) = (algorithm == "skinnycat", kib.ilog2());
-            return Ok(Work::Cats(Cats { skinny, mem_cost }));
-        }
-        "argon2d" | "argon2id" => return argon2(point, algorithm == "argon2id"),
-        other => {
-            let variant = Variant::from_name(other);
-            let variant = variant.with_context(|| format!("algorithm {other:?} is not known"))?;
-            let bytes = point.bytes.context("bytes of a message")?;
-            let messages = point.messages.unwrap_or(1);
-            ensure!(messages >= 1, "messages = 0: 1 and more");
-            return Ok(Work::Message(Message { variant, bytes, messages, file: point.file }));
-        }
-    };
-    let (n, r) = point.shape.context("shape = [[N, r], …]")?;
-    let mut params = Params::new(mode, n, r);
-    let bits = point.lookup.unwrap_or(128);
-    let gather = point.gather.unwrap_or(512 / bits.max(1));
-    let rounds = point.rounds.unwrap_or(6);
-    params.flavor = Flavor::new(rounds, gather, bits / 64, point.sbox_kib.unwrap_or(12) << 10)?
-        .with_salsa(point.salsa.unwrap_or(8), Flavor::DEFAULT.salsa_tail())?;
-    (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
-    params.nrom = point.nrom.unwrap_or(0);
-    let rom = match (&point.rom_pages, params.nrom) {
-        (_, 0) => None,
-        (pages, _) => Some(RomPlace::Memory(pages_from_name(pages.as_deref().unwrap_or("2 MiB"))?)),
-    };
-    let work = Work::Yescrypt(params, rom);
-    work.checked()?;
-    Ok(work)
-}
-
-fn argon2(point: &Point, id: bool) -> anyhow::Result<Work> {
-    let kib = point.kib.context("kib of Argon2")?;
-    Ok(Work::Argon2(Argon2 { id, kib, t: point.t.unwrap_or(1), p: point.p.unwrap_or(1) }))
 }
 
 #[cfg(test)]

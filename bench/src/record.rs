@@ -199,7 +199,7 @@ pub struct Latency {
 /// What was computed, as far as the algorithm has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// `yescrypt`, `yescrypt-worm`, `scrypt`, `argon2d`, `argon2id`, `twocats`, `skinnycat`, `blake2b`, `blake2s`, `blake2bp`,
+    /// `yescrypt`, `yescrypt-worm`, `scrypt`, `escrypt`, `rom-fill`, `argon2d`, `argon2id`, `twocats`, `skinnycat`, `blake2b`, `blake2s`, `blake2bp`,
     /// `blake2sp`, `blake3`.
     pub algorithm: String,
     /// Memory of one hash.
@@ -217,6 +217,9 @@ pub struct Work {
     /// t, or passes of Argon2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t: Option<u32>,
+    /// Threads that work on one result together; `threads` of a cell counts those that work independently.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// PWXrounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,

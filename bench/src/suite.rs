@@ -94,6 +94,15 @@ pub fn run(
     let begun = Instant::now();
     let unix_time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let mut bench = Bench::new(options, watch);
+    // Unknown names are told before anything is measured.
+    for section in sections {
+        let cells = section.cells.iter().map(|cell| &cell.side);
+        let sides = section.pairs.iter().flat_map(|pair| &pair.sides);
+        let names = cells.chain(sides).map(|side| &side.engine);
+        for name in names.chain(section.curves.iter().map(|curve| &curve.engine)) {
+            bench.engine(name).with_context(|| format!("section {}", section.id))?;
+        }
+    }
     let total = sections.iter().map(|section| bench.estimate(section)).sum();
     bench.watch.begin(total);
     let mut measured = Vec::new();

@@ -2,15 +2,14 @@
 
 mod markdown;
 
-pub use markdown::{markdown, seeds};
+pub use markdown::markdown;
 
-use crate::record::{Cell, Curve, Estimate, Latency, Ratio, Record, Section, Verdict};
+use crate::record::{Build, Cell, Curve, Estimate, Latency, Machine, Ratio, Section, Verdict};
 use crate::stats::median;
 
 /// What a run begins with.
 #[must_use]
-pub fn header(record: &Record) -> String {
-    let Record { machine, build, .. } = record;
+pub fn header(machine: &Machine, build: &Build) -> String {
     let caches: Vec<_> =
         machine.caches.iter().map(|cache| format!("L{} {} KiB", cache.level, cache.kib)).collect();
     format!(
@@ -104,7 +103,7 @@ pub fn interval(estimate: &Estimate, digits: usize) -> String {
 /// A pair in one line.
 #[must_use]
 pub fn ratio_line(ratio: &Ratio) -> String {
-    let digits = if ratio.unit == "GB/s" { 2 } else { 0 };
+    let digits = digits_of(ratio);
     let [first, second] = &ratio.rates;
     format!(
         "{:5.2} {} {} {:<8} {}: {} {:.digits$} : {:.digits$} {} {}",
@@ -119,6 +118,11 @@ pub fn ratio_line(ratio: &Ratio) -> String {
         ratio.sides[1],
         ratio.unit,
     )
+}
+
+/// Digits after the point of rates.
+fn digits_of(ratio: &Ratio) -> usize {
+    if ratio.unit == "GB/s" { 2 } else { 0 }
 }
 
 fn verdict(verdict: Verdict) -> &'static str {
@@ -169,6 +173,7 @@ fn curve_lines(curve: &Curve) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Record;
 
     fn example() -> Record {
         Record::from_json(include_str!("record/example.json")).unwrap()
@@ -200,7 +205,7 @@ mod tests {
 
     #[test]
     fn curves_are_told_by_their_extremes() {
-        let text = section(&example().sections[6]);
+        let text = section(&example().sections[5]);
         assert!(text.contains("least 2.600 (at 1536)"), "{text}");
     }
 }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the peer is a C library")]
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
 use libloading::Library;
@@ -71,8 +72,8 @@ pub struct Upstream {
     local: Box<Region>,
     rom: Box<Region>,
     buffer: [u8; 512],
-    // Keeps the functions valid.
-    _library: Library,
+    // Never unloaded: the threads of OpenMP go on to wait for work in code that would be gone.
+    _library: ManuallyDrop<Library>,
 }
 
 impl Upstream {
@@ -102,7 +103,7 @@ impl Upstream {
             local: Region::empty(),
             rom: Region::empty(),
             buffer: [0; 512],
-            _library: library,
+            _library: ManuallyDrop::new(library),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What is computed: the part of a case that does not depend on who computes it.
 
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{CheckedParams, Limits, Mode, Pages, Params};
+use saltern_yescrypt::{CheckedParams, Limits, Mode, Pages, Params, escrypt};
 
 use crate::record;
 
@@ -10,6 +10,8 @@ use crate::record;
 pub enum Work {
     /// yescrypt or scrypt.
     Yescrypt(Params, Option<RomPlace>),
+    /// escrypt, or yescrypt 0.5.
+    Escrypt(Escrypt),
     /// Argon2.
     Argon2(Argon2),
     /// BLAKE2 and its relatives.
@@ -29,6 +31,17 @@ pub struct Cats {
     pub mem_cost: u32,
 }
 
+/// escrypt in its RW mode with Salsa20, and perhaps a ROM that every odd step reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Escrypt {
+    /// The parameters.
+    pub params: escrypt::Params,
+    /// Rounds of Salsa20.
+    pub salsa: u32,
+    /// Blocks of ROM, and where it is.
+    pub rom: Option<(u64, RomPlace)>,
+}
+
 /// A ROM to be filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
@@ -38,6 +51,8 @@ pub struct Fill {
     pub r: u32,
     /// Slices.
     pub p: u32,
+    /// Threads that work on them.
+    pub threads: u8,
 }
 
 impl Fill {
@@ -132,6 +147,7 @@ impl Work {
     pub fn memory(&self) -> u64 {
         match self {
             Work::Yescrypt(params, _) => 128 * u64::from(params.r) * params.n,
+            Work::Escrypt(work) => 128 * u64::from(work.params.r) * work.params.n,
             Work::Argon2(argon2) => u64::from(argon2.kib) << 10,
             Work::Message(_) => 0,
             Work::Fill(fill) => fill.bytes(),
@@ -145,7 +161,7 @@ impl Work {
         match self {
             Work::Message(message) => Some(message.bytes as u64),
             Work::Fill(fill) => Some(fill.bytes()),
-            Work::Yescrypt(..) | Work::Argon2(_) | Work::Cats(_) => None,
+            Work::Yescrypt(..) | Work::Escrypt(_) | Work::Argon2(_) | Work::Cats(_) => None,
         }
     }
 
@@ -170,6 +186,12 @@ impl Work {
     pub fn traffic(&self) -> (f64, f64) {
         match self {
             Work::Yescrypt(params, _) => traffic(params),
+            // The same loops as today's.
+            Work::Escrypt(work) => {
+                let mut today = Params::yescrypt(work.params.n, work.params.r);
+                (today.t, today.nrom) = (work.params.t, work.rom.map_or(0, |(nrom, _)| nrom));
+                traffic(&today)
+            }
             // Each block is written once, after two have been read.
             Work::Argon2(argon2) => (3.0 * f64::from(argon2.t), 0.0),
             Work::Cats(_) => (3.0, 0.0),
@@ -182,6 +204,7 @@ impl Work {
     pub fn record(&self) -> record::Work {
         match self {
             Work::Yescrypt(params, rom) => of_yescrypt(params, *rom),
+            Work::Escrypt(work) => of_escrypt(work),
             Work::Argon2(Argon2 { id, kib, t, p }) => record::Work {
                 algorithm: if *id { "argon2id" } else { "argon2d" }.to_owned(),
                 memory_kib: Some((*kib).into()),
@@ -205,6 +228,7 @@ impl Work {
                 n: Some(fill.nrom),
                 r: Some(fill.r),
                 p: Some(fill.p),
+                threads: Some(fill.threads.into()),
                 memory_kib: Some((fill.bytes() >> 10) as f64),
                 ..record::Work::default()
             },
@@ -247,9 +271,30 @@ fn of_yescrypt(params: &Params, rom: Option<RomPlace>) -> record::Work {
         gather: rw.map(|()| flavor.gather()),
         salsa_rounds: rw.is_none().then(|| flavor.salsa_mix()),
         rom_kib: rom.map(|_| rom_bytes >> 10),
-        rom_medium: rom.map(|RomPlace::Memory(pages)| format!("RAM, {} pages", pages_name(pages))),
+        rom_medium: rom.map(medium),
         ..record::Work::default()
     }
+}
+
+fn of_escrypt(work: &Escrypt) -> record::Work {
+    let Escrypt { params, salsa, rom } = work;
+    let (n, r) = (params.n, params.r);
+    record::Work {
+        algorithm: "escrypt".to_owned(),
+        memory_kib: Some(0.125 * f64::from(r) * n as f64),
+        n: Some(n),
+        r: Some(r),
+        p: Some(params.p),
+        t: Some(params.t),
+        salsa_rounds: Some(*salsa),
+        rom_kib: rom.map(|(nrom, _)| (128 * u64::from(r) * nrom) >> 10),
+        rom_medium: rom.map(|(_, place)| medium(place)),
+        ..record::Work::default()
+    }
+}
+
+fn medium(RomPlace::Memory(pages): RomPlace) -> String {
+    format!("RAM, {} pages", pages_name(pages))
 }
 
 /// Pages as in records and cases.
@@ -287,6 +332,7 @@ impl record::Work {
         push("r", self.r.map(u64::from), 0, "");
         push("p", self.p.map(u64::from), 1, "");
         push("t", self.t.map(u64::from), 0, "");
+        push("", self.threads.map(u64::from), 1, "threads");
         push("", self.rounds.map(u64::from), 0, "rounds");
         push("", self.sbox_kib.map(u64::from), 0, "KiB");
         push("", self.lookup_bits.map(u64::from), 0, "bit");
@@ -308,6 +354,7 @@ impl record::Work {
     pub fn words(&self) -> String {
         let mut text = match self.algorithm.as_str() {
             "yescrypt-worm" => "yescrypt WORM".to_owned(),
+            "escrypt" => "escrypt RW".to_owned(),
             "argon2d" => "Argon2d".to_owned(),
             "argon2id" => "Argon2id".to_owned(),
             "twocats" => "TwoCats".to_owned(),
@@ -321,7 +368,7 @@ impl record::Work {
         if let Some((n, r)) = self.n.zip(self.r) {
             text += &format!(" (N={n} r={r})");
         }
-        let extra = [("p", self.p, 1), ("t", self.t, 0)];
+        let extra = [("p", self.p, 1), ("t", self.t, 0), ("threads", self.threads, 1)];
         for (name, value, usual) in extra {
             if let Some(value) = value.filter(|value| *value != usual) {
                 text += &format!(", {name}={value}");
@@ -331,7 +378,8 @@ impl record::Work {
             (self.rounds, self.sbox_kib, self.lookup_bits)
             && (rounds, kib, bits) != (6, 12, 128)
         {
-            text += &format!(", {rounds} rounds, {kib} KiB S-boxes, {bits}-bit lookups");
+            let s = if rounds == 1 { "" } else { "s" };
+            text += &format!(", {rounds} round{s}, {kib} KiB S-boxes, {bits}-bit lookups");
         }
         if let Some(gather) = self.gather
             && gather * self.lookup_bits.unwrap_or(128) != 512

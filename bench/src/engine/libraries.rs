@@ -109,6 +109,7 @@ impl Opened {
         match (self, work) {
             (Opened::Upstream(library), Work::Fill(fill)) => {
                 let shape = [u32::try_from(fill.nrom)?, fill.r, fill.p];
+                library.set_threads(fill.threads);
                 library.fill_rom(shape, super::rom::SEED).context("upstream C refuses a ROM")
             }
             (Opened::CryptR(library), _) => {

@@ -5,7 +5,7 @@ use saltern_reference::{blake2, yescrypt as reference};
 use saltern_yescrypt::{Mode, Params};
 
 use super::{Engine, Setup, Task, blake2::messages, inputs};
-use crate::work::{Message, Variant, Work};
+use crate::work::{Escrypt, Message, Variant, Work};
 
 /// The crate `saltern-reference`.
 pub struct Reference;
@@ -17,7 +17,7 @@ impl Engine for Reference {
 
     fn computes(&self, work: &Work) -> bool {
         match work {
-            Work::Yescrypt(..) => true,
+            Work::Yescrypt(..) | Work::Escrypt(_) => true,
             Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
         }
@@ -42,6 +42,7 @@ impl Task for Slow {
     fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
         match &self.work {
             Work::Yescrypt(params, _) => passwords(&self.work, params, &self.setup, count),
+            Work::Escrypt(old) => older(&self.work, old, &self.setup, count),
             Work::Message(message) => Ok(hashes(message, count)),
             Work::Argon2(_) | Work::Fill(_) | Work::Cats(_) => {
                 bail!("the reference does not compute this")
@@ -76,6 +77,24 @@ fn passwords(
     let one = |input: &super::Input| {
         let (password, salt) = (input.password.to_bytes(), &input.salt);
         reference::kdf(password, salt, &slow, rom.as_ref(), 32)
+            .map_err(|reject| anyhow::anyhow!("the reference refuses: {}", reject.0))
+    };
+    inputs(work, count)?.iter().map(one).collect()
+}
+
+fn older(work: &Work, old: &Escrypt, setup: &Setup, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+    use reference::escrypt;
+    let params = escrypt::Params {
+        p: old.params.p,
+        t: old.params.t,
+        tuning: escrypt::Tuning { salsa: old.salsa, ..escrypt::Tuning::DEFAULT },
+        ..escrypt::Params::new(escrypt::RW, old.params.n, old.params.r)
+    };
+    let rom = setup.rom.as_ref();
+    let rom = rom.map(|rom| escrypt::Rom { image: rom.bytes().to_vec(), mask: 1 });
+    let one = |input: &super::Input| {
+        let (password, salt) = (input.password.to_bytes(), &input.salt);
+        escrypt::kdf(password, salt, &params, rom.as_ref(), 32)
             .map_err(|reject| anyhow::anyhow!("the reference refuses: {}", reject.0))
     };
     inputs(work, count)?.iter().map(one).collect()

@@ -6,7 +6,7 @@ use anyhow::Context;
 use saltern_yescrypt::{Pages, Rom, RomImage, RomParams, Workspace, init_rom};
 
 use super::Task;
-use crate::work::{Fill, RomPlace, Work, ensure_memory};
+use crate::work::{Escrypt, Fill, RomPlace, Work, ensure_memory};
 
 /// A filled ROM.
 pub struct RomMemory {
@@ -81,14 +81,18 @@ impl Roms {
     /// # Errors
     /// Those of [`RomMemory::fill`].
     pub fn of(&mut self, work: &Work) -> anyhow::Result<Option<Arc<RomMemory>>> {
-        let Work::Yescrypt(params, Some(RomPlace::Memory(pages))) = work else {
-            return Ok(None);
+        let (nrom, r, RomPlace::Memory(pages)) = match work {
+            Work::Yescrypt(params, Some(place)) => (params.nrom, params.r, *place),
+            Work::Escrypt(Escrypt { params, rom: Some((nrom, place)), .. }) => {
+                (*nrom, params.r, *place)
+            }
+            _ => return Ok(None),
         };
-        let key = (params.nrom, params.r, *pages);
+        let key = (nrom, r, pages);
         if let Some((_, rom)) = self.kept.iter().find(|(known, _)| *known == key) {
             return Ok(Some(Arc::clone(rom)));
         }
-        let rom = Arc::new(RomMemory::fill(params.nrom, params.r, *pages)?);
+        let rom = Arc::new(RomMemory::fill(nrom, r, pages)?);
         self.kept.push((key, Arc::clone(&rom)));
         Ok(Some(rom))
     }
@@ -107,7 +111,8 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    pub(super) fn new(fill: Fill, workspace: Workspace) -> anyhow::Result<Self> {
+    pub(super) fn new(fill: Fill, mut workspace: Workspace) -> anyhow::Result<Self> {
+        workspace.set_threads(fill.threads.into());
         ensure_memory(fill.bytes())?;
         let image = RomImage::zeroed(usize::try_from(fill.bytes())?)?;
         Ok(Filling { params: RomParams::new(fill.nrom, fill.r, fill.p), image, workspace })

@@ -1,6 +1,8 @@
 //! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform in one register, `saltern wiping`
 //! with memory that is wiped after each call.
 
+mod older;
+
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -58,7 +60,7 @@ impl Engine for Saltern {
 
     fn computes(&self, work: &Work) -> bool {
         match work {
-            Work::Yescrypt(..) | Work::Fill(_) => true,
+            Work::Yescrypt(..) | Work::Escrypt(_) | Work::Fill(_) => true,
             Work::Argon2(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
         }
@@ -72,11 +74,15 @@ impl Engine for Saltern {
             let workspace = Workspace::with_level(self.level)?;
             return Ok(Box::new(rom::Filling::new(*fill, workspace)?));
         }
-        let params = work.checked()?;
         let mut workspace = Workspace::with_level(self.level)?;
         if let Some(pages) = setup.pages {
             workspace = workspace.with_pages(pages);
         }
+        if let Work::Escrypt(old) = work {
+            let rom = setup.rom.clone();
+            return Ok(Box::new(older::Older::new(old, rom, workspace)?));
+        }
+        let params = work.checked()?;
         if self.pairs {
             ensure!(workspace.pair_groups(), "level {} has no 256-bit registers", self.level);
         }

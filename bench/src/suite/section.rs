@@ -162,8 +162,13 @@ impl Bench<'_> {
             let [first, second] = &pair.sides;
             let Some(first) = self.tasks(first, threads)? else { continue };
             let Some(second) = self.tasks(second, threads)? else { continue };
-            let file = matches!(&pair.sides[0].work, Work::Message(message) if message.file);
-            let clock = if threads > 1 || file { Clock::Real } else { Clock::Cpu };
+            // What runs in other threads than the one that asks does not count on that one's clock.
+            let elsewhere = match &pair.sides[0].work {
+                Work::Message(message) => message.file,
+                Work::Fill(fill) => fill.threads > 1,
+                _ => false,
+            };
+            let clock = if threads > 1 || elsewhere { Clock::Real } else { Clock::Cpu };
             let mut tasks = [first, second];
             let turns = runner::take_turns(&mut tasks, &self.processors, &effort, clock)?;
             ratios.push(ratio(&section.id, pair, (threads, clock), &turns));

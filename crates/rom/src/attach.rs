@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use saltern_blake2::blake2bp;
 use saltern_yescrypt::{Rom, RomId};
 
 use crate::Error;
@@ -64,20 +65,24 @@ pub struct AttachOptions<'a> {
     pub pages: Pages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
+    /// Whether every byte of a mapped image or a segment is checked against the hash in the manifest, as those of a copied one are in any
+    /// case. Takes as long as reading it.
+    pub verify: bool,
     /// The only ROM that will do, however well another one fits its own manifest.
     pub expect: Option<RomId>,
-    /// Is told of progress while copying, and can end it.
+    /// Is told of progress while all of the image is read, and can end it.
     pub watch: Watch<'a>,
 }
 
 impl AttachOptions<'_> {
-    /// [`Access::Auto`], transparent huge pages, no locking, any ROM.
+    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any ROM.
     #[must_use]
     pub fn new() -> Self {
         AttachOptions {
             access: Access::Auto,
             pages: Pages::default(),
             lock: Lock::No,
+            verify: false,
             expect: None,
             watch: &unwatched,
         }
@@ -168,6 +173,10 @@ pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Err
         Some(path) => attach_file(&path, manifest, options)?,
         None => attach_segment(manifest)?,
     };
+    let read = matches!(attached.medium, Medium::Private | Medium::Memfd);
+    if options.verify && !read {
+        attached.verify(options.watch)?;
+    }
     attached.lock(options.lock)?;
     Ok(attached)
 }
@@ -193,6 +202,9 @@ pub fn attach_descriptor(
     let mapping = Mapping::file(&file, len, page, false).map_err(Error::io("map", path))?;
     let granted = Granted { mapping, file: Some(file), pages: options.pages };
     let mut attached = Attached::new(granted, manifest.clone(), Medium::Memfd);
+    if options.verify {
+        attached.verify(options.watch)?;
+    }
     attached.lock(options.lock)?;
     Ok(attached)
 }
@@ -294,6 +306,7 @@ impl Attached {
         let len = length(&self.manifest)?;
         self.mapping = Mapping::file(&reader, len, page, false).map_err(Error::io("map", path))?;
         self.mapping.advise(self.asked);
+        self.mapping.populate();
         self.file = Some(reader);
         seal(&file).map_err(Error::io("seal", path))
     }
@@ -325,45 +338,50 @@ impl Attached {
         Ok(Rom::from_bytes(self.mapping.bytes())?)
     }
 
-    /// Whether all of the image has been compared with the manifest's hash in this process: when it was copied, or by
-    /// [`Attached::check_all`]. Another process may have checked what this one has mapped.
+    /// Whether all of the image has been compared with the manifest's hash in this process: when it was copied, or since. Another process may
+    /// have checked what this one has mapped.
     #[must_use]
     pub fn is_checked(&self) -> bool {
         self.checked.load(Ordering::Acquire)
     }
 
-    /// Compares all of the image with the manifest's hash, unless that has been done. It takes as long as reading it: on a disk, or at the speed
-    /// of BLAKE2bp in one thread. Other callers wait meanwhile.
+    /// [`Attached::verify`], unless that has been done; other callers wait meanwhile.
     ///
     /// To be called before a new hash is stored that was made with a mapped image nobody has checked, and before a password is said to be wrong
-    /// by such an image: a hash with a damaged ROM is another hash.
+    /// by such an image: a hash with a damaged ROM is another hash. It takes as long as reading the image, or as BLAKE2bp in one thread.
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::Cancelled`].
     pub fn check_all(&self, watch: Watch<'_>) -> Result<(), Error> {
         let _alone = self.checking.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_checked() {
-            return Ok(());
-        }
-        let (mut done, total) = (0, self.size());
-        let mut hasher = saltern_blake2::blake2bp::Params::new().to_hasher();
+        if self.is_checked() { Ok(()) } else { self.verify(watch) }
+    }
+
+    /// Checks every byte of the image as it is in memory now against the hash in the manifest: when verifications fail that should not,
+    /// say, or now and then in a shared image that somebody could write to.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Cancelled`].
+    pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
+        let (mut hasher, mut done) = (blake2bp::Params::new().to_hasher(), 0);
         for piece in self.as_bytes().chunks(PIECE) {
             hasher.update(piece);
             done += piece.len() as u64;
-            if watch(Progress { stage: Stage::Read, done, total }).is_break() {
+            if watch(Progress { stage: Stage::Read, done, total: self.size() }).is_break() {
                 return Err(Error::Cancelled);
             }
         }
-        if finish(hasher) != self.manifest.image_hash {
-            let path = match &self.medium {
-                Medium::Mapped { path, .. } => path.clone(),
-                Medium::Sysv { key } => Medium::segment_name(*key),
-                Medium::Memfd | Medium::Private => self.medium.to_string().into(),
-            };
-            return Err(Error::Damaged { path, offset: None });
+        let good = finish(hasher) == self.manifest.image_hash;
+        self.checked.store(good, Ordering::Release);
+        if good {
+            return Ok(());
         }
-        self.checked.store(true, Ordering::Release);
-        Ok(())
+        let path = match &self.medium {
+            Medium::Mapped { path, .. } => path.clone(),
+            Medium::Sysv { key } => Medium::segment_name(*key),
+            Medium::Memfd | Medium::Private => self.medium.to_string().into(),
+        };
+        Err(Error::Damaged { path, offset: None })
     }
 
     /// The ROM's name: the beginning of its digest.
@@ -396,7 +414,7 @@ impl Attached {
         &self.medium
     }
 
-    /// The pages that it really lies on, now. Reads /proc/self/smaps.
+    /// The pages that it really lies on, as far as this process has touched them. Reads /proc/self/smaps.
     #[must_use]
     pub fn pages(&self) -> ObtainedPages {
         ObtainedPages::of(self.mapping.addresses())

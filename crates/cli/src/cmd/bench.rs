@@ -197,8 +197,7 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     if run.form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(format!("\n{}", text::header(&record)))?;
-        output.line(text::LEGEND)?;
+        output.line(format!("\n{}", text::LEGEND))?;
     }
     for note in &record.notes {
         output.line(format!("note: {note}"))?;
@@ -214,7 +213,7 @@ fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     if form.markdown {
         output.bytes(text::markdown(&record).as_bytes())?;
     } else {
-        output.line(text::header(&record))?;
+        output.line(text::header(&record.machine, &record.build))?;
         for section in &record.sections {
             output.bytes(text::section(section).as_bytes())?;
         }
@@ -232,13 +231,13 @@ fn agree(paths: [&PathBuf; 2], tolerance: f64, all: bool) -> anyhow::Result<Exit
     let [first, second] = paths.map(|path| record(path));
     let (first, second) = (first?, second?);
     let comparison = compare(&first, &second, tolerance / 100.0);
+    ensure!(!comparison.lines.is_empty(), "the records have nothing in common");
     let mut output = Output::new();
     if first.machine != second.machine {
         output.line("note: the records are of different machines")?;
     }
     output.bytes(comparison.text(all).as_bytes())?;
     output.flush()?;
-    ensure!(!comparison.lines.is_empty(), "the records have nothing in common");
     let same = comparison.agreeing() == comparison.lines.len();
     Ok(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,6 +1,7 @@
 //! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its subcommands.
 
 mod attach;
+mod bench;
 mod copy;
 mod create;
 mod info;
@@ -21,10 +22,10 @@ it is in a manifest beside the image (IMAGE.json), from which the seed
 can be found but not read.
 
 Examples:
-  saltern rom create /srv/site.rom --size 64GiB --generate-seed /root/site.seed
-  saltern rom attach /srv/site.rom       to shared memory, after each boot
-  saltern hash --rom shm:site.rom
-  saltern rom verify --full /srv/site.rom
+  saltern rom create site.rom --size 64GiB --generate-seed site.seed
+  saltern rom attach site.rom            to shared memory, after each boot
+  saltern hash --rom shm:site.rom        and with the ROM
+  saltern rom verify --full site.rom
   saltern rom list
   saltern rom detach shm:site.rom
 
@@ -50,6 +51,7 @@ enum Command {
     List(list::Args),
     Copy(copy::Args),
     Adopt(copy::AdoptArgs),
+    Bench(bench::Args),
 }
 
 /// Run the subcommand.
@@ -63,6 +65,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => list::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
+        Command::Bench(args) => bench::run(&args),
     };
     work::status(result)
 }

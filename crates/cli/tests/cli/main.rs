@@ -1,5 +1,7 @@
 //! The program as its users run it: one module for each subcommand, and for what all of them share.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod hash;
 mod hostile;
 mod inspect;
@@ -7,6 +9,7 @@ mod jsonl;
 mod pages;
 mod program;
 mod reencrypt;
+mod rom;
 mod streams;
 mod terminal;
 mod vectors;

@@ -4,8 +4,9 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use saltern_bench::record::{self, Build, Machine};
 use saltern_bench::suite::Watch;
-use saltern_bench::{record, text};
+use saltern_bench::text;
 
 use crate::output::Output;
 
@@ -32,6 +33,18 @@ impl Progress {
         Progress { bar, silent, failure: None }
     }
 
+    fn print(&mut self, text: &str) {
+        if self.silent || self.failure.is_some() {
+            return;
+        }
+        let print = || {
+            let mut output = Output::new();
+            output.bytes(text.as_bytes())?;
+            output.flush()
+        };
+        self.failure = self.bar.suspend(print).err();
+    }
+
     /// Removes the bar; what could not be printed is an error.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         self.bar.finish_and_clear();
@@ -41,6 +54,7 @@ impl Progress {
 
 impl Watch for Progress {
     fn begin(&mut self, total: Duration) {
+        self.print(&format!("{}\n", text::header(&Machine::here(), &Build::here())));
         self.bar.set_length(total.as_millis() as u64);
     }
 
@@ -50,14 +64,6 @@ impl Watch for Progress {
     }
 
     fn section(&mut self, section: &record::Section) {
-        if self.silent || self.failure.is_some() {
-            return;
-        }
-        let print = || {
-            let mut output = Output::new();
-            output.bytes(text::section(section).as_bytes())?;
-            output.flush()
-        };
-        self.failure = self.bar.suspend(print).err();
+        self.print(&text::section(section));
     }
 }
