@@ -61,7 +61,10 @@ pub fn render(record: &Record) -> String {
             "<li><a href=\"#numbers\">All numbers</a></li>\n</ul></nav>\n"
         };
     }
-    let _ = write!(page, "<main>\n{plots}");
+    page += "<main>\n";
+    if !plots.is_empty() {
+        let _ = writeln!(page, "<div class=\"plots\">\n{plots}</div>");
+    }
     if !tables.is_empty() {
         let _ = write!(
             page,
@@ -137,8 +140,9 @@ fn machine_text(machine: &Machine) -> String {
 
 /// A section's plots.
 fn plots_of(section: &Section, id: &str, figures: &[Figure]) -> String {
+    let several = if figures.len() > 1 { " class=\"several\"" } else { "" };
     let mut out = format!(
-        "<section aria-labelledby=\"{id}\"><h2 id=\"{id}\">{}</h2>\n<p class=\"about\">{}</p>\n<div class=\"figures\">\n",
+        "<section{several} aria-labelledby=\"{id}\"><h2 id=\"{id}\">{}</h2>\n<p class=\"about\">{}</p>\n<div class=\"figures\">\n",
         Escaped(&section.title),
         Escaped(&section.about)
     );

@@ -32,8 +32,8 @@ pub(super) fn bars(id: &str, title: &str, description: &str, rows: &[Bar]) -> Op
     let mut body = String::new();
     for (i, Bar { label, rate, color }) in rows.iter().enumerate() {
         let top = i as f64 * ROW;
-        let value = format!("{}/s", markup::number(rate.median));
-        body += &row_text(top, label, &value);
+        let value = markup::number(rate.median);
+        body += &row_text(top, 0.0, label, &value);
         let at = |value: f64| axis.at(value).map(|place| LEFT + place * (BARS - LEFT));
         let Some(end) = at(rate.median) else { continue };
         let color = color % svg::SERIES;
@@ -56,7 +56,7 @@ pub(super) fn bars(id: &str, title: &str, description: &str, rows: &[Bar]) -> Op
 }
 
 /// A row's text: what it is, and under it, at the right end, its value.
-fn row_text(top: f64, label: &str, value: &str) -> String {
+fn row_text(top: f64, between: f64, label: &str, value: &str) -> String {
     let room = RIGHT - LEFT;
     format!(
         "<text x=\"{LEFT}\" y=\"{:.1}\">{}<title>{}</title></text>\
@@ -64,7 +64,7 @@ fn row_text(top: f64, label: &str, value: &str) -> String {
         top + 15.0,
         Escaped(&svg::cut(label, room)),
         Escaped(label),
-        top + 32.0,
+        top + between + 32.0,
         Escaped(value)
     )
 }
@@ -83,21 +83,38 @@ pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) 
         |row: &&Ratio| [row.ratio.low, row.ratio.median, row.ratio.high, row.goal.unwrap_or(1.0)];
     let values = rows.iter().flat_map(ends).chain([1.0]);
     let axis = Axis::new("", spread(rows), values)?;
-    let bottom = rows.len() as f64 * ROW + 4.0;
+    // Who is compared has a line of its own, unless all rows compare the same.
+    let sides = if rows.iter().all(|row| row.sides == rows[0].sides) { 0.0 } else { 17.0 };
+    let height = ROW + sides;
+    let bottom = rows.len() as f64 * height + 4.0;
     let at = |value: f64| axis.at(value).map(|place| LEFT + 14.0 + place * (DRAWN - LEFT - 28.0));
     let mut body = String::new();
-    for (value, text) in &axis.ticks {
-        let Some(x) = at(*value) else { continue };
-        let class = if *value == 1.0 { "strong" } else { "soft" };
+    let ticks = axis.ticks.iter();
+    let ticks: Vec<(f64, &str)> =
+        ticks.filter_map(|(value, text)| Some((at(*value)?, text.as_str()))).collect();
+    // Counted so that the tick at 1 is among those that stay.
+    let every = svg::thinning(&ticks);
+    let one = axis.ticks.iter().position(|(value, _)| *value == 1.0).unwrap_or(0);
+    for (x, text) in ticks.iter().skip(one % every).step_by(every) {
+        let class = if *text == "1" { "strong" } else { "soft" };
         let y = bottom + 16.0;
         let _ = write!(body, "<text class=\"mid {class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>");
     }
     for (i, row) in rows.iter().enumerate() {
-        let top = i as f64 * ROW;
-        body += &row_text(top, &row.label, &ratio_text(row));
-        body += &ratio_row(row, top + 28.0, at);
+        let top = i as f64 * height;
+        body += &row_text(top, sides, &row.label, &ratio_text(row));
+        if sides > 0.0 {
+            let text = svg::cut(&sides_text(row), RIGHT - LEFT);
+            let (y, text) = (top + 31.0, Escaped(&text));
+            let _ = write!(body, "<text class=\"soft\" x=\"{LEFT}\" y=\"{y:.1}\">{text}</text>");
+        }
+        body += &ratio_row(row, top + sides + 28.0, at);
     }
     Some(plot(id, bottom + 22.0, title, description, &body))
+}
+
+fn sides_text(row: &Ratio) -> String {
+    format!("{} against {}", row.sides[0], row.sides[1])
 }
 
 fn ratio_row(row: &Ratio, y: f64, at: impl Fn(f64) -> Option<f64>) -> String {
@@ -123,7 +140,7 @@ fn ratio_row(row: &Ratio, y: f64, at: impl Fn(f64) -> Option<f64>) -> String {
         );
     }
     if let Some(x) = at(row.ratio.median) {
-        let tip = format!("{}: {}", row.label, ratio_text(row));
+        let tip = format!("{}, {}: {}", row.label, sides_text(row), ratio_text(row));
         let fill =
             if hollow.is_empty() { format!("f{color}") } else { format!("c{color}{hollow}") };
         let _ = write!(

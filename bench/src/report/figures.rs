@@ -2,11 +2,11 @@
 
 use super::axis::{Scale, can_be_drawn};
 use super::bars::{self, Bar, Heat};
-use super::groups::{self, Groups, Trait};
+use super::groups::{self, Groups, Names, Trait};
 use super::lines::{Lines, Point, Series};
-use super::markup::{kib, number, plural};
+use super::markup::{kib, number};
 use super::{matrix, sentences};
-use crate::record::{Cell, Curve, Kind, Latency, Ratio, Section};
+use crate::record::{Cell, Curve, Estimate, Kind, Latency, Ratio, Section};
 
 /// A plot with what it says.
 #[derive(Debug)]
@@ -46,8 +46,8 @@ pub(super) fn of(section: &Section, id: &str) -> Vec<Figure> {
             drawing.latency(section);
         }
         Kind::Sizes => drawing.lines(section, &SIZES),
-        Kind::Peers => drawing.bars(&section.cells),
-        Kind::Offsets | Kind::Goals | Kind::Other => {}
+        Kind::Peers | Kind::Other => drawing.bars(&section.cells),
+        Kind::Offsets | Kind::Goals => {}
     }
     drawing.curves(&section.curves);
     drawing.ratios(&section.ratios);
@@ -108,6 +108,13 @@ const SIZES: Form = Form {
 /// 10^9 bytes of input a second at a rate of hashes.
 fn gigabytes(cell: &Cell, rate: f64) -> f64 {
     rate * cell.work.bytes.unwrap_or(0) as f64 / 1e9
+}
+
+/// The rate of a cell in those.
+fn in_gigabytes(cell: &Cell) -> Estimate {
+    let Estimate { median, low, high, samples } = cell.real;
+    let [median, low, high] = [median, low, high].map(|rate| gigabytes(cell, rate));
+    Estimate { median, low, high, samples }
 }
 
 struct Drawing<'a> {
@@ -225,7 +232,7 @@ impl Drawing<'_> {
                 columns: ("S-boxes".to_owned(), columns),
                 values,
             };
-            let sentence = sentences::extremes(&part);
+            let sentence = sentences::extremes(&part, &Names::of(&part), "hashes a second");
             self.add(
                 "Hashes a second by rounds and S-boxes",
                 &name,
@@ -235,31 +242,38 @@ impl Drawing<'_> {
         }
     }
 
-    /// Bars for what different engines and algorithms do.
+    /// Bars for what different engines and algorithms do, in plots of what can be compared at all.
     fn bars(&mut self, cells: &[Cell]) {
         let cells: Vec<&Cell> =
             cells.iter().filter(|cell| can_be_drawn(cell.real.median)).collect();
-        if cells.len() < 2 {
-            return;
-        }
         let engines = groups::values(&cells, Trait::Engine);
-        for (part, cells) in cells.chunks(ROWS).enumerate() {
-            let row = |cell: &&Cell| {
-                let engine = Trait::Engine.of(cell);
-                let color = engines.iter().position(|known| *known == engine).unwrap_or(0);
-                let threads = plural(cell.threads, "thread");
-                Bar {
-                    label: format!("{}, {engine}, {threads}", cell.label),
-                    rate: cell.real,
-                    color,
-                }
-            };
-            let rows: Vec<Bar> = cells.iter().map(row).collect();
-            let sentence = sentences::extremes(cells);
-            let name = if part == 0 { String::new() } else { format!("part {}", part + 1) };
-            self.add("Hashes a second", &name, sentence.clone(), |id, title| {
-                bars::bars(id, title, &sentence, &rows)
-            });
+        let varying = groups::varying(&cells, &[]);
+        let apart = [Trait::Memory, Trait::Bytes, Trait::Messages, Trait::Threads];
+        let apart: Vec<Trait> = apart.into_iter().filter(|t| varying.contains(t)).collect();
+        for (name, part) in groups::by(&cells, &apart) {
+            for (i, cells) in part.chunks(ROWS).enumerate().filter(|(_, cells)| cells.len() > 1) {
+                let names = Names::of(cells);
+                let is_input = cells.iter().all(|cell| cell.work.bytes.is_some());
+                let (title, unit) = if is_input {
+                    ("GB of input a second", sentences::GIGABYTES)
+                } else {
+                    ("Hashes a second", "hashes a second")
+                };
+                let row = |cell: &&Cell| {
+                    let engine = Trait::Engine.of(cell);
+                    let color = engines.iter().position(|known| *known == engine).unwrap_or(0);
+                    let rate = if is_input { in_gigabytes(cell) } else { cell.real };
+                    Bar { label: names.name(cell), rate, color }
+                };
+                let rows: Vec<Bar> = cells.iter().map(row).collect();
+                let sentence = sentences::extremes(cells, &names, unit);
+                let part = if i == 0 { String::new() } else { format!("part {}", i + 1) };
+                let name = [name.as_str(), &part].into_iter().filter(|text| !text.is_empty());
+                let name = name.collect::<Vec<_>>().join(", ");
+                self.add(title, &name, sentence.clone(), |id, title| {
+                    bars::bars(id, title, &sentence, &rows)
+                });
+            }
         }
     }
 
@@ -284,7 +298,15 @@ impl Drawing<'_> {
             for same in same.chunks(LINES) {
                 let series = same.iter().map(|curve| curve_series(curve)).collect();
                 let (label, axis, unit) = kind;
-                let up = (format!("{unit} (the axis does not begin at 0)"), Scale::Near);
+                let values = || same.iter().flat_map(|curve| &curve.values).copied();
+                let drawn = || values().filter(|&value| can_be_drawn(value));
+                let (low, high) =
+                    (drawn().fold(f64::INFINITY, f64::min), drawn().fold(0.0, f64::max));
+                let up = if low > 0.5 * high {
+                    (format!("{unit} (the axis does not begin at 0)"), Scale::Near)
+                } else {
+                    (unit.to_owned(), Scale::FromZero)
+                };
                 let axes = [(axis.to_owned(), Scale::Offsets), up];
                 let sentence = sentences::curves(same);
                 self.add(label, &format!("by {axis}"), sentence.clone(), |id, title| {
@@ -300,7 +322,10 @@ impl Drawing<'_> {
         let ratios: Vec<&Ratio> = ratios.iter().filter(is_drawn).collect();
         for rows in ratios.chunks(ROWS) {
             let sentence = sentences::ratios(rows);
-            self.add("Ratios with 95 % intervals", "", sentence.clone(), |id, title| {
+            let [first, second] = &rows[0].sides;
+            let same = rows.iter().all(|row| row.sides == rows[0].sides);
+            let name = if same { format!("{first} against {second}") } else { String::new() };
+            self.add("Ratios with 95 % intervals", &name, sentence.clone(), |id, title| {
                 bars::ratios(id, title, &sentence, rows)
             });
         }

@@ -50,7 +50,9 @@ impl Trait {
             Sbox => some(work.sbox_kib, |size| format!("{size} KiB S-boxes")),
             Lookup => some(work.lookup_bits, |bits| format!("{bits}-bit lookups")),
             Rom => rom(cell),
-            Pages => cell.pages.as_ref().map_or(String::new(), |pages| format!("{pages} pages")),
+            Pages => {
+                cell.pages.as_ref().map_or(String::new(), |pages| format!("RAM on {pages} pages"))
+            }
             Engine => cell.engine.clone(),
             Together => match cell.together {
                 0 | 1 => "one at a time".to_owned(),
@@ -84,6 +86,7 @@ impl Trait {
             Lookup => work.lookup_bits.map_or(0.0, f64::from),
             Memory => work.memory_kib.unwrap_or(0.0),
             Bytes => work.bytes.map_or(0.0, |size| size as f64),
+            Rom => f64::from(work.rom_kib.is_some()),
             _ => 0.0,
         }
     }
@@ -124,6 +127,57 @@ pub(super) fn by<'a>(cells: &[&'a Cell], traits: &[Trait]) -> Groups<'a> {
     groups
 }
 
+/// Adds traits until no two cells with equal values of all of them are `same`, as far as there are any left.
+fn add_last_resorts(
+    cells: &[&Cell],
+    traits: &mut Vec<Trait>,
+    along: &[Trait],
+    same: impl Fn(&Cell, &Cell) -> bool,
+) {
+    for last in LAST_RESORT {
+        let collides = |(_, group): &(String, Vec<&Cell>)| {
+            group.iter().enumerate().any(|(i, a)| group[..i].iter().any(|b| same(a, b)))
+        };
+        if !by(cells, traits).iter().any(collides) {
+            return;
+        }
+        let differs = cells.iter().any(|cell| last.of(cell) != last.of(cells[0]));
+        if differs && !along.contains(&last) {
+            traits.push(last);
+        }
+    }
+}
+
+/// Leaves out traits that follow from the others here, of those that say little to a reader.
+fn leave_out(cells: &[&Cell], traits: &mut Vec<Trait>) {
+    let groups = by(cells, traits).len();
+    for minor in [Lookup, Sbox, Passes, Lanes, Salsa, Pages] {
+        let fewer: Vec<Trait> = traits.iter().copied().filter(|t| *t != minor).collect();
+        if fewer.len() < traits.len() && !fewer.is_empty() && by(cells, &fewer).len() == groups {
+            *traits = fewer;
+        }
+    }
+}
+
+/// What tells each of some cells from the others, in words.
+pub(super) struct Names(Vec<Trait>);
+
+impl Names {
+    pub(super) fn of(cells: &[&Cell]) -> Self {
+        let mut traits = varying(cells, &[]);
+        add_last_resorts(cells, &mut traits, &[], |_, _| true);
+        leave_out(cells, &mut traits);
+        Self(traits)
+    }
+
+    /// The name of one of the cells.
+    pub(super) fn name(&self, cell: &Cell) -> String {
+        let values = self.0.iter().map(|t| t.of(cell)).filter(|value| !value.is_empty());
+        let name = values.collect::<Vec<_>>().join(", ");
+        if name.is_empty() { cell.label.clone() } else { name }
+    }
+}
+
 /// Lines over `x`, no more of them in one plot than can be told apart: several plots where there are more, each with a name
 /// for what its lines have in common.
 pub(super) fn plots<'a>(
@@ -134,18 +188,8 @@ pub(super) fn plots<'a>(
 ) -> Vec<(String, Groups<'a>)> {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|cell| x(cell).is_some()).collect();
     let mut traits = varying(&cells, along);
-    for last in LAST_RESORT {
-        let collides = |(_, group): &(String, Vec<&Cell>)| {
-            group.iter().enumerate().any(|(i, cell)| group[..i].iter().any(|c| x(c) == x(cell)))
-        };
-        if !by(&cells, &traits).iter().any(collides) {
-            break;
-        }
-        let differs = cells.iter().any(|cell| last.of(cell) != last.of(cells[0]));
-        if differs && !along.contains(&last) {
-            traits.push(last);
-        }
-    }
+    add_last_resorts(&cells, &mut traits, along, |a, b| x(a) == x(b));
+    leave_out(&cells, &mut traits);
     let mut common = Vec::new();
     while traits.len() > 1
         && by(&cells, &common).iter().any(|(_, part)| by(part, &traits).len() > most)

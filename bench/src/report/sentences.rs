@@ -1,7 +1,7 @@
 //! What a plot means, in a sentence that is computed from what it shows.
 
 use super::figures::Form;
-use super::groups::{Groups, Trait};
+use super::groups::{Groups, Names, Trait};
 use super::markup::{bytes, factor, number, percent, plural};
 use crate::record::{Cell, Curve, Kind, Latency, Ratio, Verdict};
 
@@ -123,47 +123,47 @@ pub(super) fn latency(kind: Kind, lines: &Groups<'_>) -> String {
         return String::new();
     };
     let average = |cell: &Cell| cell.latency.map_or(f64::NAN, |Latency { avg_ms, .. }| avg_ms);
+    let names = Names::of(&cells().copied().collect::<Vec<_>>());
     let load = match kind {
         Kind::Threads => String::new(),
         _ => format!(" with {} at work", plural(fast.threads, "thread")),
     };
     format!(
         "Most hashes{load}: {}, {} a second at {} ms a call. Fewest: {}, {} times less at {} ms.",
-        named(fast),
+        names.name(fast),
         number(fast.real.median),
         number(average(fast)),
-        named(slow),
+        names.name(slow),
         factor(fast.real.median / slow.real.median),
         number(average(slow))
     )
 }
 
-/// A cell's label, with its engine where that is not ours.
-fn named(cell: &Cell) -> String {
-    match cell.engine.as_str() {
-        "saltern" => cell.label.clone(),
-        engine => format!("{} ({engine})", cell.label),
-    }
-}
-
 /// The fastest and the slowest of some cells.
-pub(super) fn extremes(cells: &[&Cell]) -> String {
+pub(super) fn extremes(cells: &[&Cell], names: &Names, unit: &str) -> String {
     let rate = |a: &&&Cell, b: &&&Cell| a.real.median.total_cmp(&b.real.median);
     let finite = || cells.iter().filter(|cell| cell.real.median.is_finite());
     let (Some(fast), Some(slow)) = (finite().max_by(rate), finite().min_by(rate)) else {
         return String::new();
     };
+    let most = match (unit, fast.work.bytes) {
+        (GIGABYTES, Some(bytes)) => fast.real.median * bytes as f64 / 1e9,
+        _ => fast.real.median,
+    };
     if std::ptr::eq(*fast, *slow) {
-        return format!("{}: {} hashes a second.", named(fast), number(fast.real.median));
+        return format!("{}: {} {unit}.", names.name(fast), number(most));
     }
     format!(
-        "The most is {} hashes a second, {}: {} times the least, {}.",
-        number(fast.real.median),
-        named(fast),
+        "Most, {} {unit}: {}; {} times the least, {}.",
+        number(most),
+        names.name(fast),
         factor(fast.real.median / slow.real.median),
-        named(slow)
+        names.name(slow)
     )
 }
+
+/// The unit of rates of cells that hash plain input; all others count hashes.
+pub(super) const GIGABYTES: &str = "GB/s";
 
 /// The number that a value of a curve belongs to.
 pub(super) fn place(curve: &Curve, index: usize) -> u64 {
@@ -226,7 +226,7 @@ pub(super) fn ratios(rows: &[&Ratio]) -> String {
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     let mut first_sides: Vec<&str> = rows.iter().map(|row| row.sides[0].as_str()).collect();
     first_sides.dedup();
-    let who = if let [one] = first_sides[..] { one } else { "the first named" };
+    let who = if let [one] = first_sides[..] { one } else { "the first named side" };
     let mut text = format!(
         "Of {}, {who} is faster in {}, slower in {} and level in {}.",
         plural(rows.len(), "comparison"),

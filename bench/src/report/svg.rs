@@ -120,7 +120,7 @@ impl<'a> Area<'a> {
 }
 
 /// Of how many labels one can stay so that none lies on another.
-fn thinning(places: &[(f64, &str)]) -> usize {
+pub(super) fn thinning(places: &[(f64, &str)]) -> usize {
     let apart = |pair: &[(f64, &str)]| {
         let half = |i: usize| text_width(pair[i].1) / 2.0;
         pair[1].0 - pair[0].0 > half(0) + half(1) + 3.0

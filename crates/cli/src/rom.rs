@@ -60,12 +60,13 @@ pub(crate) struct NewRomArgs {
 
 /// When a ROM is read.
 #[derive(Clone, Copy)]
-struct Reads {
-    masks: RomMasks,
-    look_ahead: u32,
+pub(crate) struct Reads {
+    pub(crate) masks: RomMasks,
+    pub(crate) look_ahead: u32,
 }
 
-fn parse_reads(text: &str) -> Result<Reads, String> {
+/// For the options that take masks.
+pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
     let expected = "expected two or three numbers with commas between, such as 0,63 or 1,1,4";
     let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
     match numbers.as_deref() {

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use saltern_blake2::blake2bp;
 use saltern_yescrypt::{Rom, RomId};
 
 use crate::Error;
@@ -62,20 +63,24 @@ pub struct AttachOptions<'a> {
     pub pages: Pages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
+    /// Whether every byte of a mapped image or a segment is checked against the hash in the manifest, as those of a copied one are in any
+    /// case. Takes as long as reading it.
+    pub verify: bool,
     /// The only ROM that will do, however well another one fits its own manifest.
     pub expect: Option<RomId>,
-    /// Is told of progress while copying, and can end it.
+    /// Is told of progress while all of the image is read, and can end it.
     pub watch: Watch<'a>,
 }
 
 impl AttachOptions<'_> {
-    /// [`Access::Auto`], transparent huge pages, no locking, any ROM.
+    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any ROM.
     #[must_use]
     pub fn new() -> Self {
         AttachOptions {
             access: Access::Auto,
             pages: Pages::default(),
             lock: Lock::No,
+            verify: false,
             expect: None,
             watch: &unwatched,
         }
@@ -161,6 +166,10 @@ pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Err
         Some(path) => attach_file(&path, manifest, options)?,
         None => attach_segment(manifest)?,
     };
+    let read = matches!(attached.medium, Medium::Private | Medium::Memfd);
+    if options.verify && !read {
+        attached.verify(options.watch)?;
+    }
     attached.lock(options.lock)?;
     Ok(attached)
 }
@@ -186,6 +195,9 @@ pub fn attach_descriptor(
     let mapping = Mapping::file(&file, len, page, false).map_err(Error::io("map", path))?;
     let granted = Granted { mapping, file: Some(file), pages: options.pages };
     let mut attached = Attached::new(granted, manifest.clone(), Medium::Memfd);
+    if options.verify {
+        attached.verify(options.watch)?;
+    }
     attached.lock(options.lock)?;
     Ok(attached)
 }
@@ -277,6 +289,7 @@ impl Attached {
         let len = length(&self.manifest)?;
         self.mapping = Mapping::file(&reader, len, page, false).map_err(Error::io("map", path))?;
         self.mapping.advise(self.asked);
+        self.mapping.populate();
         self.file = Some(reader);
         seal(&file).map_err(Error::io("seal", path))
     }
@@ -306,6 +319,26 @@ impl Attached {
     /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can bring about.
     pub fn rom(&self) -> Result<Rom<'_>, Error> {
         Ok(Rom::from_bytes(self.mapping.bytes())?)
+    }
+
+    /// Checks every byte of the image as it is in memory now against the hash in the manifest: when verifications fail that should not,
+    /// say, or now and then in a shared image that somebody could write to.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Cancelled`].
+    pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
+        let (mut hasher, mut done) = (blake2bp::Params::new().to_hasher(), 0);
+        for piece in self.as_bytes().chunks(PIECE) {
+            hasher.update(piece);
+            done += piece.len() as u64;
+            if watch(Progress { stage: Stage::Read, done, total: self.size() }).is_break() {
+                return Err(Error::Cancelled);
+            }
+        }
+        if finish(hasher) == self.manifest.image_hash {
+            return Ok(());
+        }
+        Err(Error::Damaged { path: self.medium.to_string().into(), offset: None })
     }
 
     /// The ROM's name: the beginning of its digest.
@@ -338,7 +371,7 @@ impl Attached {
         &self.medium
     }
 
-    /// The pages that it really lies on, now. Reads /proc/self/smaps.
+    /// The pages that it really lies on, as far as this process has touched them. Reads /proc/self/smaps.
     #[must_use]
     pub fn pages(&self) -> ObtainedPages {
         ObtainedPages::of(self.mapping.addresses())
@@ -431,7 +464,7 @@ fn read_image(
         return Err(Error::Unsupported { what: "the memory for the image is read-only" });
     };
     let (mut done, total) = (0, bytes.len() as u64);
-    let mut hasher = saltern_blake2::blake2bp::Params::new().to_hasher();
+    let mut hasher = blake2bp::Params::new().to_hasher();
     for piece in bytes.chunks_mut(PIECE) {
         read_exact(file, path, piece, done, total)?;
         hasher.update(piece);

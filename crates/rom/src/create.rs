@@ -16,7 +16,6 @@ use crate::pages::Pages;
 use crate::place::{Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
-use crate::staged::check_room;
 use crate::{Error, timestamp};
 
 /// Bytes that are hashed and written at a time.
@@ -54,8 +53,8 @@ pub enum FillIn {
 /// ```
 #[non_exhaustive]
 pub struct Create<'a> {
-    /// NROM, r, p, t and flavour. Different p give different ROMs: 8 or more lets all threads work and each of them advance four
-    /// slices at once, which is faster than one.
+    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets all of them work, and each advance
+    /// two slices at once, which is faster than one.
     pub params: RomParams,
     /// The seed.
     pub seed: &'a Seed,
@@ -162,10 +161,10 @@ impl<'a> Create<'a> {
         u64::try_from(self.params.size()).unwrap_or(u64::MAX)
     }
 
-    /// Decides where to compute, and whether there is room.
+    /// Decides where to compute. Whether the file system has room shows when the file is allocated, what an interrupted creation had
+    /// taken having been given back.
     fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
         let size = self.size();
-        check_room(place, size)?;
         let kind = filesystem::kind(place)?;
         match self.fill_in {
             // It is memory already.

@@ -28,6 +28,7 @@
 #![cfg(target_os = "linux")]
 
 mod attach;
+mod bench;
 mod check;
 mod copy;
 mod create;
@@ -49,6 +50,7 @@ mod sysv;
 mod timestamp;
 
 pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
+pub use bench::{BenchCase, BenchOptions, BenchRow, bench};
 pub use check::{recompute, verify};
 pub use copy::{CopyOptions, adopt, copy, remove, set_immutable};
 pub use create::{Create, FillIn};

@@ -68,13 +68,32 @@ impl Mapping {
         page: usize,
         writable: bool,
     ) -> Result<Self, Errno> {
-        let mapped = whole(len, page)?;
+        let whole = whole(len, page)?;
+        // Files in memory can lie on transparent huge pages too, if their addresses are aligned. So there is a reservation first,
+        // for what lies around the file as well.
+        let room = if page == rustix::param::page_size() && len >= THP { THP } else { 0 };
+        let mapped = whole.checked_add(room).ok_or(Errno::NOMEM)?;
         let access = ProtFlags::READ | if writable { ProtFlags::WRITE } else { ProtFlags::empty() };
-        let (fd, flags) = (file.as_fd(), MapFlags::SHARED);
-        // SAFETY: a new mapping at an address of the system's choice changes no other memory.
-        let base = unsafe { rustix::mm::mmap(ptr::null_mut(), mapped, access, flags, fd, 0)? };
-        let base: NonNull<u8> = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Mapping { base, mapped, offset: 0, len, writable, segment: false })
+        let (fd, mut at, mut flags) = (file.as_fd(), ptr::null_mut(), MapFlags::SHARED);
+        let mut reserved = None;
+        if room > 0 {
+            let none = (ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE);
+            // SAFETY: a new mapping at an address of the system's choice changes no other memory.
+            let base = unsafe { rustix::mm::mmap_anonymous(at, mapped, none.0, none.1)? };
+            let base: NonNull<u8> = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+            let offset = base.as_ptr().align_offset(THP);
+            at = base.as_ptr().wrapping_add(offset).cast();
+            flags |= MapFlags::FIXED;
+            // From here on it is unmapped as a whole, whatever happens.
+            reserved = Some(Mapping { base, mapped, offset, len, writable, segment: false });
+        }
+        // SAFETY: a new mapping, either at an address of the system's choice or in place of a part of the reservation, which is ours.
+        let base = unsafe { rustix::mm::mmap(at, whole, access, flags, fd, 0)? };
+        let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
+        Ok(match reserved {
+            Some(mapping) => mapping,
+            None => Mapping { base, mapped, offset: 0, len, writable, segment: false },
+        })
     }
 
     /// A System V segment, all of which is the image.
@@ -93,6 +112,14 @@ impl Mapping {
         };
         // SAFETY: these pages are this mapping's, and the advice changes no contents.
         let _ = unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
+    }
+
+    /// Finds all pages of a file that is in memory now, instead of one by one when they are first read. A refusal changes nothing.
+    pub(crate) fn populate(&self) {
+        let advice = Advice::LinuxPopulateRead;
+        let start = self.bytes().as_ptr().cast_mut().cast();
+        // SAFETY: these pages are this mapping's, and the advice changes no contents.
+        let _ = unsafe { rustix::mm::madvise(start, self.len, advice) };
     }
 
     /// Tells the system that single blocks are going to be read, so that it does not read ahead.

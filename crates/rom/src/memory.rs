@@ -75,8 +75,21 @@ pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that can be had without swapping.
+/// Bytes that can be had without swapping: of the machine, but no more than the control group may have.
 pub(crate) fn available() -> Option<u64> {
+    let machine = machine_available()?;
+    Some(group_limit().map_or(machine, |limit| machine.min(limit)))
+}
+
+/// The limit of this process's own control group (version 2), of which the page cache can be given back.
+fn group_limit() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let limit = std::fs::read_to_string(format!("/sys/fs/cgroup{own}/memory.max")).ok()?;
+    limit.trim().parse().ok()
+}
+
+fn machine_available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

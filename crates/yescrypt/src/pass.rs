@@ -162,7 +162,9 @@ impl Pass<'_> {
         let counts = self.params.loops(self.kind == Kind::RomInit);
         let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
         let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
-        let together = |alike| dispatch::lanes(Mode::Rw, alike);
+        // A thread more gains more than instances that advance together.
+        let each = instances.div_ceil(threads::useful(self.threads, instances));
+        let together = |alike: usize| dispatch::lanes(Mode::Rw, alike.min(each));
         let writers = groups((&mut b, &mut slices, sboxes), together);
         let mut writers = list(instances, writers)?;
         spread(&mut writers, spare, self.threads, |group, spare| {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
     CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limits, Mode, Params,
-    Rom, RomImage, RomParams, Setting, Verification, Workspace, derive, derive_many, init_rom,
-    reencrypt, verify,
+    Rom, RomImage, RomParams, Setting, Verification, Workspace, derive, derive_many, escrypt,
+    init_rom, reencrypt, verify,
 };
 
 #[global_allocator]
@@ -368,7 +368,13 @@ fn copies_of_secrets_are_not_left_behind() {
     let hasher = Hasher::new().with_params(Params::yescrypt(16, 8)).with_key(HashKey::new([3; 32]));
     let mut workspace = Workspace::new();
     let stored = hasher.hash(&mut workspace, &password).unwrap();
+    let plain = Hasher::new();
+    let setting = b"$7X3$26..../....salt";
+    let old = plain.hash_with_setting(&mut workspace, &password, setting).unwrap();
     let outcome = freed(|| {
+        assert_eq!(plain.verify(&mut workspace, &password, &old), Ok(true));
+        let item = Verification { password: &password, hash: &old };
+        assert_eq!(plain.verify_many(&mut workspace, &[item]), [Ok(true)]);
         assert_eq!(hasher.verify(&mut workspace, &password, stored.as_bytes()), Ok(true));
         let item = Verification { password: &password, hash: stored.as_bytes() };
         assert_eq!(hasher.verify_many(&mut workspace, &[item; 3]), [Ok(true); 3]);
@@ -394,6 +400,11 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{hasher:?}"),
         format!("{:?}", HashKey::new(key)),
         format!("{:?}", HashString::parse(hash.as_bytes()).unwrap()),
+        format!(
+            "{:?}",
+            escrypt::HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())
+        ),
+        format!("{:?}", escrypt::Rom::from_bytes(image.as_bytes(), 1)),
         format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),
         format!("{workspace:?} {image:?} {:?}", Rom::new(&image).unwrap()),

@@ -1,6 +1,7 @@
 //! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its subcommands.
 
 mod attach;
+mod bench;
 mod copy;
 mod create;
 mod info;
@@ -50,6 +51,7 @@ enum Command {
     List(list::Args),
     Copy(copy::Args),
     Adopt(copy::AdoptArgs),
+    Bench(bench::Args),
 }
 
 /// Run the subcommand.
@@ -63,6 +65,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => list::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
+        Command::Bench(args) => bench::run(&args),
     };
     work::status(result)
 }

@@ -9,6 +9,7 @@ mod jsonl;
 mod pages;
 mod program;
 mod reencrypt;
+mod rom;
 mod streams;
 mod terminal;
 mod vectors;

@@ -221,6 +221,11 @@ impl<'a> Slot<'a> {
                 Ok(Progress::Announces(read)) => {
                     self.deferred.push_back(read);
                     self.submit(context);
+                    // What is needed at once begins together, when the group waits.
+                    let ahead = |item: &Item| item.work.roms[read.rom].look_ahead > 0;
+                    if self.items.first().is_some_and(ahead) {
+                        context.reader.flush();
+                    }
                 }
                 Ok(Progress::Needs(read)) => self.needed = Some(read),
                 Ok(Progress::Done) => return self.finish(context.shared, Ok(())),

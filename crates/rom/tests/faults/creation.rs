@@ -149,24 +149,31 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
     let mount = directory.path().to_str().unwrap();
     let path = directory.path().join("site.rom");
     let task = ["create", path.to_str().unwrap(), "memory"];
-    // Room for less than the image, and for the image but not the manifest.
-    for (size, expected) in [("2m", "are available"), ("4m", "o space left")] {
-        let script =
-            format!("mount -t tmpfs -o size={size} none '{mount}' && \"$@\" && ls -A '{mount}'");
+    let probe = format!("mount -t tmpfs none '{mount}'");
+    let mut unshare = Command::new("unshare");
+    let allowed = unshare.args(["-rm", "sh", "-c", &probe]).stderr(Stdio::null()).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        return skipped("a full disk (no mounts in user namespaces here)");
+    }
+    // Room for less than the image, for the image but not the manifest, and for both once what a killed creator left is given back.
+    let left = format!("head -c 4194304 /dev/zero > '{mount}/.site.rom.part'");
+    for (size, left, expected) in [
+        ("2m", "true", "are available"),
+        ("4m", "true", "o space left"),
+        ("5m", &left, "child: made "),
+    ] {
+        let mounted = format!("mount -t tmpfs -o size={size} none '{mount}'");
+        let script = format!("{mounted} && {left} && \"$@\" && ls -A '{mount}'");
         let wrapped = ["unshare", "-rm", "sh", "-c", &script, "sh"];
-        let probe = format!("mount -t tmpfs none '{mount}'");
-        let allowed = Command::new("unshare")
-            .args(["-rm", "sh", "-c", &probe])
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|status| status.success());
-        if !allowed {
-            return skipped("a full disk (no mounts in user namespaces here)");
-        }
         let output = command(&wrapped, &task).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(said.contains("child: error: ") && said.contains(expected), "{said}");
+        let made = expected.contains("made");
+        assert!(said.contains(expected) && said.contains("child: error: ") != made, "{said}");
+        if made {
+            assert!(said.ends_with("\nsite.rom\nsite.rom.json\n"), "{said}");
+            continue;
+        }
         // Nothing in the directory, which is listed after the test program's last line.
         let last = said.lines().last().unwrap();
         assert!(last.is_empty() || last.starts_with("test result: ok"), "{said}");

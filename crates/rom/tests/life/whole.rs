@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
-    AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource, Stage,
-    State, adopt, attach, copy, list, recompute, remove, verify,
+    Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource,
+    Stage, State, adopt, attach, copy, list, recompute, remove, verify,
 };
 use saltern_yescrypt::{Rom, RomId};
 
@@ -169,6 +169,15 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
         let found = verify(&path, &unwatched).unwrap_err();
         let attached = attach(&path, &AttachOptions::new());
+        // What is only mapped is read if that is asked for, or later.
+        let mut mapped = AttachOptions::new();
+        mapped.access = Access::Map;
+        if at < size - 48 {
+            let attached = attach(&path, &mapped).unwrap();
+            assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
+        }
+        mapped.verify = true;
+        assert!(attach(&path, &mapped).is_err());
         match (size - at, found, attached.unwrap_err()) {
             (33..=48, Error::NotFilled { .. }, Error::NotFilled { .. }) => {}
             (..=32, Error::WrongRom { .. }, Error::WrongRom { .. }) => {}
@@ -184,6 +193,11 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         file.write_all_at(&byte, at).unwrap();
     }
     verify(&path, &unwatched).unwrap();
+    let mut mapped = AttachOptions::new();
+    (mapped.access, mapped.verify) = (Access::Map, true);
+    let attached = attach(&path, &mapped).unwrap();
+    file.write_all_at(b"changed while it is attached", size / 3).unwrap();
+    assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
 }
 
 #[test]

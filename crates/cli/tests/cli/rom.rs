@@ -1,0 +1,265 @@
+//! ROMs through the program: made, checked, shared and hashed with, by real processes and in real files.
+#![cfg(target_os = "linux")]
+
+mod faults;
+mod keys;
+mod shared;
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
+
+/// A directory with a seed in it.
+struct Site {
+    dir: tempfile::TempDir,
+}
+
+impl Site {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("seed"), "a seed that is long enough\n").unwrap();
+        std::fs::write(dir.path().join("other"), "another seed that is long enough").unwrap();
+        Site { dir }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// A ROM of 1 MiB from the seed of this name.
+    fn rom(&self, name: &str, seed: &str) -> String {
+        let (rom, seed) = (self.path(name), self.path(seed));
+        let output = run(&["rom", "create", &rom, "--size", "1MiB", "--seed-file", &seed], "");
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        rom
+    }
+
+    /// What is in the directory, but for the seeds.
+    fn files(&self) -> Vec<String> {
+        names(self.dir.path())
+            .into_iter()
+            .filter(|name| name != "seed" && name != "other")
+            .collect()
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Small hashes.
+const SMALL: [&str; 5] = ["hash", "--stdin", "--n=64", "--r=32", "--rom"];
+
+fn hash(rom: &str, more: &[&str]) -> String {
+    let output = run(&[&SMALL[..], &[rom], more].concat(), "password");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output).trim_end().to_owned()
+}
+
+fn verify(hash: &str, more: &[&str]) -> Output {
+    run(&[&["verify", "--stdin", hash], more].concat(), "password")
+}
+
+fn info(rom: &str) -> Value {
+    let output = run(&["rom", "info", "--json", rom], "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn from_a_seed_to_a_password_that_matches_in_another_process() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+    let known = info(&rom);
+    let id = known["id"].as_str().unwrap();
+    assert_eq!((&known["size"], &known["state"]), (&(1 << 20).into(), &"ready".into()));
+    let table = run(&["rom", "info", &rom], "");
+    assert!(stdout(&table).contains(id) && stdout(&table).contains("1 MiB"));
+
+    let seed = site.path("seed");
+    for options in [&[][..], &["--full"], &["--recompute", "--seed-file", &seed], &["--expect", id]]
+    {
+        let output = run(&[&["rom", "verify", &rom][..], options].concat(), "");
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
+        assert!(stdout(&output).starts_with(id));
+    }
+
+    let stored = hash(&rom, &[]);
+    assert!(stored.starts_with(&format!("{{rom={id}}}$y$")), "{stored}");
+    let output = verify(&stored, &["--rom", &rom]);
+    assert_eq!(seen(&output), (Some(0), "match\n", ""));
+    let output = run(&["verify", "--stdin", &stored, "--rom", &rom], "Password");
+    assert_eq!(seen(&output), (Some(1), "mismatch\n", ""));
+    // Read in another way: another hash, which says so.
+    let rarely = hash(&rom, &["--rom-mask", "0,7,2"]);
+    assert!(rarely.contains(&format!(",rom1={id}.8.0.7.2$")), "{rarely}");
+    assert_eq!(seen(&verify(&rarely, &["--rom", &rom])), (Some(0), "match\n", ""));
+    let json = run(&["inspect", "--json", &rarely], "");
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&json["roms"][0]["id"], &json["roms"][0]["mix_mask"]), (&id.into(), &7.into()));
+
+    // A setting keeps its own words.
+    let again = run(&["hash", "--stdin", "--setting", &stored, "--rom", &rom], "password");
+    assert_eq!(stdout(&again).trim_end(), stored);
+}
+
+#[test]
+fn without_the_right_rom_there_is_an_error_and_no_answer() {
+    let site = Site::new();
+    let (right, wrong) = (site.rom("right.rom", "seed"), site.rom("wrong.rom", "other"));
+    let id = info(&right)["id"].as_str().unwrap().to_owned();
+    for stored in [hash(&right, &[]), hash(&right, &["--rom-mask", "1,1"])] {
+        assert_one_error(&verify(&stored, &[]), &id);
+        assert_one_error(&verify(&stored, &["--rom", &wrong]), &id);
+        let both = verify(&stored, &["--rom", &wrong, "--rom", &right]);
+        assert_eq!(seen(&both), (Some(0), "match\n", ""));
+        let missing = verify(&stored, &["--rom", &site.path("none.rom")]);
+        assert_one_error(&missing, "manifest");
+        let json = verify(&stored, &["--json", "--rom", &wrong]);
+        let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!((&json["result"], &json["match"]), (&"error".into(), &Value::Null));
+    }
+    // Without a name there is no telling among several.
+    let stored = hash(&right, &["--no-names"]);
+    assert!(stored.starts_with("$y$"), "{stored}");
+    assert_eq!(seen(&verify(&stored, &["--rom", &right])), (Some(0), "match\n", ""));
+    assert_one_error(&verify(&stored, &["--rom", &wrong, "--rom", &right]), "ROM");
+    assert_one_error(&verify(&stored, &[]), "ROM");
+    // The wrong image under the right name.
+    std::fs::rename(&wrong, &right).unwrap();
+    assert_one_error(&verify(&stored, &["--rom", &right]), "expected");
+    assert_eq!(info(&right)["state"], "bad");
+    assert_one_error(&run(&["rom", "verify", &right], ""), "does not pass");
+    let expected = run(&["rom", "verify", "--expect", "0123456789abcdef", &right], "");
+    assert_one_error(&expected, "does not pass");
+}
+
+#[test]
+fn several_roms_and_many_passwords() {
+    let site = Site::new();
+    let roms = [site.rom("a.rom", "seed"), site.rom("b.rom", "other")];
+    let two = ["--rom-mask=0,15", "--rom", &roms[1], "--rom-mask=1,1,3"];
+    let stored = hash(&roms[0], &two);
+    assert!(stored.contains(",rom1=") && stored.contains(".8.0.15.0,rom2="), "{stored}");
+    let both = ["--rom", &roms[1], "--rom", &roms[0]];
+    assert_eq!(seen(&verify(&stored, &both)), (Some(0), "match\n", ""));
+    assert_one_error(&verify(&stored, &both[..2]), "is needed and is not available");
+    // Masks and ROMs have to go together.
+    let output = run(&[&SMALL[..], &[&roms[0]], &two[1..]].concat(), "password");
+    assert_one_error(&output, "each ROM needs one");
+    let output = run(&[&SMALL[..], &[&roms[0]], &two[1..3]].concat(), "password");
+    assert_one_error(&output, "--rom-mask");
+    let output = run(&[&SMALL[..], &[&roms[0], "--rom-mask=0,0"]].concat(), "password");
+    assert_one_error(&output, "ROM masks");
+
+    let lines = |texts: &[String]| texts.join("\n") + "\n";
+    let passwords: Vec<_> = (0..20).map(|i| format!("{{\"password\":\"p{i}\"}}")).collect();
+    let options = ["hash", "--jsonl", "--n=64", "--r=32", "--rom", &roms[0]];
+    let output = run(&[&options[..], &two].concat(), lines(&passwords));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let answers = stdout(&output).lines().enumerate().map(|(i, line)| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let hash = line["hash"].take();
+        serde_json::json!({ "password": format!("p{}", i - i % 5), "hash": hash }).to_string()
+    });
+    let answers: Vec<_> = answers.collect();
+    let output = run(&[&["verify", "--jsonl"][..], &both].concat(), lines(&answers));
+    let matches: Vec<_> =
+        stdout(&output).lines().map(|line| line.contains("\"match\":true")).collect();
+    let expected: Vec<_> = (0..20).map(|i| i % 5 == 0).collect();
+    assert_eq!((matches, output.status.code()), (expected, Some(1)), "{}", stderr(&output));
+    let output = run(&["verify", "--jsonl", "--rom", &roms[0]], lines(&answers));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&output).lines().all(|line| line.contains("is not available")));
+}
+
+#[test]
+fn parameters_and_sizes() {
+    let site = Site::new();
+    let (rom, seed) = (site.path("x.rom"), site.path("seed"));
+    for size in ["1GB", "64", "1 MiB", "0MiB", "-1MiB", "1.5MiB"] {
+        let output = run(&["rom", "create", &rom, "--size", size, "--seed-file", &seed], "");
+        assert_eq!(output.status.code(), Some(2), "{size}");
+    }
+    for (options, part) in [
+        (&["--size", "3MiB"][..], "power of two"),
+        (&["--size", "1MiB", "--r", "12"], "power of two"),
+        (&["--nrom", "2"], "NROM"),
+        (&["--nrom", "48"], "NROM"),
+        (&["--nrom", "64", "--p", "33"], "p"),
+        (&["--nrom", "64", "--flags", "1"], "mode"),
+        (&["--size", "1024TiB"], "bytes"),
+        (&["--again"], "manifest"),
+    ] {
+        let all = [&["rom", "create", &rom, "--seed-file", &seed][..], options].concat();
+        assert_one_error(&run(&all, ""), part);
+    }
+    assert_eq!(site.files(), [""; 0]);
+    // 48 KiB: blocks of 1.5 KiB. Hashes see them whole, or in halves.
+    let options = ["--nrom=32", "--r=12", "--p=2", "--t=1", "--flags=14", "--threads=2"];
+    let all = [&["rom", "create", &rom, "--seed-file", &seed][..], &options].concat();
+    assert_eq!(run(&all, "").status.code(), Some(0));
+    assert_eq!(info(&rom)["flavor"]["gather"], 2);
+    for (r, status) in [("12", 0), ("6", 0), ("24", 0), ("8", 2), ("32", 2)] {
+        let output = run(&["hash", "--stdin", "--n=64", "--r", r, "--rom", &rom], "password");
+        assert_eq!(output.status.code(), Some(status), "r={r}: {}", stderr(&output));
+    }
+    let wrong = run(&["hash", "--stdin", "--scheme=scrypt", "--rom", &rom], "password");
+    assert_one_error(&wrong, "yescrypt strings only");
+}
+
+#[test]
+fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let id = info(&rom)["id"].as_str().unwrap().to_owned();
+    // The same seed through a descriptor makes the same ROM.
+    let other = site.path("other.rom");
+    let script = r#"exec 7< "$2"; "$0" rom create "$1" --size 1MiB --seed-fd 7"#;
+    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, program.to_str().unwrap(), &other, &site.path("seed")])
+        .output()
+        .unwrap();
+    assert_eq!((stdout(&output).trim_end(), output.status.code()), (&*id, Some(0)));
+    // Nothing is replaced unasked, and no seed is made for nothing.
+    let new = site.path("new.seed");
+    let create = ["rom", "create", &rom, "--size=1MiB"];
+    assert_one_error(
+        &run(&[&create[..], &["--generate-seed", &new, "--yes"]].concat(), ""),
+        "exists",
+    );
+    assert!(!Path::new(&new).exists());
+    // Nobody is there to promise a backup.
+    let fresh = site.path("fresh.rom");
+    let create = ["rom", "create", &fresh, "--size=1MiB", "--generate-seed", &new];
+    assert_one_error(&run(&create, "kept\n"), "--yes");
+    assert!(!Path::new(&new).exists() && !Path::new(&fresh).exists());
+    assert_eq!(run(&[&create[..], &["--yes"]].concat(), "").status.code(), Some(0));
+    let made = std::fs::read(&new).unwrap();
+    assert_eq!(made.len(), 64);
+    // A seed is never overwritten.
+    std::fs::remove_file(&fresh).unwrap();
+    assert_one_error(&run(&[&create[..], &["--yes"]].concat(), ""), "exists");
+    assert_eq!(std::fs::read(&new).unwrap(), made);
+    // The image is lost: made again from what is known, and only from the right seed.
+    let again = ["rom", "create", &fresh, "--again", "--seed-file"];
+    assert_one_error(&run(&[&again[..], &[&site.path("seed")]].concat(), ""), "expected");
+    assert!(!Path::new(&fresh).exists());
+    assert_eq!(run(&[&again[..], &[&new]].concat(), "").status.code(), Some(0));
+    let wrong = ["rom", "verify", &fresh, "--recompute", "--seed-file", &site.path("seed")];
+    assert_one_error(&run(&wrong, ""), "expected");
+    let short = site.path("short");
+    std::fs::write(&short, "too short").unwrap();
+    let short =
+        run(&["rom", "create", &site.path("s.rom"), "--size=1MiB", "--seed-file", &short], "");
+    assert_one_error(&short, "seed of 9 bytes");
+}

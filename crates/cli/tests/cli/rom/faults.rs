@@ -1,0 +1,147 @@
+//! Damage, interruptions and races: an answer that is right or one clear error, and nothing half-made.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{SMALL, Site, hash, info, names, verify};
+use crate::program::{assert_one_error, run, seen, stderr};
+
+fn flip(path: &str, at: u64) {
+    // The image is read-only for all but root.
+    Command::new("chmod").args(["u+w", path]).status().unwrap();
+    let mut file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.read_exact(&mut byte).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(&[byte[0] ^ 1]).unwrap();
+}
+
+#[test]
+fn damage_is_found() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let stored = hash(&rom, &[]);
+    // In the middle: not seen at a glance, but where all of it is read.
+    flip(&rom, 600_000);
+    assert_eq!(run(&["rom", "verify", &rom], "").status.code(), Some(0));
+    assert_one_error(&run(&["rom", "verify", "--full", &rom], ""), "damaged");
+    let recompute = ["rom", "verify", &rom, "--recompute", "--seed-file", &site.path("seed")];
+    assert_one_error(&run(&recompute, ""), "damaged at byte 600000");
+    assert_one_error(&verify(&stored, &["--rom", &rom]), "damaged");
+    assert_one_error(&run(&["rom", "copy", &rom, &site.path("copy.rom")], ""), "damaged");
+    flip(&rom, 600_000);
+    assert_eq!(seen(&verify(&stored, &["--rom", &rom])), (Some(0), "match\n", ""));
+    // In the digest, and in the tag before it.
+    for (at, part) in [((1 << 20) - 1, "expected"), ((1 << 20) - 48, "tag")] {
+        flip(&rom, at);
+        assert_one_error(&run(&["rom", "verify", &rom], ""), part);
+        assert_one_error(&verify(&stored, &["--rom", &rom]), part);
+        assert_eq!(info(&rom)["state"], "bad");
+        flip(&rom, at);
+    }
+    std::fs::File::options().write(true).open(&rom).unwrap().set_len((1 << 20) - 64).unwrap();
+    assert_one_error(&run(&["rom", "verify", &rom], ""), "truncated");
+    assert_one_error(&verify(&stored, &["--rom", &rom]), "truncated");
+    assert_one_error(&run(&[&SMALL[..], &[&rom]].concat(), "password"), "truncated");
+    std::fs::write(format!("{rom}.json"), "{").unwrap();
+    assert_one_error(&verify(&stored, &["--rom", &rom]), "manifest");
+    assert_one_error(&run(&["rom", "info", &rom], ""), "manifest");
+}
+
+/// A creation that takes some seconds, after it has begun to write.
+fn creation(site: &Site, name: &str) -> Child {
+    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    let child = Command::new(program)
+        .args(["rom", "create", &site.path(name), "--size=512MiB", "--t=4", "--threads=1"])
+        .args(["--seed-file", &site.path("seed"), "--fill-in=file"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let part = site.dir.path().join(format!(".{name}.part"));
+    let began = Instant::now();
+    while !part.exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing is being made");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn an_interrupted_creation_leaves_nothing() {
+    let site = Site::new();
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        let child = creation(&site, "site.rom");
+        let kill = format!("kill -{signal} {}", child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        assert_eq!(stderr(&output), "saltern: interrupted: nothing half-made is left\n");
+        assert_eq!(site.files(), [""; 0]);
+    }
+}
+
+#[test]
+fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
+    let site = Site::new();
+    let mut child = creation(&site, "site.rom");
+    let dir = site.dir.path().to_str().unwrap();
+    let list = run(&["rom", "list", dir], "");
+    assert!(String::from_utf8_lossy(&list.stdout).contains("in-progress"));
+    // A second creator does not wait and harms nothing.
+    let (rom, seed) = (site.path("site.rom"), site.path("seed"));
+    let create = ["rom", "create", &rom, "--size=1MiB", "--seed-file", &seed];
+    assert_one_error(&run(&create, ""), "another process is making");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(site.files(), [".site.rom.part"]);
+    let list = run(&["rom", "list", "--json", dir], "");
+    assert!(String::from_utf8_lossy(&list.stdout).contains("\"interrupted\""));
+    assert_one_error(&run(&["rom", "verify", &site.path("site.rom")], ""), "manifest");
+    assert_eq!(run(&create, "").status.code(), Some(0));
+    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+
+    let mut child = creation(&site, "more.rom");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let clean = run(&["rom", "list", "--clean", dir], "");
+    assert_eq!(clean.status.code(), Some(0));
+    assert!(stderr(&clean).contains("1 files removed"), "{}", stderr(&clean));
+    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+}
+
+#[test]
+fn of_two_creators_at_once_one_wins() {
+    for _ in 0..5 {
+        let site = Site::new();
+        let program = assert_cmd::cargo::cargo_bin!("saltern");
+        let children: Vec<_> = ["seed", "other"]
+            .map(|seed| {
+                Command::new(program)
+                    .args(["rom", "create", &site.path("site.rom"), "--size=4MiB"])
+                    .args(["--seed-file", &site.path(seed)])
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            })
+            .into_iter()
+            .collect();
+        let outputs: Vec<_> = children.into_iter().map(|c| c.wait_with_output().unwrap()).collect();
+        let (won, lost): (Vec<_>, Vec<_>) =
+            outputs.iter().partition(|output| output.status.success());
+        assert_eq!((won.len(), lost.len()), (1, 1));
+        let reason = stderr(lost[0]);
+        assert!(
+            reason.contains("another process is making") || reason.contains("exists"),
+            "{reason}"
+        );
+        let rom = site.path("site.rom");
+        let id = info(&rom)["id"].as_str().unwrap().to_owned();
+        assert_eq!(String::from_utf8_lossy(&won[0].stdout).trim_end(), id);
+        assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
+        assert_eq!(names(site.dir.path()), ["other", "seed", "site.rom", "site.rom.json"]);
+    }
+}

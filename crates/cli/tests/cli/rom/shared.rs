@@ -1,0 +1,157 @@
+//! ROMs in shared memory.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Site, hash, info, verify};
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
+
+/// A name in /dev/shm that no other test has; what is there is removed in the end.
+struct Shared(String);
+
+impl Shared {
+    /// Nothing where there is no shared memory to write to, which is said.
+    fn new(name: &str) -> Option<Self> {
+        let name = format!("saltern-test-{}-{name}", std::process::id());
+        let probe = format!("/dev/shm/{name}");
+        if std::fs::write(&probe, "").is_err() {
+            println!("SKIPPED: /dev/shm cannot be written to");
+            return None;
+        }
+        std::fs::remove_file(probe).unwrap();
+        Some(Shared(name))
+    }
+
+    fn name(&self) -> String {
+        format!("shm:{}", self.0)
+    }
+
+    fn exists(&self) -> bool {
+        ["", ".json"].iter().any(|end| Path::new(&format!("/dev/shm/{}{end}", self.0)).exists())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        for end in ["", ".json"] {
+            let _ = std::fs::remove_file(format!("/dev/shm/{}{end}", self.0));
+        }
+    }
+}
+
+#[test]
+fn a_rom_is_attached_for_all_until_it_is_detached() {
+    let Some(shared) = Shared::new("attach") else { return };
+    let site = Site::new();
+    let (rom, other) = (site.rom(&shared.0, "seed"), site.rom("other.rom", "other"));
+    let name = shared.name();
+    assert_eq!(seen(&run(&["rom", "attach", &rom], "")), (Some(0), &*format!("{name}\n"), ""));
+    let again = run(&["rom", "attach", &rom], "");
+    assert_eq!(again.status.code(), Some(0));
+    assert!(stderr(&again).contains("already"));
+    assert_one_error(&run(&["rom", "attach", &other, "--as", &name], ""), "exists");
+    assert_eq!(info(&name)["id"], info(&rom)["id"]);
+    let list = run(&["rom", "list", "--json"], "");
+    let record = stdout(&list).lines().find(|line| line.contains(&shared.0)).unwrap();
+    assert!(record.contains("\"ready\""), "{record}");
+    let stored = hash(&name, &[]);
+    assert_eq!(seen(&verify(&stored, &["--rom", &rom])), (Some(0), "match\n", ""));
+    assert_eq!(run(&["rom", "verify", "--full", &name], "").status.code(), Some(0));
+    // Another one takes its name: what is attached to it by then is another ROM, and says so.
+    let replaced = run(&["rom", "attach", &other, "--as", &name, "--replace"], "");
+    assert_eq!(replaced.status.code(), Some(0), "{}", stderr(&replaced));
+    assert_one_error(&verify(&stored, &["--rom", &name]), "is not available");
+    assert_eq!(seen(&run(&["rom", "detach", &name], "")), (Some(0), "", ""));
+    assert!(!shared.exists());
+    assert_one_error(&run(&["rom", "detach", &name], ""), "manifest");
+    assert_one_error(&verify(&stored, &["--rom", &name]), "unavailable");
+    // Only copies in memory are taken away.
+    if !Path::new(&rom).starts_with("/dev/shm") {
+        let refused = run(&["rom", "detach", &rom], "");
+        if refused.status.code() == Some(0) {
+            println!("SKIPPED: the temporary directory is in memory");
+        } else {
+            assert_one_error(&refused, "not in shared memory");
+            assert!(Path::new(&rom).exists());
+        }
+    }
+}
+
+#[test]
+fn a_holder_detaches_at_its_end() {
+    let Some(shared) = Shared::new("hold") else { return };
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let mut holder = Command::new(assert_cmd::cargo::cargo_bin!("saltern"))
+        .args(["rom", "attach", &rom, "--as", &shared.name(), "--hold"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim_end(), shared.name());
+    let stored = hash(&shared.name(), &["--rom-mask=1,3"]);
+    assert_eq!(seen(&verify(&stored, &["--rom", &rom])), (Some(0), "match\n", ""));
+    let kill = format!("kill -TERM {}", holder.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert_eq!(holder.wait().unwrap().code(), Some(0));
+    assert!(!shared.exists());
+}
+
+#[test]
+fn segments_have_names_too() {
+    // A key that nothing else is likely to have.
+    let key = format!("sysv:0x5a{:06x}", std::process::id() & 0xff_ffff);
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let attached = run(&["rom", "attach", &rom, "--as", &key], "");
+    if attached.status.code() != Some(0) {
+        println!("SKIPPED: no System V segments: {}", stderr(&attached));
+        return;
+    }
+    let stored = hash(&key, &[]);
+    let verified = verify(&stored, &["--rom", &rom]);
+    let checked = run(&["rom", "verify", "--full", &key], "");
+    let detached = run(&["rom", "detach", &key], "");
+    assert_eq!(seen(&verified), (Some(0), "match\n", ""));
+    assert_eq!((checked.status.code(), detached.status.code()), (Some(0), Some(0)));
+    assert_one_error(&run(&["rom", "info", &key], ""), "manifest");
+}
+
+#[test]
+fn copies_and_images_from_elsewhere() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let copy = site.path("copy.rom");
+    assert_eq!(seen(&run(&["rom", "copy", &rom, &copy], "")), (Some(0), "", ""));
+    assert_one_error(&run(&["rom", "copy", &rom, &copy], ""), "exists");
+    assert_eq!(std::fs::read(&rom).unwrap(), std::fs::read(&copy).unwrap());
+    let id = info(&rom)["id"].as_str().unwrap().to_owned();
+    std::fs::remove_file(format!("{copy}.json")).unwrap();
+    let adopt = ["rom", "adopt", &copy, "--r=32", "--p=64", "--size"];
+    assert_one_error(&run(&[&adopt[..], &["2MiB"]].concat(), ""), "1048576");
+    assert_eq!(stdout(&run(&[&adopt[..], &["1MiB"]].concat(), "")).trim_end(), id);
+    assert_one_error(&run(&[&adopt[..], &["1MiB"]].concat(), ""), "exists");
+    assert_eq!(info(&copy)["id"], *id);
+}
+
+#[test]
+fn every_medium_can_be_measured() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let cases = "none,ram,ram-4k,pread,map,map-3x,random,one";
+    let bench = ["rom", "bench", &rom, "--n=64", "--rounds=1", "--seconds=0.05", "--cases", cases];
+    let output = run(&[&bench[..], &["--json"]].concat(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let rows: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert!(row["hashes_per_second"].as_f64().unwrap() > 0.0, "{row}");
+    }
+    // What overlaps reads has counted its reads.
+    assert!(rows[3]["reads"].as_u64().unwrap() > 0 && rows[0]["reads"].is_null());
+    assert_one_error(&run(&["rom", "bench", &rom, "--r=12"], ""), "power of two");
+    assert_one_error(&run(&["rom", "bench", &site.path("none"), "--n=64"], ""), "manifest");
+}
