@@ -238,7 +238,7 @@ fn an_image_elsewhere_is_found_through_its_manifest() {
     create.location = Location::File { path: elsewhere.path().join("image") };
     let path = scratch.path("site.rom");
     create.file(&path).unwrap();
-    assert_eq!(scratch.names(), ["site.rom.json"]);
+    assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
     verify(&path, &unwatched).unwrap();
