@@ -219,8 +219,14 @@ fn what_the_engine_does_not_have_is_refused() {
     assert!(matches!(refused(&[other], 8), Core::InvalidParameter { value: 2, .. }));
     let three = WorkRom { nrom: 85, ..rom(0, 8, 1, 1, 0) };
     assert!(matches!(engine.derive(&work(16, 3, &[three]), input), Err(EngineError::Rom(_))));
-    let answers = engine.derive(&work(16, 8, &[rom(0, 8, 1, 1, 64)]), input).unwrap().wait();
-    assert!(matches!(answers[0], Err(EngineError::Yescrypt(Core::InvalidParameter { .. }))));
+    for look_ahead in [64, u32::MAX] {
+        let refused = refused(&[rom(0, 8, 1, 1, look_ahead)], 8);
+        assert!(matches!(refused, Core::InvalidParameter { name: "look-ahead", .. }));
+    }
+    let five = [rom(0, 8, 1, 1, 0); 5];
+    assert!(matches!(refused(&five, 8), Core::InvalidParameter { value: 5, .. }));
+    let zero = WorkRom { nrom: 0, ..rom(0, 8, 1, 1, 0) };
+    assert!(matches!(refused(&[zero], 8), Core::InvalidParameter { value: 0, .. }));
     let many = engine.derive(&work(16, 8, &[]), [("a", "b"); 4]);
     assert!(matches!(many, Err(EngineError::Yescrypt(Core::Overloaded { limit: 3, .. }))));
     config.in_flight = 0;
