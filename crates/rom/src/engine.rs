@@ -81,9 +81,10 @@ pub struct Work {
 /// it when they find nothing to do.
 ///
 /// # When a read fails
-/// A read that fails or comes short is repeated once. If that fails too, the hashes that needed it end in [`EngineError::RomUnavailable`] and the
-/// others go on. No hash is ever computed from a block that did not come whole. That blocks *are* those of the ROM is as certain as the file is:
-/// only its size, tag and digest are checked when it is opened, all of it by [`verify`](crate::verify()).
+/// Blocks are read in whole chunks whose checksums are compared ([`Sums`](crate::Sums)). A read that fails, comes short or does not fit is repeated
+/// once. If that fails too, the hashes that needed it end in [`EngineError::RomUnavailable`] and the others go on. No hash is ever computed from
+/// a block that is not as it was when the ROM was made. With [`Backend::Map`], and for ROMs in memory, nothing is compared: see
+/// [`Attached::check_all`](crate::Attached::check_all).
 ///
 /// # The end, panics and forks
 /// Dropping an engine cancels what waits and blocks until what is in flight is finished. A panic in a thread, which would be a defect of this library,

@@ -77,7 +77,7 @@ fn info(rom: &str) -> Value {
 fn from_a_seed_to_a_password_that_matches_in_another_process() {
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
-    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+    assert_eq!(site.files(), ["site.rom", "site.rom.json", "site.rom.sums"]);
     let known = info(&rom);
     let id = known["id"].as_str().unwrap();
     assert_eq!((&known["size"], &known["state"]), (&(1 << 20).into(), &"ready".into()));
