@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn pieces_make_no_difference_and_every_byte_does() {
-        let image: Vec<u8> = (0..20_000u32).map(|i| (i * i >> 7) as u8).collect();
+        let image: Vec<u8> = (0..20_000u32).map(|i| ((i * i) >> 7) as u8).collect();
         let (hash, whole) = table(&image, 4096, image.len());
         assert_eq!(whole.sums.len(), 5);
         for piece in [1, 7, 4095, 4096, 4097, 12_288] {
