@@ -101,12 +101,20 @@ pub enum Error {
         /// The ROM that is there.
         actual: RomId,
     },
-    /// The image is not what was made: its hash differs from the manifest's, or its contents from the recomputed ones.
+    /// The image is not what was made: its hash or a checksum differs, or its contents from the recomputed ones.
     Damaged {
         /// The image.
         path: PathBuf,
-        /// Where the first difference is, if that is known.
+        /// Where the first difference is, or the chunk with it begins, if that is known.
         offset: Option<u64>,
+    },
+    /// The table of checksums is missing or not the one that the manifest speaks of. The image may be good all the same;
+    /// [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table anew.
+    Sums {
+        /// The table.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The medium cannot do what was asked for.
     Unsupported {
@@ -218,6 +226,11 @@ impl fmt::Display for Error {
                 }
                 f.write_str(": make it again from its seed or copy it from a good one")
             }
+            Error::Sums { path, reason } => write!(
+                f,
+                "{} is not the table of checksums of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
+                path.display()
+            ),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
                 write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")
