@@ -2,7 +2,7 @@
 //!
 //! A file has sections; a section has grids of `cells`, `pairs` or `curves`. A key whose value is a list stands for each of its members, so
 //! that a grid stands for all combinations. The table `quick` of a grid replaces keys when there is little time, and `quick = false` leaves
-//! the grid or the section out then. The keys are those of [`Point`].
+//! the grid or the section out then. The keys are those of `Point`.
 
 mod works;
 
