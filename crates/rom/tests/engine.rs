@@ -219,8 +219,14 @@ fn what_the_engine_does_not_have_is_refused() {
     assert!(matches!(refused(&[other], 8), Core::InvalidParameter { value: 2, .. }));
     let three = WorkRom { nrom: 85, ..rom(0, 8, 1, 1, 0) };
     assert!(matches!(engine.derive(&work(16, 3, &[three]), input), Err(EngineError::Rom(_))));
-    let answers = engine.derive(&work(16, 8, &[rom(0, 8, 1, 1, 64)]), input).unwrap().wait();
-    assert!(matches!(answers[0], Err(EngineError::Yescrypt(Core::InvalidParameter { .. }))));
+    for look_ahead in [64, u32::MAX] {
+        let refused = refused(&[rom(0, 8, 1, 1, look_ahead)], 8);
+        assert!(matches!(refused, Core::InvalidParameter { name: "look-ahead", .. }));
+    }
+    let five = [rom(0, 8, 1, 1, 0); 5];
+    assert!(matches!(refused(&five, 8), Core::InvalidParameter { value: 5, .. }));
+    let zero = WorkRom { nrom: 0, ..rom(0, 8, 1, 1, 0) };
+    assert!(matches!(refused(&[zero], 8), Core::InvalidParameter { value: 0, .. }));
     let many = engine.derive(&work(16, 8, &[]), [("a", "b"); 4]);
     assert!(matches!(many, Err(EngineError::Yescrypt(Core::Overloaded { limit: 3, .. }))));
     config.in_flight = 0;
@@ -375,4 +381,39 @@ fn dropping_an_engine_cancels_what_waits_and_finishes_what_is_in_flight() {
     let expected = site.expected(&work, b"a", b"b");
     assert!(answers.iter().all(|(_, answer)| **answer.as_ref().unwrap() == expected));
     assert!(answers.len() < 400, "some were cancelled");
+}
+
+/// Not what it measures, only that each case hashes and says what it read.
+#[test]
+fn all_cases_of_the_benchmark_run() {
+    use saltern_rom::{BenchCase, BenchOptions, Pages, bench};
+    let site = Site::new();
+    let mut options = BenchOptions::new(work(64, 8, &[]).params);
+    (options.masks, options.rounds) = (RomMasks { fill: 3, mix: 3 }, 1);
+    options.time = std::time::Duration::from_millis(20);
+    options.engine = config(Backend::Auto);
+    let mapped = |random, threads| BenchCase::Mapped { random, threads };
+    let overlapped = BenchCase::Engine(Backend::Pread);
+    let cases = [
+        BenchCase::None,
+        BenchCase::Memory(Pages::Base),
+        BenchCase::Engine(Backend::Auto),
+        overlapped,
+        mapped(false, 1),
+        mapped(true, 2),
+        BenchCase::One,
+    ];
+    let mut told = Vec::new();
+    let rows = bench(&site.paths[0], &options, &cases, &mut |case, rate| {
+        assert!(rate > 0.0);
+        told.push(case);
+    });
+    let rows = rows.unwrap();
+    assert_eq!(told, cases);
+    for (row, case) in rows.iter().zip(cases) {
+        assert!(row.case == case && row.rate > 0.0 && row.range[0] <= row.range[1]);
+        let reads = matches!(case, BenchCase::Engine(_) | BenchCase::One);
+        assert_eq!(row.stats.is_some_and(|stats| stats.reads > 0), reads);
+        assert_eq!(row.to_string().contains("reads/s"), reads, "{row}");
+    }
 }
