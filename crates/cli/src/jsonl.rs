@@ -22,6 +22,7 @@ use crate::effort::explain;
 use crate::lines::{Line, Lines};
 use crate::output::Output;
 use crate::password;
+use crate::rom::{Doubts, RomChecks};
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
@@ -63,14 +64,14 @@ impl JsonlArgs {
 pub(crate) enum Job {
     /// Hash under a setting of the line's own, or else under a new one.
     Hash { setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>, allow_empty: bool },
-    /// Compare with the hash of the line, unless this finds something wrong with it.
-    Verify { obstacle: fn(&[u8]) -> Option<String> },
+    /// Compare with the hash of the line, unless this finds something wrong with it; no mismatch is told of a damaged ROM.
+    Verify { obstacle: fn(&[u8]) -> Option<String>, roms: RomChecks },
 }
 
 /// A line on its way through the pool.
 enum Pending {
     Hash(Ticket<'static, Vec<u8>>),
-    Verify(Ticket<'static, bool>),
+    Verify(Ticket<'static, bool>, Doubts),
 }
 
 /// What the reader tells the writer.
@@ -172,7 +173,7 @@ impl Job {
                 let items = [(password, setting)];
                 pool.hash_with_settings(hasher, items).map(Pending::Hash).map_err(text)
             }
-            Job::Verify { obstacle } => {
+            Job::Verify { obstacle, roms } => {
                 if request.setting.is_some() {
                     return Err("`setting` has no meaning here: give `hash`".to_owned());
                 }
@@ -180,7 +181,9 @@ impl Job {
                 if let Some(reason) = obstacle(hash.as_bytes()) {
                     return Err(reason);
                 }
-                pool.verify(hasher, [(password, hash)]).map(Pending::Verify).map_err(text)
+                let doubts = roms.of(hash.as_bytes());
+                let ticket = pool.verify(hasher, [(password, hash)]).map_err(text)?;
+                Ok(Pending::Verify(ticket, doubts))
             }
         }
     }
@@ -236,7 +239,7 @@ impl Pending {
     fn wait(self, output: &mut Output) -> Result<Answer, String> {
         let done = match &self {
             Pending::Hash(ticket) => ticket.is_done(),
-            Pending::Verify(ticket) => ticket.is_done(),
+            Pending::Verify(ticket, _) => ticket.is_done(),
         };
         if !done {
             // A failure to write comes up again at the next line.
@@ -247,7 +250,10 @@ impl Pending {
                 let text = String::from_utf8(hash);
                 text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
             }),
-            Pending::Verify(ticket) => one(ticket.wait()).map(Answer::Match),
+            Pending::Verify(ticket, doubts) => match one(ticket.wait())? {
+                true => Ok(Answer::Match(true)),
+                false => doubts.settle().map(|()| Answer::Match(false)),
+            },
         }
     }
 }

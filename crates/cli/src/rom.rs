@@ -1,15 +1,19 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
 
+mod doubt;
 mod name;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rustix::fs::{FsWord, statfs};
-use saltern_rom::{Access, AttachOptions, Attached, Manifest, attach};
+use rustix::process::geteuid;
+use saltern_rom::{Access, AttachOptions, Attached, Manifest, Medium, attach};
 use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
 
+pub(crate) use self::doubt::{Doubts, RomChecks};
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
 
@@ -27,6 +31,13 @@ pub(crate) struct RomArgs {
     /// How the image of a file gets into memory
     #[arg(long, value_name = "HOW", requires = "roms", default_value = "auto")]
     rom_access: AccessName,
+
+    /// Take it that images are whole, which are not read through then
+    ///
+    /// Without this, an image that is mapped from a disk is compared with the hash in its manifest before the first
+    /// new hash, and one that is mapped from anywhere before the first mismatch. What is copied is checked in any case.
+    #[arg(long, requires = "roms")]
+    rom_trust: bool,
 }
 
 /// How an image gets into memory.
@@ -78,8 +89,9 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 
 impl RomArgs {
     /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
-    pub(crate) fn load(&self) -> anyhow::Result<RomSet<'static>> {
-        Ok(self.attach()?.0)
+    pub(crate) fn load(&self) -> anyhow::Result<(RomSet<'static>, RomChecks)> {
+        let (set, all) = self.attach()?;
+        Ok((set, RomChecks::new(if self.rom_trust { Vec::new() } else { all })))
     }
 
     fn attach(&self) -> anyhow::Result<(RomSet<'static>, Vec<&'static Attached>)> {
@@ -87,6 +99,7 @@ impl RomArgs {
         for name in &self.roms {
             let mut options = AttachOptions::new();
             options.access = self.rom_access.of(name.image());
+            warn_if_foreign(name);
             let attached = attach(name.image(), &options);
             let attached = attached.with_context(|| format!("the ROM {name} is unavailable"))?;
             for note in attached.notes() {
@@ -113,6 +126,20 @@ impl AccessName {
             AccessName::Auto if is_memory(image) => Access::Map,
             AccessName::Auto => Access::Auto,
         }
+    }
+}
+
+/// Say so when a ROM in shared memory, where anybody can put one, is neither root's nor this user's. A service account that holds ROMs for
+/// others is a good reason for that.
+fn warn_if_foreign(name: &RomName) {
+    let path = Manifest::path_for(name.image());
+    let owner = path.metadata().map(|metadata| metadata.uid());
+    if let Ok(owner) = owner
+        && name.is_shared()
+        && owner != 0
+        && owner != geteuid().as_raw()
+    {
+        tell(format_args!("warning: the ROM {name} belongs to user {owner}"));
     }
 }
 
@@ -149,6 +176,11 @@ impl NewRomArgs {
     /// Without parameters they are for a setting that says so itself.
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
         let (mut set, all) = self.roms.attach()?;
+        // What is in shared memory was checked when `saltern rom attach` copied it there.
+        let unsure = |rom: &&&Attached| matches!(rom.medium(), Medium::Mapped { path, .. } if !is_memory(path));
+        for attached in all.iter().filter(unsure).filter(|_| !self.roms.rom_trust) {
+            doubt::check(attached)?;
+        }
         let mut list = Vec::new();
         let Some(params) = params else { return Ok(NewRoms { set, list }) };
         let blocks = |attached: &Attached| blocks(attached, params.r);

@@ -3,15 +3,17 @@
 use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use saltern_blake2::blake2bp;
 use saltern_yescrypt::{Rom, RomId};
 
 use crate::Error;
-use crate::create::{PIECE, check_digest, finish, tail};
+use crate::create::{PIECE, finish};
 use crate::filesystem;
+use crate::image::{check_image, check_size, check_tail, length, read_image};
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory::{Granted, acquire, seal};
@@ -145,13 +147,18 @@ pub struct Attached {
     medium: Medium,
     asked: Pages,
     locked: bool,
+    /// Whether all of it has been compared with the manifest's hash.
+    checked: AtomicBool,
+    /// Held by whoever does so.
+    checking: Mutex<()>,
     notes: Vec<String>,
 }
 
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
 /// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is what
-/// [`verify`](crate::verify()) checks. Where it has to be copied ([`Access`]), that takes as long as reading it, and all of it is checked.
+/// [`Attached::check_all`] and [`verify`](crate::verify()) check. Where it has to be copied ([`Access`]), that takes as long as reading it, and
+/// all of it is checked.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`] for an image that is not
@@ -235,7 +242,7 @@ fn attach_file(
         granted
     };
     let mut attached = Attached::new(granted, manifest, medium);
-    attached.notes = notes;
+    (attached.notes, attached.checked) = (notes, AtomicBool::new(!map));
     attached.finish()?;
     Ok(attached)
 }
@@ -258,7 +265,17 @@ fn attach_segment(manifest: Manifest) -> Result<Attached, Error> {
 impl Attached {
     fn new(granted: Granted, manifest: Manifest, medium: Medium) -> Self {
         let Granted { mapping, file, pages } = granted;
-        Attached { mapping, file, manifest, medium, asked: pages, locked: false, notes: Vec::new() }
+        Attached {
+            mapping,
+            file,
+            manifest,
+            medium,
+            asked: pages,
+            locked: false,
+            checked: AtomicBool::new(false),
+            checking: Mutex::new(()),
+            notes: Vec::new(),
+        }
     }
 
     /// Of memory that was filled in this process.
@@ -270,7 +287,7 @@ impl Attached {
         let shared = granted.file.is_some();
         let medium = if shared { Medium::Memfd } else { Medium::Private };
         let mut attached = Attached::new(granted, manifest, medium);
-        attached.notes = notes;
+        (attached.notes, attached.checked) = (notes, AtomicBool::new(true));
         attached.finish()?;
         Ok(attached)
     }
@@ -321,6 +338,25 @@ impl Attached {
         Ok(Rom::from_bytes(self.mapping.bytes())?)
     }
 
+    /// Whether all of the image has been compared with the manifest's hash in this process: when it was copied, or since. Another process may
+    /// have checked what this one has mapped.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.checked.load(Ordering::Acquire)
+    }
+
+    /// [`Attached::verify`], unless that has been done; other callers wait meanwhile.
+    ///
+    /// To be called before a new hash is stored that was made with a mapped image nobody has checked, and before a password is said to be wrong
+    /// by such an image: a hash with a damaged ROM is another hash. It takes as long as reading the image, or as BLAKE2bp in one thread.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Cancelled`].
+    pub fn check_all(&self, watch: Watch<'_>) -> Result<(), Error> {
+        let _alone = self.checking.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_checked() { Ok(()) } else { self.verify(watch) }
+    }
+
     /// Checks every byte of the image as it is in memory now against the hash in the manifest: when verifications fail that should not,
     /// say, or now and then in a shared image that somebody could write to.
     ///
@@ -335,10 +371,17 @@ impl Attached {
                 return Err(Error::Cancelled);
             }
         }
-        if finish(hasher) == self.manifest.image_hash {
+        let good = finish(hasher) == self.manifest.image_hash;
+        self.checked.store(good, Ordering::Release);
+        if good {
             return Ok(());
         }
-        Err(Error::Damaged { path: self.medium.to_string().into(), offset: None })
+        let path = match &self.medium {
+            Medium::Mapped { path, .. } => path.clone(),
+            Medium::Sysv { key } => Medium::segment_name(*key),
+            Medium::Memfd | Medium::Private => self.medium.to_string().into(),
+        };
+        Err(Error::Damaged { path, offset: None })
     }
 
     /// The ROM's name: the beginning of its digest.
@@ -400,95 +443,5 @@ impl Attached {
 impl fmt::Debug for Attached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Attached {{ {}, {} bytes, {} }}", self.id(), self.size(), self.medium)
-    }
-}
-
-fn length(manifest: &Manifest) -> Result<usize, Error> {
-    let refused = Error::NoMemory { needed: manifest.size(), available: None };
-    usize::try_from(manifest.size()).map_err(|_| refused)
-}
-
-pub(crate) fn file_size(file: &File, path: &Path) -> Result<u64, Error> {
-    Ok(file.metadata().map_err(Error::io("look at", path))?.len())
-}
-
-/// Compares the size of an image's file with the manifest. A file of huge pages is as long as these are whole.
-pub(crate) fn check_size(path: &Path, manifest: &Manifest, file: &File) -> Result<(), Error> {
-    let (expected, actual) = (manifest.size(), file_size(file, path)?);
-    let page = filesystem::page_size_of(file, path)?;
-    let whole = if page > rustix::param::page_size() { page as u64 } else { 1 };
-    if actual == expected.next_multiple_of(whole) {
-        return Ok(());
-    }
-    Err(Error::Size { path: path.to_owned(), expected, actual })
-}
-
-/// Compares tag and digest of an image in memory with the manifest.
-fn check_image(path: &Path, manifest: &Manifest, image: &[u8]) -> Result<(), Error> {
-    let digest = tail(image).ok_or_else(|| Error::NotFilled { path: path.to_owned() })?;
-    check_digest(path, &manifest.digest, &digest)
-}
-
-/// [`check_image`] for an image in a file.
-pub(crate) fn check_tail(path: &Path, manifest: &Manifest, file: &File) -> Result<(), Error> {
-    let (mut bytes, size) = ([0; 48], manifest.size());
-    read_exact(file, path, &mut bytes, size.saturating_sub(48), size)?;
-    check_image(path, manifest, &bytes)
-}
-
-/// Reads from an image of `size` bytes.
-pub(crate) fn read_exact(
-    file: &File,
-    path: &Path,
-    piece: &mut [u8],
-    at: u64,
-    size: u64,
-) -> Result<(), Error> {
-    match file.read_exact_at(piece, at) {
-        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            let actual = file_size(file, path)?;
-            Err(Error::Size { path: path.to_owned(), expected: size, actual })
-        }
-        other => other.map_err(Error::io("read", path)),
-    }
-}
-
-/// Reads a whole image into memory, and its hash.
-fn read_image(
-    file: &File,
-    path: &Path,
-    mapping: &mut Mapping,
-    watch: Watch<'_>,
-) -> Result<[u8; 64], Error> {
-    let Some(bytes) = mapping.bytes_mut() else {
-        return Err(Error::Unsupported { what: "the memory for the image is read-only" });
-    };
-    let (mut done, total) = (0, bytes.len() as u64);
-    let mut hasher = blake2bp::Params::new().to_hasher();
-    for piece in bytes.chunks_mut(PIECE) {
-        read_exact(file, path, piece, done, total)?;
-        hasher.update(piece);
-        done += piece.len() as u64;
-        if watch(Progress { stage: Stage::Read, done, total }).is_break() {
-            return Err(Error::Cancelled);
-        }
-    }
-    Ok(finish(hasher))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Its first pages are never there, so that reading them fails (EIO).
-    #[test]
-    fn read_errors_are_errors() {
-        let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
-        let mut mapping = Mapping::anonymous(1 << 16, Pages::Base).unwrap();
-        let whole = read_image(&file, path, &mut mapping, &unwatched).unwrap_err();
-        let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
-        for error in [whole, piece] {
-            assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");
-        }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use saltern_blake2::blake2bp;
-
 use crate::Error;
-use crate::attach::{AttachOptions, attach, check_size, check_tail};
-use crate::create::{PIECE, check_digest, compute, finish};
+use crate::attach::{AttachOptions, attach};
+use crate::create::{PIECE, check_digest, compute};
 use crate::direct::BlockBuffer;
+use crate::image::{check_size, check_tail};
 use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::memory::{acquire, available};
@@ -15,26 +14,59 @@ use crate::pages::Pages;
 use crate::progress::{Progress, Stage, Watch};
 use crate::seed::Seed;
 use crate::staged::{Staged, check_room, open_regular};
+use crate::sums::{ImageHasher, Table};
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image is read, not mapped.
 ///
-/// Attaching compares size, tag and digest, which finds a wrong or unfinished ROM; this finds damage anywhere in it.
+/// Attaching compares size, tag and digest, which finds a wrong or unfinished ROM; this finds damage anywhere in it, and in the table of
+/// checksums of an image in a file.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`], [`Error::Damaged`],
-/// [`Error::Cancelled`], [`Error::Io`].
+/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`]; [`Error::Damaged`], with the chunk
+/// if the table tells it; [`Error::Sums`] if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
 pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
     let manifest = Manifest::read(image)?;
-    let mut hasher = blake2bp::Params::new().to_hasher();
+    let found = hash_all(image, &manifest, watch)?;
+    if manifest.sums.is_some() && Table::read(image, &manifest)? != found {
+        let path = crate::sums::path_for(image);
+        return Err(Error::Sums { path, reason: "it is that of another image".to_owned() });
+    }
+    Ok(manifest)
+}
+
+/// Makes the table of checksums of an image in a file anew, after it was lost or damaged, when all of the image has been found to be good.
+///
+/// # Errors
+/// Those of [`verify`] but for [`Error::Sums`]; [`Error::Unsupported`] for a segment, [`Error::Busy`].
+pub fn rebuild_sums(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
+    let mut manifest = Manifest::read(image)?;
+    if manifest.sums.is_none() {
+        return Err(Error::Unsupported { what: "a System V segment has no table of checksums" });
+    }
+    let table = hash_all(image, &manifest, watch)?;
+    manifest.sums = Some(table.describe()?);
+    manifest.write(image, Some(&table))?;
+    Ok(manifest)
+}
+
+/// The checksums of an image whose hash is that in the manifest.
+fn hash_all(image: &Path, manifest: &Manifest, watch: Watch<'_>) -> Result<Table, Error> {
+    let mut hasher = match manifest.sums {
+        Some(known) => ImageHasher::with_chunk(manifest.size(), known.chunk.into())?,
+        None => ImageHasher::new(&manifest.params)?,
+    };
     let mut update = |piece: &[u8]| {
         hasher.update(piece);
         Ok(())
     };
-    let path = each_piece(image, &manifest, watch, &mut update)?;
-    if finish(hasher) != manifest.image_hash {
-        return Err(Error::Damaged { path, offset: None });
+    let path = each_piece(image, manifest, watch, &mut update)?;
+    let (hash, found) = hasher.finish();
+    if hash != manifest.image_hash {
+        let known = Table::read(image, manifest).ok();
+        let offset = known.and_then(|known| known.difference(&found));
+        return Err(Error::Damaged { path, offset });
     }
-    Ok(manifest)
+    Ok(found)
 }
 
 /// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right one and that the image could be
@@ -122,7 +154,7 @@ pub(crate) fn each_piece(
     let mut at = 0;
     while at < total {
         let len = PIECE.min(usize::try_from(total - at).unwrap_or(PIECE));
-        crate::attach::read_exact(&file, &path, &mut buffer[..len], at, total)?;
+        crate::image::read_exact(&file, &path, &mut buffer[..len], at, total)?;
         take(&buffer[..len])?;
         at = told(len)?;
     }

@@ -1,23 +1,25 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use saltern_blake2::blake2bp;
 use saltern_yescrypt::RomParams;
 
-use crate::attach::{Medium, file_size, read_exact};
+use crate::attach::Medium;
 use crate::check::each_piece;
-use crate::create::{PIECE, finish, tail};
+use crate::create::{PIECE, tail};
 use crate::direct::BlockBuffer;
 use crate::filesystem;
+use crate::image::{file_size, read_exact};
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::pages::Pages;
-use crate::place::{Place, Sink};
+use crate::place::{Made, Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
 use crate::staged::{open_regular, remove_leftover, sync_directory};
+use crate::sums::{self, ImageHasher, Table};
 use crate::sysv::Segment;
 use crate::{Error, timestamp};
 
@@ -74,7 +76,7 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
     let place = Place { image: to, location, params, replace, mode, pages };
     let name = place.name();
     place.put(false, |mut sink| {
-        let mut hasher = blake2bp::Params::new().to_hasher();
+        let mut hasher = ImageHasher::new(&source.params)?;
         let mut at = 0;
         let mut write = |piece: &[u8]| {
             hasher.update(piece);
@@ -92,10 +94,12 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
             Ok(())
         };
         let path = each_piece(from, &source, *watch, &mut write)?;
-        if finish(hasher) != source.image_hash {
+        let (hash, table) = hasher.finish();
+        if hash != source.image_hash {
             return Err(Error::Damaged { path, offset: None });
         }
-        Ok(Manifest { location: location.clone(), ..source.clone() })
+        let (location, sums) = (location.clone(), Some(table.describe()?));
+        Ok(Made { manifest: Manifest { location, sums, ..source.clone() }, table })
     })
 }
 
@@ -117,7 +121,10 @@ pub fn adopt(
         return Err(Error::Exists { path: manifest_path });
     }
     let expected = u64::try_from(params.size()).unwrap_or(u64::MAX);
-    let mut hasher = blake2bp::Params::new().to_hasher();
+    if segment.is_none() {
+        sums::check_place(image)?;
+    }
+    let mut hasher = ImageHasher::new(params)?;
     let mut last = None;
     let mut done = 0;
     let mut take = |piece: &[u8]| {
@@ -145,23 +152,36 @@ pub fn adopt(
     } else {
         let file = open_regular(image).map_err(Error::io("open", image))?;
         sized(file_size(&file, image)?)?;
-        let mut buffer = BlockBuffer::new(PIECE)?;
-        for at in (0..expected).step_by(PIECE) {
-            let len = PIECE.min(usize::try_from(expected - at).unwrap_or(PIECE));
-            read_exact(&file, image, &mut buffer[..len], at, expected)?;
-            take(&buffer[..len])?;
-        }
+        each_piece_of(&file, image, expected, &mut take)?;
     }
+    let (image_hash, table) = hasher.finish();
+    let table = Some(table).filter(|_| segment.is_none());
     let manifest = Manifest {
         params: *params,
         digest: last.ok_or(Error::NotFilled { path: name })?,
-        image_hash: finish(hasher),
+        image_hash,
         seed: SeedSource::Unknown,
         created: timestamp::now(),
         location,
+        sums: table.as_ref().map(Table::describe).transpose()?,
     };
-    manifest.write(image)?;
+    manifest.write(image, table.as_ref())?;
     Ok(manifest)
+}
+
+fn each_piece_of(
+    file: &File,
+    path: &Path,
+    size: u64,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut buffer = BlockBuffer::new(PIECE)?;
+    for at in (0..size).step_by(PIECE) {
+        let len = PIECE.min(usize::try_from(size - at).unwrap_or(PIECE));
+        read_exact(file, path, &mut buffer[..len], at, size)?;
+        take(&buffer[..len])?;
+    }
+    Ok(())
 }
 
 /// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace or remove it, and
@@ -182,7 +202,7 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
         .map_err(Error::io("change the attributes of", &path))
 }
 
-/// Removes an image and its manifest, and what an interrupted creation left. Processes that are attached keep it until they detach.
+/// Removes an image, its manifest and its table of checksums, and what an interrupted creation left. Processes that are attached keep it until they detach.
 ///
 /// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest, or a copy, as long as there are any.
 ///
@@ -190,7 +210,11 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
 /// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`], [`Error::Io`].
 pub fn remove(image: &Path) -> Result<(), Error> {
     let manifest = match Manifest::read(image) {
-        Err(Error::NoManifest { .. }) if remove_leftover(image)? => return Ok(()),
+        Err(error @ Error::NoManifest { .. }) => {
+            // Both, whatever comes of the other.
+            let found = [remove_leftover(image)?, sums::remove_stray(image)?];
+            return if found.contains(&true) { Ok(()) } else { Err(error) };
+        }
         other => other?,
     };
     if let Location::Sysv { key } = manifest.location {
@@ -202,7 +226,8 @@ pub fn remove(image: &Path) -> Result<(), Error> {
         }
     }
     // The image first: a manifest alone is a state that creation knows.
-    let files: Vec<PathBuf> = manifest.image_path(image).into_iter().collect();
+    let table = manifest.sums.map(|_| sums::path_for(image));
+    let files: Vec<PathBuf> = manifest.image_path(image).into_iter().chain(table).collect();
     for path in files.iter().chain([&Manifest::path_for(image)]) {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

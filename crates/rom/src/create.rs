@@ -13,9 +13,10 @@ use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory::{self, acquire};
 use crate::pages::Pages;
-use crate::place::{Place, Sink};
+use crate::place::{Made, Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
+use crate::sums::{ImageHasher, Table};
 use crate::{Error, timestamp};
 
 /// Bytes that are hashed and written at a time.
@@ -100,7 +101,7 @@ impl<'a> Create<'a> {
     /// is the old state, the new one, or a manifest without its image, on which the next creation continues. What a killed creator left
     /// is taken over. A manifest without an image is kept to: the ROM has to come out as it says.
     ///
-    /// Costs about 4 / 3 block mixes for each block (more with t > 0) and, in memory, the image or nothing ([`FillIn`]).
+    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or nothing ([`FillIn`]).
     ///
     /// # Errors
     /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`], [`Error::FileSizeLimit`],
@@ -120,15 +121,15 @@ impl<'a> Create<'a> {
         let fill_in = place.file().map_or(Ok(FillIn::Mapping), |file| self.choose_fill(file))?;
         let name = place.name();
         place.put(fill_in == FillIn::Mapping, |sink| {
-            let mut manifest = match sink {
+            let mut made = match sink {
                 Sink::Memory(memory) => self.fill(memory, &name, None)?,
                 Sink::File(file) => {
                     let mut memory = acquire(place.size(), self.pages, false, &mut Vec::new())?;
                     self.fill(&mut memory.mapping, &name, Some(file))?
                 }
             };
-            manifest.location = location.clone();
-            Ok(manifest)
+            made.manifest.location = location.clone();
+            Ok(made)
         })
     }
 
@@ -153,7 +154,8 @@ impl<'a> Create<'a> {
         self.params.check()?;
         let mut notes = Vec::new();
         let mut granted = acquire(self.size(), self.pages, shareable, &mut notes)?;
-        let manifest = self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
+        let Made { manifest, .. } =
+            self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
         Attached::from_memory(granted, manifest, notes)
     }
 
@@ -181,12 +183,7 @@ impl<'a> Create<'a> {
     }
 
     /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to `file` if it is not there.
-    fn fill(
-        &self,
-        memory: &mut Mapping,
-        name: &Path,
-        file: Option<&File>,
-    ) -> Result<Manifest, Error> {
+    fn fill(&self, memory: &mut Mapping, name: &Path, file: Option<&File>) -> Result<Made, Error> {
         let Some(bytes) = memory.bytes_mut() else {
             return Err(Error::Unsupported { what: "the memory for the image is read-only" });
         };
@@ -194,15 +191,18 @@ impl<'a> Create<'a> {
         if let Some(expected) = &self.expect {
             check_digest(name, expected, &digest)?;
         }
-        let image_hash = hash_image(memory.bytes(), file, name, self.watch)?;
-        Ok(Manifest {
+        let hasher = ImageHasher::new(&self.params)?;
+        let (image_hash, table) = hash_image(hasher, memory.bytes(), file, name, self.watch)?;
+        let manifest = Manifest {
             params: self.params,
             digest,
             image_hash,
             seed: self.seed.source().clone(),
             created: timestamp::now(),
             location: Location::Beside,
-        })
+            sums: Some(table.describe()?),
+        };
+        Ok(Made { manifest, table })
     }
 }
 
@@ -223,14 +223,15 @@ pub(crate) fn compute(
     Ok(init_rom_with(params, seed.bytes(), image, &mut workspace, &told)?)
 }
 
-/// The hash of an image, which is written to a file on the way if there is one.
-pub(crate) fn hash_image(
+/// The hash and the checksums of an image, which is written to a file on the way if there is one.
+fn hash_image(
+    mut hasher: ImageHasher,
     image: &[u8],
     mut file: Option<&File>,
     name: &Path,
     watch: Watch<'_>,
-) -> Result<[u8; 64], Error> {
-    let (mut hasher, mut done) = (blake2bp::Params::new().to_hasher(), 0);
+) -> Result<([u8; 64], Table), Error> {
+    let mut done = 0;
     for piece in image.chunks(PIECE) {
         hasher.update(piece);
         if let Some(file) = &mut file {
@@ -242,7 +243,7 @@ pub(crate) fn hash_image(
             return Err(Error::Cancelled);
         }
     }
-    Ok(finish(hasher))
+    Ok(hasher.finish())
 }
 
 pub(crate) fn finish(hasher: blake2bp::Hasher) -> [u8; 64] {

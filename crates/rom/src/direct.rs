@@ -3,20 +3,24 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{AtFlags, OFlags, StatxFlags};
+use rustix::fs::{Advice, AtFlags, OFlags, StatxFlags};
 use saltern_yescrypt::RomId;
+use zeroize::Zeroize;
 
 use crate::Error;
-use crate::attach::{check_size, check_tail, file_size};
+use crate::image::{check_size, check_tail, file_size};
 use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::pages::Pages;
 use crate::staged::open_regular;
+use crate::sums::Table;
 
 /// The alignment that is taken for enough where the kernel does not tell one.
 const ALIGNMENT: usize = 4096;
@@ -25,6 +29,10 @@ const ALIGNMENT: usize = 4096;
 ///
 /// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the length and the buffer are aligned, and
 /// through it elsewhere. A file that is shortened or fails meanwhile gives errors, never a signal.
+///
+/// Everything is read in whole chunks ([`Sums`](crate::Sums)), whose checksums are compared before it is used. A chunk that does not fit is
+/// read once more, through the page cache, which is told to forget it before. So damage anywhere in the image gives [`Error::Damaged`] and
+/// never another hash. The checksums take 8 bytes of memory for each chunk.
 pub struct RomFile {
     /// Through the page cache.
     buffered: File,
@@ -32,12 +40,15 @@ pub struct RomFile {
     /// What place and length, and what the address in memory, have to be multiples of.
     alignment: [usize; 2],
     manifest: Manifest,
+    table: Table,
+    /// For the chunks around blocks that are smaller.
+    scratch: Mutex<Option<BlockBuffer>>,
     path: PathBuf,
     notes: Vec<String>,
 }
 
 impl RomFile {
-    /// Opens the image whose manifest is `image.json`, and compares size, tag and digest.
+    /// Opens the image whose manifest is `image.json`, compares size, tag and digest, and reads the checksums.
     ///
     /// ```
     /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
@@ -54,7 +65,7 @@ impl RomFile {
     /// ```
     ///
     /// # Errors
-    /// Those of [`attach`](crate::attach()) for a file; [`Error::Unsupported`] for a segment.
+    /// Those of [`attach`](crate::attach()) for a file; [`Error::Sums`] if the table is missing or damaged; [`Error::Unsupported`] for a segment.
     pub fn open(image: &Path, expect: Option<RomId>) -> Result<Self, Error> {
         let manifest = Manifest::read(image)?;
         let Some(path) = manifest.image_path(image) else {
@@ -66,9 +77,11 @@ impl RomFile {
         let buffered = open_regular(&path).map_err(Error::io("open", &path))?;
         check_size(&path, &manifest, &buffered)?;
         check_tail(&path, &manifest, &buffered)?;
-        let alignment = alignment(&buffered);
+        let table = Table::read(image, &manifest)?;
+        let (alignment, scratch) = (alignment(&buffered), Mutex::new(None));
+        let (direct, notes) = (None, Vec::new());
         let mut rom =
-            RomFile { buffered, direct: None, alignment, manifest, path, notes: Vec::new() };
+            RomFile { buffered, direct, alignment, manifest, table, scratch, path, notes };
         match rom.open_direct() {
             Ok(direct) => rom.direct = Some(direct),
             Err(error) => rom.notes.push(format!(
@@ -97,18 +110,19 @@ impl RomFile {
     }
 
     /// Reads block `j` of the image seen as blocks of `128 * r` bytes; `j` is reduced modulo their number. `r` has to divide the image into
-    /// a power of two of blocks, as the ROM's own r and its parts do.
+    /// a power of two of blocks, as the ROM's own r and its parts do. What is read are the chunks that the block is in: with the ROM's own
+    /// r its size, or up to three times that.
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Size`] if the file is shorter by now,
-    /// [`Error::Io`] for a read error.
+    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Damaged`] if a checksum does not fit,
+    /// [`Error::Size`] if the file is shorter by now, [`Error::Io`] for a read error.
     pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
         let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
         if needed != actual {
             return Err(saltern_yescrypt::Error::BufferLength { needed, actual }.into());
         }
         let blocks = self.blocks(r)?;
-        self.read_exact((j & (blocks - 1)) * needed, buffer)
+        self.read_range((j & (blocks - 1)) * needed, buffer)
     }
 
     /// How many blocks of `128 * r` bytes the image has, a power of two.
@@ -126,8 +140,58 @@ impl RomFile {
         Ok(blocks)
     }
 
-    /// Fills the buffer from any place in the image.
-    pub(crate) fn read_exact(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+    /// Fills the buffer from any place in the image, with the chunks around it checked.
+    pub(crate) fn read_range(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let (chunk, end) = (self.table.chunk(), offset + buffer.len() as u64);
+        let start = offset - offset % chunk;
+        let whole_end = end.next_multiple_of(chunk).min(self.size());
+        if (start, whole_end) == (offset, end) {
+            return self.read_chunks(offset, buffer);
+        }
+        let (len, skip) = ((whole_end - start) as usize, (offset - start) as usize);
+        let kept = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let fitting = kept().take().filter(|scratch| scratch.len() >= len);
+        let mut scratch = fitting.map_or_else(|| BlockBuffer::new(len), Ok)?;
+        let read = self.read_chunks(start, &mut scratch[..len]);
+        if read.is_ok() {
+            buffer.copy_from_slice(&scratch[skip..skip + buffer.len()]);
+        }
+        // Which blocks were read tells something about passwords.
+        scratch[..len].zeroize();
+        *kept() = Some(scratch);
+        read
+    }
+
+    /// Fills the buffer with whole chunks, which are checked.
+    fn read_chunks(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        match self.read_exact(self.direct.as_ref(), offset, buffer) {
+            Ok(()) if self.fits(offset, buffer) => Ok(()),
+            _ => self.read_again(offset, buffer),
+        }
+    }
+
+    /// Whether whole chunks are those of the ROM.
+    pub(crate) fn fits(&self, offset: u64, chunks: &[u8]) -> bool {
+        self.table.check(offset, chunks).is_ok()
+    }
+
+    /// Fills the buffer with whole chunks that could not be read or did not fit: by the other way, through the page cache, but from the disk.
+    pub(crate) fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let len = NonZero::new(buffer.len() as u64);
+        // Where there is nothing to forget, as in a tmpfs, this read is as good as another.
+        let _ = rustix::fs::fadvise(&self.buffered, offset, len, Advice::DontNeed);
+        self.read_exact(None, offset, buffer)?;
+        let damaged = |at| Error::Damaged { path: self.path.clone(), offset: Some(at) };
+        self.table.check(offset, buffer).map_err(damaged)
+    }
+
+    /// Fills the buffer from any place in the image, as far as possible through this descriptor for direct reads.
+    fn read_exact(
+        &self,
+        direct: Option<&File>,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<(), Error> {
         let [of_file, of_memory] = self.alignment;
         let mut done = 0;
         while done < buffer.len() {
@@ -135,7 +199,7 @@ impl RomFile {
             let aligned = at.is_multiple_of(of_file as u64)
                 && rest.len().is_multiple_of(of_file)
                 && rest.as_ptr().addr().is_multiple_of(of_memory);
-            let file = self.direct.as_ref().filter(|_| aligned).unwrap_or(&self.buffered);
+            let file = direct.filter(|_| aligned).unwrap_or(&self.buffered);
             match file.read_at(rest, at) {
                 Ok(0) => {
                     let (path, expected) = (self.path.clone(), self.manifest.size());
@@ -169,9 +233,11 @@ impl RomFile {
         self.alignment[1]
     }
 
-    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`].
+    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`] and checked.
     pub(crate) fn window_alignment(&self) -> usize {
-        if self.is_direct() { self.alignment[0] } else { 1 }
+        let needed = if self.is_direct() { self.alignment[0] } else { 1 };
+        // Both are powers of two.
+        needed.max(self.table.chunk() as usize)
     }
 
     /// The descriptor to read from: the direct one if there is one.
@@ -290,6 +356,10 @@ mod tests {
         for (failing, code) in [write_only as fn() -> File, memory].into_iter().zip(codes) {
             let mut rom = RomFile::open(&path, None).unwrap();
             rom.read_block(0, 32, &mut block).unwrap();
+            // The page cache stands in for direct reads that fail.
+            rom.direct = Some(failing());
+            rom.read_block(0, 32, &mut block).unwrap();
+            rom.read_block(1, 1, &mut block[..128]).unwrap();
             (rom.direct, rom.buffered) = (Some(failing()), failing());
             // Aligned, and not.
             for (r, range) in [(32, 0..4096), (1, 0..128), (16, 8..2056)] {

@@ -14,7 +14,9 @@ mod worker;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use saltern_yescrypt::{CheckedParams, Error as Core, RomId, RomMasks, RomSource};
+use saltern_yescrypt::{
+    CheckedParams, Error as Core, MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomSource,
+};
 use zeroize::Zeroizing;
 
 pub use self::config::{Backend, EngineConfig, EngineRom};
@@ -79,9 +81,10 @@ pub struct Work {
 /// it when they find nothing to do.
 ///
 /// # When a read fails
-/// A read that fails or comes short is repeated once. If that fails too, the hashes that needed it end in [`EngineError::RomUnavailable`] and the
-/// others go on. No hash is ever computed from a block that did not come whole. That blocks *are* those of the ROM is as certain as the file is:
-/// only its size, tag and digest are checked when it is opened, all of it by [`verify`](crate::verify()).
+/// Blocks are read in whole chunks whose checksums are compared ([`Sums`](crate::Sums)). A read that fails, comes short or does not fit is repeated
+/// once. If that fails too, the hashes that needed it end in [`EngineError::RomUnavailable`] and the others go on. No hash is ever computed from
+/// a block that is not as it was when the ROM was made. With [`Backend::Map`], and for ROMs in memory, nothing is compared: see
+/// [`Attached::check_all`](crate::Attached::check_all).
 ///
 /// # The end, panics and forks
 /// Dropping an engine cancels what waits and blocks until what is in flight is finished. A panic in a thread, which would be a defect of this library,
@@ -226,11 +229,17 @@ impl SsdEngine {
 
     fn check(&self, work: &Work) -> Result<(), EngineError> {
         let r = work.params.params().r;
+        let refuse = |name, value, expected| Core::InvalidParameter { name, value, expected };
+        if work.roms.len() > MAX_ROMS {
+            return Err(refuse("number of ROMs", work.roms.len() as u64, "at most 4").into());
+        }
         for plan in &work.roms {
-            let rom = self.shared.roms.get(plan.rom).ok_or(Core::InvalidParameter {
-                name: "number of the ROM",
-                value: plan.rom as u64,
-                expected: "one of the engine's",
+            if plan.look_ahead > MAX_LOOK_AHEAD {
+                let expected = "at most 63 steps";
+                return Err(refuse("look-ahead", plan.look_ahead.into(), expected).into());
+            }
+            let rom = self.shared.roms.get(plan.rom).ok_or_else(|| {
+                refuse("number of the ROM", plan.rom as u64, "one of the engine's")
             })?;
             let source = rom.source(r, plan)?;
             if let RomSource::Memory(rom) = source {

@@ -101,12 +101,20 @@ pub enum Error {
         /// The ROM that is there.
         actual: RomId,
     },
-    /// The image is not what was made: its hash differs from the manifest's, or its contents from the recomputed ones.
+    /// The image is not what was made: its hash or a checksum differs, or its contents from the recomputed ones.
     Damaged {
         /// The image.
         path: PathBuf,
-        /// Where the first difference is, if that is known.
+        /// Where the first difference is, or the chunk with it begins, if that is known.
         offset: Option<u64>,
+    },
+    /// The table of checksums is missing or not the one that the manifest speaks of. The image may be good all the same;
+    /// [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table anew.
+    Sums {
+        /// The table.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The medium cannot do what was asked for.
     Unsupported {
@@ -151,6 +159,25 @@ impl Error {
                 }
                 f.write_str(": raise the limit or do without locking")
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with what was read.
+    fn describe_contents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Damaged { path, offset } => {
+                write!(f, "{} is damaged", path.display())?;
+                if let Some(offset) = offset {
+                    write!(f, " at byte {offset}")?;
+                }
+                f.write_str(": make it again from its seed or copy it from a good one")
+            }
+            Error::Sums { path, reason } => write!(
+                f,
+                "{} is not the table of checksums of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
+                path.display()
+            ),
             _ => Ok(()),
         }
     }
@@ -211,13 +238,7 @@ impl fmt::Display for Error {
             Error::WrongRom { path, expected, actual } => {
                 write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
             }
-            Error::Damaged { path, offset } => {
-                write!(f, "{} is damaged", path.display())?;
-                if let Some(offset) = offset {
-                    write!(f, " at byte {offset}")?;
-                }
-                f.write_str(": make it again from its seed or copy it from a good one")
-            }
+            Error::Damaged { .. } | Error::Sums { .. } => self.describe_contents(f),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
                 write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 
 use crate::Error;
-use crate::attach::{AttachOptions, attach, check_size, check_tail};
+use crate::attach::{AttachOptions, attach};
+use crate::image::{check_size, check_tail};
 use crate::manifest::Manifest;
 use crate::staged::{open_regular, part_of, remove_leftover};
+use crate::sums;
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub struct Found {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum State {
-    /// Manifest and image fit together, by size, tag and digest.
+    /// Manifest and image fit together, by size, tag and digest, and there is a table of checksums.
     Ready(Box<Manifest>),
     /// There is a manifest, and the image is missing or not what it says.
     Bad(Box<Manifest>, Error),
@@ -80,6 +82,9 @@ pub fn clean(directory: &Path) -> Result<usize, Error> {
         if let Some(place) = place.filter(|place| !place.is_empty()) {
             removed += usize::from(remove_leftover(&directory.join(place))?);
         }
+        if let Some(image) = name.strip_suffix(".sums").filter(|image| !image.is_empty()) {
+            removed += usize::from(sums::remove_stray(&directory.join(image))?);
+        }
     }
     Ok(removed)
 }
@@ -87,7 +92,8 @@ pub fn clean(directory: &Path) -> Result<usize, Error> {
 /// The image that a file's name says is unfinished.
 fn unfinished(name: &str) -> Option<&str> {
     let image = name.strip_prefix('.')?.strip_suffix(".part")?;
-    (!image.is_empty() && !image.ends_with(".json")).then_some(image)
+    let beside = image.ends_with(".json") || image.ends_with(".sums");
+    (!image.is_empty() && !beside).then_some(image)
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, Error> {
@@ -113,5 +119,6 @@ fn check(image: &Path, manifest: &Manifest) -> Result<(), Error> {
     };
     let file = open_regular(&path).map_err(Error::io("open", &path))?;
     check_size(&path, manifest, &file)?;
-    check_tail(&path, manifest, &file)
+    check_tail(&path, manifest, &file)?;
+    sums::check_presence(image, manifest)
 }

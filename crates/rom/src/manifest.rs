@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::SeedSource;
 use crate::staged::{Staged, open_regular, sync_directory};
+use crate::sums::{CHUNKS, Sums, Table};
 use crate::{Error, hex, timestamp};
 
 /// The version of the format that is written, and the only one that is read.
@@ -35,6 +36,8 @@ pub struct Manifest {
     pub created: SystemTime,
     /// Where the image is.
     pub location: Location,
+    /// The checksums of an image in a file; none of one in a segment, of which no blocks are read.
+    pub sums: Option<Sums>,
 }
 
 /// Where an image is.
@@ -87,6 +90,27 @@ struct Fields {
     created: String,
     image: Location,
     blake2bp: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sums: Option<SumsFields>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SumsFields {
+    chunk: u32,
+    blake2b: String,
+}
+
+impl SumsFields {
+    fn parse(&self) -> Result<Sums, String> {
+        let chunk = self.chunk;
+        if !chunk.is_power_of_two() || !(CHUNKS[0]..=CHUNKS[1]).contains(&chunk.into()) {
+            let [least, most] = CHUNKS;
+            return Err(format!("chunk {chunk} of its sums is no power of two, {least} to {most}"));
+        }
+        let digest = hex::array(&self.blake2b);
+        Ok(Sums { chunk, digest: digest.ok_or("the blake2b of its sums is not 64 hex digits")? })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -168,7 +192,12 @@ impl Manifest {
             created: timestamp::parse(&fields.created)
                 .ok_or("its time of creation is not like 2026-01-31T12:00:00Z")?,
             location: fields.image,
+            sums: fields.sums.as_ref().map(SumsFields::parse).transpose()?,
         };
+        let in_file = !matches!(manifest.location, Location::Sysv { .. });
+        if in_file != manifest.sums.is_some() {
+            return Err("sums belong to images in files, all of them and no others".to_owned());
+        }
         if fields.size != manifest.size() {
             return Err(format!("size {} is not 128 * r * nrom", fields.size));
         }
@@ -204,6 +233,10 @@ impl Manifest {
             created: timestamp::text(self.created),
             image: self.location.clone(),
             blake2bp: hex::text(&self.image_hash),
+            sums: self.sums.map(|Sums { chunk, digest, .. }| SumsFields {
+                chunk,
+                blake2b: hex::text(&digest),
+            }),
         };
         // Only a path that is not UTF-8 can fail; see `check_paths`.
         let mut text = serde_json::to_string_pretty(&fields).unwrap_or_default();
@@ -256,12 +289,18 @@ impl Manifest {
         }
     }
 
-    /// Writes it to its place, replacing what is there: whole or not at all.
-    pub(crate) fn write(&self, image: &Path) -> Result<(), Error> {
+    /// Writes it to its place, and the table of its image before it, replacing what is there: each whole or not at all.
+    ///
+    /// Between the two there is a table without its manifest, which the next creation replaces, or, where one ROM replaces another, a table
+    /// that does not fit the old manifest, which is noticed when blocks are to be read.
+    pub(crate) fn write(&self, image: &Path, table: Option<&Table>) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
         let mut staged = Staged::begin(&path, 0o644)?;
         staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
+        let table = table.map(|table| table.stage(image)).transpose()?;
+        staged.sync()?;
+        table.map(Staged::commit).transpose()?;
         staged.commit()?;
         sync_directory(image)
     }
@@ -281,6 +320,7 @@ mod tests {
             seed: SeedSource::File { path: "/etc/rom seed".into() },
             created: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
             location: Location::Beside,
+            sums: Some(Sums { chunk: 4096, digest: [0xcd; 32] }),
         }
     }
 
@@ -292,6 +332,8 @@ mod tests {
             Location::File { path: "/dev/hugepages/a.rom".into() },
             Location::Sysv { key: -5 },
         ] {
+            let in_file = !matches!(location, Location::Sysv { .. });
+            expected.sums = manifest().sums.filter(|_| in_file);
             expected.location = location;
             for seed in [SeedSource::Descriptor, SeedSource::Unknown, expected.seed.clone()] {
                 expected.seed = seed;
@@ -318,6 +360,14 @@ mod tests {
             ("\"digest\": \"00", "\"digest\": \"", "digest"),
             ("\"blake2bp\": \"ab", "\"blake2bp\": \"AB", "blake2bp"),
             ("2023-11", "2023-13", "time"),
+            ("\"chunk\": 4096", "\"chunk\": 4095", "chunk 4095"),
+            ("\"chunk\": 4096", "\"chunk\": 0", "chunk 0"),
+            ("\"chunk\": 4096", "\"chunk\": 2048", "chunk 2048"),
+            ("\"chunk\": 4096", "\"chunk\": 131072", "chunk 131072"),
+            ("\"chunk\": 4096", "\"chunk\": 4096, \"more\": 1", "unknown field"),
+            ("\"blake2b\": \"cd", "\"blake2b\": \"", "blake2b of its sums"),
+            ("\"sums\"", "\"summe\"", "unknown field"),
+            ("\"at\": \"beside\"", "\"at\": \"sysv\", \"key\": 5", "sums belong"),
             ("\"t\": 0", "\"t\": 0, \"u\": 0", "unknown field"),
             ("\"t\": 0,", "", "missing field"),
             ("\"at\": \"beside\"", "\"at\": \"moon\"", "moon"),

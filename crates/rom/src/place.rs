@@ -15,6 +15,7 @@ use crate::map::Mapping;
 use crate::memory;
 use crate::pages::Pages;
 use crate::staged::{Staged, sync_directory};
+use crate::sums::{self, Table};
 use crate::sysv::Segment;
 
 /// A place for an image.
@@ -28,6 +29,12 @@ pub(crate) struct Place<'a> {
     pub(crate) mode: u32,
     /// Of a segment, or advised for a mapped file.
     pub(crate) pages: Pages,
+}
+
+/// What is known of an image that was put into its place.
+pub(crate) struct Made {
+    pub(crate) manifest: Manifest,
+    pub(crate) table: Table,
 }
 
 /// Where the bytes of an image go.
@@ -58,7 +65,7 @@ impl Place<'_> {
     pub(crate) fn put(
         &self,
         mapped: bool,
-        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
         match self.location {
             Location::Sysv { key } => self.put_segment(*key, produce),
@@ -71,7 +78,7 @@ impl Place<'_> {
         &self,
         path: &Path,
         mapped: bool,
-        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
         // Before anything is touched, and again when the place is ours: another creator may just have finished.
         self.check_existing(path.symlink_metadata().is_ok(), path)?;
@@ -81,7 +88,7 @@ impl Place<'_> {
         let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
         let whole = if mapped_only { page as u64 } else { 1 };
         staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
-        let manifest = if mapped || mapped_only {
+        let Made { manifest, table } = if mapped || mapped_only {
             let memory = Mapping::file(&staged.file, self.length()?, page, true);
             let mut memory = memory.map_err(Error::io("map", staged.path()))?;
             memory.advise(self.pages);
@@ -92,7 +99,9 @@ impl Place<'_> {
         self.check_known(known.as_ref(), &manifest)?;
         let mode = Permissions::from_mode(self.mode & 0o777);
         staged.file.set_permissions(mode).map_err(Error::io("protect", staged.path()))?;
-        manifest.write(self.image)?;
+        // All of them are on the disk before the first gets its name, so that the moments between are short.
+        staged.sync()?;
+        manifest.write(self.image, Some(&table))?;
         staged.commit()?;
         sync_directory(path)?;
         Ok(manifest)
@@ -101,7 +110,7 @@ impl Place<'_> {
     fn put_segment(
         &self,
         key: i32,
-        produce: impl FnOnce(Sink<'_>) -> Result<Manifest, Error>,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
         // Locks out other creators; nothing is written to it.
         let _lock = Staged::begin(self.image, 0o600)?;
@@ -123,12 +132,13 @@ impl Place<'_> {
         let produced = Mapping::segment(&segment, true)
             .map_err(Error::io("attach", &name))
             .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
+            .map(|made| Manifest { sums: None, ..made.manifest })
             .and_then(|manifest| self.check_known(known.as_ref(), &manifest).map(|()| manifest))
             .and_then(|manifest| match segment.set_mode(self.mode) {
                 Ok(()) => Ok(manifest),
                 Err(error) => Err(Error::io("protect", &name)(error)),
             })
-            .and_then(|manifest| manifest.write(self.image).map(|()| manifest));
+            .and_then(|manifest| manifest.write(self.image, None).map(|()| manifest));
         if produced.is_err() {
             let _ = segment.remove();
         }
@@ -153,6 +163,9 @@ impl Place<'_> {
 
     /// Refuses to replace unasked. The manifest of an image that is no longer there is returned: the new image has to match it.
     fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
+        if self.file().is_some() {
+            sums::check_place(self.image)?;
+        }
         if self.replace {
             return Ok(None);
         }

@@ -101,14 +101,19 @@ impl Staged {
         }
     }
 
-    /// Syncs the contents and gives the file its name, replacing what has it. The directory is the caller's to sync.
-    pub(crate) fn commit(mut self) -> Result<(), Error> {
+    /// Syncs the contents, so that giving the file its name takes no time.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
         match self.file.sync_all() {
             Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
-                return Err(Error::io("sync", &self.part)(error));
+                Err(Error::io("sync", &self.part)(error))
             }
-            _ => {}
+            _ => Ok(()),
         }
+    }
+
+    /// Syncs the contents and gives the file its name, replacing what has it. The directory is the caller's to sync.
+    pub(crate) fn commit(mut self) -> Result<(), Error> {
+        self.sync()?;
         std::fs::rename(&self.part, &self.place).map_err(Error::io("rename", &self.part))?;
         self.committed = true;
         Ok(())

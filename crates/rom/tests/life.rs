@@ -2,6 +2,7 @@
 
 mod life {
     mod media;
+    mod sums;
     mod whole;
 }
 

@@ -45,14 +45,14 @@ pub(crate) fn derive_together(
     run(inputs, params, Schedule::new(reads.as_slice(), true), workspace)
 }
 
-/// [`derive`] with any list of ROMs, at most [`MAX_ROMS`], each read as its masks say.
+/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`], each read as its masks say.
 ///
 /// In a step where several are to be read, the first of them is: list the rarest first. The first step of the first loop reads the last block of
-/// the first ROM with a mask for that loop. One ROM with [`RomMasks::YESCRYPT`] gives the hash that [`derive`] gives for its NROM; every other list
+/// the first ROM with a mask for that loop. One ROM with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives for its NROM; every other list
 /// gives hashes that only Saltern computes.
 ///
 /// # Errors
-/// Those of [`derive`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params` itself, or in a mode without ROMs.
+/// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params` itself, or in a mode without ROMs.
 ///
 /// ```
 /// use saltern_yescrypt::*;

@@ -22,10 +22,10 @@ it is in a manifest beside the image (IMAGE.json), from which the seed
 can be found but not read.
 
 Examples:
-  saltern rom create /srv/site.rom --size 64GiB --generate-seed /root/site.seed
-  saltern rom attach /srv/site.rom       to shared memory, after each boot
-  saltern hash --rom shm:site.rom
-  saltern rom verify --full /srv/site.rom
+  saltern rom create site.rom --size 64GiB --generate-seed site.seed
+  saltern rom attach site.rom            for all, after each boot
+  saltern hash --rom shm:site.rom        and with the ROM
+  saltern rom verify --full site.rom
   saltern rom list
   saltern rom detach shm:site.rom
 

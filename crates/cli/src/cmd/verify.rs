@@ -14,7 +14,7 @@ use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::rom::RomArgs;
+use crate::rom::{RomArgs, RomChecks};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
   2  an error, such as a malformed or too expensive string, a ROM or a
-     key that is not there, or an unknown user, even if others match; or
+     key that is not there, a damaged ROM, or an unknown user, even if others match; or
      nothing that could be verified
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
@@ -119,7 +119,8 @@ struct Record<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?)?;
-        return jsonl::run(Job::Verify { obstacle }, hasher(&args)?, pool);
+        let (hasher, roms) = hasher(&args)?;
+        return jsonl::run(Job::Verify { obstacle, roms }, hasher, pool);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -182,6 +183,7 @@ fn obstacle(field: &[u8]) -> Option<String> {
 /// What is needed to compute strings; the password is asked for when the first one has to be.
 struct Verifier {
     hasher: Hasher<'static>,
+    roms: RomChecks,
     limits: Limits,
     workspace: Workspace,
     password: Option<Password>,
@@ -189,8 +191,8 @@ struct Verifier {
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let (hasher, workspace) = (hasher(args)?, args.effort.workspace()?);
-        Ok(Verifier { hasher, limits: args.effort.limits(), workspace, password: None })
+        let ((hasher, roms), workspace) = (hasher(args)?, args.effort.workspace()?);
+        Ok(Verifier { hasher, roms, limits: args.effort.limits(), workspace, password: None })
     }
 
     fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
@@ -203,15 +205,19 @@ impl Verifier {
         self.password = Some(password);
         Ok(match result {
             Ok(true) => Outcome::Match,
-            Ok(false) => Outcome::Mismatch,
+            Ok(false) => match self.roms.of(field).settle() {
+                Ok(()) => Outcome::Mismatch,
+                Err(error) => Outcome::Error(error),
+            },
             Err(error) => error.into(),
         })
     }
 }
 
-fn hasher(args: &Args) -> anyhow::Result<Hasher<'static>> {
-    let hasher = Hasher::new().with_limits(args.effort.limits());
-    Ok(hasher.with_keys(args.key.read()?).with_roms(args.rom.load()?))
+fn hasher(args: &Args) -> anyhow::Result<(Hasher<'static>, RomChecks)> {
+    let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
+    let (set, roms) = args.rom.load()?;
+    Ok((hasher.with_roms(set), roms))
 }
 
 impl From<Error> for Outcome {

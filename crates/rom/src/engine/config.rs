@@ -18,7 +18,7 @@ pub enum Backend {
     IoUring,
     /// A few threads that do nothing but read.
     Pread,
-    /// The file is mapped, and a hash that needs a block waits for it: nothing overlaps. For comparisons, and for files that nobody
+    /// The file is mapped, and a hash that needs a block waits for it: nothing overlaps, and no checksums are compared. For comparisons, and for files that nobody
     /// shortens meanwhile, which would kill the process.
     Map,
 }

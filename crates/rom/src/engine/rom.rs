@@ -48,7 +48,7 @@ impl Loaded {
         // A power of two of bytes, as every block is that divides the image into a power of two.
         let len = file.size().min(TAIL);
         let mut tail = BlockBuffer::new(len as usize)?;
-        file.read_exact(file.size() - len, &mut tail)?;
+        file.read_range(file.size() - len, &mut tail)?;
         Ok(Loaded::File { file, tail })
     }
 
@@ -92,13 +92,19 @@ impl Loaded {
         Ok(RomSource::Elsewhere(RomElsewhere { last, nrom, masks, look_ahead }))
     }
 
-    /// How to read block `j` of `len` bytes.
+    /// How to read block `j` of `len` bytes: in whole chunks that have checksums.
     pub(super) fn window(&self, j: u64, len: usize) -> Window {
         let align = self.file().map_or(1, |file| file.window_alignment()) as u64;
         let start = j * len as u64;
         let offset = start - start % align;
         let end = (start + len as u64).next_multiple_of(align);
         Window { offset, len: (end - offset) as usize, skip: (start - offset) as usize }
+    }
+
+    /// How much of a window the file has: one at its end may reach beyond it.
+    pub(super) fn extent(&self, window: Window) -> usize {
+        let there = self.file().map_or(0, RomFile::size).saturating_sub(window.offset);
+        usize::try_from(there).map_or(window.len, |there| there.min(window.len))
     }
 
     /// The longest that a window of a block of `len` bytes is.

@@ -309,18 +309,19 @@ impl<'a> Slot<'a> {
             return;
         };
         let rom = &shared.roms[item.work.roms[set.rom].rom];
-        let r = item.work.params.params().r;
-        let block = 128 * r as usize;
-        let (start, end) = (set.skip[lane], set.skip[lane] + block);
-        let whole = outcome.is_ok_and(|came| came >= end);
+        let block = 128 * item.work.params.params().r as usize;
+        let window = rom.window(read.blocks()[lane], block);
+        let needed = rom.extent(window);
+        let came = buffer.is_some() && outcome.is_ok_and(|came| came >= needed);
         let buffers = &mut self.buffers;
         let again = || -> Result<Buffer, Error> {
             let fresh = || buffers.make(rom.window_size(block));
             let mut buffer = buffer.map_or_else(fresh, Ok)?;
-            if !whole {
+            let chunks = &mut buffer.memory[..needed];
+            let file = rom.file().ok_or(Error::Unsupported { what: "not a file" })?;
+            if !came || !file.fits(window.offset, chunks) {
                 shared.counters.repeated.fetch_add(1, Relaxed);
-                let file = rom.file().ok_or(Error::Unsupported { what: "not a file" })?;
-                file.read_block(read.blocks()[lane], r, &mut buffer.memory[start..end])?;
+                file.read_again(window.offset, chunks)?;
             }
             Ok(buffer)
         };

@@ -15,9 +15,9 @@ pub struct EngineStats {
     pub failed: u64,
     /// Blocks read from files.
     pub reads: u64,
-    /// Bytes read from files, with what alignment added.
+    /// Bytes read from files, with what alignment and whole chunks added.
     pub bytes: u64,
-    /// Reads that came short or failed and were repeated.
+    /// Reads that failed, came short or did not fit their checksums, and were repeated.
     pub repeated: u64,
     /// The sum, over all reads, of the number of reads of the same thread that were under way when this one was submitted, itself
     /// counted.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, Location, Manifest, State, attach, list, remove, verify,
+    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove, verify,
 };
 
 use super::super::skipped;
@@ -78,8 +78,9 @@ fn killed_at_any_moment_creation_leaves_the_old_state_or_the_new() {
             Err(error) => panic!("{how}: {error}"),
         }
         assert_eq!(verify(&path, &unwatched).unwrap().id(), id);
+        RomFile::open(&path, Some(id)).unwrap();
         saltern_rom::clean(directory.path()).unwrap();
-        assert_eq!(names(directory.path()), ["site.rom", "site.rom.json"]);
+        assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
     }
     println!("{killed} killed; nothing, no image, interrupted, ready: {seen:?}");
     assert!(killed >= 10 && seen[0] > 0 && seen[2] > 0, "{killed} {seen:?}");
@@ -171,7 +172,7 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
         let made = expected.contains("made");
         assert!(said.contains(expected) && said.contains("child: error: ") != made, "{said}");
         if made {
-            assert!(said.ends_with("\nsite.rom\nsite.rom.json\n"), "{said}");
+            assert!(said.ends_with("\nsite.rom\nsite.rom.json\nsite.rom.sums\n"), "{said}");
             continue;
         }
         // Nothing in the directory, which is listed after the test program's last line.
@@ -229,7 +230,7 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
     Create::new(params(), &seed()).file(&path).unwrap();
     verify(&path, &unwatched).unwrap();
-    assert_eq!(names(directory.path()), ["site.rom", "site.rom.json"]);
+    assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
 }
 
 /// In /dev/shm everybody may create files, whose names can be guessed.

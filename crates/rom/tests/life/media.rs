@@ -18,6 +18,19 @@ fn options(access: Access, pages: Pages) -> AttachOptions<'static> {
     options
 }
 
+/// What this process may do with the pages of an image, as the kernel says.
+fn access(image: &[u8]) -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let address = image.as_ptr().addr() + image.len() / 2;
+    let found = maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (start, end) = range.split_once('-')?;
+        let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16).unwrap());
+        (start..end).contains(&address).then(|| rest[..3].to_owned())
+    });
+    found.unwrap()
+}
+
 #[test]
 fn all_ways_to_attach_a_file_give_one_image() {
     let (scratch, reference) = (Scratch::new(), reference());
@@ -29,6 +42,7 @@ fn all_ways_to_attach_a_file_give_one_image() {
             assert!(attached.as_bytes() == reference.as_bytes());
             assert_eq!(hash(attached.rom().unwrap()), expected);
             assert_eq!((attached.id(), attached.size()), (manifest.id(), 1 << 20));
+            assert_eq!(self::access(attached.as_bytes()), "r--", "{access:?}");
             let medium = attached.medium();
             let right = match access {
                 Access::Auto | Access::Copy => *medium == Medium::Private,
@@ -57,8 +71,11 @@ fn memory_of_this_process_and_memory_files_are_filled_in_place() {
         (create.pages, create.threads) = (pages, 2);
         for attached in [create.private().unwrap(), create.memfd().unwrap()] {
             assert!(attached.as_bytes() == reference.as_bytes());
+            assert_eq!(access(attached.as_bytes()), "r--");
         }
     }
+    // As opposed to memory that nobody has made read-only.
+    assert_eq!(access(reference.as_bytes()), "rw-");
 }
 
 #[test]
@@ -106,6 +123,7 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
     assert_eq!(*attached.medium(), Medium::Sysv { key });
+    assert_eq!(access(attached.as_bytes()), "r--");
     assert!(matches!(create.file(&path), Err(Error::Exists { .. })));
     assert_eq!(verify(&path, &unwatched).unwrap().digest, manifest.digest);
     let found = list(scratch.directory.path()).unwrap();
@@ -220,7 +238,7 @@ fn an_image_elsewhere_is_found_through_its_manifest() {
     create.location = Location::File { path: elsewhere.path().join("image") };
     let path = scratch.path("site.rom");
     create.file(&path).unwrap();
-    assert_eq!(scratch.names(), ["site.rom.json"]);
+    assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
     verify(&path, &unwatched).unwrap();

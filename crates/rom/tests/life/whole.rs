@@ -37,7 +37,7 @@ fn a_file_is_what_the_core_makes_however_it_is_filled() {
             saltern_blake2::blake2bp(reference.as_bytes()).as_bytes()
         );
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o440);
-        assert_eq!(scratch.names(), ["site.rom", "site.rom.json"]);
+        assert_eq!(scratch.names(), ["site.rom", "site.rom.json", "site.rom.sums"]);
     }
 }
 
@@ -58,7 +58,7 @@ fn nothing_is_replaced_unasked() {
     larger.nrom *= 2;
     let refused = Create::new(larger, &seed()).file(&path).unwrap_err();
     assert!(matches!(refused, Error::Exists { .. }), "{refused}");
-    assert_eq!(scratch.names(), ["site.rom.json"]);
+    assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     assert_eq!(Create::new(params(), &seed()).file(&path).unwrap().digest, manifest.digest);
     verify(&path, &unwatched).unwrap();
 }

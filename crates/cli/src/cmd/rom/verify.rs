@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use saltern_rom::{Error, Manifest, RomId, recompute, verify};
+use saltern_rom::{Error, Manifest, RomId, rebuild_sums, recompute, verify};
 
 use super::create::threads;
 use super::info::quick_check;
@@ -18,6 +18,7 @@ Examples:
   saltern rom verify /srv/site.rom                 in no time
   saltern rom verify --full /srv/site.rom          reads all of it
   saltern rom verify --recompute --seed-file site.seed /srv/site.rom
+  saltern rom verify --rebuild-sums /srv/site.rom  makes site.rom.sums anew
   saltern rom verify --expect 00ff1122334455aa shm:site.rom
 
 Exit status: 0 the image is good; 2 it is not, or cannot be checked.";
@@ -39,6 +40,10 @@ pub(super) struct Args {
     /// Compute the ROM again from its seed and compare every byte: proof that the seed is the right one
     #[arg(long, requires = "seed")]
     recompute: bool,
+
+    /// Read the image, and if it is good make its table of checksums anew, which was lost or damaged
+    #[arg(long, conflicts_with_all = ["recompute", "full"])]
+    rebuild_sums: bool,
 
     #[command(flatten)]
     seed: SeedArgs,
@@ -66,6 +71,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let result = match seed {
         Some(seed) => recompute(image, &seed, threads(args.threads), &watch),
         None if args.full => verify(image, &watch),
+        None if args.rebuild_sums => rebuild_sums(image, &watch),
         None => Manifest::read(image)
             .and_then(|manifest| quick_check(&args.rom, &manifest).map(|()| manifest)),
     };
@@ -77,6 +83,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let what = match (args.recompute, args.full) {
             (true, _) => "every byte as computed from the seed",
             (_, true) => "every byte as when it was made",
+            _ if args.rebuild_sums => "every byte as when it was made; checksums made anew",
             _ => "size, tag and digest fit",
         };
         let mut output = Output::new();

@@ -50,6 +50,80 @@ fn damage_is_found() {
     assert_one_error(&run(&["rom", "info", &rom], ""), "manifest");
 }
 
+#[test]
+fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let (stored, listed) = (hash(&rom, &[]), hash(&rom, &["--rom-mask", "1,1"]));
+    let unnamed = hash(&rom, &["--no-names"]);
+    let plain = run(&["hash", "--stdin", "--n=64", "--r=32"], "password");
+    let plain = String::from_utf8(plain.stdout).unwrap().trim_end().to_owned();
+    let mapped = ["--rom", &rom, "--rom-access=map"];
+    let wrong =
+        |stored: &str| run(&[&["verify", "--stdin", stored], &mapped[..]].concat(), "other");
+    for stored in [&stored, &listed, &unnamed, &plain] {
+        assert_eq!(seen(&wrong(stored)), (Some(1), "mismatch\n", ""));
+    }
+    for at in (0..1 << 20).step_by(4096) {
+        flip(&rom, at);
+    }
+    for stored in [&stored, &listed, &unnamed] {
+        for output in [verify(stored, &mapped), wrong(stored)] {
+            assert_one_error(&output, "site.rom is damaged");
+        }
+        // Who says that it is whole is believed.
+        let trusted = verify(stored, &[&mapped[..], &["--rom-trust"]].concat());
+        assert_eq!(seen(&trusted), (Some(1), "mismatch\n", ""));
+    }
+    // A string that has nothing to do with the ROM.
+    assert_eq!(seen(&wrong(&plain)), (Some(1), "mismatch\n", ""));
+    let lines = format!("a:{stored}\nb:{plain}\nc:{listed}\n");
+    let file = site.path("users");
+    std::fs::write(&file, lines).unwrap();
+    let arguments = [&["verify", "--stdin", "--hash-file", &file], &mapped[..]].concat();
+    let output = run(&arguments, "password");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words: Vec<_> = said.lines().map(|line| line.split(": ").nth(1).unwrap()).collect();
+    assert_eq!(words, ["error", "match", "error"], "{said}");
+    let line = |stored: &str| format!("{{\"password\":\"password\",\"hash\":\"{stored}\"}}\n");
+    let many = [&["verify", "--jsonl"], &mapped[..]].concat();
+    let output = run(&many, [line(&stored), line(&plain), line(&listed)].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!said.contains("\"match\":false"), "{said}");
+    assert_eq!(said.matches("site.rom is damaged").count(), 2, "{said}");
+    assert_eq!(said.matches("\"match\":true").count(), 1, "{said}");
+    // No hash is made that nobody could verify.
+    let new =
+        |more: &[&str]| run(&[&SMALL[..], &[&rom, "--rom-access=map"], more].concat(), "password");
+    assert_one_error(&new(&[]), "site.rom is damaged");
+    assert_one_error(&new(&["--rom-mask", "0,15"]), "site.rom is damaged");
+    assert_eq!(new(&["--rom-trust"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_lost_table_of_checksums_is_made_anew() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    std::fs::remove_file(format!("{rom}.sums")).unwrap();
+    for more in [&[][..], &["--full"]] {
+        assert_one_error(
+            &run(&[&["rom", "verify", &rom][..], more].concat(), ""),
+            "--rebuild-sums",
+        );
+    }
+    assert_eq!(info(&rom)["state"], "bad");
+    let output = run(&["rom", "verify", "--rebuild-sums", &rom], "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(info(&rom)["state"], "ready");
+    flip(&rom, 600_000);
+    assert_one_error(
+        &run(&["rom", "verify", "--rebuild-sums", &rom], ""),
+        "damaged at byte 598016",
+    );
+}
+
 /// A creation that takes some seconds, after it has begun to write.
 fn creation(site: &Site, name: &str) -> Child {
     let program = assert_cmd::cargo::cargo_bin!("saltern");
@@ -101,7 +175,7 @@ fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
     assert!(String::from_utf8_lossy(&list.stdout).contains("\"interrupted\""));
     assert_one_error(&run(&["rom", "verify", &site.path("site.rom")], ""), "manifest");
     assert_eq!(run(&create, "").status.code(), Some(0));
-    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+    assert_eq!(site.files(), ["site.rom", "site.rom.json", "site.rom.sums"]);
 
     let mut child = creation(&site, "more.rom");
     child.kill().unwrap();
@@ -109,7 +183,7 @@ fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
     let clean = run(&["rom", "list", "--clean", dir], "");
     assert_eq!(clean.status.code(), Some(0));
     assert!(stderr(&clean).contains("1 files removed"), "{}", stderr(&clean));
-    assert_eq!(site.files(), ["site.rom", "site.rom.json"]);
+    assert_eq!(site.files(), ["site.rom", "site.rom.json", "site.rom.sums"]);
 }
 
 #[test]
@@ -142,6 +216,9 @@ fn of_two_creators_at_once_one_wins() {
         let id = info(&rom)["id"].as_str().unwrap().to_owned();
         assert_eq!(String::from_utf8_lossy(&won[0].stdout).trim_end(), id);
         assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
-        assert_eq!(names(site.dir.path()), ["other", "seed", "site.rom", "site.rom.json"]);
+        assert_eq!(
+            names(site.dir.path()),
+            ["other", "seed", "site.rom", "site.rom.json", "site.rom.sums"]
+        );
     }
 }

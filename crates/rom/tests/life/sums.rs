@@ -1,0 +1,224 @@
+//! Damage in images and in their tables of checksums, and what becomes of the tables.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+
+use saltern_rom::{
+    Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Manifest, RomFile, State,
+    adopt, attach, clean, copy, list, rebuild_sums, remove, verify,
+};
+use saltern_yescrypt::{RomImage, RomParams, Workspace};
+
+use super::super::{Scratch, params, reference, seed, unwatched};
+
+/// Flips one bit of a file.
+fn flip(path: &Path, at: u64) {
+    std::fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
+}
+
+fn table(scratch: &Scratch, name: &str) -> Vec<u8> {
+    std::fs::read(scratch.path(name)).unwrap()
+}
+
+/// Reads every block of `128 * r` bytes; those that are refused as damaged, with the chunk that is named.
+fn damaged_blocks(rom: &RomFile, r: u32, image: &[u8]) -> Vec<(u64, u64)> {
+    let len = 128 * r as usize;
+    // Where direct reads can go, and where they cannot.
+    let (mut aligned, mut unaligned) = (BlockBuffer::new(len).unwrap(), vec![0; len + 1]);
+    let mut found = Vec::new();
+    for j in 0..rom.blocks(r).unwrap() {
+        let refused = rom.read_block(j, r, &mut aligned);
+        let refused_too = rom.read_block(j, r, &mut unaligned[1..]);
+        match (refused, refused_too) {
+            (Ok(()), Ok(())) => {
+                let expected = &image[j as usize * len..][..len];
+                assert!(aligned[..] == *expected && unaligned[1..] == *expected);
+            }
+            (
+                Err(Error::Damaged { offset: Some(offset), .. }),
+                Err(Error::Damaged { offset: Some(other), .. }),
+            ) => {
+                assert_eq!(offset, other);
+                found.push((j, offset));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    found
+}
+
+#[test]
+fn no_block_is_read_from_a_damaged_chunk_and_every_other_block_is() {
+    let (scratch, reference) = (Scratch::new(), reference());
+    let image = reference.as_bytes();
+    for at in [0, 4095, 4096, 500_000, (1 << 20) - 49] {
+        let (path, _) = scratch.rom("site.rom");
+        let chunk = at / 4096 * 4096;
+        flip(&path, at);
+        let rom = RomFile::open(&path, None).unwrap();
+        for r in [1, 8, 32, 64, 4096] {
+            let len = 128 * u64::from(r);
+            // Blocks that share a chunk with the damage.
+            let blocks = chunk / len..(chunk + 4096).div_ceil(len);
+            let expected: Vec<_> = blocks.map(|j| (j, chunk)).collect();
+            assert_eq!(damaged_blocks(&rom, r, image), expected, "byte {at}, r = {r}");
+        }
+        let found = verify(&path, &unwatched).unwrap_err();
+        assert!(matches!(found, Error::Damaged { offset: Some(o), .. } if o == chunk), "{found}");
+        assert!(matches!(rebuild_sums(&path, &unwatched), Err(Error::Damaged { .. })));
+        // It was only this file, so that mending it is enough.
+        flip(&path, at);
+        assert_eq!(damaged_blocks(&rom, 8, image), []);
+        verify(&path, &unwatched).unwrap();
+        remove(&path).unwrap();
+        assert!(scratch.names().is_empty());
+    }
+}
+
+/// Chunks that blocks straddle, the last one short, images that are smaller than one.
+#[test]
+fn images_of_any_shape_have_tables() {
+    let scratch = Scratch::new();
+    // With the bytes of a chunk and the length of the table.
+    let cases = [
+        ((4, 1), 4096, 32 + 8),
+        ((4, 12), 4096, 32 + 2 * 8),
+        ((64, 12), 4096, 32 + 24 * 8),
+        ((16, 96), 8192, 32 + 24 * 8),
+        ((16, 1000), 65536, 32 + 32 * 8),
+        ((4, 512), 65536, 32 + 4 * 8),
+    ];
+    for ((nrom, r), chunk, len) in cases {
+        let (path, params) = (scratch.path("site.rom"), RomParams::new(nrom, r, 1));
+        let manifest = Create::new(params, &seed()).file(&path).unwrap();
+        let known = manifest.sums.unwrap();
+        assert_eq!((known.chunk, table(&scratch, "site.rom.sums").len()), (chunk, len), "r = {r}");
+        let image = RomImage::init(&params, b"sixteen bytes and more", &mut Workspace::new());
+        let image = image.unwrap();
+        let rom = RomFile::open(&path, None).unwrap();
+        assert_eq!(damaged_blocks(&rom, r, image.as_bytes()), []);
+        assert_eq!(damaged_blocks(&rom, r * nrom as u32 / 2, image.as_bytes()), []);
+        let (size, block) = (manifest.size(), 128 * u64::from(r));
+        let at = size / 2 + 1;
+        flip(&path, at);
+        let damaged = damaged_blocks(&rom, r, image.as_bytes());
+        let start = at / u64::from(chunk) * u64::from(chunk);
+        let end = (start + u64::from(chunk)).min(size);
+        let expected: Vec<_> = (start / block..end.div_ceil(block)).map(|j| (j, start)).collect();
+        assert_eq!(damaged, expected, "r = {r}");
+        remove(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    let file = scratch.path("site.rom.sums");
+    let good = table(&scratch, "site.rom.sums");
+    let spoil: [fn(&Path, &[u8]); 6] = [
+        |file, _| std::fs::remove_file(file).unwrap(),
+        |file, _| flip(file, 0),
+        |file, _| flip(file, 16),
+        |file, _| flip(file, 32 + 8 * 100),
+        |file, good| std::fs::write(file, &good[..good.len() - 1]).unwrap(),
+        |file, good| std::fs::write(file, [good, b"!"].concat()).unwrap(),
+    ];
+    for (number, spoil) in spoil.into_iter().enumerate() {
+        spoil(&file, &good);
+        for refused in [RomFile::open(&path, None).err(), verify(&path, &unwatched).err()] {
+            let refused = refused.unwrap();
+            assert!(matches!(&refused, Error::Sums { path, .. } if *path == file), "{number}");
+            assert!(refused.to_string().contains("--rebuild-sums"), "{refused}");
+        }
+        // The image is good, and so are attaching to it and copying it.
+        attach(&path, &AttachOptions::new()).unwrap();
+        let copied = scratch.path("copy.rom");
+        copy(&path, &copied, &CopyOptions::new()).unwrap();
+        assert_eq!(table(&scratch, "copy.rom.sums"), good);
+        RomFile::open(&copied, None).unwrap();
+        remove(&copied).unwrap();
+        let found = list(scratch.directory.path()).unwrap();
+        let noticed = matches!(found[0].state, State::Bad(_, Error::Sums { .. }));
+        assert_eq!(noticed, [0, 4, 5].contains(&number), "{found:?}");
+        assert_eq!(rebuild_sums(&path, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+        assert_eq!(table(&scratch, "site.rom.sums"), good);
+        assert_eq!(Manifest::read(&path).unwrap().sums, manifest.sums);
+        RomFile::open(&path, None).unwrap();
+        verify(&path, &unwatched).unwrap();
+    }
+    // The table of another ROM.
+    let other = saltern_rom::Seed::from_bytes(b"another seed").unwrap();
+    let stranger = scratch.path("other.rom");
+    Create::new(params(), &other).file(&stranger).unwrap();
+    std::fs::copy(scratch.path("other.rom.sums"), &file).unwrap();
+    assert!(matches!(RomFile::open(&path, None), Err(Error::Sums { .. })));
+    rebuild_sums(&path, &unwatched).unwrap();
+    RomFile::open(&path, None).unwrap();
+}
+
+#[test]
+fn a_table_comes_and_goes_with_its_manifest_and_overwrites_nothing_else() {
+    let (scratch, reference) = (Scratch::new(), reference());
+    let (path, manifest) = scratch.rom("site.rom");
+    let good = table(&scratch, "site.rom.sums");
+    // An adopted image has one too.
+    let foreign = scratch.path("foreign.rom");
+    std::fs::write(&foreign, reference.as_bytes()).unwrap();
+    let adopted = adopt(&foreign, &params(), None, &unwatched).unwrap();
+    assert!(adopted.sums == manifest.sums && table(&scratch, "foreign.rom.sums") == good);
+    remove(&foreign).unwrap();
+    // What a creator leaves that is killed between table and manifest.
+    std::fs::remove_file(scratch.path("site.rom.json")).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let cleaned = || clean(scratch.directory.path()).unwrap();
+    assert_eq!(cleaned(), 1);
+    assert!(scratch.names().is_empty());
+    std::fs::write(scratch.path("site.rom.sums"), &good).unwrap();
+    remove(&path).unwrap();
+    assert!(scratch.names().is_empty());
+    std::fs::write(scratch.path("site.rom.sums"), &good).unwrap();
+    assert_eq!(Create::new(params(), &seed()).file(&path).unwrap().id(), manifest.id());
+    assert_eq!(cleaned(), 0);
+    remove(&path).unwrap();
+    // Somebody's own file of that name.
+    std::fs::write(scratch.path("site.rom.sums"), "d41d8cd9  site.rom\n").unwrap();
+    let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
+    assert!(matches!(&refused, Error::Exists { path } if path.ends_with("site.rom.sums")));
+    assert_eq!(cleaned(), 0);
+    assert!(matches!(remove(&path), Err(Error::NoManifest { .. })));
+    assert_eq!(table(&scratch, "site.rom.sums"), b"d41d8cd9  site.rom\n");
+    assert_eq!(scratch.names(), ["site.rom.sums"]);
+}
+
+#[test]
+fn a_mapped_image_is_checked_when_that_is_asked_for() {
+    let scratch = Scratch::new();
+    let (path, _) = scratch.rom("site.rom");
+    for access in [Access::Copy, Access::Memfd] {
+        let mut options = AttachOptions::new();
+        options.access = access;
+        assert!(attach(&path, &options).unwrap().is_checked());
+    }
+    assert!(Create::new(params(), &seed()).private().unwrap().is_checked());
+    let mut options = AttachOptions::new();
+    options.access = Access::Map;
+    let attached = attach(&path, &options).unwrap();
+    assert!(!attached.is_checked());
+    let stop = |_| std::ops::ControlFlow::Break(());
+    assert!(matches!(attached.check_all(&stop), Err(Error::Cancelled)));
+    flip(&path, 700_000);
+    let refused = attached.check_all(&unwatched).unwrap_err();
+    assert!(matches!(&refused, Error::Damaged { path: p, .. } if *p == path), "{refused}");
+    assert!(!attached.is_checked());
+    flip(&path, 700_000);
+    attached.check_all(&unwatched).unwrap();
+    assert!(attached.is_checked());
+    // Once is enough.
+    attached.check_all(&stop).unwrap();
+}
