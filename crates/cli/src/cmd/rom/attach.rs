@@ -14,7 +14,7 @@ use saltern_rom::{
 use super::info::quick_check;
 use super::{PageSize, work::Work};
 use crate::output::{Output, tell};
-use crate::rom::{RomName, is_memory};
+use crate::rom::{RomName, is_memory, is_memory_place};
 
 const EXAMPLES: &str = "\
 Copies the image to shared memory, checking every byte on the way, where
@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long)]
     huge: bool,
 
-    /// Put the image here and only the manifest into /dev/shm
+    /// Put the image here, on a hugetlbfs or tmpfs, and only the manifest into /dev/shm
     #[arg(long, value_name = "PATH")]
     at: Option<PathBuf>,
 
@@ -143,7 +143,15 @@ impl Args {
 
     fn location(&self, name: &RomName) -> anyhow::Result<Location> {
         let path = match (&self.at, self.huge) {
-            (Some(path), _) => std::path::absolute(path)?,
+            (Some(path), _) => {
+                let path = std::path::absolute(path)?;
+                ensure!(
+                    is_memory_place(&path),
+                    "{} is not on a hugetlbfs or tmpfs: `saltern rom copy` copies to disks",
+                    path.display()
+                );
+                path
+            }
             (None, true) => {
                 let mounts = std::fs::read_to_string("/proc/self/mounts");
                 let mounts = mounts.context("cannot read /proc/self/mounts")?;
@@ -187,8 +195,13 @@ fn take_away(rom: &RomName) -> anyhow::Result<()> {
         Err(Error::NoManifest { .. }) if rom.is_shared() => return Ok(remove(rom.image())?),
         other => other?,
     };
-    let in_memory = manifest.location == Location::Beside && is_memory(rom.image());
-    if !rom.is_shared() && !in_memory {
+    let in_memory = match &manifest.location {
+        Location::Beside => rom.is_shared() || is_memory(rom.image()),
+        // By its name alone: a path could be that of any ROM's manifest.
+        Location::File { path } => rom.is_shared() && is_memory_place(path),
+        _ => rom.is_shared(),
+    };
+    if !in_memory {
         bail!("{rom} is not in shared memory: remove the files by hand if that is meant");
     }
     if manifest.image_path(rom.image()).is_some() {
