@@ -348,7 +348,7 @@ impl EngineTicket {
     #[must_use]
     pub fn wait(self) -> Vec<Answer> {
         let missing = if self.is_forked() { Core::Forked } else { Core::Cancelled };
-        let mut all: Vec<Answer> = (0..self.count).map(|_| Err(missing.clone().into())).collect();
+        let mut all: Vec<Answer> = (0..self.count).map(|_| Err(missing.into())).collect();
         for (index, answer) in self {
             all[index] = answer;
         }
