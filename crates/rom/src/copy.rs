@@ -213,7 +213,7 @@ pub fn remove(image: &Path) -> Result<(), Error> {
     // Whoever is making this ROM would otherwise be left without the manifest that it has just put into its place. Where no lock can be
     // had (a full disk, say), nothing is being made either.
     let place = manifest.image_path(image).unwrap_or_else(|| image.to_owned());
-    let _alone = match Staged::begin(&place, 0o600) {
+    let alone = match Staged::begin(&place, 0o600) {
         Err(busy @ Error::Busy { .. }) => return Err(busy),
         other => other.ok(),
     };
@@ -235,7 +235,10 @@ pub fn remove(image: &Path) -> Result<(), Error> {
             }
             _ => {}
         }
-        remove_leftover(path)?;
+        // Its own is gone with the lock.
+        if *path != place || alone.is_none() {
+            remove_leftover(path)?;
+        }
     }
     sync_directory(image)
 }

@@ -67,7 +67,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = super::create::parse_mode)]
     mode: u32,
 
-    /// Stay until Ctrl-C or SIGTERM, and detach then
+    /// Stay until Ctrl-C or SIGTERM, and detach then, also what was there before
     #[arg(long)]
     hold: bool,
 
@@ -95,7 +95,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.name()?;
     let work = Work::begin()?;
     let source = Manifest::read(args.rom.image())?;
-    if is_there(&name, &source) && !args.replace {
+    let found = is_there(&name, &source) && !args.replace;
+    if found {
         tell(format_args!("{name} is attached already"));
     } else {
         let watch = |progress| work.watch(progress);
@@ -105,10 +106,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (options.pages, options.watch) = (args.pages.into(), &watch);
         work.end(copy(args.rom.image(), name.image(), &options))?;
     }
-    if args.immutable {
-        set_immutable(name.image(), true)?;
-    }
-    let held = if args.hold { Some(args.attach(&name)?) } else { None };
+    let held = match args.keep(&name) {
+        Ok(held) => held,
+        Err(error) => {
+            // It is not as it was asked for, and nobody would know of it.
+            if !found && !args.replace {
+                let _ = take_away(&name);
+            }
+            return Err(error);
+        }
+    };
     let mut output = Output::new();
     output.line(name.to_string())?;
     output.flush()?;
@@ -166,11 +173,18 @@ impl Args {
         Ok(Location::File { path })
     }
 
-    fn attach(&self, name: &RomName) -> anyhow::Result<Attached> {
+    /// What is still asked for once the copy is there.
+    fn keep(&self, name: &RomName) -> anyhow::Result<Option<Attached>> {
+        if self.immutable {
+            set_immutable(name.image(), true)?;
+        }
+        if !self.hold {
+            return Ok(None);
+        }
         let mut options = AttachOptions::new();
         options.access = Access::Map;
         options.lock = if self.lock { Lock::Require } else { Lock::No };
-        Ok(saltern_rom::attach(name.image(), &options)?)
+        Ok(Some(saltern_rom::attach(name.image(), &options)?))
     }
 }
 
