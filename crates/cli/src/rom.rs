@@ -132,13 +132,10 @@ impl AccessName {
 /// Say so when a ROM in shared memory, where anybody can put one, is neither root's nor this user's. A service account that holds ROMs for
 /// others is a good reason for that.
 fn warn_if_foreign(name: &RomName) {
-    let path = Manifest::path_for(name.image());
-    let owner = path.metadata().map(|metadata| metadata.uid());
-    if let Ok(owner) = owner
-        && name.is_shared()
-        && owner != 0
-        && owner != geteuid().as_raw()
-    {
+    let paths = [Manifest::path_for(name.image()), name.image().to_owned()];
+    let owners = paths.iter().filter_map(|path| path.metadata().ok()).map(|found| found.uid());
+    let foreign = |owner: &u32| ![0, geteuid().as_raw()].contains(owner);
+    if let Some(owner) = owners.filter(|_| name.is_shared()).find(foreign) {
         tell(format_args!("warning: the ROM {name} belongs to user {owner}"));
     }
 }

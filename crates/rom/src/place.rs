@@ -87,6 +87,10 @@ impl Place<'_> {
         let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
         let (size, page) = (self.size(), filesystem::page_size(path)?);
         let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
+        if filesystem::kind(path)? == Kind::Memory {
+            // Its limit may be above what the machine has left: the kernel would end other processes to make room.
+            memory::check_memory(size)?;
+        }
         let whole = if mapped_only { page as u64 } else { 1 };
         staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
         let Made { manifest, table } = if mapped || mapped_only {

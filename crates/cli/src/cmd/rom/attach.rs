@@ -95,16 +95,22 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.name()?;
     let work = Work::begin()?;
     let source = Manifest::read(args.rom.image())?;
-    let found = is_there(&name, &source) && !args.replace;
-    if found {
-        tell(format_args!("{name} is attached already"));
-    } else {
+    let mut found = is_there(&name, &source) && !args.replace;
+    if !found {
         let watch = |progress| work.watch(progress);
         let mut options = CopyOptions::new();
         options.location = args.location(&name)?;
         (options.replace, options.mode) = (args.replace, args.mode);
         (options.pages, options.watch) = (args.pages.into(), &watch);
-        work.end(copy(args.rom.image(), name.image(), &options))?;
+        let copied = copy(args.rom.image(), name.image(), &options);
+        // Another process may have been quicker.
+        found = matches!(copied, Err(Error::Exists { .. })) && is_there(&name, &source);
+        if !found {
+            work.end(copied)?;
+        }
+    }
+    if found {
+        tell(format_args!("{name} is attached already"));
     }
     let held = match args.keep(&name) {
         Ok(held) => held,

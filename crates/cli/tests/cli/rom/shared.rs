@@ -194,3 +194,25 @@ fn detaching_removes_nothing_from_a_disk() {
     let at = run(&["rom", "attach", &rom, "--as", &shared.name(), "--at", &other], "");
     assert_one_error(&at, "not on a hugetlbfs or tmpfs");
 }
+
+/// Anybody may put a manifest into shared memory, and everybody lists what is there.
+#[test]
+fn manifests_cannot_write_to_the_terminal() {
+    let Some(shared) = Shared::new("escape") else { return };
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let manifest = std::fs::read_to_string(format!("{rom}.json")).unwrap();
+    let place = format!("/dev/shm/{}", shared.0);
+    std::fs::write(&place, "").unwrap();
+    let field = manifest.replace("\"t\": 0", "\"t\": 0, \"\\u001b[31m\": 1");
+    let seed = manifest.replace("\"path\": \"", "\"path\": \"\\u001b[31m");
+    let name = shared.name();
+    for text in [field, seed] {
+        assert_ne!(text, manifest);
+        std::fs::write(format!("{place}.json"), text).unwrap();
+        let commands = [&["rom", "list"][..], &["rom", "info", &name], &["rom", "verify", &name]];
+        let outputs = commands.map(|command| run(command, ""));
+        let all = outputs.map(|output| stdout(&output).to_owned() + stderr(&output)).concat();
+        assert!(all.contains(&shared.0) && !all.contains('\u{1b}'), "{all}");
+    }
+}
