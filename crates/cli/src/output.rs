@@ -7,6 +7,8 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::entries::printable;
+
 /// Standard output, buffered; [`Output::flush`] has to be the last call.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
 
@@ -40,7 +42,8 @@ impl Output {
 
 /// Tell something on standard error, as a line that names the program.
 ///
-/// Unlike with `eprintln!`, a standard error that is closed or full does not end the program.
+/// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a standard error that is closed or full does not end the program.
 pub(crate) fn tell(message: impl Display) {
+    let message = printable(message.to_string().as_bytes());
     let _ = writeln!(io::stderr().lock(), "saltern: {message}");
 }

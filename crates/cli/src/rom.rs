@@ -132,13 +132,10 @@ impl AccessName {
 /// Say so when a ROM in shared memory, where anybody can put one, is neither root's nor this user's. A service account that holds ROMs for
 /// others is a good reason for that.
 fn warn_if_foreign(name: &RomName) {
-    let path = Manifest::path_for(name.image());
-    let owner = path.metadata().map(|metadata| metadata.uid());
-    if let Ok(owner) = owner
-        && name.is_shared()
-        && owner != 0
-        && owner != geteuid().as_raw()
-    {
+    let paths = [Manifest::path_for(name.image()), name.image().to_owned()];
+    let owners = paths.iter().filter_map(|path| path.metadata().ok()).map(|found| found.uid());
+    let foreign = |owner: &u32| ![0, geteuid().as_raw()].contains(owner);
+    if let Some(owner) = owners.filter(|_| name.is_shared()).find(foreign) {
         tell(format_args!("warning: the ROM {name} belongs to user {owner}"));
     }
 }
@@ -146,11 +143,19 @@ fn warn_if_foreign(name: &RomName) {
 /// Whether an image is in a tmpfs or hugetlbfs, where `saltern rom attach` puts images for all to map: those are replaced and removed, never
 /// shortened.
 pub(crate) fn is_memory(image: &Path) -> bool {
+    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
+    is_on_memory(&place.unwrap_or_else(|| image.to_owned()))
+}
+
+/// Whether a file is or would be on one of them.
+pub(crate) fn is_memory_place(path: &Path) -> bool {
+    is_on_memory(if path.exists() { path } else { path.parent().unwrap_or(path) })
+}
+
+fn is_on_memory(path: &Path) -> bool {
     const TMPFS: FsWord = 0x0102_1994;
     const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
-    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
-    let found = statfs(&*place.unwrap_or_else(|| image.to_owned()));
-    found.is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&found.f_type))
+    statfs(path).is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&found.f_type))
 }
 
 /// What new hashes are made with.

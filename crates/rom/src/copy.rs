@@ -1,7 +1,7 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use saltern_yescrypt::RomParams;
@@ -18,7 +18,7 @@ use crate::pages::Pages;
 use crate::place::{Made, Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::SeedSource;
-use crate::staged::{open_regular, remove_leftover, sync_directory};
+use crate::staged::{Staged, open_regular, open_unlinked, remove_leftover, sync_directory};
 use crate::sums::{self, ImageHasher, Table};
 use crate::sysv::Segment;
 use crate::{Error, timestamp};
@@ -189,7 +189,7 @@ fn each_piece_of(
 /// attribute: ext4, XFS, Btrfs, and since Linux 6.6 tmpfs.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Io`] where it is not permitted or not there.
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Foreign`] as [`remove`]; [`Error::Io`] where it is not permitted or not there, or is a link.
 pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
     let manifest = Manifest::read(image)?;
     let Some(path) = manifest.image_path(image) else {
@@ -197,7 +197,8 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
             what: "a System V segment has no attributes: nobody can shorten one",
         });
     };
-    let file = open_regular(&path).map_err(Error::io("open", &path))?;
+    check_owner(image, &manifest)?;
+    let file = open_unlinked(&path).map_err(Error::io("open", &path))?;
     filesystem::set_immutable(&file, immutable)
         .map_err(Error::io("change the attributes of", &path))
 }
@@ -207,7 +208,9 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
 /// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest, or a copy, as long as there are any.
 ///
 /// # Errors
-/// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`], [`Error::Io`].
+/// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`], [`Error::Busy`] while it is being made, [`Error::Io`];
+/// [`Error::Foreign`] if the manifest says that the image is elsewhere and is neither root's nor this user's: in a directory where all may write
+/// anybody could name any file so.
 pub fn remove(image: &Path) -> Result<(), Error> {
     let manifest = match Manifest::read(image) {
         Err(error @ Error::NoManifest { .. }) => {
@@ -216,6 +219,14 @@ pub fn remove(image: &Path) -> Result<(), Error> {
             return if found.contains(&true) { Ok(()) } else { Err(error) };
         }
         other => other?,
+    };
+    check_owner(image, &manifest)?;
+    // Whoever is making this ROM would otherwise be left without the manifest that it has just put into its place. Where no lock can be
+    // had (a full disk, say), nothing is being made either.
+    let place = manifest.image_path(image).unwrap_or_else(|| image.to_owned());
+    let alone = match Staged::begin(&place, 0o600) {
+        Err(busy @ Error::Busy { .. }) => return Err(busy),
+        other => other.ok(),
     };
     if let Location::Sysv { key } = manifest.location {
         let name = Medium::segment_name(key);
@@ -235,7 +246,21 @@ pub fn remove(image: &Path) -> Result<(), Error> {
             }
             _ => {}
         }
-        remove_leftover(path)?;
+        // Its own is gone with the lock.
+        if *path != place || alone.is_none() {
+            remove_leftover(path)?;
+        }
     }
     sync_directory(image)
+}
+
+/// Whether a manifest may say what else is to be removed than the files beside it. A link to one may not either.
+fn check_owner(image: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let path = Manifest::path_for(image);
+    if manifest.location == Location::Beside {
+        return Ok(());
+    }
+    let found = path.symlink_metadata().map_err(Error::io("look at", &path))?;
+    let own = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
+    if own && found.is_file() { Ok(()) } else { Err(Error::Foreign { path }) }
 }

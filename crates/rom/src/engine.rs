@@ -152,7 +152,13 @@ impl SsdEngine {
         for index in 0..self.shared.config.threads {
             let (shared, tell) = (Arc::clone(&self.shared), tell.clone());
             let work = move || worker::run_with_ring(&shared, tell);
-            self.threads.push(spawn(index, work)?);
+            match spawn(index, work) {
+                Ok(thread) => self.threads.push(thread),
+                Err(error) => {
+                    self.stop();
+                    return Err(error);
+                }
+            }
         }
         drop(tell);
         let mut refused = None;
@@ -172,10 +178,7 @@ impl SsdEngine {
             self.backend = Backend::IoUring;
             return Ok(());
         };
-        // Those that could start end again.
-        self.shared.queue.close();
-        self.join();
-        self.shared.queue.reopen();
+        self.stop();
         let path = "the SSD engine".into();
         Err(crate::Error::Io { action: "use io_uring for", path, source }.into())
     }
@@ -224,7 +227,7 @@ impl SsdEngine {
         let items: Vec<Item> = items.collect();
         let count = items.len();
         self.shared.queue.push(items)?;
-        Ok(EngineTicket { count, answers })
+        Ok(EngineTicket { count, answers, process: self.process })
     }
 
     fn check(&self, work: &Work) -> Result<(), EngineError> {
@@ -281,6 +284,13 @@ impl SsdEngine {
         self.shared.roms.iter().map(Loaded::id).collect()
     }
 
+    /// Ends the threads that could start, before others do.
+    fn stop(&mut self) {
+        self.shared.queue.close();
+        self.join();
+        self.shared.queue.reopen();
+    }
+
     fn join(&mut self) {
         for thread in self.threads.drain(..) {
             // A thread does not panic outside of what it catches; there is nothing else to do about it here.
@@ -330,26 +340,36 @@ pub type Answer = Result<Zeroizing<Vec<u8>>, EngineError>;
 pub struct EngineTicket {
     count: usize,
     answers: mpsc::Receiver<(usize, Answer)>,
+    process: u32,
 }
 
 impl EngineTicket {
-    /// Waits for all items; answers are in their order.
+    /// Waits for all items; answers are in their order. In a forked process they are all [`Forked`](Core::Forked).
     #[must_use]
     pub fn wait(self) -> Vec<Answer> {
-        let mut all: Vec<Answer> = (0..self.count).map(|_| Err(Core::Cancelled.into())).collect();
+        let missing = if self.is_forked() { Core::Forked } else { Core::Cancelled };
+        let mut all: Vec<Answer> = (0..self.count).map(|_| Err(missing.into())).collect();
         for (index, answer) in self {
             all[index] = answer;
         }
         all
     }
+
+    /// Whether whoever would answer is in another process.
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.process
+    }
 }
 
 /// Items as they are finished, in any order: their places in the batch and their answers. Those of an engine that is dropped before they are begun
-/// do not come.
+/// do not come, and none does in a forked process.
 impl Iterator for EngineTicket {
     type Item = (usize, Answer);
 
     fn next(&mut self) -> Option<Self::Item> {
+        if self.is_forked() {
+            return None;
+        }
         self.answers.recv().ok()
     }
 }

@@ -59,6 +59,11 @@ pub enum Error {
         /// Bytes available, if that is known.
         available: Option<u64>,
     },
+    /// An image is to be replaced that nobody can change or replace.
+    Immutable {
+        /// The file.
+        path: PathBuf,
+    },
     /// Pages could not be locked in memory (RLIMIT_MEMLOCK).
     NotLocked {
         /// Bytes to be locked.
@@ -207,6 +212,11 @@ impl fmt::Display for Error {
             Error::Foreign { path } => {
                 write!(f, "{} was put there by somebody else: remove it", path.display())
             }
+            Error::Immutable { path } => write!(
+                f,
+                "{} is immutable: take that away first (chattr -i), or choose another name",
+                path.display()
+            ),
             Error::NoSpace { path, needed, available } => write!(
                 f,
                 "{needed} bytes are needed in {} and {available} are available: make room or choose a smaller ROM",
@@ -252,8 +262,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io { source, .. } => Some(source),
-            Error::Yescrypt(error) => Some(error),
+            // What these say is in this error's own words already, and would be said twice.
+            Error::Io { source, .. } => source.source(),
+            Error::Yescrypt(error) => error.source(),
             _ => None,
         }
     }

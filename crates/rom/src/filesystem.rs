@@ -62,11 +62,13 @@ const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
 pub(crate) fn keeps_its_size(file: &File) -> bool {
     let sealed = rustix::fs::fcntl_get_seals(file)
         .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
-    let fixed = || {
-        rustix::fs::ioctl_getflags(file)
-            .is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | VERITY))
-    };
-    sealed || fixed()
+    let verity = || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY));
+    sealed || is_immutable(file) || verity()
+}
+
+/// Whether a file can neither be changed nor replaced nor removed.
+pub(crate) fn is_immutable(file: &File) -> bool {
+    rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE))
 }
 
 /// Makes a file immutable, or no longer so. Needs CAP_LINUX_IMMUTABLE, which root has.

@@ -1,9 +1,9 @@
 //! The place where an image will be: a file or a segment, taken by one creator at a time, with what may not be overwritten.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
 use saltern_yescrypt::RomParams;
 
 use crate::Error;
@@ -14,7 +14,7 @@ use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory;
 use crate::pages::Pages;
-use crate::staged::{Staged, sync_directory};
+use crate::staged::{Staged, open_regular, sync_directory};
 use crate::sums::{self, Table};
 use crate::sysv::Segment;
 
@@ -59,7 +59,8 @@ impl Place<'_> {
         }
     }
 
-    /// Lets `produce` make the image and its manifest, and puts both into their places; on any error both are as before.
+    /// Lets `produce` make the image and its manifest, and puts both into their places; on any error both are as before. Only a segment that is
+    /// to be replaced is gone then, there being room for one under its key.
     ///
     /// A file is mapped for `produce` if `mapped` says so or nothing else is possible.
     pub(crate) fn put(
@@ -82,10 +83,14 @@ impl Place<'_> {
     ) -> Result<Manifest, Error> {
         // Before anything is touched, and again when the place is ours: another creator may just have finished.
         self.check_existing(path.symlink_metadata().is_ok(), path)?;
-        let staged = Staged::begin(path, 0o600)?;
+        let staged = Staged::begin(path, self.mode)?;
         let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
         let (size, page) = (self.size(), filesystem::page_size(path)?);
         let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
+        if filesystem::kind(path)? == Kind::Memory {
+            // Its limit may be above what the machine has left: the kernel would end other processes to make room.
+            memory::check_memory(size)?;
+        }
         let whole = if mapped_only { page as u64 } else { 1 };
         staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
         let Made { manifest, table } = if mapped || mapped_only {
@@ -97,8 +102,6 @@ impl Place<'_> {
             produce(Sink::File(&staged.file))?
         };
         self.check_known(known.as_ref(), &manifest)?;
-        let mode = Permissions::from_mode(self.mode & 0o777);
-        staged.file.set_permissions(mode).map_err(Error::io("protect", staged.path()))?;
         // All of them are on the disk before the first gets its name, so that the moments between are short.
         staged.sync()?;
         manifest.write(self.image, Some(&table))?;
@@ -120,9 +123,12 @@ impl Place<'_> {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => None,
             Err(error) => return Err(Error::io("look at", &name)(error)),
         };
+        // Of another size it is not what an interrupted creation of this ROM left, but perhaps another program's.
         let unfinished = old.is_some_and(|old| {
             let memory = Mapping::segment(&old, false);
-            !old.attached && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
+            !old.attached
+                && old.size == self.size()
+                && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
         });
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {
@@ -161,13 +167,24 @@ impl Place<'_> {
         }
     }
 
+    /// Refuses what renaming could not replace, before long work and before the manifest is replaced.
+    fn check_replaceable(path: &Path) -> Result<(), Error> {
+        let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+        if found.is_dir() {
+            return Err(Error::io("replace", path)(std::io::Error::from(Errno::ISDIR)));
+        }
+        let fixed =
+            found.is_file() && open_regular(path).is_ok_and(|file| filesystem::is_immutable(&file));
+        if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
+    }
+
     /// Refuses to replace unasked. The manifest of an image that is no longer there is returned: the new image has to match it.
     fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
         if self.file().is_some() {
             sums::check_place(self.image)?;
         }
         if self.replace {
-            return Ok(None);
+            return self.file().map_or(Ok(()), Self::check_replaceable).map(|()| None);
         }
         if exists {
             return Err(Error::Exists { path: place.to_owned() });

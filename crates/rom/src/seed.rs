@@ -102,7 +102,11 @@ impl Seed {
             _ => Error::io("create", backup)(error),
         })?;
         let written = file.write_all(&bytes).and_then(|()| file.sync_all());
-        written.map_err(Error::io("write", backup))?;
+        if let Err(error) = written {
+            // Half a seed would be in the way of the next attempt, or be taken for one.
+            let _ = std::fs::remove_file(backup);
+            return Err(Error::io("write", backup)(error));
+        }
         sync_directory(backup)?;
         Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
     }

@@ -9,6 +9,7 @@ use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
@@ -20,8 +21,14 @@ pub(crate) struct Staged {
     pub(crate) file: File,
     place: PathBuf,
     part: PathBuf,
+    /// Permissions once it is complete, whatever the process's mask. Before that nobody else can open it, and so hold its lock.
+    mode: u32,
     committed: bool,
 }
+
+/// How often the lock is asked for, and how long between: who only looks whether it is held, as listing does, has it for a moment.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The name under which a file is written.
 pub(crate) fn part_of(place: &Path) -> PathBuf {
@@ -54,11 +61,16 @@ impl Staged {
             let source = io::Error::from(io::ErrorKind::InvalidInput);
             return Err(Error::io("create", place)(source));
         }
-        let part = part_of(place);
+        let (part, mut attempts) = (part_of(place), 1);
         loop {
-            let file = open_own(&part, mode)?;
+            let file = open_own(&part)?;
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
+                Err(Errno::WOULDBLOCK) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
                 Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: place.to_owned() }),
                 Err(error) => return Err(Error::io("lock", &part)(error)),
             }
@@ -66,7 +78,7 @@ impl Staged {
             if !is_at(&file, &part)? {
                 continue;
             }
-            let staged = Staged { file, place: place.to_owned(), part, committed: false };
+            let staged = Staged { file, place: place.to_owned(), part, mode, committed: false };
             staged.file.set_len(0).map_err(Error::io("empty", &staged.part))?;
             return Ok(staged);
         }
@@ -111,8 +123,10 @@ impl Staged {
         }
     }
 
-    /// Syncs the contents and gives the file its name, replacing what has it. The directory is the caller's to sync.
+    /// Syncs the contents and gives the file its permissions and its name, replacing what has it. The directory is the caller's to sync.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
+        let mode = Permissions::from_mode(self.mode & 0o777);
+        self.file.set_permissions(mode).map_err(Error::io("protect", &self.part))?;
         self.sync()?;
         std::fs::rename(&self.part, &self.place).map_err(Error::io("rename", &self.part))?;
         self.committed = true;
@@ -131,10 +145,10 @@ impl Drop for Staged {
 /// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
 ///
 /// In a directory where all may write, somebody else may have put a link or a file of his own there: neither is followed or written to.
-fn open_own(part: &Path, mode: u32) -> Result<File, Error> {
+fn open_own(part: &Path) -> Result<File, Error> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(mode).custom_flags(flags);
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
     let own = |file: &File| {
         let found = file.metadata().map_err(Error::io("look at", part))?;
         let owner = found.uid() == rustix::process::geteuid().as_raw();
@@ -163,7 +177,16 @@ fn open_own(part: &Path, mode: u32) -> Result<File, Error> {
 
 /// Opens a file to be read, which has to be a regular one: a pipe, for instance, could be waited on for ever.
 pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK.bits() as i32;
+    open_with(path, OFlags::NONBLOCK)
+}
+
+/// The same, and the name may not be a link: somebody else could have put it there, to any file.
+pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
+    open_with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
+}
+
+fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags.bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));

@@ -2,6 +2,7 @@
 
 mod life {
     mod media;
+    mod removal;
     mod sums;
     mod whole;
 }

@@ -51,9 +51,12 @@ impl fmt::Display for EngineError {
 impl std::error::Error for EngineError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            EngineError::RomUnavailable { source, .. } | EngineError::Rom(source) => Some(source),
+            // What these say is in this error's own words already, and would be said twice.
+            EngineError::RomUnavailable { source, .. } | EngineError::Rom(source) => {
+                std::error::Error::source(&**source)
+            }
             EngineError::Memory { .. } => None,
-            EngineError::Yescrypt(error) => Some(error),
+            EngineError::Yescrypt(error) => error.source(),
         }
     }
 }

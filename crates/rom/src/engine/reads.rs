@@ -50,6 +50,13 @@ impl Reader {
         }
     }
 
+    /// Before buffers are given back: from the first tag on, these are the only ones that the kernel need know. None of them may be under way.
+    pub(super) fn keep(&mut self, first: usize, ids: &[u64]) {
+        if let Reader::Ring(ring) = self {
+            ring.keep(first, ids);
+        }
+    }
+
     /// Lets all reads begin.
     pub(super) fn flush(&mut self) {
         if let Reader::Ring(ring) = self {

@@ -127,6 +127,21 @@ impl Ring {
         }
     }
 
+    /// Takes buffers that are no longer used away from the kernel, whose hold on them would keep their memory when it has been given back.
+    pub(super) fn keep(&mut self, first: usize, ids: &[u64]) {
+        for (tag, id) in (first..).zip(ids) {
+            if self.registered.get(tag).is_none_or(|known| [0, *id].contains(known)) {
+                continue;
+            }
+            let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+            let submitter = self.ring.submitter();
+            // SAFETY: there is no buffer in it that anybody could write to.
+            if unsafe { submitter.register_buffers_update(tag as u32, &[none], None) }.is_ok() {
+                self.registered[tag] = 0;
+            }
+        }
+    }
+
     pub(super) fn flush(&mut self) {
         while !self.broken {
             match self.ring.submit() {

@@ -142,7 +142,8 @@ impl<'a> Slot<'a> {
     }
 
     /// Gives all of its memory back to the system.
-    pub(super) fn release(&mut self, shared: &Shared) {
+    pub(super) fn release(&mut self, shared: &Shared, reader: &mut Reader) {
+        reader.keep(self.tag, &[0; TAGS]);
         self.hash = Resumable::new(Workspace::new().with_pages(shared.config.pages));
         self.sets = Vec::new();
         shared.ledger.release(std::mem::take(&mut self.reserved));
@@ -165,13 +166,32 @@ impl<'a> Slot<'a> {
     }
 
     /// Takes a group on, for which memory is reserved.
-    pub(super) fn begin(&mut self, shared: &'a Shared, items: Vec<Item>, age: u64) {
+    pub(super) fn begin(
+        &mut self,
+        shared: &'a Shared,
+        reader: &mut Reader,
+        items: Vec<Item>,
+        age: u64,
+    ) {
         let work = Arc::clone(&items[0].work);
         (self.age, self.dirty) = (age, true);
         self.items = items;
-        if let Err(error) = self.prepare(shared, &work) {
+        let prepared = self.prepare(shared, &work);
+        reader.keep(self.tag, &self.buffer_ids());
+        if let Err(error) = prepared {
             self.finish(shared, Err(error));
         }
+    }
+
+    /// The buffers that it has, by tag; 0 for none.
+    fn buffer_ids(&self) -> [u64; TAGS] {
+        let mut ids = [0; TAGS];
+        for (ids, set) in ids.chunks_exact_mut(LANES).zip(&self.sets) {
+            for (id, buffer) in ids.iter_mut().zip(&set.buffers) {
+                *id = buffer.as_ref().map_or(0, |buffer| buffer.id);
+            }
+        }
+        ids
     }
 
     fn prepare(&mut self, shared: &'a Shared, work: &Work) -> Result<(), EngineError> {

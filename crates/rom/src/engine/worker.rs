@@ -91,7 +91,7 @@ impl<'a> Worker<'a> {
             slot.reset(shared);
         }
         if slot.is_free() && shared.queue.starving.load(Relaxed) > 0 {
-            slot.release(shared);
+            slot.release(shared, reader);
         }
         true
     }
@@ -110,7 +110,12 @@ impl<'a> Worker<'a> {
         while !items.is_empty() {
             if let Some(index) = self.reserve(&items) {
                 self.age += 1;
-                self.slots[index].begin(self.shared, items, self.age);
+                let Worker { shared, reader, slots, age, .. } = self;
+                let slot = &mut slots[index];
+                let begin = || slot.begin(shared, reader, items, *age);
+                if catch_unwind(AssertUnwindSafe(begin)).is_err() {
+                    slot.reset(shared);
+                }
                 return true;
             }
             let others = items.split_off(items.len() / 2);
@@ -140,7 +145,7 @@ impl<'a> Worker<'a> {
         }
         // Perhaps with what the other free ones hold.
         for slot in self.slots.iter_mut().filter(|slot| slot.is_free()) {
-            slot.release(self.shared);
+            slot.release(self.shared, &mut self.reader);
         }
         let all = needed[0] + needed[1];
         self.shared.ledger.reserve(all).then(|| self.slots[index].reserved = all)?;
@@ -151,7 +156,10 @@ impl<'a> Worker<'a> {
     fn rest(&mut self) -> Found {
         let starving = self.shared.queue.starving.load(Relaxed) > 0;
         for slot in &mut self.slots {
-            if starving { slot.release(self.shared) } else { slot.wipe() }
+            match starving {
+                true => slot.release(self.shared, &mut self.reader),
+                false => slot.wipe(),
+            }
         }
         if starving {
             // Whoever needs it takes it before this thread looks for work again.

@@ -14,7 +14,7 @@ use saltern_rom::{
 use super::info::quick_check;
 use super::{PageSize, work::Work};
 use crate::output::{Output, tell};
-use crate::rom::{RomName, is_memory};
+use crate::rom::{RomName, is_memory, is_memory_place};
 
 const EXAMPLES: &str = "\
 Copies the image to shared memory, checking every byte on the way, where
@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long)]
     huge: bool,
 
-    /// Put the image here and only the manifest into /dev/shm
+    /// Put the image here, on a hugetlbfs or tmpfs, and only the manifest into /dev/shm
     #[arg(long, value_name = "PATH")]
     at: Option<PathBuf>,
 
@@ -67,7 +67,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = super::create::parse_mode)]
     mode: u32,
 
-    /// Stay until Ctrl-C or SIGTERM, and detach then
+    /// Stay until Ctrl-C or SIGTERM, and detach then, also what was there before
     #[arg(long)]
     hold: bool,
 
@@ -95,20 +95,33 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.name()?;
     let work = Work::begin()?;
     let source = Manifest::read(args.rom.image())?;
-    if is_there(&name, &source) && !args.replace {
-        tell(format_args!("{name} is attached already"));
-    } else {
+    let mut found = is_there(&name, &source) && !args.replace;
+    if !found {
         let watch = |progress| work.watch(progress);
         let mut options = CopyOptions::new();
         options.location = args.location(&name)?;
         (options.replace, options.mode) = (args.replace, args.mode);
         (options.pages, options.watch) = (args.pages.into(), &watch);
-        work.end(copy(args.rom.image(), name.image(), &options))?;
+        let copied = copy(args.rom.image(), name.image(), &options);
+        // Another process may have been quicker.
+        found = matches!(copied, Err(Error::Exists { .. })) && is_there(&name, &source);
+        if !found {
+            work.end(copied)?;
+        }
     }
-    if args.immutable {
-        set_immutable(name.image(), true)?;
+    if found {
+        tell(format_args!("{name} is attached already"));
     }
-    let held = if args.hold { Some(args.attach(&name)?) } else { None };
+    let held = match args.keep(&name) {
+        Ok(held) => held,
+        Err(error) => {
+            // It is not as it was asked for, and nobody would know of it.
+            if !found && !args.replace {
+                let _ = take_away(&name);
+            }
+            return Err(error);
+        }
+    };
     let mut output = Output::new();
     output.line(name.to_string())?;
     output.flush()?;
@@ -143,7 +156,15 @@ impl Args {
 
     fn location(&self, name: &RomName) -> anyhow::Result<Location> {
         let path = match (&self.at, self.huge) {
-            (Some(path), _) => std::path::absolute(path)?,
+            (Some(path), _) => {
+                let path = std::path::absolute(path)?;
+                ensure!(
+                    is_memory_place(&path),
+                    "{} is not on a hugetlbfs or tmpfs: `saltern rom copy` copies to disks",
+                    path.display()
+                );
+                path
+            }
             (None, true) => {
                 let mounts = std::fs::read_to_string("/proc/self/mounts");
                 let mounts = mounts.context("cannot read /proc/self/mounts")?;
@@ -158,11 +179,18 @@ impl Args {
         Ok(Location::File { path })
     }
 
-    fn attach(&self, name: &RomName) -> anyhow::Result<Attached> {
+    /// What is still asked for once the copy is there.
+    fn keep(&self, name: &RomName) -> anyhow::Result<Option<Attached>> {
+        if self.immutable {
+            set_immutable(name.image(), true)?;
+        }
+        if !self.hold {
+            return Ok(None);
+        }
         let mut options = AttachOptions::new();
         options.access = Access::Map;
         options.lock = if self.lock { Lock::Require } else { Lock::No };
-        Ok(saltern_rom::attach(name.image(), &options)?)
+        Ok(Some(saltern_rom::attach(name.image(), &options)?))
     }
 }
 
@@ -187,8 +215,13 @@ fn take_away(rom: &RomName) -> anyhow::Result<()> {
         Err(Error::NoManifest { .. }) if rom.is_shared() => return Ok(remove(rom.image())?),
         other => other?,
     };
-    let in_memory = manifest.location == Location::Beside && is_memory(rom.image());
-    if !rom.is_shared() && !in_memory {
+    let in_memory = match &manifest.location {
+        Location::Beside => rom.is_shared() || is_memory(rom.image()),
+        // By its name alone: a path could be that of any ROM's manifest.
+        Location::File { path } => rom.is_shared() && is_memory_place(path),
+        _ => rom.is_shared(),
+    };
+    if !in_memory {
         bail!("{rom} is not in shared memory: remove the files by hand if that is meant");
     }
     if manifest.image_path(rom.image()).is_some() {

@@ -7,6 +7,7 @@ use saltern_rom::{AttachOptions, Error, Manifest, RomFile, attach};
 use serde_json::Value;
 
 use super::size;
+use crate::entries::printable;
 use crate::output::Output;
 use crate::rom::RomName;
 
@@ -54,7 +55,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output.json(&value)?;
     } else {
         for (name, text) in rows(&manifest, problem)? {
-            output.line(format!("{name:<12}{text}"))?;
+            output.line(format!("{name:<12}{}", printable(text.as_bytes())))?;
         }
     }
     output.flush()?;

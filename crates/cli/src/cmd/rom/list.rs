@@ -87,6 +87,9 @@ fn words(record: &Record) -> String {
     let id = record.id.as_deref().unwrap_or("-");
     let size = record.size.map_or_else(|| "-".to_owned(), size::text);
     let image = printable(record.image.as_os_str().as_encoded_bytes());
-    let error = record.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    let error = record
+        .error
+        .as_ref()
+        .map_or_else(String::new, |error| format!(": {}", printable(error.as_bytes())));
     format!("{id:<16}  {size:>10}  {:<11}  {image}{error}", record.state)
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use saltern_rom::Seed;
+use saltern_rom::{Error, Seed};
 
 use crate::output::tell;
 use crate::password::open_descriptor;
@@ -65,7 +65,13 @@ impl NewSeedArgs {
         let ask = || File::options().read(true).write(true).open("/dev/tty");
         let nobody = "nobody can be asked here whether a copy of the new seed is kept: give --yes to promise it";
         let terminal = (!self.yes).then(ask).transpose().context(nobody)?;
-        let seed = Seed::generate(path)?;
+        let seed = Seed::generate(path).map_err(|error| match error {
+            Error::Exists { path } => anyhow::anyhow!(
+                "{} exists, and a seed is never overwritten: give --seed-file to use it, or another name",
+                path.display()
+            ),
+            error => error.into(),
+        })?;
         let path = path.display();
         tell(format_args!(
             "the seed is in {path}. Who has it can make the ROM; without it, a ROM that is lost"

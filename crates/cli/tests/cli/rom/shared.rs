@@ -173,3 +173,46 @@ fn every_medium_can_be_measured() {
     assert_one_error(&run(&["rom", "bench", &rom, "--r=12"], ""), "power of two");
     assert_one_error(&run(&["rom", "bench", &site.path("none"), "--n=64"], ""), "manifest");
 }
+
+/// The manifest in shared memory could have been put there by anybody.
+#[test]
+fn detaching_removes_nothing_from_a_disk() {
+    let Some(shared) = Shared::new("disk") else { return };
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let manifest = std::fs::read_to_string(format!("{rom}.json")).unwrap();
+    let other = site.path("precious");
+    std::fs::write(&other, "precious").unwrap();
+    let there = format!("\"at\": \"file\", \"path\": \"{other}\"");
+    let place = format!("/dev/shm/{}.json", shared.0);
+    std::fs::write(&place, manifest.replace("\"at\": \"beside\"", &there)).unwrap();
+    if Path::new(&rom).starts_with("/dev/shm") {
+        return println!("SKIPPED: the temporary directory is in memory");
+    }
+    assert_one_error(&run(&["rom", "detach", &shared.name()], ""), "not in shared memory");
+    assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
+    let at = run(&["rom", "attach", &rom, "--as", &shared.name(), "--at", &other], "");
+    assert_one_error(&at, "not on a hugetlbfs or tmpfs");
+}
+
+/// Anybody may put a manifest into shared memory, and everybody lists what is there.
+#[test]
+fn manifests_cannot_write_to_the_terminal() {
+    let Some(shared) = Shared::new("escape") else { return };
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let manifest = std::fs::read_to_string(format!("{rom}.json")).unwrap();
+    let place = format!("/dev/shm/{}", shared.0);
+    std::fs::write(&place, "").unwrap();
+    let field = manifest.replace("\"t\": 0", "\"t\": 0, \"\\u001b[31m\": 1");
+    let seed = manifest.replace("\"path\": \"", "\"path\": \"\\u001b[31m");
+    let name = shared.name();
+    for text in [field, seed] {
+        assert_ne!(text, manifest);
+        std::fs::write(format!("{place}.json"), text).unwrap();
+        let commands = [&["rom", "list"][..], &["rom", "info", &name], &["rom", "verify", &name]];
+        let outputs = commands.map(|command| run(command, ""));
+        let all = outputs.map(|output| stdout(&output).to_owned() + stderr(&output)).concat();
+        assert!(all.contains(&shared.0) && !all.contains('\u{1b}'), "{all}");
+    }
+}
