@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -12,7 +13,7 @@ use crate::rom_set::NamedRom;
 use crate::{CheckedParams, Error, Params};
 
 /// What the 32 bytes of a hash are computed from, beside the password.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Plan {
     /// The parameters, with NROM 0: the ROMs of the list have their own.
@@ -21,6 +22,13 @@ pub struct Plan {
     pub salt: Zeroizing<Vec<u8>>,
     /// The ROMs, as for [`derive_with_roms`](crate::derive_with_roms).
     pub roms: Vec<NamedRom>,
+}
+
+/// Without the salt, which a key may have encrypted.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan {{ {:?}, {:?} }}", self.params, self.roms)
+    }
 }
 
 /// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as [`Resumable`](crate::Resumable) with ROMs that are not in
