@@ -54,7 +54,8 @@ enum AccessName {
     Map,
     /// Copy it, and check all of it
     Copy,
-    /// Leave it in the file and read blocks from there while other hashes go on: for images larger than memory
+    /// Leave it in its file and read blocks from there while other hashes go on, for images larger than memory; what is in
+    /// shared memory is mapped
     Direct,
 }
 

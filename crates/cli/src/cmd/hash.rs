@@ -34,6 +34,8 @@ Examples:
   saltern hash --key-file pepper.key     needs the key to verify
   saltern hash --key 2026=pepper.key     and says so in the string
   saltern hash --rom shm:site            needs that ROM to verify
+  saltern hash --rom big.rom --rom-access direct
+                                         the same, from its file
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`

@@ -31,6 +31,7 @@ Examples:
   saltern verify --hash-file users.txt --json
   saltern verify --jsonl < logins.jsonl  many, on all processors
   saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
+  saltern verify --rom big.rom --rom-access direct --jsonl < logins.jsonl
 
 With --jsonl a line holds an object with `password`, or `password_hex`
 for bytes that are no text; `hash`; and, if need be, `id`, which is
