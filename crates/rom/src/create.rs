@@ -101,7 +101,7 @@ impl<'a> Create<'a> {
     /// is the old state, the new one, or a manifest without its image, on which the next creation continues. What a killed creator left
     /// is taken over. A manifest without an image is kept to: the ROM has to come out as it says.
     ///
-    /// Costs about 4 / 3 block mixes for each block (more with t > 0) and, in memory, the image or nothing ([`FillIn`]).
+    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or nothing ([`FillIn`]).
     ///
     /// # Errors
     /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`], [`Error::FileSizeLimit`],

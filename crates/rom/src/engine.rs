@@ -15,7 +15,9 @@ mod worker;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use saltern_yescrypt::{CheckedParams, Error as Core, RomId, RomMasks, RomSource};
+use saltern_yescrypt::{
+    CheckedParams, Error as Core, MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomSource,
+};
 use zeroize::Zeroizing;
 
 pub use self::config::{Backend, EngineConfig, EngineRom};
@@ -240,11 +242,17 @@ impl SsdEngine {
 
     fn check(&self, work: &Work) -> Result<(), EngineError> {
         let r = work.params.params().r;
+        let refuse = |name, value, expected| Core::InvalidParameter { name, value, expected };
+        if work.roms.len() > MAX_ROMS {
+            return Err(refuse("number of ROMs", work.roms.len() as u64, "at most 4").into());
+        }
         for plan in &work.roms {
-            let rom = self.shared.roms.get(plan.rom).ok_or(Core::InvalidParameter {
-                name: "number of the ROM",
-                value: plan.rom as u64,
-                expected: "one of the engine's",
+            if plan.look_ahead > MAX_LOOK_AHEAD {
+                let expected = "at most 63 steps";
+                return Err(refuse("look-ahead", plan.look_ahead.into(), expected).into());
+            }
+            let rom = self.shared.roms.get(plan.rom).ok_or_else(|| {
+                refuse("number of the ROM", plan.rom as u64, "one of the engine's")
             })?;
             let source = rom.source(r, plan)?;
             if let RomSource::Memory(rom) = source {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use saltern_rom::{
-    AttachOptions, Backend, Create, EngineConfig, EngineError, EngineRom, Error as RomError,
-    RomFile, Seed, SsdEngine, Work, WorkRom, attach,
+    Answer, AttachOptions, Backend, Create, EngineConfig, EngineError, EngineRom,
+    Error as RomError, RomFile, Seed, SsdEngine, Work, WorkRom, attach,
 };
 use saltern_yescrypt::{
     Error as Core, Limits, Params, RomMasks, RomParams, RomUse, Workspace, derive_with_roms,
@@ -219,8 +219,14 @@ fn what_the_engine_does_not_have_is_refused() {
     assert!(matches!(refused(&[other], 8), Core::InvalidParameter { value: 2, .. }));
     let three = WorkRom { nrom: 85, ..rom(0, 8, 1, 1, 0) };
     assert!(matches!(engine.derive(&work(16, 3, &[three]), input), Err(EngineError::Rom(_))));
-    let answers = engine.derive(&work(16, 8, &[rom(0, 8, 1, 1, 64)]), input).unwrap().wait();
-    assert!(matches!(answers[0], Err(EngineError::Yescrypt(Core::InvalidParameter { .. }))));
+    for look_ahead in [64, u32::MAX] {
+        let refused = refused(&[rom(0, 8, 1, 1, look_ahead)], 8);
+        assert!(matches!(refused, Core::InvalidParameter { name: "look-ahead", .. }));
+    }
+    let five = [rom(0, 8, 1, 1, 0); 5];
+    assert!(matches!(refused(&five, 8), Core::InvalidParameter { value: 5, .. }));
+    let zero = WorkRom { nrom: 0, ..rom(0, 8, 1, 1, 0) };
+    assert!(matches!(refused(&[zero], 8), Core::InvalidParameter { value: 0, .. }));
     let many = engine.derive(&work(16, 8, &[]), [("a", "b"); 4]);
     assert!(matches!(many, Err(EngineError::Yescrypt(Core::Overloaded { limit: 3, .. }))));
     config.in_flight = 0;
@@ -285,6 +291,24 @@ fn flip(path: &Path, at: u64) {
     file.write_all_at(&[byte[0] ^ 0x40], at).unwrap();
 }
 
+/// How many answers are that the ROM is damaged where it is; the others have to be right.
+fn refused_or_right(answers: Vec<Answer>, expected: &[Vec<u8>]) -> u64 {
+    let mut failed = 0;
+    for (answer, expected) in answers.into_iter().zip(expected) {
+        let error = match answer {
+            Ok(output) => {
+                assert_eq!(*output, *expected);
+                continue;
+            }
+            Err(error) => error,
+        };
+        let EngineError::RomUnavailable { source, .. } = &error else { panic!("{error}") };
+        assert!(matches!(**source, RomError::Damaged { offset: Some(98_304), .. }), "{error}");
+        failed += 1;
+    }
+    failed
+}
+
 #[test]
 fn a_flipped_bit_makes_the_rom_unavailable_and_never_gives_another_hash() {
     let site = Site::new();
@@ -314,29 +338,8 @@ fn a_flipped_bit_makes_the_rom_unavailable_and_never_gives_another_hash() {
             flip(&site.paths[0], 100_001);
             let before = engine.stats();
             let [broken, good] = works.each_ref().map(|work| engine.derive(work, inputs.clone()));
-            let (mut failed, mut right) = (0, 0);
-            for (answer, expected) in broken.unwrap().wait().into_iter().zip(&expected) {
-                match answer {
-                    Ok(output) => {
-                        assert_eq!(*output, *expected, "{backend:?} r = {r}");
-                        right += 1;
-                    }
-                    Err(error) => {
-                        let EngineError::RomUnavailable { source, .. } = &error else {
-                            panic!("{error}")
-                        };
-                        assert!(
-                            matches!(**source, RomError::Damaged { offset: Some(98_304), .. }),
-                            "{error}"
-                        );
-                        failed += 1;
-                    }
-                }
-            }
-            assert!(
-                failed >= 6,
-                "{backend:?} r = {r}: {failed} found it, {right} did not come across it"
-            );
+            let failed = refused_or_right(broken.unwrap().wait(), &expected);
+            assert!(failed >= 6, "{backend:?} r = {r}: only {failed} of 9 found it");
             for answer in good.unwrap().wait() {
                 answer.unwrap();
             }
@@ -378,4 +381,39 @@ fn dropping_an_engine_cancels_what_waits_and_finishes_what_is_in_flight() {
     let expected = site.expected(&work, b"a", b"b");
     assert!(answers.iter().all(|(_, answer)| **answer.as_ref().unwrap() == expected));
     assert!(answers.len() < 400, "some were cancelled");
+}
+
+/// Not what it measures, only that each case hashes and says what it read.
+#[test]
+fn all_cases_of_the_benchmark_run() {
+    use saltern_rom::{BenchCase, BenchOptions, Pages, bench};
+    let site = Site::new();
+    let mut options = BenchOptions::new(work(64, 8, &[]).params);
+    (options.masks, options.rounds) = (RomMasks { fill: 3, mix: 3 }, 1);
+    options.time = std::time::Duration::from_millis(20);
+    options.engine = config(Backend::Auto);
+    let mapped = |random, threads| BenchCase::Mapped { random, threads };
+    let overlapped = BenchCase::Engine(Backend::Pread);
+    let cases = [
+        BenchCase::None,
+        BenchCase::Memory(Pages::Base),
+        BenchCase::Engine(Backend::Auto),
+        overlapped,
+        mapped(false, 1),
+        mapped(true, 2),
+        BenchCase::One,
+    ];
+    let mut told = Vec::new();
+    let rows = bench(&site.paths[0], &options, &cases, &mut |case, rate| {
+        assert!(rate > 0.0);
+        told.push(case);
+    });
+    let rows = rows.unwrap();
+    assert_eq!(told, cases);
+    for (row, case) in rows.iter().zip(cases) {
+        assert!(row.case == case && row.rate > 0.0 && row.range[0] <= row.range[1]);
+        let reads = matches!(case, BenchCase::Engine(_) | BenchCase::One);
+        assert_eq!(row.stats.is_some_and(|stats| stats.reads > 0), reads);
+        assert_eq!(row.to_string().contains("reads/s"), reads, "{row}");
+    }
 }

@@ -239,10 +239,12 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
         "exists",
     );
     assert!(!Path::new(&new).exists());
-    // Nobody is there to promise a backup.
     let fresh = site.path("fresh.rom");
     let create = ["rom", "create", &fresh, "--size=1MiB", "--generate-seed", &new];
-    assert_one_error(&run(&create, "kept\n"), "--yes");
+    // Nobody is there to promise a backup: without a terminal of its own.
+    let program = program.to_str().unwrap();
+    let alone = std::process::Command::new("setsid").args(["-w", program]).args(create).output();
+    assert_one_error(&alone.unwrap(), "--yes");
     assert!(!Path::new(&new).exists() && !Path::new(&fresh).exists());
     assert_eq!(run(&[&create[..], &["--yes"]].concat(), "").status.code(), Some(0));
     let made = std::fs::read(&new).unwrap();

@@ -39,7 +39,7 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n") + b"\n%d" % status)
 "#;
 
-fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
+pub(crate) fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
     on_terminal_of(assert_cmd::cargo::cargo_bin!("saltern"), args, typed)
 }
 

@@ -172,7 +172,7 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
         let made = expected.contains("made");
         assert!(said.contains(expected) && said.contains("child: error: ") != made, "{said}");
         if made {
-            assert!(said.ends_with("\nsite.rom\nsite.rom.json\n"), "{said}");
+            assert!(said.ends_with("\nsite.rom\nsite.rom.json\nsite.rom.sums\n"), "{said}");
             continue;
         }
         // Nothing in the directory, which is listed after the test program's last line.

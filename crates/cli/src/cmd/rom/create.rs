@@ -125,9 +125,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     params.check().context("these parameters define no ROM")?;
     args.refuse_existing()?;
-    let work = Work::begin()?;
+    // Before signals are handled: Ctrl-C at the question ends the program.
     let seed = args.seed.read()?;
-    work.check()?;
+    let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
     let mut create = Create::new(params, &seed);
     create.threads = threads(args.threads);

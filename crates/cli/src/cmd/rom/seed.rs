@@ -1,6 +1,7 @@
 //! Where the seed of a ROM comes from: a file, a descriptor or the random generator; never the command line.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -60,23 +61,22 @@ impl NewSeedArgs {
         let Some(path) = &self.generate_seed else {
             bail!("the seed is missing: give --seed-file, --seed-fd or --generate-seed");
         };
-        if !self.yes && !io::stdin().is_terminal() {
-            bail!(
-                "nobody can be asked here whether a copy of the new seed is kept: give --yes to promise it"
-            );
-        }
+        // Standard input may be something else.
+        let ask = || File::options().read(true).write(true).open("/dev/tty");
+        let nobody = "nobody can be asked here whether a copy of the new seed is kept: give --yes to promise it";
+        let terminal = (!self.yes).then(ask).transpose().context(nobody)?;
         let seed = Seed::generate(path)?;
         let path = path.display();
         tell(format_args!(
             "the seed is in {path}. Who has it can make the ROM; without it, a ROM that is lost"
         ));
         tell("can never be made again, and no password that was hashed with it can be verified.");
-        if !self.yes {
-            tell(format_args!(
-                "Copy {path} to a safe place now. Type `kept` when there is a copy:"
-            ));
+        if let Some(mut terminal) = terminal {
+            let question =
+                format!("Copy {path} to a safe place now. Type `kept` when there is a copy: ");
+            terminal.write_all(question.as_bytes()).context("cannot ask on the terminal")?;
             let mut answer = String::new();
-            io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+            BufReader::new(terminal).read_line(&mut answer).context("cannot read the answer")?;
             if answer.trim() != "kept" {
                 bail!("no ROM was made; the seed stays in {path}, for --seed-file");
             }

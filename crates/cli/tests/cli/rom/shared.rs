@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{Site, hash, info, verify};
 use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::terminal::on_terminal;
 
 /// A name in /dev/shm that no other test has; what is there is removed in the end.
 pub(super) struct Shared(String);
@@ -134,6 +135,23 @@ fn copies_and_images_from_elsewhere() {
     assert_eq!(stdout(&run(&[&adopt[..], &["1MiB"]].concat(), "")).trim_end(), id);
     assert_one_error(&run(&[&adopt[..], &["1MiB"]].concat(), ""), "exists");
     assert_eq!(info(&copy)["id"], *id);
+}
+
+#[test]
+fn whoever_makes_a_seed_is_asked_for_a_copy() {
+    let site = Site::new();
+    let (rom, seed) = (site.path("site.rom"), site.path("new.seed"));
+    let create = ["rom", "create", &rom, "--size=1MiB", "--generate-seed", &seed];
+    let (shown, status) = on_terminal(&create, "yes");
+    assert_eq!(status, 2, "{shown}");
+    assert!(shown.contains("no ROM was made") && shown.contains(&seed), "{shown}");
+    // The seed itself is not shown, and stays.
+    let made = std::fs::read_to_string(&seed).unwrap();
+    assert!(!shown.contains(&made) && !Path::new(&rom).exists());
+    std::fs::remove_file(&seed).unwrap();
+    let (shown, status) = on_terminal(&create, "kept");
+    assert_eq!(status, 0, "{shown}");
+    assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
 }
 
 #[test]
