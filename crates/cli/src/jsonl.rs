@@ -1,4 +1,4 @@
-//! Many passwords as lines of JSON: read, given to a pool of threads, answered in order.
+//! Many passwords as lines of JSON: read, given to threads, answered in order.
 //!
 //! One thread reads and submits, the main thread waits and writes. Between them stands a queue of bounded length, so that memory does not
 //! grow with the input, and a line is answered as soon as it and those before it are computed, whether or not more input comes.
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::{Error, Hasher, Level, Pool, PoolConfig, Setting, Ticket};
+use saltern_yescrypt::{Level, PoolConfig, Setting, Ticket};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use self::input::WipedReader;
 pub(crate) use self::request::Request;
-use crate::effort::explain;
+use crate::compute::{Many, WaitingHash, WaitingMatch};
 use crate::lines::{Line, Lines};
 use crate::output::Output;
 use crate::password;
@@ -49,14 +49,14 @@ pub(crate) struct JsonlArgs {
 
 impl JsonlArgs {
     /// Threads and memory as asked for.
-    pub(crate) fn pool(&self, level: Option<Level>) -> anyhow::Result<Pool<'static>> {
+    pub(crate) fn pool(&self, level: Option<Level>) -> PoolConfig {
         let mut config = PoolConfig::default();
         config.threads = self.threads.map_or(config.threads, usize::from);
         config.memory = u64::from(self.memory) << 20;
         config.level = level.unwrap_or(config.level);
         // One more than the queue holds is being written, another one submitted.
         config.max_waiting = QUEUE + 2;
-        Ok(Pool::new(config)?)
+        config
     }
 }
 
@@ -68,10 +68,10 @@ pub(crate) enum Job {
     Verify { obstacle: fn(&[u8]) -> Option<String>, roms: RomChecks },
 }
 
-/// A line on its way through the pool.
+/// A line on its way.
 enum Pending {
-    Hash(Ticket<'static, Vec<u8>>),
-    Verify(Ticket<'static, bool>, Doubts),
+    Hash(WaitingHash),
+    Verify(WaitingMatch, Doubts),
 }
 
 /// What the reader tells the writer.
@@ -100,32 +100,23 @@ struct Record<'a> {
 }
 
 /// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are an error at the end.
-pub(crate) fn run(
-    job: Job,
-    hasher: Hasher<'static>,
-    pool: Pool<'static>,
-) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(job: Job, computer: Many) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
-    let (pool, shared) = (Arc::new(pool), Arc::new(hasher));
-    let pool_of_reader = pool.clone();
+    let computer = Arc::new(computer);
+    let shared = computer.clone();
     // Nobody joins it: when output fails, the program ends without waiting for more input.
     std::thread::Builder::new()
         .name("reader".to_owned())
-        .spawn(move || read(&job, &shared, &pool_of_reader, &sender))
+        .spawn(move || read(&job, &shared, &sender))
         .context("cannot start a thread for standard input")?;
     let status = write(&receiver);
     // The tickets are done with only now.
-    drop(pool);
+    drop(computer);
     status
 }
 
 /// Submits what comes; ends with the input, or when nobody wants to know the answers any more.
-fn read(
-    job: &Job,
-    hasher: &Arc<Hasher<'static>>,
-    pool: &Pool<'static>,
-    sender: &SyncSender<Message>,
-) {
+fn read(job: &Job, computer: &Many, sender: &SyncSender<Message>) {
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
     let end = (|| {
         let mut lines = Lines::new(WipedReader::new(password::stdin()?), MAX_LINE);
@@ -134,7 +125,7 @@ fn read(
                 Line::Whole if line.trim_ascii().is_empty() => continue,
                 Line::Whole => {
                     let (id, request) = Request::parse(&line);
-                    (id, request.and_then(|request| job.submit(request, hasher, pool)))
+                    (id, request.and_then(|request| job.submit(request, computer)))
                 }
                 Line::Start => (None, Err(format!("the line is longer than {MAX_LINE} bytes"))),
                 Line::Middle | Line::End => continue,
@@ -150,14 +141,8 @@ fn read(
 }
 
 impl Job {
-    fn submit(
-        &self,
-        request: Request,
-        hasher: &Arc<Hasher<'static>>,
-        pool: &Pool<'static>,
-    ) -> Result<Pending, String> {
+    fn submit(&self, request: Request, computer: &Many) -> Result<Pending, String> {
         let password = request.password()?;
-        let text = |error: Error| explain(error).to_string();
         match self {
             Job::Hash { setting, allow_empty } => {
                 if request.hash.is_some() {
@@ -170,8 +155,7 @@ impl Job {
                     Some(setting) => setting.into_bytes(),
                     None => setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
                 };
-                let items = [(password, setting)];
-                pool.hash_with_settings(hasher, items).map(Pending::Hash).map_err(text)
+                computer.hash(&password, &setting).map(Pending::Hash)
             }
             Job::Verify { obstacle, roms } => {
                 if request.setting.is_some() {
@@ -182,8 +166,7 @@ impl Job {
                     return Err(reason);
                 }
                 let doubts = roms.of(hash.as_bytes());
-                let ticket = pool.verify(hasher, [(password, hash)]).map_err(text)?;
-                Ok(Pending::Verify(ticket, doubts))
+                Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, doubts))
             }
         }
     }
@@ -238,28 +221,22 @@ impl Pending {
     /// The answer; what was written before it is sent on its way if it takes time.
     fn wait(self, output: &mut Output) -> Result<Answer, String> {
         let done = match &self {
-            Pending::Hash(ticket) => ticket.is_done(),
-            Pending::Verify(ticket, _) => ticket.is_done(),
+            Pending::Hash(ticket) => ticket.is_done(Ticket::is_done),
+            Pending::Verify(ticket, _) => ticket.is_done(Ticket::is_done),
         };
         if !done {
             // A failure to write comes up again at the next line.
             let _ = output.flush();
         }
         match self {
-            Pending::Hash(ticket) => one(ticket.wait()).and_then(|hash| {
+            Pending::Hash(ticket) => ticket.wait(Ticket::wait).and_then(|hash| {
                 let text = String::from_utf8(hash);
                 text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
             }),
-            Pending::Verify(ticket, doubts) => match one(ticket.wait())? {
+            Pending::Verify(ticket, doubts) => match ticket.wait(Ticket::wait)? {
                 true => Ok(Answer::Match(true)),
                 false => doubts.settle().map(|()| Answer::Match(false)),
             },
         }
     }
-}
-
-/// The answer of a batch of one item.
-fn one<T>(answers: Vec<Result<T, Error>>) -> Result<T, String> {
-    let answer = answers.into_iter().next().unwrap_or(Err(Error::Cancelled));
-    answer.map_err(|error| explain(error).to_string())
 }

@@ -4,6 +4,7 @@
 //! and offers `Args` and `run`.
 
 mod cmd;
+mod compute;
 mod crypt3;
 mod effort;
 mod entries;

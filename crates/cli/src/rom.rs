@@ -1,18 +1,23 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
 
+mod direct;
 mod doubt;
 mod name;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rustix::fs::{FsWord, statfs};
 use rustix::process::geteuid;
-use saltern_rom::{Access, AttachOptions, Attached, Manifest, Medium, attach};
+use saltern_rom::{
+    Access, AttachOptions, Attached, EngineRom, Error, Manifest, Medium, RomFile, attach,
+};
 use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
 
+pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
 pub(crate) use self::doubt::{Doubts, RomChecks};
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
@@ -49,6 +54,9 @@ enum AccessName {
     Map,
     /// Copy it, and check all of it
     Copy,
+    /// Leave it in its file and read blocks from there while other hashes go on, for images larger than memory; what is in
+    /// shared memory is mapped
+    Direct,
 }
 
 /// The same for new hashes.
@@ -89,42 +97,75 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 
 impl RomArgs {
     /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
-    pub(crate) fn load(&self) -> anyhow::Result<(RomSet<'static>, RomChecks)> {
+    pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
-        Ok((set, RomChecks::new(if self.rom_trust { Vec::new() } else { all })))
+        let checks = RomChecks::new(if self.rom_trust { Vec::new() } else { in_memory(&all) });
+        Ok(OldRoms { set, checks, direct: self.direct(all) })
     }
 
-    fn attach(&self) -> anyhow::Result<(RomSet<'static>, Vec<&'static Attached>)> {
+    /// Those that are left in files, with the others, if that was asked for.
+    fn direct(&self, all: Vec<EngineRom>) -> Option<Direct> {
+        (self.rom_access == AccessName::Direct).then(|| Direct::new(all))
+    }
+
+    fn attach(&self) -> anyhow::Result<(RomSet<'static>, Vec<EngineRom>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
         for name in &self.roms {
-            let mut options = AttachOptions::new();
-            options.access = self.rom_access.of(name.image());
             warn_if_foreign(name);
-            let attached = attach(name.image(), &options);
-            let attached = attached.with_context(|| format!("the ROM {name} is unavailable"))?;
-            for note in attached.notes() {
+            let rom = self.rom_access.open(name.image());
+            let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
+            let notes = match &rom {
+                EngineRom::File(file) => file.notes(),
+                EngineRom::Memory(attached) => attached.notes(),
+            };
+            for note in notes {
                 tell(format_args!("note: ROM {name}: {note}"));
             }
-            // Threads of a pool use it, and the end of the program is its end.
-            let attached: &'static Attached = Box::leak(Box::new(attached));
-            let rom = attached.rom()?;
-            set.attach(rom)?;
+            let id = match &rom {
+                EngineRom::File(file) => {
+                    set.attach_elsewhere(file.id());
+                    file.id()
+                }
+                EngineRom::Memory(attached) => {
+                    // Threads of a pool use it, and the end of the program is its end.
+                    let attached: &'static Arc<Attached> = Box::leak(Box::new(attached.clone()));
+                    set.attach(attached.rom()?)?
+                }
+            };
             if self.roms.len() == 1 {
-                set.set_unnamed(rom);
+                set.set_unnamed_id(id)?;
             }
-            all.push(attached);
+            all.push(rom);
         }
         Ok((set, all))
     }
 }
 
+/// Those of a list that are in memory.
+fn in_memory(all: &[EngineRom]) -> Vec<Arc<Attached>> {
+    let attached = |rom: &EngineRom| match rom {
+        EngineRom::Memory(attached) => Some(attached.clone()),
+        EngineRom::File(_) => None,
+    };
+    all.iter().filter_map(attached).collect()
+}
+
 impl AccessName {
+    fn open(self, image: &Path) -> Result<EngineRom, Error> {
+        if self == AccessName::Direct && is_in_file(image) {
+            return Ok(RomFile::open(image, None)?.into());
+        }
+        let mut options = AttachOptions::new();
+        options.access = self.of(image);
+        Ok(attach(image, &options)?.into())
+    }
+
     fn of(self, image: &Path) -> Access {
         match self {
             AccessName::Map => Access::Map,
             AccessName::Copy => Access::Copy,
-            AccessName::Auto if is_memory(image) => Access::Map,
-            AccessName::Auto => Access::Auto,
+            AccessName::Auto | AccessName::Direct if is_memory(image) => Access::Map,
+            AccessName::Auto | AccessName::Direct => Access::Auto,
         }
     }
 }
@@ -158,12 +199,30 @@ fn is_on_memory(path: &Path) -> bool {
     statfs(path).is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&found.f_type))
 }
 
+/// Whether an image is in a file of a disk. One without a manifest is not.
+fn is_in_file(image: &Path) -> bool {
+    let manifest = Manifest::read(image);
+    manifest.is_ok_and(|manifest| manifest.image_path(image).is_some()) && !is_memory(image)
+}
+
+/// What stored hashes are verified with.
+pub(crate) struct OldRoms {
+    /// All that are attached.
+    pub(crate) set: RomSet<'static>,
+    /// What is to be checked before a mismatch.
+    pub(crate) checks: RomChecks,
+    /// What computes with those that are left in files, if some may be.
+    pub(crate) direct: Option<Direct>,
+}
+
 /// What new hashes are made with.
 pub(crate) struct NewRoms {
     /// All that are attached.
     pub(crate) set: RomSet<'static>,
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
+    /// What computes with those that are left in files, if some may be.
+    pub(crate) direct: Option<Direct>,
 }
 
 impl NewRomArgs {
@@ -182,19 +241,32 @@ impl NewRomArgs {
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
         let (mut set, all) = self.roms.attach()?;
         // What is in shared memory was checked when `saltern rom attach` copied it there.
-        let unsure = |rom: &&&Attached| matches!(rom.medium(), Medium::Mapped { path, .. } if !is_memory(path));
-        for attached in all.iter().filter(unsure).filter(|_| !self.roms.rom_trust) {
+        let unsure = |rom: &&Arc<Attached>| matches!(rom.medium(), Medium::Mapped { path, .. } if !is_memory(path));
+        for attached in in_memory(&all).iter().filter(unsure).filter(|_| !self.roms.rom_trust) {
             doubt::check(attached)?;
         }
+        let list = match params {
+            Some(params) => self.arrange(&all, &mut set, params)?,
+            None => Vec::new(),
+        };
+        Ok(NewRoms { set, list, direct: self.roms.direct(all) })
+    }
+
+    /// The list for an extended string; otherwise NROM and the active ROM are set.
+    fn arrange(
+        &self,
+        all: &[EngineRom],
+        set: &mut RomSet<'static>,
+        params: &mut Params,
+    ) -> anyhow::Result<Vec<NamedRom>> {
         let mut list = Vec::new();
-        let Some(params) = params else { return Ok(NewRoms { set, list }) };
-        let blocks = |attached: &Attached| blocks(attached, params.r);
-        match (&all[..], &self.masks[..]) {
+        let blocks = |rom: &EngineRom| blocks(rom.manifest(), params.r);
+        match (all, &self.masks[..]) {
             ([], _) => {}
             ([one], []) => {
                 params.nrom = blocks(one)?;
                 if !self.no_names {
-                    set.activate(one.id())?;
+                    set.activate(one.manifest().id())?;
                 }
             }
             (_, []) => bail!(
@@ -207,26 +279,26 @@ impl NewRomArgs {
                     roms.len(),
                     masks.len()
                 );
-                for (attached, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
-                    let named = NamedRom::new(attached.id(), blocks(attached)?);
+                for (rom, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
+                    let named = NamedRom::new(rom.manifest().id(), blocks(rom)?);
                     list.push(NamedRom { masks, look_ahead, ..named });
                 }
             }
         }
-        Ok(NewRoms { set, list })
+        Ok(list)
     }
 }
 
 /// NROM of all of an image for hashes with this r.
-fn blocks(attached: &Attached, r: u32) -> anyhow::Result<u64> {
-    let (size, block) = (attached.size(), 128 * u64::from(r));
+fn blocks(manifest: &Manifest, r: u32) -> anyhow::Result<u64> {
+    let (size, block) = (manifest.size(), 128 * u64::from(r));
     let blocks = size.checked_div(block).filter(|blocks| blocks.is_power_of_two());
     let blocks = blocks.filter(|&blocks| blocks > 1 && blocks * block == size);
     blocks.with_context(|| {
         format!(
             "ROM {} has {size} bytes, which is no power of two of blocks of r={r} (the ROM was made with r={})",
-            attached.id(),
-            attached.manifest().params.r
+            manifest.id(),
+            manifest.params.r
         )
     })
 }

@@ -2,6 +2,7 @@
 
 mod config;
 mod error;
+mod hasher;
 mod pread;
 mod queue;
 mod reads;
@@ -21,6 +22,7 @@ use zeroize::Zeroizing;
 
 pub use self::config::{Backend, EngineConfig, EngineRom};
 pub use self::error::EngineError;
+pub use self::hasher::{SsdHasher, SsdTicket};
 use self::pread::Readers;
 use self::queue::{Item, Queue};
 use self::rom::Loaded;
@@ -213,18 +215,29 @@ impl SsdEngine {
         work: &Work,
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<EngineTicket, EngineError> {
+        self.check(work)?;
+        let work = Arc::new(work.clone());
+        let copy = |bytes: &[u8]| Zeroizing::new(bytes.to_vec());
+        self.submit(items.into_iter().enumerate().map(|(index, (password, salt))| {
+            let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
+            (index, Arc::clone(&work), password, salt)
+        }))
+    }
+
+    /// Takes on what has been checked: its place in the batch, what to compute, password and salt.
+    fn submit(&self, items: impl Iterator<Item = Input>) -> Result<EngineTicket, EngineError> {
         if std::process::id() != self.process {
             return Err(Core::Forked.into());
         }
-        self.check(work)?;
-        let work = Arc::new(work.clone());
         let (reply, answers) = mpsc::channel();
-        let copy = |bytes: &[u8]| Zeroizing::new(bytes.to_vec());
-        let items = items.into_iter().enumerate().map(|(index, (password, salt))| {
-            let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-            Item { work: Arc::clone(&work), password, salt, index, reply: reply.clone() }
-        });
-        let items: Vec<Item> = items.collect();
+        let item = |(index, work, password, salt)| Item {
+            work,
+            password,
+            salt,
+            index,
+            reply: reply.clone(),
+        };
+        let items: Vec<Item> = items.map(item).collect();
         let count = items.len();
         self.shared.queue.push(items)?;
         Ok(EngineTicket { count, answers, process: self.process })
@@ -331,6 +344,8 @@ fn spawn(
     let builder = std::thread::Builder::new().name(format!("rom-hash-{index}"));
     builder.spawn(work).map_err(|_| Core::NoThread { started: index as u64 }.into())
 }
+
+type Input = (usize, Arc<Work>, Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>);
 
 /// An item's output, wiped on drop.
 pub type Answer = Result<Zeroizing<Vec<u8>>, EngineError>;

@@ -59,7 +59,7 @@ pub use create::{Create, FillIn};
 pub use direct::{BlockBuffer, RomFile};
 pub use engine::{
     Answer, Backend, EngineConfig, EngineError, EngineRom, EngineStats, EngineTicket, SsdEngine,
-    Work, WorkRom,
+    SsdHasher, SsdTicket, Work, WorkRom,
 };
 pub use error::Error;
 pub use list::{Found, State, clean, list};

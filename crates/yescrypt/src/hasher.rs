@@ -1,10 +1,14 @@
 //! Hashing and verifying passwords: what a server holds.
 
+mod plan;
+
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
+
+pub use self::plan::Plan;
 
 use crate::batch::derive_alike;
 use crate::encoding::{HASH, HashString, Scheme, Setting};
@@ -172,7 +176,7 @@ impl<'a> Hasher<'a> {
         if key.is_none() && self.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
-        self.roms.resolve(&self.named_roms)?;
+        self.named_roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
         Setting::extended(&self.params, &self.named_roms, key, salt)
     }
 
@@ -343,6 +347,16 @@ impl<'a> Hasher<'a> {
 
     /// Decides whether a hash may be computed, and from what.
     pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Admitted<'a>, Error> {
+        let (params, salt) = self.admit_input(password, setting)?;
+        Ok(Admitted { params, salt, roms: self.roms_of(setting)? })
+    }
+
+    /// The same but for its ROMs: parameters, and the salt as it goes into the KDF.
+    fn admit_input(
+        &self,
+        password: &[u8],
+        setting: &Setting,
+    ) -> Result<(CheckedParams, Zeroizing<Vec<u8>>), Error> {
         self.limits.admit_password(password)?;
         self.limits.admit_output(HASH as u64)?;
         let params = setting.params().check(&self.limits)?;
@@ -350,17 +364,21 @@ impl<'a> Hasher<'a> {
         if let Some(key) = self.key_of(setting)? {
             key.encrypt(&mut salt);
         }
-        Ok(Admitted { params, salt, roms: self.roms_of(setting)? })
+        self.admit_roms(setting)?;
+        Ok((params, salt))
+    }
+
+    /// Whether the limits allow the ROMs of a list, which the parameters do not tell of.
+    fn admit_roms(&self, setting: &Setting) -> Result<(), Error> {
+        match setting.roms().first() {
+            Some(&NamedRom { nrom, .. }) if !self.limits.rom => Err(Error::RomUnavailable { nrom }),
+            _ => Ok(()),
+        }
     }
 
     /// The ROMs that a setting needs.
     fn roms_of(&self, setting: &Setting) -> Result<Roms<'a>, Error> {
         let nrom = setting.params().nrom;
-        if let Some(NamedRom { nrom, .. }) = setting.roms().first()
-            && !self.limits.rom
-        {
-            return Err(Error::RomUnavailable { nrom: *nrom });
-        }
         match (setting.scheme(), setting.rom_id()) {
             (Scheme::Extended, _) => Ok(Roms::List(self.roms.resolve(setting.roms())?)),
             (_, Some(id)) => Ok(Roms::Plain(Some(self.roms.rom(id)?))),

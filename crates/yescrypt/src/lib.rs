@@ -59,7 +59,7 @@ pub use error::Error;
 pub use flavor::Flavor;
 #[cfg(feature = "getrandom")]
 pub use hasher::hash;
-pub use hasher::{Hasher, verify};
+pub use hasher::{Hasher, Plan, verify};
 pub use kdf::{derive, derive_with_roms};
 pub use keys::{KeyId, KeySet};
 pub use limits::{FlavorPolicy, Limits};

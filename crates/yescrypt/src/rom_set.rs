@@ -100,10 +100,13 @@ impl From<&RomUse<'_>> for NamedRom {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct RomSet<'a> {
-    roms: Vec<(RomId, Rom<'a>)>,
+    roms: Vec<Held<'a>>,
     active: Option<RomId>,
-    unnamed: Option<Rom<'a>>,
+    unnamed: Option<Held<'a>>,
 }
+
+/// A ROM's name, and the ROM itself if it is in memory.
+type Held<'a> = (RomId, Option<Rom<'a>>);
 
 impl<'a> RomSet<'a> {
     /// No ROMs.
@@ -120,7 +123,8 @@ impl<'a> RomSet<'a> {
     pub fn attach(&mut self, rom: Rom<'a>) -> Result<RomId, Error> {
         let id = rom.id();
         match self.roms.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, known)) if known.digest().ct_eq(&rom.digest()).into() => {
+            Some((_, known @ None)) => *known = Some(rom),
+            Some((_, Some(known))) if known.digest().ct_eq(&rom.digest()).into() => {
                 // The end of an image has the digest of the whole.
                 if known.size() != rom.size() {
                     let (needed, actual) = (known.size() as u64, rom.size() as u64);
@@ -132,9 +136,17 @@ impl<'a> RomSet<'a> {
                 let expected = "1: make one of these ROMs again from another seed";
                 return Err(Error::invalid("number of ROMs with one id", 2, expected));
             }
-            None => self.roms.push((id, rom)),
+            None => self.roms.push((id, Some(rom))),
         }
         Ok(id)
+    }
+
+    /// Adds a ROM by its name alone: it is not in memory, and whoever computes what [`Hasher::plan`](crate::Hasher::plan) says has it. For everything else it
+    /// is not loaded. Changes nothing if there is one of this name.
+    pub fn attach_elsewhere(&mut self, id: RomId) {
+        if self.known(id).is_err() {
+            self.roms.push((id, None));
+        }
     }
 
     /// Takes a ROM out; whether it was there. New strings have no ROM by name until another one is made active.
@@ -142,7 +154,7 @@ impl<'a> RomSet<'a> {
         let before = self.roms.len();
         self.roms.retain(|(known, _)| *known != id);
         self.active = self.active.filter(|active| *active != id);
-        self.unnamed = self.unnamed.filter(|rom| rom.id() != id);
+        self.unnamed = self.unnamed.filter(|(unnamed, _)| *unnamed != id);
         before != self.roms.len()
     }
 
@@ -151,14 +163,23 @@ impl<'a> RomSet<'a> {
     /// # Errors
     /// [`Error::RomNotLoaded`] if there is none of this name.
     pub fn activate(&mut self, id: RomId) -> Result<(), Error> {
-        self.rom(id)?;
+        self.known(id)?;
         self.active = Some(id);
         Ok(())
     }
 
     /// Takes this ROM, which need not be attached, for strings that name none, and for new ones as long as no ROM is active.
     pub fn set_unnamed(&mut self, rom: Rom<'a>) {
-        self.unnamed = Some(rom);
+        self.unnamed = Some((rom.id(), Some(rom)));
+    }
+
+    /// Takes the ROM of this name for strings that name none: as [`RomSet::set_unnamed`], for one that may be elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::RomNotLoaded`] if there is none of this name.
+    pub fn set_unnamed_id(&mut self, id: RomId) -> Result<(), Error> {
+        self.unnamed = Some(self.known(id)?);
+        Ok(())
     }
 
     /// The name of the active ROM.
@@ -177,14 +198,23 @@ impl<'a> RomSet<'a> {
     /// # Errors
     /// [`Error::RomNotLoaded`]
     pub fn rom(&self, id: RomId) -> Result<Rom<'a>, Error> {
-        let attached = self.roms.iter().find(|(known, _)| *known == id).map(|(_, rom)| *rom);
-        let unnamed = || self.unnamed.filter(|rom| rom.id() == id);
-        attached.or_else(unnamed).ok_or(Error::RomNotLoaded { id })
+        self.known(id)?.1.ok_or(Error::RomNotLoaded { id })
     }
 
-    /// The ROM for strings that name none.
-    pub(crate) const fn unnamed(&self) -> Option<Rom<'a>> {
-        self.unnamed
+    /// The same for one that may be elsewhere.
+    pub(crate) fn known(&self, id: RomId) -> Result<Held<'a>, Error> {
+        let mut all = self.roms.iter().chain(&self.unnamed);
+        all.find(|(known, _)| *known == id).copied().ok_or(Error::RomNotLoaded { id })
+    }
+
+    /// The ROM for strings that name none, if it is in memory.
+    pub(crate) fn unnamed(&self) -> Option<Rom<'a>> {
+        self.unnamed?.1
+    }
+
+    /// The name of the ROM for strings that name none.
+    pub(crate) fn unnamed_id(&self) -> Option<RomId> {
+        Some(self.unnamed?.0)
     }
 
     /// The ROMs themselves for those that a string names.

@@ -8,6 +8,7 @@ use clap::{ArgGroup, ValueEnum};
 use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
+use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, Job, JsonlArgs};
@@ -33,6 +34,8 @@ Examples:
   saltern hash --key-file pepper.key     needs the key to verify
   saltern hash --key 2026=pepper.key     and says so in the string
   saltern hash --rom shm:site            needs that ROM to verify
+  saltern hash --rom big.rom --rom-access direct
+                                         the same, from its file
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
@@ -142,17 +145,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ensure!(setting.scheme() != Scheme::Scrypt, "a key works with yescrypt strings only");
     }
     if args.many.jsonl {
-        let pool = args.many.pool(args.effort.level()?)?;
+        let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
         let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
-        return jsonl::run(job, hasher, pool);
+        return jsonl::run(job, Many::new(hasher, roms.direct, pool)?);
     }
     let mut obstacles = crypt3::obstacles(&setting);
     if args.key.is_given() && setting.key_id().is_none() {
         obstacles.push("it is encrypted with a key".to_owned());
     }
-    args.hash_one(&hasher, setting.as_bytes(), obstacles)
+    let computer = One::new(hasher, roms.direct, &args.effort)?;
+    args.hash_one(computer, setting.as_bytes(), obstacles)
 }
 
 impl SettingArgs {
@@ -202,23 +206,22 @@ impl Args {
         ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
         let hasher = Hasher::new().with_limits(limits);
         let obstacles = vec!["it does not know this generation".to_owned()];
-        self.hash_one(&hasher, setting.as_bytes(), obstacles)
+        let computer = One::new(hasher, None, &self.effort)?;
+        self.hash_one(computer, setting.as_bytes(), obstacles)
     }
 
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
     fn hash_one(
         &self,
-        hasher: &Hasher<'_>,
+        mut computer: One,
         setting: &[u8],
         mut obstacles: Vec<String>,
     ) -> anyhow::Result<ExitCode> {
-        let mut workspace = self.effort.workspace()?;
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
             bail!("the password is empty: give --allow-empty if that is meant");
         }
-        let hash = hasher.hash_with_setting(&mut workspace, &password, setting);
-        let hash = hash.map_err(explain)?;
+        let hash = computer.hash(&password, setting)?;
         let mut output = Output::new();
         output.line(&hash)?;
         output.flush()?;

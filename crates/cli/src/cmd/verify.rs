@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::ArgGroup;
 use saltern_yescrypt::escrypt::{self, is_escrypt};
-use saltern_yescrypt::{Error, HashString, Hasher, Limits, Workspace};
+use saltern_yescrypt::{Error, HashString, Hasher, Limits};
 use serde::Serialize;
 
+use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
 use crate::jsonl::{self, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::rom::{RomArgs, RomChecks};
+use crate::rom::{Direct, RomArgs, RomChecks};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -30,6 +31,7 @@ Examples:
   saltern verify --hash-file users.txt --json
   saltern verify --jsonl < logins.jsonl  many, on all processors
   saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
+  saltern verify --rom big.rom --rom-access direct --jsonl < logins.jsonl
 
 With --jsonl a line holds an object with `password`, or `password_hex`
 for bytes that are no text; `hash`; and, if need be, `id`, which is
@@ -118,9 +120,9 @@ struct Record<'a> {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
-        let pool = args.many.pool(args.effort.level()?)?;
-        let (hasher, roms) = hasher(&args)?;
-        return jsonl::run(Job::Verify { obstacle, roms }, hasher, pool);
+        let pool = args.many.pool(args.effort.level()?);
+        let (hasher, roms, direct) = hasher(&args)?;
+        return jsonl::run(Job::Verify { obstacle, roms }, Many::new(hasher, direct, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -182,17 +184,17 @@ fn obstacle(field: &[u8]) -> Option<String> {
 
 /// What is needed to compute strings; the password is asked for when the first one has to be.
 struct Verifier {
-    hasher: Hasher<'static>,
+    computer: One,
     roms: RomChecks,
     limits: Limits,
-    workspace: Workspace,
     password: Option<Password>,
 }
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let ((hasher, roms), workspace) = (hasher(args)?, args.effort.workspace()?);
-        Ok(Verifier { hasher, roms, limits: args.effort.limits(), workspace, password: None })
+        let (hasher, roms, direct) = hasher(args)?;
+        let computer = One::new(hasher, direct, &args.effort)?;
+        Ok(Verifier { computer, roms, limits: args.effort.limits(), password: None })
     }
 
     fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
@@ -201,7 +203,7 @@ impl Verifier {
             None => source.read(Prompt::Once)?,
         };
         let field = entry.field.as_deref().unwrap_or_default();
-        let result = self.hasher.verify(&mut self.workspace, &password, field);
+        let result = self.computer.verify(&password, field);
         self.password = Some(password);
         Ok(match result {
             Ok(true) => Outcome::Match,
@@ -209,15 +211,15 @@ impl Verifier {
                 Ok(()) => Outcome::Mismatch,
                 Err(error) => Outcome::Error(error),
             },
-            Err(error) => error.into(),
+            Err(error) => Outcome::Error(error.to_string()),
         })
     }
 }
 
-fn hasher(args: &Args) -> anyhow::Result<(Hasher<'static>, RomChecks)> {
+fn hasher(args: &Args) -> anyhow::Result<(Hasher<'static>, RomChecks, Option<Direct>)> {
     let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
-    let (set, roms) = args.rom.load()?;
-    Ok((hasher.with_roms(set), roms))
+    let roms = args.rom.load()?;
+    Ok((hasher.with_roms(roms.set), roms.checks, roms.direct))
 }
 
 impl From<Error> for Outcome {

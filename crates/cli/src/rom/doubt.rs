@@ -12,7 +12,7 @@ use saltern_yescrypt::{HashString, RomId};
 pub(crate) struct RomChecks(Arc<Vec<Suspect>>);
 
 struct Suspect {
-    rom: &'static Attached,
+    rom: Arc<Attached>,
     verdict: OnceLock<Result<(), String>>,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Doubts {
 }
 
 impl RomChecks {
-    pub(super) fn new(roms: Vec<&'static Attached>) -> Self {
+    pub(super) fn new(roms: Vec<Arc<Attached>>) -> Self {
         let suspect = |rom| Suspect { rom, verdict: OnceLock::new() };
         RomChecks(Arc::new(roms.into_iter().map(suspect).collect()))
     }

@@ -1,6 +1,9 @@
 //! Nothing of ROMs, on systems where there is no way to attach them.
 
-use saltern_yescrypt::{NamedRom, Params, RomSet};
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet};
 
 /// No options.
 #[derive(clap::Args)]
@@ -33,11 +36,54 @@ impl Doubts {
 pub(crate) struct NewRoms {
     pub(crate) set: RomSet<'static>,
     pub(crate) list: Vec<NamedRom>,
+    pub(crate) direct: Option<Direct>,
+}
+
+/// No ROMs.
+pub(crate) struct OldRoms {
+    pub(crate) set: RomSet<'static>,
+    pub(crate) checks: RomChecks,
+    pub(crate) direct: Option<Direct>,
+}
+
+/// There is none.
+pub(crate) enum Direct {}
+
+/// There is none.
+pub(crate) enum DirectHasher {}
+
+/// There is none.
+pub(crate) struct DirectTicket<T>(Infallible, PhantomData<T>);
+
+impl Direct {
+    pub(crate) fn one(self, _: Hasher<'static>, _: Option<Level>) -> anyhow::Result<DirectHasher> {
+        match self {}
+    }
+
+    pub(crate) fn many(self, _: Hasher<'static>, _: &PoolConfig) -> anyhow::Result<DirectHasher> {
+        match self {}
+    }
+}
+
+impl DirectHasher {
+    pub(crate) fn hash(&self, _: &[u8], _: &[u8]) -> Result<DirectTicket<Vec<u8>>, String> {
+        match *self {}
+    }
+
+    pub(crate) fn verify(&self, _: &[u8], _: &[u8]) -> Result<DirectTicket<bool>, String> {
+        match *self {}
+    }
+}
+
+impl<T> DirectTicket<T> {
+    pub(crate) fn wait(self) -> Result<T, String> {
+        match self.0 {}
+    }
 }
 
 impl RomArgs {
-    pub(crate) fn load(&self) -> anyhow::Result<(RomSet<'static>, RomChecks)> {
-        Ok((RomSet::new(), RomChecks))
+    pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
+        Ok(OldRoms { set: RomSet::new(), checks: RomChecks, direct: None })
     }
 }
 
@@ -51,6 +97,6 @@ impl NewRomArgs {
     }
 
     pub(crate) fn load(&self, _: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        Ok(NewRoms { set: RomSet::new(), list: Vec::new() })
+        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), direct: None })
     }
 }

@@ -1,6 +1,7 @@
 //! ROMs through the program: made, checked, shared and hashed with, by real processes and in real files.
 #![cfg(target_os = "linux")]
 
+mod direct;
 mod faults;
 mod keys;
 mod shared;

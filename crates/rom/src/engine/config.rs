@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use saltern_yescrypt::Pages;
+use saltern_yescrypt::{Level, Pages, Workspace};
 
 use super::EngineError;
-use crate::{Attached, RomFile};
+use crate::{Attached, Manifest, RomFile};
 
 /// How blocks come from a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -50,6 +50,8 @@ pub struct EngineConfig {
     pub readers: usize,
     /// The pages of the memory of hashes.
     pub pages: Pages,
+    /// The CPU level of the kernels; the best one by default.
+    pub level: Level,
 }
 
 impl Default for EngineConfig {
@@ -63,6 +65,7 @@ impl Default for EngineConfig {
             backend: Backend::Auto,
             readers: 8,
             pages: Pages::Huge,
+            level: Level::detect(),
         }
     }
 }
@@ -85,7 +88,17 @@ impl EngineConfig {
         if self.max_waiting == 0 {
             return refuse("number of waiting items", 0, "at least 1");
         }
+        if !self.level.is_available() {
+            return refuse("CPU level", self.level as usize, "one that this processor has");
+        }
         Ok(())
+    }
+
+    /// Memory for hashes, none yet.
+    pub(super) fn workspace(&self) -> Workspace {
+        // The level was checked.
+        let workspace = Workspace::with_level(self.level).unwrap_or_default();
+        workspace.with_pages(self.pages)
     }
 }
 
@@ -96,6 +109,17 @@ pub enum EngineRom {
     File(Arc<RomFile>),
     /// In memory.
     Memory(Arc<Attached>),
+}
+
+impl EngineRom {
+    /// What its manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        match self {
+            EngineRom::File(file) => file.manifest(),
+            EngineRom::Memory(attached) => attached.manifest(),
+        }
+    }
 }
 
 impl From<RomFile> for EngineRom {

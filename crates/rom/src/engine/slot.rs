@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use saltern_yescrypt::{Error as Core, Progress, Resumable, RomRead, RomSource, Workspace};
+use saltern_yescrypt::{Error as Core, Progress, Resumable, RomRead, RomSource};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::queue::Item;
@@ -107,7 +107,7 @@ pub(super) fn need(shared: &Shared, work: &Work, count: usize) -> Option<[u64; 2
 impl<'a> Slot<'a> {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         Slot {
-            hash: Resumable::new(Workspace::new().with_pages(shared.config.pages)),
+            hash: Resumable::new(shared.config.workspace()),
             items: Vec::new(),
             sets: Vec::new(),
             deferred: VecDeque::new(),
@@ -144,7 +144,7 @@ impl<'a> Slot<'a> {
     /// Gives all of its memory back to the system.
     pub(super) fn release(&mut self, shared: &Shared, reader: &mut Reader) {
         reader.keep(self.tag, &[0; TAGS]);
-        self.hash = Resumable::new(Workspace::new().with_pages(shared.config.pages));
+        self.hash = Resumable::new(shared.config.workspace());
         self.sets = Vec::new();
         shared.ledger.release(std::mem::take(&mut self.reserved));
     }
@@ -379,6 +379,6 @@ impl<'a> Slot<'a> {
     /// After a panic: memory whose state is not known is given back.
     pub(super) fn reset(&mut self, shared: &Shared) {
         self.finish(shared, Err(Core::Panicked.into()));
-        self.hash = Resumable::new(Workspace::new().with_pages(shared.config.pages));
+        self.hash = Resumable::new(shared.config.workspace());
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{SMALL, Site, hash, info, names, verify};
 use crate::program::{assert_one_error, run, seen, stderr};
 
-fn flip(path: &str, at: u64) {
+pub(super) fn flip(path: &str, at: u64) {
     // The image is read-only for all but root.
     Command::new("chmod").args(["u+w", path]).status().unwrap();
     let mut file = std::fs::File::options().read(true).write(true).open(path).unwrap();

@@ -9,11 +9,11 @@ use crate::program::{assert_one_error, run, seen, stderr, stdout};
 use crate::terminal::on_terminal;
 
 /// A name in /dev/shm that no other test has; what is there is removed in the end.
-struct Shared(String);
+pub(super) struct Shared(String);
 
 impl Shared {
     /// Nothing where there is no shared memory to write to, which is said.
-    fn new(name: &str) -> Option<Self> {
+    pub(super) fn new(name: &str) -> Option<Self> {
         let name = format!("saltern-test-{}-{name}", std::process::id());
         let probe = format!("/dev/shm/{name}");
         if std::fs::write(&probe, "").is_err() {
@@ -24,7 +24,7 @@ impl Shared {
         Some(Shared(name))
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         format!("shm:{}", self.0)
     }
 

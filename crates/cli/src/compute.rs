@@ -1,0 +1,133 @@
+//! What computes hashes: this thread, a pool of threads, or an engine that reads ROMs from files.
+
+use std::sync::Arc;
+
+use anyhow::Error;
+use saltern_yescrypt::escrypt::is_escrypt;
+use saltern_yescrypt::{Hasher, Pool, PoolConfig, Ticket, Workspace};
+
+use crate::effort::{EffortArgs, explain};
+use crate::password::Password;
+use crate::rom::{Direct, DirectHasher, DirectTicket};
+
+/// One hash after the other.
+pub(crate) struct One {
+    hasher: Hasher<'static>,
+    workspace: Workspace,
+    direct: Option<DirectHasher>,
+}
+
+impl One {
+    pub(crate) fn new(
+        hasher: Hasher<'static>,
+        direct: Option<Direct>,
+        effort: &EffortArgs,
+    ) -> anyhow::Result<Self> {
+        let level = effort.level()?;
+        let direct = direct.map(|direct| direct.one(hasher.clone(), level)).transpose()?;
+        Ok(One { hasher, workspace: effort.workspace()?, direct })
+    }
+
+    /// The complete string under a setting.
+    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
+        match &self.direct {
+            // The older generation has no ROM here.
+            Some(direct) if !is_escrypt(setting) => {
+                let ticket = direct.hash(password, setting);
+                ticket.and_then(DirectTicket::wait).map_err(Error::msg)
+            }
+            _ => {
+                let hash = self.hasher.hash_with_setting(&mut self.workspace, password, setting);
+                hash.map_err(explain)
+            }
+        }
+    }
+
+    /// Whether a password matches a stored string.
+    pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
+        match &self.direct {
+            Some(direct) if !is_escrypt(hash) => {
+                let ticket = direct.verify(password, hash);
+                ticket.and_then(DirectTicket::wait).map_err(Error::msg)
+            }
+            _ => self.hasher.verify(&mut self.workspace, password, hash).map_err(explain),
+        }
+    }
+}
+
+/// Many at once.
+pub(crate) enum Many {
+    Pool(Arc<Hasher<'static>>, Pool<'static>),
+    Direct(DirectHasher),
+}
+
+/// One of them, with the pool's ticket for it. Functions of that are handed in, since what tickets have in common has no name out here.
+pub(crate) enum Waiting<P, T> {
+    Pool(P),
+    Direct(DirectTicket<T>),
+}
+
+pub(crate) type WaitingHash = Waiting<Ticket<'static, Vec<u8>>, Vec<u8>>;
+pub(crate) type WaitingMatch = Waiting<Ticket<'static, bool>, bool>;
+
+impl Many {
+    pub(crate) fn new(
+        hasher: Hasher<'static>,
+        direct: Option<Direct>,
+        config: PoolConfig,
+    ) -> anyhow::Result<Self> {
+        Ok(match direct {
+            Some(direct) => Many::Direct(direct.many(hasher, &config)?),
+            None => Many::Pool(Arc::new(hasher), Pool::new(config)?),
+        })
+    }
+
+    /// The complete string under a setting.
+    pub(crate) fn hash(&self, password: &Password, setting: &[u8]) -> Result<WaitingHash, String> {
+        match self {
+            Many::Pool(hasher, pool) => {
+                let ticket = pool.hash_with_settings(hasher, [(password, setting)]);
+                ticket.map(Waiting::Pool).map_err(text)
+            }
+            Many::Direct(direct) => direct.hash(password, setting).map(Waiting::Direct),
+        }
+    }
+
+    /// Whether a password matches a stored string.
+    pub(crate) fn verify(&self, password: &Password, hash: &[u8]) -> Result<WaitingMatch, String> {
+        match self {
+            Many::Pool(hasher, pool) => {
+                let ticket = pool.verify(hasher, [(password, hash)]);
+                ticket.map(Waiting::Pool).map_err(text)
+            }
+            Many::Direct(direct) => direct.verify(password, hash).map(Waiting::Direct),
+        }
+    }
+}
+
+impl<P, T> Waiting<P, T> {
+    /// Whether the answer is known to be there.
+    pub(crate) fn is_done(&self, of_pool: impl FnOnce(&P) -> bool) -> bool {
+        match self {
+            Waiting::Pool(ticket) => of_pool(ticket),
+            Waiting::Direct(_) => false,
+        }
+    }
+
+    pub(crate) fn wait(
+        self,
+        of_pool: impl FnOnce(P) -> Vec<Result<T, saltern_yescrypt::Error>>,
+    ) -> Result<T, String> {
+        match self {
+            Waiting::Pool(ticket) => {
+                let answer = of_pool(ticket).into_iter().next();
+                answer.unwrap_or(Err(saltern_yescrypt::Error::Cancelled)).map_err(text)
+            }
+            Waiting::Direct(ticket) => ticket.wait(),
+        }
+    }
+}
+
+fn text(error: saltern_yescrypt::Error) -> String {
+    explain(error).to_string()
+}
