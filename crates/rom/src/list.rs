@@ -106,10 +106,13 @@ fn names(directory: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Whether a writer holds its lock. Asking for the lock shared gives it back at once.
+/// Whether a writer holds its lock. Asked for shared, and given back in so many words: a process that another thread is just starting has the
+/// descriptor, too, for a moment after it is closed here.
 fn is_locked(part: &Path) -> bool {
-    File::open(part)
-        .is_ok_and(|file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err())
+    let Ok(file) = File::open(part) else { return false };
+    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+    let _ = rustix::fs::flock(&file, FlockOperation::Unlock);
+    locked
 }
 
 /// The quick checks, without copying anything.

@@ -139,6 +139,8 @@ impl Drop for Staged {
         if !self.committed && is_at(&self.file, &self.part).unwrap_or(false) {
             let _ = std::fs::remove_file(&self.part);
         }
+        // Closing would do, but for processes that another thread is just starting: they have the descriptor until they run their program.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
