@@ -2,7 +2,7 @@
 //!
 //! A file has sections; a section has grids of `cells`, `pairs` or `curves`. A key whose value is a list stands for each of its members, so
 //! that a grid stands for all combinations. The table `quick` of a grid replaces keys when there is little time, and `quick = false` leaves
-//! the grid or the section out then. The keys are those of [`Point`].
+//! the grid or the section out then. The keys are those of `Point`.
 
 mod works;
 
@@ -31,6 +31,24 @@ pub struct Section {
     pub pairs: Vec<Pair>,
     /// Measured over offsets.
     pub curves: Vec<Curve>,
+    /// Measured with a ROM in a file.
+    pub files: Vec<RomFile>,
+}
+
+/// Hashes with a ROM in a file and in memory, one and the same.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RomFile {
+    /// N and r of the hashes; r of the ROM.
+    pub shape: (u64, u32),
+    /// Blocks of the ROM.
+    pub nrom: u64,
+    /// Steps of the second loop that read the ROM: those with `i & mix == 1`.
+    pub mix: u32,
+    /// Seconds of each measurement.
+    pub seconds: f64,
+    /// How often each is made.
+    pub rounds: usize,
 }
 
 /// Some work by some engine, with several numbers of threads.
@@ -182,6 +200,8 @@ struct SectionText {
     pairs: Vec<Table>,
     #[serde(default)]
     curves: Vec<Table>,
+    #[serde(default)]
+    files: Vec<Table>,
 }
 
 fn yes() -> bool {
@@ -199,12 +219,23 @@ pub fn parse(text: &str, quick: bool) -> anyhow::Result<Vec<Section>> {
 }
 
 fn section(text: SectionText, quick: bool) -> anyhow::Result<Section> {
-    let SectionText { id, title, about, kind, cells, pairs, curves, .. } = text;
+    let SectionText { id, title, about, kind, cells, pairs, curves, files, .. } = text;
     let context = format!("section {id}");
     let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut section =
-        Section { id, title, about, kind, cells: vec![], pairs: vec![], curves: vec![] };
-    fill(&mut section, [cells, pairs, curves], quick).context(context)?;
+    let mut section = Section {
+        id,
+        title,
+        about,
+        kind,
+        cells: vec![],
+        pairs: vec![],
+        curves: vec![],
+        files: vec![],
+    };
+    fill(&mut section, [cells, pairs, curves], quick).with_context(|| context.clone())?;
+    for table in files.into_iter().filter_map(|table| chosen(table, quick)) {
+        section.files.push(Value::Table(table?).try_into().with_context(|| context.clone())?);
+    }
     Ok(section)
 }
 

@@ -1,6 +1,8 @@
 //! Whole runs: the sections of a case file, measured one after the other, into a record.
 
 mod check;
+#[cfg(target_os = "linux")]
+mod files;
 mod section;
 
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 
 mod markdown;
 
-pub use markdown::markdown;
+pub use markdown::{digest, markdown};
 
 use crate::record::{Build, Cell, Curve, Estimate, Latency, Machine, Ratio, Section, Verdict};
 use crate::stats::median;

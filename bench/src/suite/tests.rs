@@ -143,3 +143,39 @@ fn suites_and_sections_that_are_not_there_are_errors() {
     let error = sections(&["yescrypt"], &options).unwrap_err().to_string();
     assert!(error.contains("no such section"), "{error}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_rom_in_a_file_is_measured_in_every_way() {
+    let text = r#"
+        [[section]]
+        id = "files"
+        title = "Files"
+        about = "x"
+        kind = "threads"
+        [[section.files]]
+        shape = [32, 32]
+        nrom = 64
+        mix = 3
+        seconds = 1
+        rounds = 1
+    "#;
+    let record = measured(text).unwrap();
+    let cells = &record.sections[0].cells;
+    let engines: Vec<_> = cells.iter().map(|cell| (cell.engine.as_str(), cell.threads)).collect();
+    let expected = [
+        ("saltern", 2),
+        ("saltern", 2),
+        ("saltern, io_uring", 2),
+        ("saltern, reading threads", 2),
+        ("mapped file", 2),
+        ("mapped file", 4),
+        ("mapped file", 6),
+    ];
+    assert_eq!(engines, expected);
+    assert!(cells.iter().all(|cell| cell.real.median > 0.0));
+    assert_eq!(cells[1].work.rom_medium.as_deref(), Some("RAM"));
+    assert_eq!(cells[2].work.rom_kib, Some(256));
+    let ids: std::collections::BTreeSet<_> = cells.iter().map(|cell| &cell.id).collect();
+    assert_eq!(ids.len(), 7, "{ids:?}");
+}

@@ -21,6 +21,28 @@ pub fn markdown(record: &Record) -> String {
     text
 }
 
+/// The same in short, for a document: where a text's figures stand beside ours, those alone; the other sections whole.
+#[must_use]
+pub fn digest(record: &Record) -> String {
+    let mut text = format!(
+        "{}. `{}`, {:.0} s.\n",
+        super::header(&record.machine, &record.build),
+        record.command,
+        record.seconds
+    );
+    for section in &record.sections {
+        match beside(section) {
+            none if none.is_empty() => text += &table(section),
+            beside => {
+                let pairs = Section { cells: Vec::new(), ..section.clone() };
+                text += &table(&pairs);
+                text += &beside;
+            }
+        }
+    }
+    text
+}
+
 fn table(section: &Section) -> String {
     let mut text = format!("\n### {}\n\n{}\n", section.title, section.about);
     if !section.cells.is_empty() {

@@ -1,5 +1,6 @@
 //! Images on their way: copied with a check, adopted from elsewhere, removed.
 
+use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -151,12 +152,7 @@ pub fn adopt(
     } else {
         let file = open_regular(image).map_err(Error::io("open", image))?;
         sized(file_size(&file, image)?)?;
-        let mut buffer = BlockBuffer::new(PIECE)?;
-        for at in (0..expected).step_by(PIECE) {
-            let len = PIECE.min(usize::try_from(expected - at).unwrap_or(PIECE));
-            read_exact(&file, image, &mut buffer[..len], at, expected)?;
-            take(&buffer[..len])?;
-        }
+        each_piece_of(&file, image, expected, &mut take)?;
     }
     let (image_hash, table) = hasher.finish();
     let table = Some(table).filter(|_| segment.is_none());
@@ -171,6 +167,21 @@ pub fn adopt(
     };
     manifest.write(image, table.as_ref())?;
     Ok(manifest)
+}
+
+fn each_piece_of(
+    file: &File,
+    path: &Path,
+    size: u64,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut buffer = BlockBuffer::new(PIECE)?;
+    for at in (0..size).step_by(PIECE) {
+        let len = PIECE.min(usize::try_from(size - at).unwrap_or(PIECE));
+        read_exact(file, path, &mut buffer[..len], at, size)?;
+        take(&buffer[..len])?;
+    }
+    Ok(())
 }
 
 /// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace or remove it, and

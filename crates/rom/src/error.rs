@@ -168,6 +168,25 @@ impl Error {
         }
     }
 
+    /// What is wrong with what was read.
+    fn describe_contents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Damaged { path, offset } => {
+                write!(f, "{} is damaged", path.display())?;
+                if let Some(offset) = offset {
+                    write!(f, " at byte {offset}")?;
+                }
+                f.write_str(": make it again from its seed or copy it from a good one")
+            }
+            Error::Sums { path, reason } => write!(
+                f,
+                "{} is not the table of checksums of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
+                path.display()
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// What the operating system answered, if it was asked.
     #[must_use]
     pub fn os(&self) -> Option<&io::Error> {
@@ -229,18 +248,7 @@ impl fmt::Display for Error {
             Error::WrongRom { path, expected, actual } => {
                 write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
             }
-            Error::Damaged { path, offset } => {
-                write!(f, "{} is damaged", path.display())?;
-                if let Some(offset) = offset {
-                    write!(f, " at byte {offset}")?;
-                }
-                f.write_str(": make it again from its seed or copy it from a good one")
-            }
-            Error::Sums { path, reason } => write!(
-                f,
-                "{} is not the table of checksums of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
-                path.display()
-            ),
+            Error::Damaged { .. } | Error::Sums { .. } => self.describe_contents(f),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
                 write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")

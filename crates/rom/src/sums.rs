@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn pieces_make_no_difference_and_every_byte_does() {
-        let image: Vec<u8> = (0..20_000u32).map(|i| (i * i >> 7) as u8).collect();
+        let image: Vec<u8> = (0..20_000u32).map(|i| ((i * i) >> 7) as u8).collect();
         let (hash, whole) = table(&image, 4096, image.len());
         assert_eq!(whole.sums.len(), 5);
         for piece in [1, 7, 4095, 4096, 4097, 12_288] {
@@ -365,5 +365,30 @@ mod tests {
         assert_eq!(file, expected);
         let hash = blake2b::Params::new().hash_length(32).unwrap().hash(&file);
         assert_eq!(hash.as_bytes(), table.describe().unwrap().digest);
+    }
+
+    /// cargo test --release -p saltern-rom --lib -- --ignored --nocapture what_checking_costs
+    #[test]
+    #[ignore = "measures"]
+    fn what_checking_costs() {
+        use rustix::time::{ClockId, clock_gettime};
+        let now = || {
+            let spent = clock_gettime(ClockId::ThreadCPUTime);
+            spent.tv_sec as f64 * 1e6 + spent.tv_nsec as f64 / 1e3
+        };
+        let image = vec![7; 64 << 20];
+        for len in [4 << 10, 64 << 10] {
+            let (_, table) = table(&image, len as u64, 1 << 20);
+            let mut times = [0.0; 9];
+            for time in &mut times {
+                let begun = now();
+                for (index, chunk) in image.chunks(len).enumerate() {
+                    table.check((index * len) as u64, chunk).unwrap();
+                }
+                *time = (now() - begun) / (image.len() / len) as f64;
+            }
+            times.sort_by(f64::total_cmp);
+            println!("{len} bytes: {:.2} us of processor time", times[4]);
+        }
     }
 }

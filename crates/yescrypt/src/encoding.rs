@@ -219,8 +219,8 @@ impl Setting {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which nothing is read, more ROMs, or a salt of other
-    /// than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another mode.
+    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which nothing is read, a ROM that is never read because one
+    /// before it is read in all of its steps, more ROMs, or a salt of other than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another mode.
     pub fn extended(
         params: &Params,
         roms: &[NamedRom],

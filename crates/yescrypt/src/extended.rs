@@ -12,7 +12,7 @@ use base64ct::{Base64Unpadded, Encoding};
 
 use crate::encoding::HASH;
 use crate::keys::KeyId;
-use crate::rom_set::NamedRom;
+use crate::rom_set::{NamedRom, never_read};
 use crate::rom_use::{MAX_ROMS, RomMasks};
 use crate::{Error, Flavor, Mode, Params};
 
@@ -151,7 +151,12 @@ impl Extended {
         if self.roms.len() > MAX_ROMS {
             return Err(Error::invalid("number of ROMs", self.roms.len() as u64, "at most 4"));
         }
-        self.roms.iter().try_for_each(NamedRom::validate)
+        self.roms.iter().try_for_each(NamedRom::validate)?;
+        if let Some(at) = never_read(&self.roms) {
+            let expected = "where some step reads it: list the rarest first";
+            return Err(Error::invalid("place of a ROM in the list", at as u64 + 1, expected));
+        }
+        Ok(())
     }
 }
 

@@ -134,7 +134,8 @@ impl<'a> Hasher<'a> {
         self
     }
 
-    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them, and without it none has one.
+    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that have RW (the others never have a ROM), and
+    /// without it none has one.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: escrypt::Rom<'a>) -> Self {
         self.escrypt_rom = Some(rom);
@@ -282,11 +283,16 @@ impl<'a> Hasher<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there or none is active,
-    /// [`Error::KeyNotApplicable`] for `$7$`.
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there, [`Error::InvalidParameter`] if none
+    /// is active, [`Error::KeyNotApplicable`] for `$7$` and `$7X`.
     pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
+        if escrypt::is_escrypt(hash) {
+            escrypt::HashString::parse(hash)?;
+            return Err(Error::KeyNotApplicable);
+        }
         let stored = HashString::parse(hash)?;
-        let to = self.keys.active().ok_or(Error::KeyNotApplicable)?;
+        let expected = "1: activate one of those with names";
+        let to = self.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
         let renamed = stored.setting().with_key_id(Some(to))?;
         let (from, to) = (self.key_of(stored.setting())?, self.keys.by_id(&to)?);
         Ok(crate::encoding::ascii(rekeyed(&stored, &renamed, from, Some(to))))
@@ -331,7 +337,8 @@ impl<'a> Hasher<'a> {
         if self.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
-        Ok((params, self.escrypt_rom))
+        // Without RW nothing can have been hashed with a ROM.
+        Ok((params, self.escrypt_rom.filter(|_| setting.params().flags.rw)))
     }
 
     /// Decides whether a hash may be computed, and from what.

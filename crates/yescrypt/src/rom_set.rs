@@ -51,6 +51,23 @@ impl NamedRom {
     }
 }
 
+/// The first ROM of a list that is read in no step of either loop, because one before it is read in all of its steps.
+///
+/// A mask's steps are those odd ones that have none of its other bits. The largest number of them is a step of another mask exactly if that has no
+/// further bits, and then so are all of them.
+pub(crate) fn never_read(list: &[NamedRom]) -> Option<usize> {
+    let reads = |mask: u32, step: u32| mask & step == 1;
+    let first = |at: usize, mask: fn(&NamedRom) -> u32| {
+        let last_step = !mask(&list[at]) | 1;
+        list.iter().position(|rom| reads(mask(rom), last_step)) == Some(at)
+    };
+    // Step 0 of the first loop reads the end of the first ROM with a mask for it.
+    let opens = list.iter().position(|rom| rom.masks.fill != 0);
+    (0..list.len()).find(|&at| {
+        opens != Some(at) && !first(at, |rom| rom.masks.fill) && !first(at, |rom| rom.masks.mix)
+    })
+}
+
 impl From<&RomUse<'_>> for NamedRom {
     fn from(used: &RomUse<'_>) -> Self {
         let &RomUse { rom, nrom, masks, look_ahead } = used;
@@ -98,11 +115,19 @@ impl<'a> RomSet<'a> {
     /// Adds a ROM and returns its name; this does not make it the active one. A second copy of a ROM takes the place of the first.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there.
+    /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there, [`Error::BufferLength`] for one with its
+    /// digest and another size, which is no whole copy.
     pub fn attach(&mut self, rom: Rom<'a>) -> Result<RomId, Error> {
         let id = rom.id();
         match self.roms.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, known)) if known.digest().ct_eq(&rom.digest()).into() => *known = rom,
+            Some((_, known)) if known.digest().ct_eq(&rom.digest()).into() => {
+                // The end of an image has the digest of the whole.
+                if known.size() != rom.size() {
+                    let (needed, actual) = (known.size() as u64, rom.size() as u64);
+                    return Err(Error::BufferLength { needed, actual });
+                }
+                *known = rom;
+            }
             Some(_) => {
                 let expected = "1: make one of these ROMs again from another seed";
                 return Err(Error::invalid("number of ROMs with one id", 2, expected));

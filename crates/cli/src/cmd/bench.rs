@@ -126,12 +126,25 @@ struct Form {
     #[arg(long)]
     markdown: bool,
 
+    /// Print Markdown tables in short: of what repeats a published table, only its figures beside ours
+    #[arg(long, conflicts_with = "markdown")]
+    digest: bool,
+
     /// Write the results here as a page with plots
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 impl Form {
+    /// The tables, if they are wanted.
+    fn tables(&self, record: &Record) -> Option<String> {
+        match self {
+            Form { digest: true, .. } => Some(text::digest(record)),
+            Form { markdown: true, .. } => Some(text::markdown(record)),
+            _ => None,
+        }
+    }
+
     /// The page, if it is wanted.
     fn page(&self, record: &Record) -> anyhow::Result<()> {
         let Some(path) = &self.html else { return Ok(()) };
@@ -185,7 +198,7 @@ impl Run {
 }
 
 fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
-    let mut progress = Progress::new(run.form.markdown);
+    let mut progress = Progress::new(run.form.markdown || run.form.digest);
     let record = suite::run(sections, &run.options(), &mut progress);
     progress.finish()?;
     let record = record?;
@@ -194,8 +207,8 @@ fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
     }
     run.form.page(&record)?;
     let mut output = Output::new();
-    if run.form.markdown {
-        output.bytes(text::markdown(&record).as_bytes())?;
+    if let Some(tables) = run.form.tables(&record) {
+        output.bytes(tables.as_bytes())?;
     } else {
         output.line(format!("\n{}", text::LEGEND))?;
     }
@@ -210,8 +223,8 @@ fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     let record = record(path)?;
     form.page(&record)?;
     let mut output = Output::new();
-    if form.markdown {
-        output.bytes(text::markdown(&record).as_bytes())?;
+    if let Some(tables) = form.tables(&record) {
+        output.bytes(tables.as_bytes())?;
     } else {
         output.line(text::header(&record.machine, &record.build))?;
         for section in &record.sections {

@@ -44,8 +44,8 @@ Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
   2  an error, such as a malformed or too expensive string, a ROM or a
-     key that is not there, a damaged ROM, or an unknown user, even if others match; or
-     nothing that could be verified
+     key that is not there, a ROM that is damaged, or an unknown user,
+     even if others match; or nothing that could be verified
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 

@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::array;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::{Progress, RomRead};
 use crate::blockmix::{Boxes, MAX_LANES};
@@ -68,6 +68,22 @@ pub(super) struct Running<'a> {
     /// For each ROM, the reads that have been announced and not been needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
     needed: Option<RomRead>,
+}
+
+impl Drop for Running<'_> {
+    /// Which blocks were read tells something of the password.
+    fn drop(&mut self) {
+        for announced in &mut self.announced {
+            announced.clear();
+            announced.resize(announced.capacity(), [0; MAX_LANES]);
+            let (first, second) = announced.as_mut_slices();
+            first.as_flattened_mut().zeroize();
+            second.as_flattened_mut().zeroize();
+        }
+        if let Some(read) = &mut self.needed {
+            read.blocks.zeroize();
+        }
+    }
 }
 
 /// The memory of a pass.

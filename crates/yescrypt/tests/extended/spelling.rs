@@ -18,6 +18,22 @@ fn named_rom() -> impl Strategy<Value = NamedRom> {
     })
 }
 
+/// Whether a ROM of the list is read in no step that any mask tells from others.
+fn hidden(roms: &[NamedRom]) -> bool {
+    let mut read = vec![false; roms.len()];
+    if let Some(at) = roms.iter().position(|rom| rom.masks.fill != 0) {
+        read[at] = true;
+    }
+    for mask in [|rom: &NamedRom| rom.masks.fill, |rom: &NamedRom| rom.masks.mix] {
+        for step in roms.iter().map(|rom| !mask(rom) | 1).chain([1, 3, 5, 7, u32::MAX]) {
+            if let Some(at) = roms.iter().position(|rom| step & mask(rom) == 1) {
+                read[at] = true;
+            }
+        }
+    }
+    read.contains(&false)
+}
+
 fn key_id() -> impl Strategy<Value = Option<KeyId>> {
     prop::option::of("[A-Za-z0-9.-]{1,32}".prop_map(|text| text.parse().unwrap()))
 }
@@ -59,9 +75,10 @@ proptest! {
         params.nrom = 0;
         let roms = if params.mode == Mode::Rw { roms } else { Vec::new() };
         let Ok(setting) = Setting::extended(&params, &roms, key, &salt) else {
-            prop_assert!(params.check(&Limits::unlimited()).is_err());
+            prop_assert!(params.check(&Limits::unlimited()).is_err() || hidden(&roms));
             return Ok(());
         };
+        prop_assert!(!hidden(&roms));
         prop_assert_eq!((setting.scheme(), setting.params()), (Scheme::Extended, &params));
         prop_assert_eq!((setting.roms(), setting.key_id()), (&roms[..], key));
         prop_assert_eq!((setting.rom_id(), setting.salt()), (None, &salt[..]));
@@ -100,11 +117,11 @@ const GOOD: [&str; 9] = [
     "v=1$ln=4,r=8,p=1,pwx=1.4.2.12288$AAAAAAAAAAA",
     "v=1$ln=4,r=8,p=1,pwx=6.8.8.786432,salsa=1.8$AAAAAAAAAAA",
     "v=1$ln=4,r=8,p=1,rom1=00ff00ff00ff00ff.1.0.1.0$AAAAAAAAAAA",
-    "v=1$ln=4,r=8,p=1,rom1=00ff00ff00ff00ff.63.4294967295.0.63,rom2=00ff00ff00ff00ff.5.2.0.0$AAAAAAAAAAA",
+    "v=1$ln=4,r=8,p=1,rom1=00ff00ff00ff00ff.63.4294967295.0.63,rom2=00ff00ff00ff00ff.5.3.0.0$AAAAAAAAAAA",
     "v=1$ln=4,r=8,p=1,key=A.b-9$AAAAAAAAAAA",
 ];
 
-const BAD: [&str; 65] = [
+const BAD: [&str; 67] = [
     "",
     "v=1",
     "v=1$",
@@ -150,6 +167,8 @@ const BAD: [&str; 65] = [
     "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.5.1.2.0$AAAAAAAAAAA",
     "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.5.1.1.64$AAAAAAAAAAA",
     "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.5.1.1$AAAAAAAAAAA",
+    "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.5.1.1.0,rom2=00ff00ff00ff00ff.5.3.7.0$AAAAAAAAAAA",
+    "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.5.1.0.0,rom2=00ff00ff00ff00ff.5.2.0.0$AAAAAAAAAAA",
     "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.0.1.1.0$AAAAAAAAAAA",
     "v=1$ln=12,r=32,p=1,rom1=00ff00ff00ff00ff.64.1.1.0$AAAAAAAAAAA",
     "v=1$ln=12,r=32,p=1,rom1=00FF00ff00ff00ff.5.1.1.0$AAAAAAAAAAA",

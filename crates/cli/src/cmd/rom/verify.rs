@@ -18,7 +18,7 @@ Examples:
   saltern rom verify /srv/site.rom                 in no time
   saltern rom verify --full /srv/site.rom          reads all of it
   saltern rom verify --recompute --seed-file site.seed /srv/site.rom
-  saltern rom verify --rebuild-sums /srv/site.rom  makes site.rom.sums anew
+  saltern rom verify --rebuild-sums /srv/site.rom  makes .sums anew
   saltern rom verify --expect 00ff1122334455aa shm:site.rom
 
 Exit status: 0 the image is good; 2 it is not, or cannot be checked.";

@@ -88,7 +88,7 @@ fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
     assert_eq!(words, ["error", "match", "error"], "{said}");
     let line = |stored: &str| format!("{{\"password\":\"password\",\"hash\":\"{stored}\"}}\n");
     let many = [&["verify", "--jsonl"], &mapped[..]].concat();
-    let output = run(&many, &[line(&stored), line(&plain), line(&listed)].concat());
+    let output = run(&many, [line(&stored), line(&plain), line(&listed)].concat());
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!said.contains("\"match\":false"), "{said}");
