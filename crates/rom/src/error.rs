@@ -31,7 +31,8 @@ pub enum Error {
         /// The image that it makes.
         path: PathBuf,
     },
-    /// What is in the place of the unfinished file belongs to somebody else, or is no file with this name only.
+    /// What is in the place of the unfinished file, or a manifest that says what else is to be removed, belongs to somebody else, or is no file
+    /// with this name only.
     Foreign {
         /// The unfinished file.
         path: PathBuf,

@@ -35,7 +35,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        for end in ["", ".json"] {
+        for end in ["", ".json", ".sums"] {
             let _ = std::fs::remove_file(format!("/dev/shm/{}{end}", self.0));
         }
     }
