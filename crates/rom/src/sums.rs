@@ -366,29 +366,4 @@ mod tests {
         let hash = blake2b::Params::new().hash_length(32).unwrap().hash(&file);
         assert_eq!(hash.as_bytes(), table.describe().unwrap().digest);
     }
-
-    /// cargo test --release -p saltern-rom --lib -- --ignored --nocapture what_checking_costs
-    #[test]
-    #[ignore = "measures"]
-    fn what_checking_costs() {
-        use rustix::time::{ClockId, clock_gettime};
-        let now = || {
-            let spent = clock_gettime(ClockId::ThreadCPUTime);
-            spent.tv_sec as f64 * 1e6 + spent.tv_nsec as f64 / 1e3
-        };
-        let image = vec![7; 64 << 20];
-        for len in [4 << 10, 64 << 10] {
-            let (_, table) = table(&image, len as u64, 1 << 20);
-            let mut times = [0.0; 9];
-            for time in &mut times {
-                let begun = now();
-                for (index, chunk) in image.chunks(len).enumerate() {
-                    table.check((index * len) as u64, chunk).unwrap();
-                }
-                *time = (now() - begun) / (image.len() / len) as f64;
-            }
-            times.sort_by(f64::total_cmp);
-            println!("{len} bytes: {:.2} us of processor time", times[4]);
-        }
-    }
 }
