@@ -4,15 +4,12 @@
 //! so that a line is never silently passed over.
 
 use saltern_yescrypt::Scheme;
-use saltern_yescrypt::escrypt::is_escrypt;
 
 /// What the password field of an account holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     /// A string of a scheme that this program computes; it may still be malformed.
     Ours(Scheme),
-    /// A `$7X` string, which this program computes as well; it may still be malformed.
-    Escrypt,
     /// A string of a scheme that this program knows by name only.
     Foreign(&'static Foreign),
     /// `!` or `*` in front: no password matches.
@@ -92,9 +89,6 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
     if let Some(scheme) = Scheme::of(field) {
         return Stored::Ours(scheme);
     }
-    if is_escrypt(field) {
-        return Stored::Escrypt;
-    }
     if let Some(foreign) = FOREIGN.iter().find(|known| field.starts_with(known.prefix.as_bytes())) {
         return Stored::Foreign(foreign);
     }
@@ -105,15 +99,13 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
     Stored::Unknown
 }
 
-/// The name of what `$7X` strings are.
-pub(crate) const ESCRYPT: &str = "escrypt 0.5";
-
 /// The name of a scheme that this program computes.
 pub(crate) fn name(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Yescrypt => "yescrypt",
         Scheme::Scrypt => "scrypt",
         Scheme::Extended => "saltern-yescrypt",
+        Scheme::Escrypt => "escrypt 0.5",
         _ => "another scheme",
     }
 }
@@ -151,7 +143,7 @@ mod tests {
         assert_eq!(identify(b"$Y$j9T$a"), Stored::Unknown);
         assert_eq!(identify(b"$y$"), Stored::Ours(Scheme::Yescrypt));
         assert_eq!(identify(b"$7$x"), Stored::Ours(Scheme::Scrypt));
-        assert_eq!(identify(b"$7X3$x"), Stored::Escrypt);
+        assert_eq!(identify(b"$7X3$x"), Stored::Ours(Scheme::Escrypt));
     }
 
     #[test]

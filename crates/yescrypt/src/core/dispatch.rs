@@ -13,10 +13,7 @@ use crate::core::salsa20;
 /// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
 /// they need more registers and L1 cache than there are.
 pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
-    let best = match mode {
-        Mode::Rw => 2,
-        Mode::Classic | Mode::Worm => 4,
-    };
+    let best = if mode.pwxform() { 2 } else { 4 };
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
 }
 
@@ -31,9 +28,9 @@ pub(crate) struct Target {
 
 /// The kernel for a mode and flavour.
 pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
-    match mode {
-        Mode::Rw => pwxform_kernel(target, flavor, lanes),
-        Mode::Classic | Mode::Worm => salsa20_kernel(target.level, flavor, lanes),
+    match mode.pwxform() {
+        true => pwxform_kernel(target, flavor, lanes),
+        false => salsa20_kernel(target.level, flavor, lanes),
     }
 }
 

@@ -10,6 +10,7 @@ use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
+use crate::core::batch::derive_all;
 use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
@@ -211,9 +212,9 @@ impl Shared {
                 state = self.rest(me, state);
                 continue;
             };
-            let recipe = &shape.recipe;
-            let wanted = portion(waiting, state.idle + 1, recipe.degree());
-            let need = |hashes| recipe.need(self.config.pages, hashes);
+            let params = &shape.params;
+            let wanted = portion(waiting, state.idle + 1, params.degree());
+            let need = |hashes| need(params, self.config.pages, hashes);
             let contended = state.starved > 0;
             match state.ledger.admit(me, wanted, need, contended) {
                 Admission::Run(count, workspace) => {
@@ -329,7 +330,7 @@ impl Group {
         });
         let Some(first) = self.tasks.first() else { return Ok(outs) };
         let roms = first.work.roms(first.index);
-        self.shape.recipe.compute(&mut jobs.collect::<Vec<_>>(), roms, workspace)?;
+        derive_all(&mut jobs.collect::<Vec<_>>(), &self.shape.params, roms, workspace)?;
         Ok(outs)
     }
 

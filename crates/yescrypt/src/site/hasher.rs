@@ -14,12 +14,11 @@ pub use self::many::Verification;
 pub use self::plan::Plan;
 
 use crate::core::batch::{Derivation, derive_all};
-use crate::core::params::Params;
-use crate::core::reading::{RomReading, RomUse};
+use crate::core::params::{Mode, Params};
+use crate::core::reading::{RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
-use crate::escrypt;
 use crate::site::encrypt::{HashKey, rekeyed};
 use crate::site::keys::KeySet;
 use crate::site::limits::Limits;
@@ -224,7 +223,7 @@ impl Hasher {
         Ok(ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme ([`escrypt`] included), and returns the complete string. A complete
+    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the complete string. A complete
     /// hash serves as its own setting.
     ///
     /// # Errors
@@ -238,11 +237,6 @@ impl Hasher {
         password: &[u8],
         setting: &[u8],
     ) -> Result<Vec<u8>, Error> {
-        if escrypt::is_escrypt(setting) {
-            let setting = escrypt::Setting::parse(setting)?;
-            let hash = self.compute_escrypt(workspace, password, &setting)?;
-            return Ok(setting.with_hash(&hash));
-        }
         let setting = Setting::parse(setting)?;
         let hash = self.compute(workspace, password, &setting)?;
         Ok(setting.with_hash(&hash))
@@ -259,11 +253,6 @@ impl Hasher {
         password: &[u8],
         hash: &[u8],
     ) -> Result<bool, Error> {
-        if escrypt::is_escrypt(hash) {
-            let stored = escrypt::HashString::parse(hash)?;
-            let computed = self.compute_escrypt(workspace, password, stored.setting())?;
-            return Ok(computed.ct_eq(stored.hash()).into());
-        }
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password, stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
@@ -275,12 +264,6 @@ impl Hasher {
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
     pub fn outdated(&self, hash: &[u8]) -> Result<Outdated, Error> {
-        if escrypt::is_escrypt(hash) {
-            escrypt::HashString::parse(hash)?;
-            let new = self.setting(&[0; 16])?;
-            let roms = new.rom_id().is_some() || !new.roms().is_empty();
-            return Ok(Outdated { params: true, roms, key: new.key_id().is_some() });
-        }
         let stored = HashString::parse(hash)?;
         let (stored, new) = (stored.setting(), self.setting(&[0; 16])?);
         Ok(Outdated {
@@ -308,10 +291,6 @@ impl Hasher {
     /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there, [`Error::InvalidParameter`] if none
     /// is active, [`Error::KeyNotApplicable`] for `$7$` and `$7X`.
     pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
-        if escrypt::is_escrypt(hash) {
-            escrypt::HashString::parse(hash)?;
-            return Err(Error::KeyNotApplicable);
-        }
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
         let to =
@@ -335,36 +314,6 @@ impl Hasher {
         Ok(self.seal(setting, hash))
     }
 
-    /// The 32 bytes of a hash of the older generation.
-    fn compute_escrypt(
-        &self,
-        workspace: &mut Workspace,
-        password: &[u8],
-        setting: &escrypt::Setting,
-    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
-        let (params, rom) = self.admit_escrypt(password, setting)?;
-        let mut hash = Zeroizing::new([0; HASH]);
-        let rom = rom.as_ref().map(|(rom, mask)| escrypt::Rom::of(rom, *mask)).transpose()?;
-        escrypt::derive(password, setting.salt(), &params, rom.as_ref(), workspace, &mut *hash)?;
-        Ok(hash)
-    }
-
-    /// Decides whether it may be computed, and with which ROM.
-    pub(crate) fn admit_escrypt(
-        &self,
-        password: &[u8],
-        setting: &escrypt::Setting,
-    ) -> Result<(escrypt::CheckedParams, Option<(Rom, u32)>), Error> {
-        self.site.limits.admit_password(password)?;
-        self.site.limits.admit_output(HASH as u64)?;
-        let params = setting.params().check(&self.site.limits)?;
-        if self.site.keys.unnamed().is_some() {
-            return Err(Error::KeyNotApplicable);
-        }
-        // Without RW nothing can have been hashed with a ROM.
-        Ok((params, self.site.escrypt_rom.clone().filter(|_| setting.params().flags.rw)))
-    }
-
     /// What a hash that this process computes is made from.
     pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
         let plan = self.plan(password, setting)?;
@@ -384,6 +333,14 @@ impl Hasher {
             && !self.site.limits.rom
         {
             return Err(Error::RomUnavailable { nrom: reading.nrom });
+        }
+        if let Mode::Escrypt(flags) = setting.params().mode {
+            // Without RW nothing can have been hashed with a ROM.
+            let rom = self.site.escrypt_rom.as_ref().filter(|_| flags.rw);
+            return Ok(rom
+                .map(|(rom, mask)| older(rom, *mask, setting.params().r))
+                .into_iter()
+                .collect());
         }
         if nrom == 0 {
             let find = |named: &NamedRom| {
@@ -422,6 +379,13 @@ impl Hasher {
         }
         hash
     }
+}
+
+/// All of a ROM of generation 0.5.
+fn older(rom: &Rom, mask: u32, r: u32) -> RomUse {
+    let nrom = rom.size().checked_div(128 * u64::from(r)).unwrap_or_default();
+    let reading = RomReading { nrom, masks: RomMasks::escrypt(mask), look_ahead: 0 };
+    RomUse { rom: rom.clone(), reading }
 }
 
 impl Default for Hasher {

@@ -1,7 +1,7 @@
 //! Limits: what one hash may cost, decided before anything is allocated.
 
 use crate::core::flavor::Flavor;
-use crate::{CheckedParams, Error, Params};
+use crate::{CheckedParams, Error, Mode, Params};
 
 /// Which flavours of pwxform may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +119,9 @@ impl Limits {
         let Params { n, r, p, t, .. } = *params;
         self.admit_cost((n, r, p, t), params.memory(), params.work())?;
         let allowed = match self.flavors {
+            _ if matches!(params.mode, Mode::Escrypt(_)) && params.flavor == Flavor::ESCRYPT => {
+                true
+            }
             FlavorPolicy::DefaultOnly => params.flavor == Flavor::DEFAULT,
             FlavorPolicy::Encodable => params.flags().is_some(),
             FlavorPolicy::Any => true,
@@ -159,7 +162,6 @@ fn within(name: &'static str, value: u64, limit: u64) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mode;
 
     #[test]
     fn limits_are_applied_one_by_one() {

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
+use super::escrypt;
 use super::extended::{self, Extended};
 use super::names::Ids;
 use super::{HASH, HASH_DIGITS};
@@ -24,6 +25,12 @@ pub enum Scheme {
     Yescrypt,
     /// `$7$`: classic scrypt.
     Scrypt,
+    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::Mode::Escrypt)). It makes no hashes unless asked by a setting.
+    ///
+    /// What a string does not say: the ROM and the mask with which it is read. They are configuration, see
+    /// [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And strings of the revision 0.3.1, a little older, look the same but were
+    /// computed in a way that is not known here: for them every password is a mismatch.
+    Escrypt,
     /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
     Extended,
 }
@@ -35,6 +42,7 @@ impl Scheme {
         match self {
             Scheme::Yescrypt => "$y$",
             Scheme::Scrypt => "$7$",
+            Scheme::Escrypt => "$7X",
             Scheme::Extended => extended::PREFIX,
         }
     }
@@ -46,7 +54,7 @@ impl Scheme {
             let (_, rest) = Ids::split(text).ok()?;
             return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
         }
-        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Extended]
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::Extended]
             .into_iter()
             .find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
     }
@@ -92,7 +100,8 @@ impl Setting {
         }
         let (ids, rest) = Ids::split(text)?;
         let scheme = Scheme::of(rest).filter(|_| !Ids::precede(rest));
-        let expected = Error::malformed("a string starting with $y$, $7$ or $saltern-yescrypt$");
+        let expected =
+            Error::malformed("a string starting with $y$, $7$, $7X or $saltern-yescrypt$");
         let scheme = scheme.ok_or(expected)?;
         if rest.len() < text.len() && scheme != Scheme::Yescrypt {
             return Err(Error::malformed("$y$ after the names of a ROM and a key"));
@@ -100,6 +109,7 @@ impl Setting {
         let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
             Scheme::Yescrypt => yescrypt_params(&mut reader)?,
+            Scheme::Escrypt => escrypt::params(&mut reader)?,
             _ => scrypt_params(&mut reader)?,
         };
         if ids.rom.is_some() && params.nrom == 0 {
@@ -261,6 +271,7 @@ impl Setting {
             Scheme::Yescrypt => Self::new(&Params::from_cost(cost)?, salt),
             Scheme::Scrypt => Self::scrypt(&Params::scrypt_from_cost(cost)?, salt),
             Scheme::Extended => Self::extended(&Params::from_cost(cost)?, &[], None, salt),
+            Scheme::Escrypt => Err(Error::malformed("a scheme that new hashes are made with")),
         }
     }
 
@@ -294,7 +305,7 @@ impl Setting {
         self.ids.key
     }
 
-    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` the characters themselves.
+    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` and `$7X` the characters themselves.
     #[must_use]
     pub fn salt(&self) -> &[u8] {
         &self.salt

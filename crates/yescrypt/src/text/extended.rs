@@ -135,6 +135,9 @@ impl Extended {
     fn validate(&self) -> Result<(), Error> {
         self.params.validate()?;
         roms::check(&self.params, &self.roms)?;
+        if matches!(self.params.mode, Mode::Escrypt(_)) {
+            return Err(Error::invalid("mode", 0, "one of yescrypt 1.1 or scrypt"));
+        }
         let flavor = &self.params.flavor;
         if self.params.mode != Mode::Rw && Pwx::of(flavor) != Pwx::of(&Flavor::DEFAULT) {
             let rounds = flavor.rounds().into();
@@ -171,7 +174,7 @@ const fn mode_name(mode: Mode) -> Option<&'static str> {
     match mode {
         Mode::Classic => Some("classic"),
         Mode::Worm => Some("worm"),
-        Mode::Rw => None,
+        Mode::Rw | Mode::Escrypt(_) => None,
     }
 }
 
