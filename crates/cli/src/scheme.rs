@@ -36,7 +36,7 @@ const fn foreign(prefix: &'static str, name: &'static str) -> Foreign {
 }
 
 /// Longer prefixes come before shorter ones that begin them.
-static FOREIGN: [Foreign; 31] = [
+static FOREIGN: [Foreign; 30] = [
     foreign("$gy$", "gost-yescrypt"),
     foreign("$2a$", "bcrypt"),
     foreign("$2b$", "bcrypt"),
@@ -53,7 +53,6 @@ static FOREIGN: [Foreign; 31] = [
     foreign("$argon2id$", "Argon2id"),
     foreign("$argon2i$", "Argon2i"),
     foreign("$argon2d$", "Argon2d"),
-    foreign("$scrypt$", "scrypt in the PHC format"),
     foreign("$s0$", "scrypt in the s0 format"),
     foreign("$pbkdf2-sha512$", "PBKDF2-HMAC-SHA512"),
     foreign("$pbkdf2-sha256$", "PBKDF2-HMAC-SHA256"),
@@ -106,6 +105,7 @@ pub(crate) fn name(scheme: Scheme) -> &'static str {
         Scheme::Scrypt => "scrypt",
         Scheme::Extended => "saltern-yescrypt",
         Scheme::Escrypt => "escrypt 0.5",
+        Scheme::ScryptPhc => "scrypt in the PHC format",
         _ => "another scheme",
     }
 }

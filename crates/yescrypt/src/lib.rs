@@ -38,7 +38,7 @@ pub use self::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomReading, Ro
 pub use self::core::resumable::{Progress, Resumable, RomRead};
 pub use self::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
 pub use self::core::workspace::Workspace;
-pub use error::Error;
+pub use error::{Error, ErrorKind, Limit};
 pub use ids::{KeyId, RomId};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};

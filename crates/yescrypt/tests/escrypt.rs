@@ -292,7 +292,8 @@ fn refusals_name_what_is_wrong() {
         params.check(limits).expect_err("to be refused")
     };
     let named = |change: fn(&mut Params)| match refused(change, &Limits::server()) {
-        Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => name,
+        Error::InvalidParameter { name, .. } => name,
+        Error::OverLimit { what, .. } => what.name(),
         other => panic!("{other}"),
     };
     assert_eq!(named(|p| (p.r, p.n) = (0, 3)), "r");

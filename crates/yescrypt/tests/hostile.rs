@@ -50,7 +50,8 @@ fn refused(text: &[u8]) -> Error {
 /// The name in an error about a number.
 fn name(error: Error) -> &'static str {
     match error {
-        Error::OverLimit { name, .. } | Error::InvalidParameter { name, .. } => name,
+        Error::InvalidParameter { name, .. } => name,
+        Error::OverLimit { what, .. } => what.name(),
         Error::Malformed { .. } => "malformed",
         Error::RomUnavailable { .. } => "ROM",
         Error::FlavorNotAllowed => "flavour",

@@ -10,7 +10,8 @@ use super::lock;
 use super::queue::Shape;
 use crate::core::reading::RomUse;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Setting, ascii};
+use crate::text::ascii;
+use crate::text::encoding::{HashString, Setting};
 use crate::{Error, Hasher};
 
 /// A batch as workers see it.

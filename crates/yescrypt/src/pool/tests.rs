@@ -90,7 +90,7 @@ fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
     let two = pool.derive(&derive(32), [("3", "s"), ("4", "s")]).unwrap();
     let full = Err(Error::Overloaded { waiting: 4, limit: 4 });
     assert_eq!(pool.derive(&derive(16), [("5", "s")]).map(drop), full);
-    let large = Err(Error::OverLimit { name: "items in one batch", value: 5, limit: 4 });
+    let large = Err(Error::OverLimit { what: crate::Limit::Batch, value: 5, limit: 4 });
     assert!(!one.is_done());
     assert_eq!((other.cancel(), other.cancel()), (1, 0));
     assert_eq!(other.wait(), [Err(Error::Cancelled)]);

@@ -11,7 +11,7 @@ use super::ledger::{Admission, Ledger};
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
 use crate::core::batch::derive_all;
-use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
+use crate::{CheckedParams, Derivation, Error, Limit, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
 pub(super) struct Shared {
@@ -88,7 +88,7 @@ impl Shared {
         let limit = self.config.max_waiting;
         if shapes.len() > limit {
             let (value, limit) = (shapes.len() as u64, limit as u64);
-            return Err(Error::OverLimit { name: "items in one batch", value, limit });
+            return Err(Error::OverLimit { what: Limit::Batch, value, limit });
         }
         let mut state = lock(&self.state);
         state.admit(shapes.len(), limit)?;
@@ -315,7 +315,7 @@ impl Shared {
 
 /// The refusal of what needs more than the pool has.
 pub(super) fn over_budget(value: u64, limit: u64) -> Error {
-    Error::OverLimit { name: "memory of the pool in bytes", value, limit }
+    Error::OverLimit { what: Limit::PoolMemory, value, limit }
 }
 
 impl Group {

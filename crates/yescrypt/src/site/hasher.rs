@@ -2,6 +2,7 @@
 
 mod many;
 mod plan;
+mod shelf;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,6 +13,7 @@ use zeroize::Zeroizing;
 
 pub use self::many::Verification;
 pub use self::plan::Plan;
+use self::shelf::Shelf;
 
 use crate::core::batch::{Derivation, derive_all};
 use crate::core::params::{Mode, Params};
@@ -24,7 +26,8 @@ use crate::site::keys::KeySet;
 use crate::site::limits::Limits;
 use crate::site::rom_set::RomSet;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Scheme, Setting, ascii};
+use crate::text::ascii;
+use crate::text::encoding::{HashString, Scheme, Setting};
 use crate::text::roms::NamedRom;
 
 /// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
@@ -44,6 +47,7 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Debug)]
 pub struct Hasher {
     site: Arc<Site>,
+    memory: Arc<Shelf>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +94,12 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher { site: Arc::new(site) }
+        Hasher { site: Arc::new(site), memory: Arc::new(Shelf::new()) }
+    }
+
+    #[cfg(feature = "password-hash")]
+    pub(crate) fn memory(&self) -> &shelf::Shelf {
+        &self.memory
     }
 
     fn site(&mut self) -> &mut Site {
@@ -175,7 +184,7 @@ impl Hasher {
         &self.site.roms
     }
 
-    /// The setting of a new hash with this salt: `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
+    /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
     /// are such, and otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
     ///
     /// # Errors
@@ -185,6 +194,17 @@ impl Hasher {
         // Refuse before hashing what could not be verified afterwards.
         self.site.params.check(&self.site.limits)?;
         let key = self.site.keys.active();
+        if self.params() == &Params::scrypt(self.params().n, self.params().r, self.params().p)
+            && self.site.named_roms.is_empty()
+        {
+            // Such a string names no key, and there is none to encrypt it with.
+            let keyless = key.is_none() && self.site.keys.unnamed().is_none();
+            return if keyless {
+                Setting::scrypt(self.params(), salt)
+            } else {
+                Err(Error::KeyNotApplicable)
+            };
+        }
         if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
             let setting = Setting::new(&self.site.params, salt)?;
             let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
@@ -256,6 +276,41 @@ impl Hasher {
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password, stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
+    }
+
+    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as there were calls at once, each as large as its
+    /// largest hash. Where memory is to be bounded, there are workspaces of one's own, or a pool.
+    ///
+    /// # Errors
+    /// Those of [`Hasher::hash`].
+    #[cfg(feature = "getrandom")]
+    pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
+        self.memory.lend(|workspace| self.hash(workspace, password.as_ref()))
+    }
+
+    /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Hasher, Params};
+    /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
+    /// let stored = hasher.hash_shared("correct horse")?;
+    /// assert!(hasher.verify_shared("correct horse", &stored)?);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Hasher::verify`].
+    pub fn verify_shared(
+        &self,
+        password: impl AsRef<[u8]>,
+        hash: impl AsRef<[u8]>,
+    ) -> Result<bool, Error> {
+        self.memory.lend(|workspace| self.verify(workspace, password.as_ref(), hash.as_ref()))
+    }
+
+    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it is not in use.
+    pub fn release_shared(&self) {
+        self.memory.clear();
     }
 
     /// Whether a stored string is one that this hasher would make now, but for its salt: after a login with another one, hash the
@@ -400,14 +455,14 @@ impl Default for Hasher {
 /// # Errors
 /// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 4096 bytes.
 #[cfg(feature = "getrandom")]
-pub fn hash(password: &[u8]) -> Result<String, Error> {
-    Hasher::new().hash(&mut Workspace::new(), password)
+pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
+    Hasher::new().hash(&mut Workspace::new(), password.as_ref())
 }
 
-/// Whether a password matches a stored `$y$` or `$7$` hash, under [`Limits::server`].
+/// Whether a password matches a stored hash of any scheme, under [`Limits::server`].
 ///
 /// # Errors
 /// Those of [`Hasher::verify`]: a hash that cannot be computed is an error, never a mismatch.
-pub fn verify(password: &[u8], hash: &str) -> Result<bool, Error> {
-    Hasher::new().verify(&mut Workspace::new(), password, hash.as_bytes())
+pub fn verify(password: impl AsRef<[u8]>, hash: impl AsRef<[u8]>) -> Result<bool, Error> {
+    Hasher::new().verify(&mut Workspace::new(), password.as_ref(), hash.as_ref())
 }

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 
 use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
 use super::escrypt;
-use super::extended::{self, Extended};
+use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
-use super::{HASH, HASH_DIGITS};
+use super::phc;
+use super::{HASH, HASH_DIGITS, ascii};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -31,11 +32,16 @@ pub enum Scheme {
     /// [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And strings of the revision 0.3.1, a little older, look the same but were
     /// computed in a way that is not known here: for them every password is a mismatch.
     Escrypt,
+    /// `$scrypt$ln=`…: classic scrypt in the PHC string format, as other libraries write it. Verified, never made; hashes have 32 bytes.
+    ScryptPhc,
     /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
     Extended,
 }
 
 impl Scheme {
+    const ALL: [Scheme; 5] =
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::ScryptPhc, Scheme::Extended];
+
     /// What strings of the scheme start with.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
@@ -43,6 +49,7 @@ impl Scheme {
             Scheme::Yescrypt => "$y$",
             Scheme::Scrypt => "$7$",
             Scheme::Escrypt => "$7X",
+            Scheme::ScryptPhc => phc::PREFIX,
             Scheme::Extended => extended::PREFIX,
         }
     }
@@ -54,9 +61,7 @@ impl Scheme {
             let (_, rest) = Ids::split(text).ok()?;
             return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
         }
-        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::Extended]
-            .into_iter()
-            .find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
+        Scheme::ALL.into_iter().find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
     }
 }
 
@@ -95,13 +100,14 @@ impl Setting {
     /// # Errors
     /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers in extended strings and names.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        if text.starts_with(extended::PREFIX.as_bytes()) {
-            return Ok(Self::parse_extended(text)?.0);
+        if let Some(parsed) = Self::parse_phc(text) {
+            return Ok(parsed?.0);
         }
         let (ids, rest) = Ids::split(text)?;
         let scheme = Scheme::of(rest).filter(|_| !Ids::precede(rest));
-        let expected =
-            Error::malformed("a string starting with $y$, $7$, $7X or $saltern-yescrypt$");
+        let expected = Error::malformed(
+            "a string starting with $y$, $7$, $7X, $scrypt$ or $saltern-yescrypt$",
+        );
         let scheme = scheme.ok_or(expected)?;
         if rest.len() < text.len() && scheme != Scheme::Yescrypt {
             return Err(Error::malformed("$y$ after the names of a ROM and a key"));
@@ -129,20 +135,26 @@ impl Setting {
         Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
     }
 
-    /// A setting or complete string, and the hash of the latter.
-    fn parse_extended(text: &[u8]) -> Result<(Self, Option<[u8; HASH]>), Error> {
-        let extended::Parsed { extended, salt, salt_text, hash } = extended::parse(text)?;
-        let Extended { params, roms, key } = extended;
-        let setting = Setting {
-            scheme: Scheme::Extended,
-            params,
-            text: text[..salt_text.end].to_vec(),
-            salt_start: salt_text.start,
-            salt,
-            ids: Ids { rom: None, key },
-            roms,
+    /// A setting or complete string of a scheme in the PHC string format, and the hash of the latter; nothing for the others.
+    fn parse_phc(text: &[u8]) -> Option<Result<(Self, Option<[u8; HASH]>), Error>> {
+        let whole = |scheme, Parsed { says, salt, salt_text, hash }: Parsed<Extended>| {
+            let Extended { params, roms, key } = says;
+            let (salt_start, ids) = (salt_text.start, Ids { rom: None, key });
+            let text = text[..salt_text.end].to_vec();
+            (Setting { scheme, params, text, salt_start, salt, ids, roms }, hash)
         };
-        Ok((setting, hash))
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            return Some(extended::parse(text).map(|parsed| whole(Scheme::Extended, parsed)));
+        }
+        if text.starts_with(phc::PREFIX.as_bytes()) {
+            let extend = |parsed: Parsed<Params>| {
+                let Parsed { says: params, salt, salt_text, hash } = parsed;
+                let says = Extended { params, roms: Vec::new(), key: None };
+                whole(Scheme::ScryptPhc, Parsed { says, salt, salt_text, hash })
+            };
+            return Some(phc::parse(text).map(extend));
+        }
+        None
     }
 
     /// A `$y$` setting.
@@ -234,7 +246,7 @@ impl Setting {
         salt: &[u8],
     ) -> Result<Self, Error> {
         let extended = Extended { params: *params, roms: roms.to_vec(), key };
-        Ok(Self::parse_extended(&extended.setting(salt)?.0)?.0)
+        Self::parse(&extended.setting(salt)?.0)
     }
 
     /// The same `$y$` setting with the names of its ROM and its key before it, or without.
@@ -271,7 +283,9 @@ impl Setting {
             Scheme::Yescrypt => Self::new(&Params::from_cost(cost)?, salt),
             Scheme::Scrypt => Self::scrypt(&Params::scrypt_from_cost(cost)?, salt),
             Scheme::Extended => Self::extended(&Params::from_cost(cost)?, &[], None, salt),
-            Scheme::Escrypt => Err(Error::malformed("a scheme that new hashes are made with")),
+            Scheme::Escrypt | Scheme::ScryptPhc => {
+                Err(Error::malformed("a scheme that new hashes are made with"))
+            }
         }
     }
 
@@ -353,7 +367,7 @@ impl Setting {
     /// Appends bytes as the scheme writes them.
     fn push(&self, text: &mut Vec<u8>, bytes: &[u8]) {
         match self.scheme {
-            Scheme::Extended => extended::push(text, bytes),
+            Scheme::Extended | Scheme::ScryptPhc => extended::push(text, bytes),
             _ => push_bytes(text, bytes),
         }
     }
@@ -375,8 +389,8 @@ impl HashString {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        if text.starts_with(extended::PREFIX.as_bytes()) {
-            let (setting, hash) = Setting::parse_extended(text)?;
+        if let Some(parsed) = Setting::parse_phc(text) {
+            let (setting, hash) = parsed?;
             let hash = hash.ok_or(Error::malformed("a hash of 43 digits after the salt"))?;
             return Ok(HashString { setting, hash });
         }
@@ -464,11 +478,6 @@ pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
     let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
     debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
     bytes.as_slice().try_into().map_err(|_| expected)
-}
-
-/// Text made of ASCII characters only.
-pub(crate) fn ascii(text: Vec<u8>) -> String {
-    String::from_utf8(text).unwrap_or_else(|_| unreachable!("digits are ASCII"))
 }
 
 #[cfg(test)]

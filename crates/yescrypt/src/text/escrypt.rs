@@ -2,8 +2,8 @@
 
 use alloc::string::String;
 
+use super::ascii;
 use super::base64::{Reader, push_bytes, push_fixed};
-use super::encoding::ascii;
 use crate::core::params::{Flags, Mode, Params};
 use crate::error::Error;
 

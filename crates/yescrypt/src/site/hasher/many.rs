@@ -62,7 +62,7 @@ impl Hasher {
         hashes
             .into_iter()
             .zip(settings)
-            .map(|(hash, setting)| Ok(crate::text::encoding::ascii(setting?.with_hash(&*hash?))))
+            .map(|(hash, setting)| Ok(crate::text::ascii(setting?.with_hash(&*hash?))))
             .collect()
     }
 
