@@ -163,10 +163,10 @@ impl<'a> Boxes<'a> {
         }
     }
 
-    /// The end of a pwxform call: the boxes rotate.
+    /// After `calls` of pwxform: as many rotations, and where S2 is written next.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, write: usize) {
-        self.rotation = if self.rotation == 2 { 0 } else { self.rotation + 1 };
+    pub(crate) fn settle(&mut self, calls: usize, write: usize) {
+        self.rotation = (self.rotation + calls) % 3;
         self.write = write;
     }
 }

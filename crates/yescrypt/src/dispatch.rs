@@ -111,7 +111,7 @@ fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor
 
 impl Constants {
     /// The default flavour as literals.
-    const DEFAULT: Constants =
+    pub(crate) const DEFAULT: Constants =
         Constants { rounds: 6, mask: 0x0ff0_0000_0ff0, box_lanes: 512, tail: 2, stateless: false };
     /// [`Flavor::ESCRYPT`] as literals.
     const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
@@ -268,7 +268,11 @@ unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
 /// The pointers of `K` lanes.
 #[inline(always)]
 fn pointers<const K: usize>(io: &[Io<'_>]) -> [Pointers; K] {
-    core::array::from_fn(|k| io[k].blocks)
+    let mut pointers = [io[0].blocks; K];
+    for (pointers, io) in pointers.iter_mut().zip(io) {
+        *pointers = io.blocks;
+    }
+    pointers
 }
 
 /// No instruction set: the definition.

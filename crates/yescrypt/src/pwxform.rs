@@ -28,7 +28,7 @@ mod x86;
 
 /// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
 /// constants; loaded from the flavour otherwise.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Constants {
     /// PWXrounds.
     pub(crate) rounds: u32,
@@ -42,14 +42,15 @@ pub(crate) struct Constants {
     pub(crate) stateless: bool,
 }
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache: far enough for main memory, and not
-/// a whole block at once, which delays the loads that are waited for.
-const AHEAD_READ: usize = 3;
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so many are asked for together when the
+/// block begins, and its last one, which is needed first; the others one by one, since a whole block at once delays the loads
+/// that are waited for.
+const AHEAD_READ: usize = 4;
 /// How many sub-blocks ahead the lines of the output are asked for.
 const AHEAD_WRITE: usize = 8;
 
 /// The lanes of one group in `K` hashes.
-type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
+pub(crate) type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
 
 /// Section 8 on `K` blocks at once.
 ///
@@ -70,13 +71,23 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
     let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
     let groups = 8 * len / lanes;
-    let mut x: State<W, GATHER, K> = core::array::from_fn(|k| {
-        core::array::from_fn(|j| {
-            let at = (groups - 1) * lanes + j * W::LANES;
-            // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
-            unsafe { io[k].lanes::<W>(tokens.0, step, at) }
-        })
-    });
+    if step != Step::Plain {
+        for io in &io {
+            prefetch_read(io.other.wrapping_add(len - 1));
+            (0..AHEAD_READ).for_each(|i| prefetch_read(io.other.wrapping_add(i)));
+        }
+    }
+    let last = (groups - 1) * lanes;
+    // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
+    let first = unsafe { io[0].lanes::<W>(tokens.0, step, last) };
+    let mut x: State<W, GATHER, K> = [[first; GATHER]; K];
+    for k in 0..K {
+        for j in 0..GATHER {
+            // SAFETY: as above.
+            x[k][j] = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
+        }
+    }
+    let mut tables = Tables::of(boxes, constants);
     for group in 0..groups {
         for io in &io {
             if step != Step::Plain {
@@ -101,7 +112,8 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
             }
         }
         // SAFETY: promised by the caller.
-        unsafe { pwxform(tokens.0, constants, boxes, &mut x) };
+        unsafe { W::pwxform(tokens.0, constants, &tables, &mut x) };
+        tables.advance(constants, lanes);
         for k in 0..K {
             for j in 0..GATHER {
                 // SAFETY: as above.
@@ -109,65 +121,78 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
             }
         }
     }
+    boxes.settle(groups, tables.write);
     for block in io {
         // SAFETY: promised by the caller; the last group starts below `len`.
         unsafe { tail::<R>(tokens.1, constants.tail, shape, [groups * lanes, lanes], block) };
     }
 }
 
-/// Section 7 on `K` states.
+/// Where the S-boxes are during a call of pwxform.
+pub(crate) struct Tables {
+    /// S0, S1 and S2 of the first state.
+    boxes: [*mut u64; 3],
+    /// From one state's boxes to the next's, in lanes.
+    size: usize,
+    /// Lanes of S2 written so far, from its start.
+    write: usize,
+}
+
+impl Tables {
+    #[inline(always)]
+    fn of(boxes: &mut Boxes<'_>, constants: Constants) -> Self {
+        let third = constants.box_lanes;
+        let (base, write) = (boxes.lanes(), boxes.write);
+        let (order, size) = match constants.stateless {
+            true => ([0, third, 0], 2 * third),
+            false => (boxes.order(third), 3 * third),
+        };
+        Tables { boxes: order.map(|start| base.wrapping_add(start)), size, write }
+    }
+
+    /// The end of a call, which wrote one group of `lanes` in each inner round: the boxes rotate.
+    #[inline(always)]
+    fn advance(&mut self, constants: Constants, lanes: usize) {
+        if constants.stateless {
+            return;
+        }
+        let [s0, s1, s2] = self.boxes;
+        self.boxes = [s2, s0, s1];
+        let inner = constants.rounds.saturating_sub(2) as usize;
+        self.write = (self.write + inner * lanes) & (constants.box_lanes - 1);
+    }
+}
+
+/// Section 7 on `K` states, but for the rotation of the boxes.
 ///
 /// # Safety
-/// [`blockmix`]'s contract for `constants` and `boxes`.
+/// [`blockmix`]'s contract for `constants` and for the boxes of `tables`.
 #[inline(always)]
-unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
+pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
     token: L::Token,
     constants: Constants,
-    boxes: &mut Boxes<'_>,
+    tables: &Tables,
     x: &mut State<L, GATHER, K>,
 ) {
-    let size = constants.box_lanes;
-    if constants.stateless {
-        let tables = Tables { base: boxes.lanes(), order: [0, size, 0], size: 2 * size };
-        for _ in 0..constants.rounds {
-            // SAFETY: promised by the caller; nothing is written.
-            unsafe { round(token, constants.mask, &tables, x, None) };
-        }
-        return;
-    }
-    let tables = Tables { base: boxes.lanes(), order: boxes.order(size), size: 3 * size };
     let step = GATHER * L::LANES;
-    let mut write = boxes.write;
-    // The first and the last round write nothing. Written out for the default number of rounds, since the compiler does not unroll so much
+    let inner = |i: usize| (!constants.stateless).then_some(tables.write + i * step);
+    // The first and the last round write nothing. Written out for the usual numbers of rounds, since the compiler does not unroll so much
     // by itself.
     // SAFETY: promised by the caller, for every round.
     unsafe {
-        round(token, constants.mask, &tables, x, None);
+        round(token, constants.mask, tables, x, None);
         if constants.rounds == 6 {
-            round(token, constants.mask, &tables, x, Some(write));
-            round(token, constants.mask, &tables, x, Some(write + step));
-            round(token, constants.mask, &tables, x, Some(write + 2 * step));
-            round(token, constants.mask, &tables, x, Some(write + 3 * step));
-            write += 4 * step;
+            round(token, constants.mask, tables, x, inner(0));
+            round(token, constants.mask, tables, x, inner(1));
+            round(token, constants.mask, tables, x, inner(2));
+            round(token, constants.mask, tables, x, inner(3));
         } else if constants.rounds == 3 {
-            round(token, constants.mask, &tables, x, Some(write));
-            write += step;
+            round(token, constants.mask, tables, x, inner(0));
         }
         if constants.rounds > 1 {
-            round(token, constants.mask, &tables, x, None);
+            round(token, constants.mask, tables, x, None);
         }
     }
-    boxes.advance(write & (size - 1));
-}
-
-/// Where the S-boxes of a call are.
-struct Tables {
-    /// Of the first state.
-    base: *mut u64,
-    /// The starts of S0, S1 and S2, in lanes.
-    order: [usize; 3],
-    /// From one state's boxes to the next's, in lanes.
-    size: usize,
 }
 
 /// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2 on in an inner round.
@@ -182,20 +207,18 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
     x: &mut State<L, GATHER, K>,
     keep: Option<usize>,
 ) {
-    let [s0, s1, s2] = tables.order;
     for k in 0..K {
         // SAFETY: promised by the caller.
-        let own = unsafe { tables.base.add(k * tables.size) };
+        let [s0, s1, s2] = tables.boxes.map(|first| unsafe { first.add(k * tables.size) });
         for j in 0..GATHER {
             // SAFETY: promised by the caller.
             unsafe {
-                let (s0, s1) = (own.add(s0), own.add(s1));
                 x[k][j] = match K {
                     1 => x[k][j].round(token, mask, s0, s1),
                     _ => x[k][j].round_dense(token, mask, s0, s1),
                 };
                 if let Some(write) = keep {
-                    x[k][j].store(own.add(s2 + write + j * L::LANES));
+                    x[k][j].store(s2.add(write + j * L::LANES));
                 }
             }
         }
@@ -204,6 +227,21 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
 
 /// A group's lanes in one round.
 pub(crate) trait Lane: Wide {
+    /// [`pwxform()`]; written by hand where that was worth it.
+    ///
+    /// # Safety
+    /// That of [`pwxform()`].
+    #[inline(always)]
+    unsafe fn pwxform<const GATHER: usize, const K: usize>(
+        token: Self::Token,
+        constants: Constants,
+        tables: &Tables,
+        x: &mut State<Self, GATHER, K>,
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe { pwxform(token, constants, tables, x) }
+    }
+
     /// Steps 3 to 7 of section 7.
     ///
     /// # Safety
