@@ -19,6 +19,7 @@
 use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write};
 
 use crate::core::blockmix::{Boxes, Pointers, Shape, Step};
+use crate::core::memory::SubBlock;
 use crate::core::salsa20::Rows;
 
 #[cfg(target_arch = "x86_64")]
@@ -28,7 +29,7 @@ mod x86;
 
 /// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
 /// constants; loaded from the flavour otherwise.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Constants {
     /// PWXrounds.
     pub(crate) rounds: u32,
@@ -40,14 +41,16 @@ pub(crate) struct Constants {
     pub(crate) tail: u32,
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed with itself.
     pub(crate) stateless: bool,
+    /// The literals of the default flavour, for which there may be a kernel by hand.
+    pub(crate) usual: bool,
 }
 
 /// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so many are asked for together when the
 /// block begins, and its last one, which is needed first; the others one by one, since a whole block at once delays the loads
 /// that are waited for.
 const AHEAD_READ: usize = 4;
-/// How many sub-blocks ahead the lines of the output are asked for.
-const AHEAD_WRITE: usize = 8;
+/// How many bytes ahead the lines of the output are asked for.
+const AHEAD_WRITE: usize = 8 * SubBlock::BYTES;
 
 /// The lanes of one group in `K` hashes.
 pub(crate) type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
@@ -70,7 +73,8 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
 {
     let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
-    let groups = 8 * len / lanes;
+    // Written so that the compiler sees what is left over in a whole sub-block: nothing.
+    let groups = if lanes <= 8 { len * (8 / lanes) } else { len / (lanes / 8) };
     if step != Step::Plain {
         for io in &io {
             prefetch_read(io.other.wrapping_add(len - 1));
@@ -79,12 +83,15 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
     }
     let last = (groups - 1) * lanes;
     // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
-    let first = unsafe { io[0].lanes::<W>(tokens.0, step, last) };
-    let mut x: State<W, GATHER, K> = [[first; GATHER]; K];
+    let any = unsafe { io[0].lanes::<W>(tokens.0, step, last) };
+    let mut x: State<W, GATHER, K> = [[any; GATHER]; K];
     for k in 0..K {
         for j in 0..GATHER {
             // SAFETY: as above.
-            x[k][j] = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
+            let input = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
+            // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
+            let own = lanes > 8 && groups == 1 && !constants.stateless;
+            x[k][j] = if own { input.xor(input) } else { input };
         }
     }
     let mut tables = Tables::of(boxes, constants);
@@ -94,21 +101,14 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
                 prefetch_read(io.other.cast::<u64>().wrapping_add(group * lanes + AHEAD_READ * 8));
             }
             if step != Step::Save {
-                prefetch_write(io.dst.cast::<u64>().wrapping_add(group * lanes + AHEAD_WRITE * 8));
+                prefetch_write::<AHEAD_WRITE, _>(io.dst, group * lanes * 8);
             }
         }
         for k in 0..K {
             for j in 0..GATHER {
                 let at = group * lanes + j * W::LANES;
                 // SAFETY: as above.
-                let input = unsafe { io[k].lanes::<W>(tokens.0, step, at) };
-                if step == Step::Save {
-                    // SAFETY: as above; `other` is writable in this step.
-                    unsafe { input.store(io[k].other.cast::<u64>().add(at)) };
-                }
-                // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
-                let xored = groups > 1 || constants.stateless;
-                x[k][j] = if xored { x[k][j].xor(input) } else { input };
+                unsafe { take::<W, K>(tokens.0, step, &io[k], at, &mut x[k][j]) };
             }
         }
         // SAFETY: promised by the caller.
@@ -121,11 +121,46 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
             }
         }
     }
-    boxes.settle(groups, tables.write);
+    boxes.settle(groups, tables.write / 8);
     for block in io {
         // SAFETY: promised by the caller; the last group starts below `len`.
-        unsafe { tail::<R>(tokens.1, constants.tail, shape, [groups * lanes, lanes], block) };
+        unsafe { tail::<R>(tokens.1, constants.tail, shape, (groups, lanes), block) };
     }
+}
+
+/// Brings the lanes from lane `at` of a block into the mix.
+///
+/// # Safety
+/// [`Pointers`]'s contract, the lanes within the block.
+#[inline(always)]
+unsafe fn take<W: Lane, const K: usize>(
+    token: W::Token,
+    step: Step,
+    io: &Pointers,
+    at: usize,
+    x: &mut W,
+) {
+    let (own, place) = (io.src.cast::<u64>(), io.other.cast::<u64>());
+    // SAFETY: promised by the caller; sub-blocks are aligned to the widest entry.
+    let own = unsafe { W::load(token, own.add(at)) };
+    if step == Step::Plain {
+        *x = x.xor(own);
+        return;
+    }
+    // SAFETY: as above, for the steps that have another block.
+    let other = unsafe { W::load(token, place.add(at)) };
+    if step == Step::Xor && K > 1 {
+        // Several hashes leave no cycle unused: two instructions instead of three, with operands from memory.
+        *x = x.xor(own).fixed().xor(other);
+        return;
+    }
+    // One hash waits for `x`, which is XORed once.
+    let sum = own.xor(other);
+    if step == Step::Save {
+        // SAFETY: as above; `other` is writable in this step.
+        unsafe { sum.store(place.add(at)) };
+    }
+    *x = x.absorb(sum.fixed());
 }
 
 /// Where the S-boxes are during a call of pwxform.
@@ -134,7 +169,7 @@ pub(crate) struct Tables {
     boxes: [*mut u64; 3],
     /// From one state's boxes to the next's, in lanes.
     size: usize,
-    /// Lanes of S2 written so far, from its start.
+    /// Bytes of S2 written so far, from its start.
     write: usize,
 }
 
@@ -142,7 +177,7 @@ impl Tables {
     #[inline(always)]
     fn of(boxes: &mut Boxes<'_>, constants: Constants) -> Self {
         let third = constants.box_lanes;
-        let (base, write) = (boxes.lanes(), boxes.write);
+        let (base, write) = (boxes.lanes(), boxes.write * 8);
         let (order, size) = match constants.stateless {
             true => ([0, third, 0], 2 * third),
             false => (boxes.order(third), 3 * third),
@@ -159,7 +194,7 @@ impl Tables {
         let [s0, s1, s2] = self.boxes;
         self.boxes = [s2, s0, s1];
         let inner = constants.rounds.saturating_sub(2) as usize;
-        self.write = (self.write + inner * lanes) & (constants.box_lanes - 1);
+        self.write = (self.write + 8 * inner * lanes) & (8 * constants.box_lanes - 1);
     }
 }
 
@@ -175,7 +210,7 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
     x: &mut State<L, GATHER, K>,
 ) {
     let step = GATHER * L::LANES;
-    let inner = |i: usize| (!constants.stateless).then_some(tables.write + i * step);
+    let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
     // The first and the last round write nothing. Written out for the usual numbers of rounds, since the compiler does not unroll so much
     // by itself.
     // SAFETY: promised by the caller, for every round.
@@ -242,6 +277,18 @@ pub(crate) trait Lane: Wide {
         unsafe { pwxform(token, constants, tables, x) }
     }
 
+    /// [`Wide::xor`], the result in the register of `self`.
+    #[inline(always)]
+    fn absorb(self, input: Self) -> Self {
+        self.xor(input)
+    }
+
+    /// The value itself, of which the compiler no longer knows how it was made, so that it cannot rearrange a sum.
+    #[inline(always)]
+    fn fixed(self) -> Self {
+        self
+    }
+
     /// Steps 3 to 7 of section 7.
     ///
     /// # Safety
@@ -278,7 +325,7 @@ impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
 #[cfg(target_arch = "aarch64")]
 impl Lane for saltern_simd::aarch64::WideNeon {}
 
-/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last group, `lanes` before the end of the `mixed` lanes.
+/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last of the `groups`, each of `lanes`.
 ///
 /// # Safety
 /// As [`blockmix`].
@@ -287,13 +334,16 @@ unsafe fn tail<R: Row>(
     token: R::Token,
     rounds: u32,
     shape: Shape,
-    [mixed, lanes]: [usize; 2],
+    (groups, lanes): (usize, usize),
     io: Pointers,
 ) {
     let Shape { len, step } = shape;
-    // What is left after the last whole group has not been copied yet; only groups of 256 bytes and more leave
-    // anything, and then whole sub-blocks.
-    for i in mixed / 8..len {
+    // Groups of 256 bytes and more can leave whole sub-blocks behind the last of them, not copied yet.
+    let (first, mixed) = match lanes {
+        ..=8 => (len - 1, len),
+        _ => ((groups - 1) * (lanes / 8), groups * (lanes / 8)),
+    };
+    for i in mixed..len {
         // SAFETY: i is below `len`.
         unsafe {
             let input = io.input::<R>(token, step, i);
@@ -303,7 +353,6 @@ unsafe fn tail<R: Row>(
             input.store(io.dst.add(i));
         }
     }
-    let first = (mixed - lanes) / 8;
     // SAFETY: `first` is below `len`.
     let mut x = unsafe { Rows::<R>::load(token, io.dst.add(first)) }.salsa20(rounds);
     // SAFETY: as above.
