@@ -17,11 +17,16 @@ impl Lane for Wide128 {
         tables: &Tables,
         x: &mut State<Self, GATHER, K>,
     ) {
-        let usual = constants.usual && GATHER == 4;
-        // SAFETY: promised by the caller; `usual` constants are those of the default flavour.
+        // The groups of one state, or of two.
+        let by_hand = constants.usual && GATHER == 4;
         match x.as_flattened_mut() {
-            [a, b, c, d] if usual => unsafe { one([a, b, c, d], tables) },
-            [a, b, c, d, e, f, g, h] if usual => unsafe { two([a, b, c, d, e, f, g, h], tables) },
+            // SAFETY: promised by the caller; `usual` constants are those of the default flavour.
+            [a, b, c, d] if by_hand => unsafe { one([a, b, c, d], tables) },
+            [a, b, c, d, e, f, g, h] if by_hand => {
+                // SAFETY: as above.
+                unsafe { two([a, b, c, d, e, f, g, h], tables) }
+            }
+            // SAFETY: promised by the caller.
             _ => unsafe { super::pwxform(token, constants, tables, x) },
         }
     }
