@@ -90,7 +90,7 @@ fn main() -> ExitCode {
     dispatch(Cli::parse().what).unwrap_or_else(|error| {
         let io = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
         // A reader that went away is no news to whoever ended it.
-        if !io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe) {
+        if io.is_none_or(|io| io.kind() != io::ErrorKind::BrokenPipe) {
             eprintln!("saltern-bench: {error:#}");
         }
         ExitCode::from(2)
