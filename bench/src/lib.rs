@@ -24,6 +24,7 @@ pub mod case;
 pub mod compare;
 pub mod crypt_r;
 pub mod engine;
+pub mod instructions;
 pub mod libargon2;
 pub mod machine;
 pub mod process;

@@ -1,5 +1,6 @@
 //! The program `saltern-bench`: measures this machine, with peers beside. Thin over the library of the same name.
 
+mod instructions;
 mod progress;
 mod run;
 mod soak;
@@ -28,8 +29,8 @@ Examples:
 Every engine's hashes are compared with the others' before anything is
 measured. Peers that this system does not have are left out and named.
 
-Exit status: 0; compare: 1 if the records differ; soak: 1 if there was a
-fault; 2 an error.";
+Exit status: 0; compare: 1 if the records differ; instructions check: 1 if
+a count has grown; soak: 1 if there was a fault; 2 an error.";
 
 /// Measure hashes a second on this machine, with peers and other algorithms beside.
 #[derive(Parser)]
@@ -62,6 +63,7 @@ enum What {
         #[command(flatten)]
         run: Run,
     },
+    Instructions(instructions::Args),
     Ssd(ssd::Args),
     Soak(soak::Args),
     /// Print a record again
@@ -112,6 +114,7 @@ fn dispatch(what: What) -> anyhow::Result<ExitCode> {
                 case::parse(&text, run.quick).with_context(|| file.display().to_string())?;
             return measure(&sections, &run);
         }
+        What::Instructions(args) => return instructions::run(&args),
         What::Ssd(args) => return ssd::run(&args),
         What::Soak(args) => return soak::run(&args),
         What::Show { record, form } => return show(&record, &form),

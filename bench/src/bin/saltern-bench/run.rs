@@ -157,7 +157,7 @@ fn record(path: &Path) -> anyhow::Result<Record> {
     Record::from_json(&read(path)?).with_context(|| path.display().to_string())
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
