@@ -237,8 +237,8 @@ impl Counts {
                 });
                 found.map(|count| format!("{:.1}", count.instructions)).unwrap_or_default()
             };
-            let cells =
-                [(false, false), (true, false), (false, true), (true, true)].map(|(b, m)| cell(b, m));
+            let cells = [(false, false), (true, false), (false, true), (true, true)]
+                .map(|(b, m)| cell(b, m));
             let _ = writeln!(text, "| {engine} | {r} | {} |", cells.join(" | "));
         }
         text

@@ -92,6 +92,8 @@ fn check(common: &Common) -> anyhow::Result<ExitCode> {
         println!("instructions: no count has grown by more than 1 %");
         return Ok(ExitCode::SUCCESS);
     }
-    println!("instructions: if that is meant, saltern-bench instructions --write keeps the new counts");
+    println!(
+        "instructions: if that is meant, saltern-bench instructions --write keeps the new counts"
+    );
     Ok(ExitCode::FAILURE)
 }
