@@ -339,6 +339,5 @@ mod tests {
         let text = fs::read_to_string(RECORD).unwrap();
         let record = Counts::from_json(&text).unwrap();
         assert_eq!(record.to_json().unwrap(), text);
-        assert!(record.table().contains("| saltern avx2 | 32 | "), "{}", record.table());
     }
 }
