@@ -16,7 +16,7 @@ use saltern_rom::{
     SsdEngine, Work, WorkRom, attach,
 };
 use saltern_yescrypt::{
-    CheckedParams, Progress, Resumable, Rom, RomMasks, RomSource, RomUse, Workspace,
+    CheckedParams, Progress, Resumable, Rom, RomMasks, RomReading, RomUse, Workspace,
 };
 use serde::Deserialize;
 
@@ -148,14 +148,14 @@ pub fn measure(image: &Path, load: &Load, ways: &[Access]) -> anyhow::Result<Vec
         let Access::Memory(pages) = *access else { return Ok(None) };
         let mut how = AttachOptions::new();
         (how.access, how.pages) = (saltern_rom::Access::Copy, pages);
-        attach(image, &how).map(Some)
+        attach(image, &how).map(|rom| Some(Arc::new(rom)))
     };
-    let loaded: Vec<Option<Attached>> = ways.iter().map(copy).collect::<Result<_, _>>()?;
+    let loaded: Vec<Option<Arc<Attached>>> = ways.iter().map(copy).collect::<Result<_, _>>()?;
     for _ in 0..load.rounds {
         for (index, access) in ways.iter().enumerate() {
             drop_cache(image)?;
             runs[index].push(match *access {
-                Access::None | Access::Memory(_) => in_memory(loaded[index].as_ref(), load)?,
+                Access::None | Access::Memory(_) => in_memory(loaded[index].clone(), load)?,
                 Access::Mapped { random, threads } => mapped(image, load, random, threads)?,
                 Access::Overlapped(backend) => {
                     let mut config = load.engine.clone();
@@ -210,18 +210,18 @@ fn processor_time() -> Duration {
     Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec as u32)
 }
 
-fn in_memory(rom: Option<&Attached>, load: &Load) -> anyhow::Result<Run> {
-    let source = rom.map(|rom| rom.rom().map(|rom| whole(rom, load))).transpose()?;
-    let notes = rom.map(|rom| rom.notes().to_vec()).unwrap_or_default();
-    let run = direct(&load.params, source.as_slice(), load.engine.threads, load.time)?;
+fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
+    let notes = rom.as_ref().map(|rom| rom.notes().to_vec()).unwrap_or_default();
+    let used = rom.map(|rom| whole(rom, load)).transpose()?;
+    let run = direct(&load.params, used.as_slice(), load.engine.threads, load.time)?;
     Ok(Run { notes, ..run })
 }
 
 /// All blocks of a ROM.
-fn whole<'a>(rom: Rom<'a>, load: &Load) -> RomSource<'a> {
-    let nrom = rom.size() as u64 / (128 * u64::from(load.params.params().r));
+fn whole(rom: Arc<Attached>, load: &Load) -> anyhow::Result<RomUse> {
+    let nrom = rom.size() / (128 * u64::from(load.params.params().r));
     let (masks, look_ahead) = (load.masks, load.look_ahead);
-    RomSource::Memory(RomUse { rom, nrom, masks, look_ahead })
+    Ok(RomUse { rom: Rom::new(rom)?, reading: RomReading { nrom, masks, look_ahead } })
 }
 
 fn mapped(image: &Path, load: &Load, random: bool, threads: usize) -> anyhow::Result<Run> {
@@ -233,14 +233,14 @@ fn mapped(image: &Path, load: &Load, random: bool, threads: usize) -> anyhow::Re
         // SAFETY: this advice changes no contents, and the mapping begins with a page.
         unsafe { rustix::mm::madvise(bytes.as_ptr().cast_mut().cast(), bytes.len(), advice)? };
     }
-    let source = whole(rom.rom()?, load);
+    let source = whole(Arc::new(rom), load)?;
     direct(&load.params, &[source], threads * load.engine.threads, load.time)
 }
 
 /// Threads that hash with ROMs in memory, or what looks like it.
 fn direct(
     params: &CheckedParams,
-    roms: &[RomSource<'_>],
+    roms: &[RomUse],
     threads: usize,
     time: Duration,
 ) -> anyhow::Result<Run> {

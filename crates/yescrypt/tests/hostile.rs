@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
     CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limits, Mode, Params,
-    Rom, RomImage, RomParams, Setting, Verification, Workspace, derive, derive_many, escrypt,
+    RomImage, RomParams, RomView, Setting, Verification, Workspace, derive, derive_many, escrypt,
     init_rom, reencrypt, verify,
 };
 
@@ -407,7 +407,7 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{:?}", escrypt::Rom::from_bytes(image.as_bytes(), 1)),
         format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),
-        format!("{workspace:?} {image:?} {:?}", Rom::new(&image).unwrap()),
+        format!("{workspace:?} {image:?} {:?}", RomView::new(&image).unwrap()),
         format!("{:?}", hasher.verify(&mut workspace, password, &hash.as_bytes()[..40])),
     ];
     let bytes = |secret: &[u8]| format!("{secret:?}").trim_matches(['[', ']']).to_owned();

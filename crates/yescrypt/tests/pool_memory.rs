@@ -60,7 +60,7 @@ fn arenas_stay_within_the_budget_whatever_is_asked() {
             let params = params.check(&Limits::server()).unwrap();
             large += usize::from(params.memory() as usize > memory / 4);
             let what = Derive { params, rom: None, len: 32 };
-            tickets.push(pool.derive(what, [("p", "s"), ("q", "s"), ("r", "s")]).unwrap());
+            tickets.push(pool.derive(&what, [("p", "s"), ("q", "s"), ("r", "s")]).unwrap());
         }
         for answer in tickets.into_iter().flat_map(saltern_yescrypt::Ticket::wait) {
             refused += usize::from(answer.is_err());
