@@ -49,7 +49,14 @@ pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> K
         Level::Sse2 | Level::Sse41 => pwxform_block::<x86::Sse2>(flavor, lanes),
         #[cfg(target_arch = "aarch64")]
         Level::Neon => pwxform_block::<aarch64::Neon>(flavor, lanes),
-        _ => pwxform_block::<Portable>(flavor, lanes),
+        Level::Portable => pwxform_block::<Portable>(flavor, lanes),
+        // Levels of other architectures, which no workspace here has.
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
+            pwxform_block::<Portable>(flavor, lanes)
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        Level::Neon => pwxform_block::<Portable>(flavor, lanes),
     };
     let sbox_len = flavor.sbox_bytes() as usize / 64;
     Kernel { block, lanes, in_place: true, sbox_len, flavor: *flavor }
@@ -64,7 +71,14 @@ pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Ker
         Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_block::<x86::Sse2>(lanes),
         #[cfg(target_arch = "aarch64")]
         Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
-        _ => salsa20_block::<Portable>(lanes),
+        Level::Portable => salsa20_block::<Portable>(lanes),
+        // Levels of other architectures, which no workspace here has.
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
+            salsa20_block::<Portable>(lanes)
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        Level::Neon => salsa20_block::<Portable>(lanes),
     };
     Kernel { block, lanes, in_place: false, sbox_len: 0, flavor: *flavor }
 }
