@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub(crate) mod base64;
+mod crypt;
 pub(crate) mod encoding;
 pub(crate) mod escrypt;
 pub(crate) mod extended;

@@ -273,10 +273,11 @@ fn names_before_a_string_say_what_it_is_computed_with() {
             if let Some(key_id) = key_id {
                 keys.activate(key_id).unwrap();
             }
+            let hasher_key = keys.active();
             let hasher = Hasher::new().with_params(small(NROM)).with_roms(roms.clone());
             let hasher = hasher.with_keys(keys);
             let stored = hasher.hash_with_salt(&mut workspace, b"password", b"salt").unwrap();
-            let names = match key_id {
+            let names = match hasher_key {
                 Some(key_id) => format!("{{rom={rom_id},key={key_id}}}"),
                 None => format!("{{rom={rom_id}}}"),
             };
@@ -333,7 +334,8 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
     let without = plain.clone().with_rom(one).hash(&mut workspace, b"password").unwrap();
 
     let other_rom = Error::RomNotLoaded { id: one_id };
-    let other_key = Error::KeyNotLoaded { id: id("here") };
+    let here: KeyId = id("here");
+    let other_key = Error::KeyNotLoaded { id: here.with_fingerprint(key(1).fingerprint()) };
     for hasher in [&named, &listed] {
         let stored = hasher.hash(&mut workspace, b"password").unwrap();
         assert_eq!(answers(hasher, &stored), Ok(true));
@@ -346,7 +348,7 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
         others.set_unnamed(two.clone());
         let hasher = named.clone().with_roms(others);
         assert_eq!(answers(&hasher, &stored), Err(other_rom));
-        let hasher = named.clone().with_keys(KeySet::new()).with_key(key(1));
+        let hasher = named.clone().with_keys(KeySet::new()).assuming_unnamed_key(key(1));
         assert_eq!(answers(&hasher, &stored), Err(other_key));
         // Without names there is no telling which ROM it is.
         assert_eq!(answers(&named, &without), Err(Error::RomUnavailable { nrom: NROM }));
@@ -423,7 +425,7 @@ fn what_cannot_be_said_is_refused_when_hashing() {
     odd.flavor = Flavor::new(1, 4, 2, 12288).unwrap();
     let hasher = Hasher::new().with_limits(any_flavor()).with_params(odd);
     assert!(hash(hasher.clone()).unwrap().contains(",pwx=1.4.2.12288$"));
-    assert_eq!(hash(hasher.clone().with_key(key(1))), Err(Error::KeyNotApplicable));
+    assert_eq!(hash(hasher.clone().assuming_unnamed_key(key(1))), Err(Error::KeyNotApplicable));
     let missing: RomId = id("0123456789abcdef");
     let listed = hasher.clone().with_named_roms(&[NamedRom::new(missing, NROM)]);
     assert_eq!(hash(listed), Err(Error::RomNotLoaded { id: missing }));

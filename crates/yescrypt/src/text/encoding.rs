@@ -5,11 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
-use super::escrypt;
 use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
 use super::phc;
 use super::{HASH, HASH_DIGITS, ascii};
+use super::{crypt, escrypt};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -114,9 +114,9 @@ impl Setting {
         }
         let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
-            Scheme::Yescrypt => yescrypt_params(&mut reader)?,
+            Scheme::Yescrypt => crypt::yescrypt(&mut reader)?,
             Scheme::Escrypt => escrypt::params(&mut reader)?,
-            _ => scrypt_params(&mut reader)?,
+            _ => crypt::scrypt(&mut reader)?,
         };
         if ids.rom.is_some() && params.nrom == 0 {
             return Err(Error::malformed("NROM in a string for which a ROM is named"));
@@ -416,52 +416,6 @@ impl core::fmt::Debug for HashString {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("HashString").field("params", &self.setting.params).finish_non_exhaustive()
     }
-}
-
-/// Section 20, between the prefix and the salt.
-fn yescrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
-    let flags = match reader.number(0)? {
-        flags @ 0..=1 => flags,
-        flavor @ 2..=257 => 2 + ((flavor - 2) << 2),
-        _ => return Err(Error::malformed("a flavour of at most 257")),
-    };
-    let (mode, flavor) = Params::from_flags(flags)?;
-    let n = power("a log2 of N of at most 63", reader.number(1)?)?;
-    let mut params = Params::new(mode, n, reader.number(1)?);
-    params.flavor = flavor;
-    if !reader.accept(b"$") {
-        let have = reader.number(1)?;
-        for (bit, least) in [(0, 2), (1, 1), (2, 1), (3, 1)] {
-            if have >> bit & 1 == 0 {
-                continue;
-            }
-            let value = reader.number(least)?;
-            match bit {
-                0 => params.p = value,
-                1 => params.t = value,
-                2 => params.g = value,
-                _ => params.nrom = power("a log2 of NROM of at most 63", value)?,
-            }
-        }
-        if !reader.accept(b"$") {
-            return Err(Error::malformed("a $ after the parameters"));
-        }
-    }
-    Ok(params)
-}
-
-/// Section 21, between the prefix and the salt.
-fn scrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
-    let log2_n = reader.digit()?;
-    if log2_n == 0 {
-        return Err(Error::malformed("a log2 of N of at least 1"));
-    }
-    let n = power("a log2 of N of at most 63", log2_n)?;
-    Ok(Params::scrypt(n, reader.fixed30()?, reader.fixed30()?))
-}
-
-fn power(expected: &'static str, log2: u32) -> Result<u64, Error> {
-    1u64.checked_shl(log2).ok_or(Error::malformed(expected))
 }
 
 fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
