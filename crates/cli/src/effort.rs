@@ -55,10 +55,6 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
         }
-        Error::OverLimit { what: Limit::PoolMemory, value, limit } => {
-            let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
-            anyhow!("this takes {need} MiB of memory, more than --memory {limit} allows")
-        }
         Error::OverLimit { what: Limit::Work, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);
             anyhow!("this mixes {need} GiB, more than --max-work {limit} allows")

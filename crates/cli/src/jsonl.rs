@@ -17,7 +17,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::{Level, PoolConfig, Setting};
+use saltern_pool::PoolConfig;
+use saltern_yescrypt::{Level, Setting};
 use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 

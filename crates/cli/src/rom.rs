@@ -1,6 +1,5 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
 
-mod direct;
 mod doubt;
 mod name;
 
@@ -12,14 +11,16 @@ use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use rustix::fs::{FsWord, statfs};
 use rustix::process::geteuid;
+use saltern_pool::BlockSources;
 use saltern_rom::{
-    Access, AttachOptions, Attached, EngineRom, Error, Manifest, Medium, RomFile, attach,
+    Access, AttachOptions, Attached, Backend, Error, Manifest, Medium, OpenRom, RomFile,
+    RomReaders, attach,
 };
 use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, RomSet};
 
-pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
 pub(crate) use self::doubt::{Doubts, RomChecks};
 pub(crate) use self::name::{RomName, SHM};
+use crate::compute::Sources;
 use crate::output::tell;
 
 /// Options for hashing with ROMs.
@@ -100,25 +101,16 @@ impl RomArgs {
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
         let checks = RomChecks::new(if self.rom_trust { Vec::new() } else { in_memory(&all) });
-        Ok(OldRoms { set, checks, direct: self.direct(all) })
+        Ok(OldRoms { set, checks, sources: sources(&all)? })
     }
 
-    /// Those that are left in files, with the others, if that was asked for.
-    fn direct(&self, all: Vec<EngineRom>) -> Option<Direct> {
-        (self.rom_access == AccessName::Direct).then(|| Direct::new(all))
-    }
-
-    fn attach(&self) -> anyhow::Result<(RomSet, Vec<EngineRom>)> {
+    fn attach(&self) -> anyhow::Result<(RomSet, Vec<OpenRom>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
         for name in &self.roms {
             warn_if_foreign(name);
             let rom = self.rom_access.open(name.image());
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
-            let notes = match &rom {
-                EngineRom::File(file) => file.notes(),
-                EngineRom::Memory(attached) => attached.notes(),
-            };
-            for note in notes {
+            for note in rom.notes() {
                 tell(format_args!("note: ROM {name}: {note}"));
             }
             let held = rom.rom()?;
@@ -132,17 +124,30 @@ impl RomArgs {
     }
 }
 
+/// What reads those of a list that are left in their files. It is tried here, to say what cannot be had.
+fn sources(all: &[OpenRom]) -> anyhow::Result<Sources> {
+    if !all.iter().any(|rom| matches!(rom, OpenRom::File(_))) {
+        return Ok(None);
+    }
+    let readers = RomReaders::new(Backend::Auto);
+    readers.open(1).context("cannot read ROMs in files")?;
+    for note in readers.notes() {
+        tell(format_args!("note: {note}"));
+    }
+    Ok(Some(Arc::new(readers)))
+}
+
 /// Those of a list that are in memory.
-fn in_memory(all: &[EngineRom]) -> Vec<Arc<Attached>> {
-    let attached = |rom: &EngineRom| match rom {
-        EngineRom::Memory(attached) => Some(attached.clone()),
-        EngineRom::File(_) => None,
+fn in_memory(all: &[OpenRom]) -> Vec<Arc<Attached>> {
+    let attached = |rom: &OpenRom| match rom {
+        OpenRom::Memory(attached) => Some(attached.clone()),
+        OpenRom::File(_) => None,
     };
     all.iter().filter_map(attached).collect()
 }
 
 impl AccessName {
-    fn open(self, image: &Path) -> Result<EngineRom, Error> {
+    fn open(self, image: &Path) -> Result<OpenRom, Error> {
         if self == AccessName::Direct && is_in_file(image) {
             return Ok(RomFile::open(image, None)?.into());
         }
@@ -202,8 +207,8 @@ pub(crate) struct OldRoms {
     pub(crate) set: RomSet,
     /// What is to be checked before a mismatch.
     pub(crate) checks: RomChecks,
-    /// What computes with those that are left in files, if some may be.
-    pub(crate) direct: Option<Direct>,
+    /// What reads those that are left in files, if there are any.
+    pub(crate) sources: Sources,
 }
 
 /// What new hashes are made with.
@@ -212,8 +217,8 @@ pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
-    /// What computes with those that are left in files, if some may be.
-    pub(crate) direct: Option<Direct>,
+    /// What reads those that are left in files, if there are any.
+    pub(crate) sources: Sources,
 }
 
 impl NewRomArgs {
@@ -240,18 +245,18 @@ impl NewRomArgs {
             Some(params) => self.arrange(&all, &mut set, params)?,
             None => Vec::new(),
         };
-        Ok(NewRoms { set, list, direct: self.roms.direct(all) })
+        Ok(NewRoms { set, list, sources: sources(&all)? })
     }
 
     /// The list for an extended string; otherwise NROM and the active ROM are set.
     fn arrange(
         &self,
-        all: &[EngineRom],
+        all: &[OpenRom],
         set: &mut RomSet,
         params: &mut Params,
     ) -> anyhow::Result<Vec<NamedRom>> {
         let mut list = Vec::new();
-        let blocks = |rom: &EngineRom| blocks(rom.manifest(), params.r);
+        let blocks = |rom: &OpenRom| blocks(rom.manifest(), params.r);
         match (all, &self.masks[..]) {
             ([], _) => {}
             ([one], []) => {

@@ -79,23 +79,9 @@ pub enum Error {
     },
     /// The system's random generator failed.
     Random,
-    /// The pool has as many items waiting as it may have: try again later.
-    Overloaded {
-        /// Items that wait.
-        waiting: u64,
-        /// Items that may wait.
-        limit: u64,
-    },
-    /// The item was cancelled, or its pool dropped, before work on it began; or the filling of a ROM was ended by its caller.
+    /// The filling of a ROM was ended by its caller.
     Cancelled,
-    /// The pool belongs to the parent of this process: its threads do not exist here.
-    Forked,
-    /// A thread of the pool could not be started.
-    NoThread {
-        /// How many could.
-        started: u64,
-    },
-    /// A thread panicked while computing this item, which is a defect of this library. The pool goes on.
+    /// The computation came to a state that it cannot have, which is a defect of this library.
     Panicked,
 }
 
@@ -216,19 +202,7 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes were refused"),
             Error::Random => f.write_str("the system's random generator failed"),
-            Error::Overloaded { waiting, limit } => {
-                write!(f, "{waiting} of {limit} items wait for the pool already: try again later")
-            }
             Error::Cancelled => f.write_str("cancelled"),
-            Error::Forked => f.write_str(
-                "this pool belongs to the parent process: make a pool after forking, not before",
-            ),
-            Error::NoThread { started } => {
-                write!(
-                    f,
-                    "only {started} threads could be started: ask for fewer or raise the limit"
-                )
-            }
             Error::Panicked => f.write_str("the computation panicked: please report this"),
         }
     }
@@ -253,12 +227,8 @@ impl Error {
             Error::RomUnavailable { .. }
             | Error::RomNotLoaded { .. }
             | Error::KeyNotLoaded { .. } => ErrorKind::Unavailable,
-            Error::Overloaded { .. } | Error::Cancelled => ErrorKind::Overloaded,
-            Error::OutOfMemory { .. }
-            | Error::Random
-            | Error::Forked
-            | Error::NoThread { .. }
-            | Error::Panicked => ErrorKind::Internal,
+            Error::Cancelled => ErrorKind::Overloaded,
+            Error::OutOfMemory { .. } | Error::Random | Error::Panicked => ErrorKind::Internal,
         }
     }
 

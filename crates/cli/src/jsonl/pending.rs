@@ -3,10 +3,10 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use saltern_yescrypt::Ticket;
+use saltern_pool::OneTicket;
 
 use crate::aside::Aside;
-use crate::compute::{WaitingHash, WaitingMatch};
+use crate::compute::wait_for;
 use crate::rom::Doubts;
 
 /// What comes of a line.
@@ -17,9 +17,9 @@ pub(super) enum Answer {
 
 /// An answer that is being computed.
 pub(super) enum Pending {
-    Hash(WaitingHash),
+    Hash(OneTicket<Vec<u8>>),
     /// With the ROMs that are to be checked before a mismatch is told.
-    Verify(WaitingMatch, Doubts),
+    Verify(OneTicket<bool>, Doubts),
     /// Another thread will tell.
     Elsewhere(Receiver<Result<Answer, String>>),
 }
@@ -32,17 +32,17 @@ impl Pending {
         aside: &Aside,
     ) -> Result<Result<Answer, String>, Pending> {
         match self {
-            Pending::Hash(waiting) => match waiting.wait(time, Ticket::wait_timeout) {
+            Pending::Hash(ticket) => match wait_for(ticket, time) {
                 Ok(answer) => Ok(answer.and_then(text)),
-                Err(waiting) => Err(Pending::Hash(waiting)),
+                Err(ticket) => Err(Pending::Hash(ticket)),
             },
-            Pending::Verify(waiting, doubts) => match waiting.wait(time, Ticket::wait_timeout) {
+            Pending::Verify(ticket, doubts) => match wait_for(ticket, time) {
                 Ok(Ok(false)) => {
                     let settle = move || doubts.settle().map(|()| Answer::Match(false));
                     Err(Pending::Elsewhere(aside.ask(settle)))
                 }
                 Ok(answer) => Ok(answer.map(Answer::Match)),
-                Err(waiting) => Err(Pending::Verify(waiting, doubts)),
+                Err(ticket) => Err(Pending::Verify(ticket, doubts)),
             },
             Pending::Elsewhere(receiver) => match receiver.recv_timeout(time) {
                 Ok(answer) => Ok(answer),

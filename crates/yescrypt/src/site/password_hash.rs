@@ -74,11 +74,7 @@ impl From<Error> for password_hash::Error {
             | Error::RomTag
             | Error::RomAlignment
             | Error::KeyNotApplicable => Self::ParamsInvalid,
-            Error::Overloaded { .. }
-            | Error::Cancelled
-            | Error::Forked
-            | Error::NoThread { .. }
-            | Error::Panicked => Self::Internal,
+            Error::Cancelled | Error::Panicked => Self::Internal,
         }
     }
 }
