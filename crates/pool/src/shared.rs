@@ -152,6 +152,7 @@ impl Shared {
         let state = lock(&self.state);
         let outlook = state.scheduler.outlook(Instant::now());
         PoolStats {
+            idle: state.idle,
             elapsed: self.started.elapsed(),
             waiting: state.scheduler.waiting(),
             peak_waiting: state.scheduler.peak_waiting(),

@@ -13,6 +13,8 @@ pub(crate) const MAX_GROUP: usize = 4;
 pub struct PoolStats {
     /// Threads.
     pub threads: usize,
+    /// Threads that have nothing to do.
+    pub idle: usize,
     /// Since the pool was made.
     pub elapsed: Duration,
     /// Submissions taken on.

@@ -233,8 +233,9 @@ fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
 fn items_beside_an_idle_thread_are_not_paired() {
     let (gate, stage) = (Gate::new(), Stage::new("one"));
     let pool = Pool::new(config(2)).unwrap();
-    // Both threads rest before long.
-    std::thread::sleep(Duration::from_millis(50));
+    while pool.stats().idle < 2 {
+        std::thread::yield_now();
+    }
     stage.hold(&gate);
     let ticket = pool.derive(&plain(&stage), [("a", "s"), ("b", "s")], TERMS).unwrap();
     gate.wait_for(2);
