@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::{Level, PoolConfig, Setting, Ticket};
+use saltern_yescrypt::{Level, PoolConfig, Setting, Ticket, Workspace};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -21,7 +21,8 @@ pub(crate) use self::request::Request;
 use crate::compute::{Many, WaitingHash, WaitingMatch};
 use crate::lines::{Line, Lines};
 use crate::output::Output;
-use crate::rom::{Doubts, RomChecks};
+use crate::password::Password;
+use crate::rom::Checks;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -63,15 +64,40 @@ impl JsonlArgs {
 /// What to do with each line.
 pub(crate) enum Job {
     /// Hash under a setting of the line's own, or else under a new one.
-    Hash { setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>, allow_empty: bool },
-    /// Compare with the hash of the line, unless this finds something wrong with it; no mismatch is told of a damaged ROM.
-    Verify { obstacle: fn(&[u8]) -> Option<String>, roms: RomChecks },
+    Hash {
+        setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
+        allow_empty: bool,
+        /// What knows which of them are computed with every block of a ROM checked.
+        checks: Checks,
+    },
+    /// Compare with the hash of the line, unless this finds something wrong with it.
+    Verify { obstacle: fn(&[u8]) -> Option<String> },
 }
 
 /// A line on its way.
 enum Pending {
     Hash(WaitingHash),
-    Verify(WaitingMatch, Doubts),
+    Verify(WaitingMatch, Input),
+    /// To be computed with every block of a ROM checked.
+    Checked(Input),
+}
+
+/// A password, and the setting or the hash that goes with it.
+struct Input {
+    password: Password,
+    text: Vec<u8>,
+}
+
+/// What computes hashes again, or in the first place, with every block of a ROM checked: one after the other.
+pub(crate) struct Again {
+    checks: Checks,
+    workspace: Workspace,
+}
+
+impl Again {
+    pub(crate) fn new(checks: Checks, workspace: Workspace) -> Self {
+        Again { checks, workspace }
+    }
 }
 
 /// What the reader tells the writer.
@@ -100,7 +126,7 @@ struct Record<'a> {
 }
 
 /// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are an error at the end.
-pub(crate) fn run(job: Job, computer: Many) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(job: Job, computer: Many, mut again: Again) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);
     let shared = computer.clone();
@@ -109,7 +135,9 @@ pub(crate) fn run(job: Job, computer: Many) -> anyhow::Result<ExitCode> {
         .name("reader".to_owned())
         .spawn(move || read(&job, &shared, &sender))
         .context("cannot start a thread for standard input")?;
-    let status = write(&receiver);
+    let watch = again.checks.watch();
+    let status = write(&receiver, &mut again);
+    drop(watch);
     // The tickets are done with only now.
     drop(computer);
     status
@@ -145,7 +173,7 @@ impl Job {
     fn submit(&self, request: Request, computer: &Many) -> Result<Pending, String> {
         let password = request.password()?;
         match self {
-            Job::Hash { setting, allow_empty } => {
+            Job::Hash { setting, allow_empty, checks } => {
                 if request.hash.is_some() {
                     return Err("`hash` has no meaning here: give `setting`, or none".to_owned());
                 }
@@ -156,9 +184,12 @@ impl Job {
                     Some(setting) => setting.into_bytes(),
                     None => setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
                 };
+                if checks.concerned(&setting).is_some() {
+                    return Ok(Pending::Checked(Input { password, text: setting }));
+                }
                 computer.hash(&password, &setting).map(Pending::Hash)
             }
-            Job::Verify { obstacle, roms } => {
+            Job::Verify { obstacle } => {
                 if request.setting.is_some() {
                     return Err("`setting` has no meaning here: give `hash`".to_owned());
                 }
@@ -166,15 +197,15 @@ impl Job {
                 if let Some(reason) = obstacle(hash.as_bytes()) {
                     return Err(reason);
                 }
-                let doubts = roms.of(hash.as_bytes());
-                Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, doubts))
+                let waiting = computer.verify(&password, hash.as_bytes())?;
+                Ok(Pending::Verify(waiting, Input { password, text: hash.into_bytes() }))
             }
         }
     }
 }
 
 /// Writes the answers in order.
-fn write(receiver: &Receiver<Message>) -> anyhow::Result<ExitCode> {
+fn write(receiver: &Receiver<Message>, again: &mut Again) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     let (mut lines, mut errors, mut mismatches) = (0_u64, 0_u64, 0_u64);
     loop {
@@ -197,7 +228,7 @@ fn write(receiver: &Receiver<Message>) -> anyhow::Result<ExitCode> {
         };
         let mut record =
             Record { line: number, id: id.as_deref(), hash: None, matches: None, error: None };
-        match pending.and_then(|pending| pending.wait(&mut output)) {
+        match pending.and_then(|pending| pending.wait(&mut output, again)) {
             Ok(Answer::Hash(hash)) => record.hash = Some(hash),
             Ok(Answer::Match(matches)) => record.matches = Some(matches),
             Err(error) => record.error = Some(error),
@@ -220,24 +251,32 @@ enum Answer {
 
 impl Pending {
     /// The answer; what was written before it is sent on its way if it takes time.
-    fn wait(self, output: &mut Output) -> Result<Answer, String> {
+    fn wait(self, output: &mut Output, again: &mut Again) -> Result<Answer, String> {
         let done = match &self {
             Pending::Hash(ticket) => ticket.is_done(Ticket::is_done),
             Pending::Verify(ticket, _) => ticket.is_done(Ticket::is_done),
+            Pending::Checked(_) => false,
+        };
+        let Again { checks, workspace } = again;
+        let hashed = |hash| {
+            let text = String::from_utf8(hash);
+            text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
         };
         if !done {
             // A failure to write comes up again at the next line.
             let _ = output.flush();
         }
         match self {
-            Pending::Hash(ticket) => ticket.wait(Ticket::wait).and_then(|hash| {
-                let text = String::from_utf8(hash);
-                text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
-            }),
-            Pending::Verify(ticket, doubts) => match ticket.wait(Ticket::wait)? {
-                true => Ok(Answer::Match(true)),
-                false => doubts.settle().map(|()| Answer::Match(false)),
-            },
+            Pending::Hash(ticket) => ticket.wait(Ticket::wait).and_then(hashed),
+            Pending::Checked(Input { password, text }) => {
+                let hash = checks.hash(workspace, &password, &text);
+                hash.unwrap_or_else(|| Err("the ROM of this hash is gone".to_owned())).and_then(hashed)
+            }
+            Pending::Verify(ticket, Input { password, text }) => {
+                let matches = ticket.wait(Ticket::wait)?
+                    || checks.confirm(workspace, &password, &text)?;
+                Ok(Answer::Match(matches))
+            }
         }
     }
 }

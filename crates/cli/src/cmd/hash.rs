@@ -11,11 +11,11 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, Job, JsonlArgs};
+use crate::jsonl::{self, Again, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
-use crate::rom::NewRomArgs;
+use crate::rom::{NewRomArgs, RomChecks};
 
 const EXAMPLES: &str = "\
 Costs of yescrypt, as crypt(3) counts them:
@@ -148,14 +148,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
-        return jsonl::run(job, Many::new(hasher, roms.direct, pool)?);
+        let checks = roms.checks.with(&hasher);
+        let again = Again::new(checks.clone(), args.effort.workspace()?);
+        let setting = Box::new(move || how.setting(&settings));
+        let job = Job::Hash { setting, allow_empty, checks };
+        return jsonl::run(job, Many::new(hasher, roms.direct, pool)?, again);
     }
     let mut obstacles = crypt3::obstacles(&setting);
     if args.key.is_given() && setting.key_id().is_none() {
         obstacles.push("it is encrypted with a key".to_owned());
     }
-    let computer = One::new(hasher, roms.direct, &args.effort)?;
+    let computer = One::new(hasher, roms.checks, roms.direct, &args.effort)?;
     args.hash_one(computer, setting.as_bytes(), obstacles)
 }
 
@@ -206,7 +209,7 @@ impl Args {
         ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
         let hasher = Hasher::new().with_limits(limits);
         let obstacles = vec!["it does not know this generation".to_owned()];
-        let computer = One::new(hasher, None, &self.effort)?;
+        let computer = One::new(hasher, RomChecks::default(), None, &self.effort)?;
         self.hash_one(computer, setting.as_bytes(), obstacles)
     }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
-use crate::jsonl::{self, Job, JsonlArgs};
+use crate::jsonl::{self, Again, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::Output;
 use crate::password::{Password, PasswordArgs, Prompt};
@@ -122,7 +122,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, roms, direct) = hasher(&args)?;
-        return jsonl::run(Job::Verify { obstacle, roms }, Many::new(hasher, direct, pool)?);
+        let again = Again::new(roms.with(&hasher), args.effort.workspace()?);
+        return jsonl::run(Job::Verify { obstacle }, Many::new(hasher, direct, pool)?, again);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -185,7 +186,6 @@ fn obstacle(field: &[u8]) -> Option<String> {
 /// What is needed to compute strings; the password is asked for when the first one has to be.
 struct Verifier {
     computer: One,
-    roms: RomChecks,
     limits: Limits,
     password: Option<Password>,
 }
@@ -193,8 +193,8 @@ struct Verifier {
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
         let (hasher, roms, direct) = hasher(args)?;
-        let computer = One::new(hasher, direct, &args.effort)?;
-        Ok(Verifier { computer, roms, limits: args.effort.limits(), password: None })
+        let computer = One::new(hasher, roms, direct, &args.effort)?;
+        Ok(Verifier { computer, limits: args.effort.limits(), password: None })
     }
 
     fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
@@ -207,10 +207,7 @@ impl Verifier {
         self.password = Some(password);
         Ok(match result {
             Ok(true) => Outcome::Match,
-            Ok(false) => match self.roms.of(field).settle() {
-                Ok(()) => Outcome::Mismatch,
-                Err(error) => Outcome::Error(error),
-            },
+            Ok(false) => Outcome::Mismatch,
             Err(error) => Outcome::Error(error.to_string()),
         })
     }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet};
+use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet, Setting, Workspace};
 
 /// No options.
 #[derive(clap::Args)]
@@ -14,28 +14,45 @@ pub(crate) struct RomArgs {}
 pub(crate) struct NewRomArgs {}
 
 /// Nothing to check.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct RomChecks;
 
-/// No doubts.
-pub(crate) struct Doubts;
+/// Nothing to check.
+#[derive(Clone)]
+pub(crate) struct Checks;
 
 impl RomChecks {
-    pub(crate) fn of(&self, _: &[u8]) -> Doubts {
-        Doubts
+    pub(crate) fn with(self, _: &Hasher) -> Checks {
+        Checks
     }
 }
 
-impl Doubts {
-    pub(crate) fn settle(&self) -> Result<(), String> {
-        Ok(())
+impl Checks {
+    pub(crate) fn hash(
+        &self,
+        _: &mut Workspace,
+        _: &[u8],
+        _: &[u8],
+    ) -> Option<Result<Vec<u8>, String>> {
+        None
     }
+
+    pub(crate) fn concerned(&self, _: &[u8]) -> Option<Setting> {
+        None
+    }
+
+    pub(crate) fn confirm(&self, _: &mut Workspace, _: &[u8], _: &[u8]) -> Result<bool, String> {
+        Ok(false)
+    }
+
+    pub(crate) fn watch(&self) {}
 }
 
 /// No ROMs.
 pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     pub(crate) list: Vec<NamedRom>,
+    pub(crate) checks: RomChecks,
     pub(crate) direct: Option<Direct>,
 }
 
@@ -97,6 +114,6 @@ impl NewRomArgs {
     }
 
     pub(crate) fn load(&self, _: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), direct: None })
+        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), checks: RomChecks, direct: None })
     }
 }
