@@ -130,7 +130,7 @@ fn make(path: &Path, size: u64, r: u32) -> Result<()> {
     file.write_all_at(b"yescrypt-ROMhash", size - 48)?;
     file.flush()?;
     file.sync_all()?;
-    adopt(path, &RomParams::new(size / (128 * u64::from(r)), r, 1), None, &|_| {
+    adopt(path, &RomParams::new(size / (128 * u64::from(r)), r, 1), None, None, &|_| {
         std::ops::ControlFlow::Continue(())
     })?;
     Ok(())
