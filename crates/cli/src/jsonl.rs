@@ -270,11 +270,12 @@ impl Pending {
             Pending::Hash(ticket) => ticket.wait(Ticket::wait).and_then(hashed),
             Pending::Checked(Input { password, text }) => {
                 let hash = checks.hash(workspace, &password, &text);
-                hash.unwrap_or_else(|| Err("the ROM of this hash is gone".to_owned())).and_then(hashed)
+                hash.unwrap_or_else(|| Err("the ROM of this hash is gone".to_owned()))
+                    .and_then(hashed)
             }
             Pending::Verify(ticket, Input { password, text }) => {
-                let matches = ticket.wait(Ticket::wait)?
-                    || checks.confirm(workspace, &password, &text)?;
+                let matches =
+                    ticket.wait(Ticket::wait)? || checks.confirm(workspace, &password, &text)?;
                 Ok(Answer::Match(matches))
             }
         }

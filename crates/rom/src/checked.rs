@@ -106,11 +106,10 @@ impl CheckedRoms {
         let block = 128 * plan.params.params().r as usize;
         let (mut readers, mut uses) = (Vec::new(), Vec::new());
         for used in &plan.roms {
-            let (_, source) = self
-                .0
-                .iter()
-                .find(|(rom, _)| *rom == used.rom)
-                .ok_or(Error::Unsupported { what: "a ROM of this hash is none of those to check" })?;
+            let (_, source) =
+                self.0.iter().find(|(rom, _)| *rom == used.rom).ok_or(Error::Unsupported {
+                    what: "a ROM of this hash is none of those to check",
+                })?;
             let mut reader = Reader::new(source, block)?;
             let rom = reader.last_block(used.reading.nrom).map_err(unavailable(source))?;
             uses.push(RomUse { rom, reading: used.reading });
@@ -123,7 +122,8 @@ impl CheckedRoms {
             .and_then(|()| run(&mut hash, &mut readers));
         let mut out = Zeroizing::new([0; 32]);
         let computed = computed.and_then(|()| {
-            let output: Option<&[u8; 32]> = hash.output(0).and_then(|output| output.try_into().ok());
+            let output: Option<&[u8; 32]> =
+                hash.output(0).and_then(|output| output.try_into().ok());
             *out = *output.ok_or(Error::Unsupported { what: "the hash was not computed" })?;
             Ok(())
         });

@@ -196,7 +196,12 @@ impl Error {
     fn describe_identity(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::WrongRom { path, expected, actual: None } => {
-                write!(f, "{} holds another ROM where {} is expected", path.display(), expected.id())
+                write!(
+                    f,
+                    "{} holds another ROM where {} is expected",
+                    path.display(),
+                    expected.id()
+                )
             }
             Error::WrongRom { path, expected, actual: Some(actual) } => {
                 write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
@@ -289,7 +294,11 @@ impl fmt::Display for Error {
             ),
             Error::WrongRom { .. } | Error::Untrusted { .. } => self.describe_identity(f),
             Error::NotRegular { path } => {
-                write!(f, "{} is not a regular file: nothing else is read, replaced or removed", path.display())
+                write!(
+                    f,
+                    "{} is not a regular file: nothing else is read, replaced or removed",
+                    path.display()
+                )
             }
             Error::Damaged { .. } | Error::Sums { .. } => self.describe_contents(f),
             Error::Unavailable { id, source } => write!(f, "the ROM {id} is unavailable: {source}"),

@@ -80,7 +80,8 @@ impl FromStr for RomHash {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let what = "the hash of a ROM has 64 lower-case hexadecimal digits (`saltern rom info` shows it)";
+        let what =
+            "the hash of a ROM has 64 lower-case hexadecimal digits (`saltern rom info` shows it)";
         hex::array(text).map(RomHash).ok_or(Error::Unsupported { what })
     }
 }
@@ -89,7 +90,8 @@ impl FromStr for RomHash {
 fn level(personal: &[u8], len: usize) -> Result<blake2b::Params, Error> {
     let params = blake2b::Params::new().hash_length(len);
     let params = params.and_then(|params| params.personal(personal));
-    params.map_err(|_| Error::Unsupported { what: "BLAKE2b lacks what the hash of a ROM is made of" })
+    params
+        .map_err(|_| Error::Unsupported { what: "BLAKE2b lacks what the hash of a ROM is made of" })
 }
 
 /// What hashes images: one for each level below the root.

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 use saltern_yescrypt::{Flavor, RomId, RomParams};
 use serde::{Deserialize, Serialize};
 
-use crate::seed::SeedSource;
 use crate::identity::RomHash;
 use crate::opened::open_file;
+use crate::seed::SeedSource;
 use crate::staged::{Staged, sync_directory};
 use crate::sums::{CHUNKS, Table};
 use crate::{Error, hex, timestamp};

@@ -204,7 +204,8 @@ impl Image {
             Image::Segment { key, segment } => {
                 // A segment cannot be shortened, so that it may be mapped.
                 let name = Medium::segment_name(*key);
-                let memory = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+                let memory =
+                    Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
                 for piece in memory.bytes().chunks(PIECE) {
                     take(piece)?;
                     told(piece.len())?;

@@ -13,8 +13,8 @@ use crate::filesystem::{self, Kind};
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory;
-use crate::pages::Pages;
 use crate::opened::{is_regular_file, open_file};
+use crate::pages::Pages;
 use crate::staged::{Staged, sync_directory};
 use crate::sums::{self, Table};
 use crate::sysv::Segment;
@@ -70,7 +70,8 @@ impl Place<'_> {
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
         if self.mode & 0o022 != 0 {
-            let what = "an image that others may write to could not be attached: give it another mode";
+            let what =
+                "an image that others may write to could not be attached: give it another mode";
             return Err(Error::Unsupported { what });
         }
         match self.location {

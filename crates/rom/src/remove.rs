@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::Error;
 use crate::attach::Medium;
 use crate::filesystem::{self, Kind};
 use crate::manifest::{Location, Manifest};
@@ -11,7 +12,6 @@ use crate::opened::{Image, ImageFile, Opened, check_owner, is_regular_file};
 use crate::staged::{Staged, remove_leftover, sync_directory};
 use crate::sums;
 use crate::sysv::Segment;
-use crate::Error;
 
 /// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace or remove it, and
 /// [`Access::Auto`](crate::Access::Auto) maps it instead of copying it. Needs CAP_LINUX_IMMUTABLE, which root has, and a file system with this
@@ -51,7 +51,9 @@ pub fn remove(image: &Path) -> Result<(), Error> {
 /// Those of [`remove`], and [`Error::Unsupported`] for an image that is elsewhere.
 pub fn detach(image: &Path, named: bool) -> Result<(), Error> {
     let Some(removal) = Removal::of(image)? else { return Ok(()) };
-    let on_disk = Error::Unsupported { what: "the image is not in shared memory: remove the files by hand if that is meant" };
+    let on_disk = Error::Unsupported {
+        what: "the image is not in shared memory: remove the files by hand if that is meant",
+    };
     let Some(path) = removal.manifest.image_path(image) else {
         return if named { removal.run() } else { Err(on_disk) };
     };

@@ -87,8 +87,12 @@ fn from_a_seed_to_a_password_that_matches_in_another_process() {
     assert!(stdout(&table).contains(id) && stdout(&table).contains("1 MiB"));
 
     let seed = site.path("seed");
-    for options in [&[][..], &["--full"], &["--recompute", "--seed-file", &seed], &["--full", "--expect", hash_of]]
-    {
+    for options in [
+        &[][..],
+        &["--full"],
+        &["--recompute", "--seed-file", &seed],
+        &["--full", "--expect", hash_of],
+    ] {
         let output = run(&[&["rom", "verify", &rom][..], options].concat(), "");
         assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
         assert!(stdout(&output).starts_with(id));

@@ -226,7 +226,8 @@ fn a_child_that_creates_says_what_it_made() {
 #[test]
 fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
+    let (path, part) =
+        (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
     std::fs::write(&part, "left").unwrap();
     std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
     Create::new(params(), &seed()).file(&path).unwrap();
@@ -238,7 +239,8 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
 #[test]
 fn files_that_others_put_there_are_neither_followed_nor_written_to() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
+    let (path, part) =
+        (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
     let precious = directory.path().join("precious");
     std::fs::write(&precious, "precious").unwrap();
     std::os::unix::fs::symlink(&precious, &part).unwrap();

@@ -73,7 +73,8 @@ fn checked_hashes_are_the_same_hashes() {
                 count += 1;
             }
             // Read in another way, half of the image, with a look-ahead.
-            let reading = RomReading { nrom: nrom / 2, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 5 };
+            let reading =
+                RomReading { nrom: nrom / 2, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 5 };
             let named = NamedRom { reading, ..NamedRom::new(memory.manifest().id(), nrom) };
             let listed = fast.clone().with_named_roms(&[named]);
             let Ok(setting) = listed.setting(b"salt") else { continue };
@@ -127,7 +128,10 @@ fn a_damaged_rom_is_an_error_and_never_a_mismatch() {
         flip(&path, chunk * 4096 + 17 * (chunk % 200));
     }
     // Had the check not been there, these would have been right passwords that are called wrong.
-    assert!(mismatches > 256 + 10 && errors > 20 && answers > 200, "{mismatches} {errors} {answers}");
+    assert!(
+        mismatches > 256 + 10 && errors > 20 && answers > 200,
+        "{mismatches} {errors} {answers}"
+    );
     assert!(roms.verify(&hasher, &mut workspace, b"right", &stored).unwrap());
     // The end of the image, which every hash reads.
     flip(&path, (1 << 20) - 100);
@@ -147,11 +151,14 @@ fn a_rom_that_is_not_to_be_checked_is_said_so() {
     let mut params = Params::yescrypt(64, 8);
     params.nrom = 1024;
     let (hasher, _) = hasher(&memory, params);
-    let none = CheckedRoms::new(vec![(Rom::new(match &memory {
-        EngineRom::Memory(attached) => Arc::clone(attached),
-        EngineRom::File(_) => unreachable!(),
-    })
-    .unwrap(), memory)]);
+    let none = CheckedRoms::new(vec![(
+        Rom::new(match &memory {
+            EngineRom::Memory(attached) => Arc::clone(attached),
+            EngineRom::File(_) => unreachable!(),
+        })
+        .unwrap(),
+        memory,
+    )]);
     let setting = hasher.setting(b"salt").unwrap();
     let refused = none.hash(&hasher, &mut Workspace::new(), b"pw", &setting);
     assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");

@@ -57,7 +57,9 @@ fn what_others_own_or_may_write_to_is_not_mapped() {
     let (path, _) = scratch.rom("site.rom");
     attach(&path, &mapped()).unwrap();
     let manifest = Manifest::path_for(&path);
-    for (file, mode, good) in [(&path, 0o442, 0o440), (&path, 0o460, 0o440), (&manifest, 0o664, 0o644)] {
+    for (file, mode, good) in
+        [(&path, 0o442, 0o440), (&path, 0o460, 0o440), (&manifest, 0o664, 0o644)]
+    {
         set_mode(file, mode);
         for access in [Access::Map, Access::Auto, Access::Copy, Access::Memfd] {
             let mut options = AttachOptions::new();

@@ -217,7 +217,10 @@ fn a_mapped_image_is_checked_when_that_is_asked_for() {
     let damaged = |outcome: Result<(), Error>| {
         let refused = outcome.unwrap_err();
         let at = 700_000 / 4096 * 4096;
-        assert!(matches!(&refused, Error::Damaged { offset: Some(o), .. } if *o == at), "{refused}");
+        assert!(
+            matches!(&refused, Error::Damaged { offset: Some(o), .. } if *o == at),
+            "{refused}"
+        );
     };
     damaged(attached.verify(&unwatched));
     assert!(attached.last_checked().is_none());

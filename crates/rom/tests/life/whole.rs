@@ -55,7 +55,8 @@ fn root(image: &[u8], params: &RomParams, chunk: u32) -> saltern_rom::RomHash {
     bytes.extend((image.len() as u64).to_le_bytes());
     bytes.extend(params.nrom.to_le_bytes());
     let flavor = params.flavor;
-    for number in [params.r, params.p, params.t, flavor.rounds(), flavor.gather(), flavor.simple()] {
+    for number in [params.r, params.p, params.t, flavor.rounds(), flavor.gather(), flavor.simple()]
+    {
         bytes.extend(number.to_le_bytes());
     }
     for number in [flavor.sbox_bytes(), flavor.salsa_mix(), flavor.salsa_tail(), chunk] {

@@ -91,7 +91,8 @@ pub(super) fn adopt(args: &AdoptArgs) -> anyhow::Result<ExitCode> {
     };
     let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
-    let manifest = work.end(adopt_image(args.rom.image(), &params, segment, args.expect, &watch))?;
+    let manifest =
+        work.end(adopt_image(args.rom.image(), &params, segment, args.expect, &watch))?;
     let mut output = Output::new();
     output.line(manifest.hash.to_string())?;
     output.flush()?;

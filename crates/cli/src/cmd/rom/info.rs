@@ -96,6 +96,11 @@ fn rows(
         ("seed", place(&value["seed"], "from")),
         ("image", place(&value["image"], "at")),
         ("digest", text("digest")),
-        ("state", problem.unwrap_or_else(|| "the image fits by size, tag, digest and table of hashes".to_owned())),
+        (
+            "state",
+            problem.unwrap_or_else(|| {
+                "the image fits by size, tag, digest and table of hashes".to_owned()
+            }),
+        ),
     ])
 }

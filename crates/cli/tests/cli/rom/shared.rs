@@ -237,9 +237,8 @@ fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
     let mut zeros = std::fs::read(&rom).unwrap();
     let tail = zeros.len() - 48;
     zeros[..tail].fill(0);
-    let attach = |more: &[&str]| {
-        run(&[&["rom", "attach", &rom, "--as", &name][..], more].concat(), "")
-    };
+    let attach =
+        |more: &[&str]| run(&[&["rom", "attach", &rom, "--as", &name][..], more].concat(), "");
     for image in [zeros, std::fs::read(&rom).unwrap()] {
         std::fs::write(place(""), image).unwrap();
         for end in [".json", ".sums"] {
