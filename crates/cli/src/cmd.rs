@@ -1,14 +1,12 @@
 //! The subcommands, one module each.
 
-#[cfg(feature = "bench")]
-pub(crate) mod bench;
 pub(crate) mod completions;
 pub(crate) mod hash;
 pub(crate) mod inspect;
+pub(crate) mod key;
 pub(crate) mod man;
 pub(crate) mod reencrypt;
 #[cfg(target_os = "linux")]
 pub(crate) mod rom;
 pub(crate) mod sum;
-pub(crate) mod vectors;
 pub(crate) mod verify;

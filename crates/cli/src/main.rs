@@ -3,6 +3,7 @@
 //! This file only knows which subcommands there are and how a failure is shown. Each lives in `cmd/<name>.rs`
 //! and offers `Args` and `run`.
 
+mod aside;
 mod cmd;
 mod compute;
 mod crypt3;
@@ -17,6 +18,7 @@ mod password;
 #[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
 mod rom;
 mod scheme;
+mod secret_file;
 mod streams;
 mod terminal;
 
@@ -40,12 +42,10 @@ enum Command {
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
     Reencrypt(cmd::reencrypt::Args),
+    Key(cmd::key::Args),
     #[cfg(target_os = "linux")]
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
-    Vectors(cmd::vectors::Args),
-    #[cfg(feature = "bench")]
-    Bench(cmd::bench::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -60,12 +60,10 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        Command::Key(args) => cmd::key::run(args),
         #[cfg(target_os = "linux")]
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
-        Command::Vectors(args) => cmd::vectors::run(args),
-        #[cfg(feature = "bench")]
-        Command::Bench(args) => cmd::bench::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

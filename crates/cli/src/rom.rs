@@ -13,7 +13,7 @@ use saltern_rom::{
 };
 use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
 
-pub(crate) use self::checks::{Checks, RomChecks};
+pub(crate) use self::checks::{Again, Checks, RomChecks};
 pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;

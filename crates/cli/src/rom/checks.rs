@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern_rom::{Attached, CheckedRoms, EngineRom, Error, Recheck};
-use saltern_yescrypt::{HashString, Hasher, Rom, Setting, Workspace};
+use saltern_yescrypt::{HashString, Hasher, Level, Rom, Setting, Workspace};
 
 use crate::effort::explain;
 use crate::output::tell;
+use crate::password::Password;
 
 /// How old the check of a whole ROM may be in a process that runs for long.
 const AGE: Duration = Duration::from_secs(600);
@@ -24,6 +25,14 @@ pub(crate) struct RomChecks {
 pub(crate) struct Checks {
     hasher: Hasher,
     roms: RomChecks,
+    level: Option<Level>,
+}
+
+/// One password with the setting or the hash that goes with it, to be computed by whoever has the time.
+pub(crate) struct Again {
+    checks: Checks,
+    password: Password,
+    text: Vec<u8>,
 }
 
 impl RomChecks {
@@ -35,8 +44,8 @@ impl RomChecks {
         RomChecks { in_memory: in_memory.collect(), roms: CheckedRoms::new(roms) }
     }
 
-    pub(crate) fn with(self, hasher: &Hasher) -> Checks {
-        Checks { hasher: hasher.clone(), roms: self }
+    pub(crate) fn with(self, hasher: &Hasher, level: Option<Level>) -> Checks {
+        Checks { hasher: hasher.clone(), roms: self, level }
     }
 }
 
@@ -53,8 +62,15 @@ impl Checks {
         Some(hash.map_err(text))
     }
 
+    /// What is to be computed again, or in the first place, if hashes under this setting read a ROM that is in memory.
+    pub(crate) fn again(&self, password: &Password, text: &[u8]) -> Option<Again> {
+        self.concerned(text)?;
+        let (checks, password) = (self.clone(), password.clone());
+        Some(Again { checks, password, text: text.to_vec() })
+    }
+
     /// The setting, if hashes under it read a ROM that is in memory.
-    pub(crate) fn concerned(&self, setting: &[u8]) -> Option<Setting> {
+    fn concerned(&self, setting: &[u8]) -> Option<Setting> {
         let setting = Setting::parse(setting).ok().filter(|_| !self.roms.in_memory.is_empty())?;
         let concern = self.roms.roms.concern(&self.hasher, &setting);
         concern.is_ok_and(|concern| concern).then_some(setting)
@@ -85,6 +101,25 @@ impl Checks {
         };
         // Without a thread for it, hashes are checked all the same.
         (!roms.is_empty()).then(|| Recheck::start(roms, AGE, said).ok()).flatten()
+    }
+}
+
+impl Again {
+    fn workspace(&self) -> Result<Workspace, String> {
+        let workspace = self.checks.level.map_or_else(|| Ok(Workspace::new()), Workspace::with_level);
+        workspace.map_err(|error| explain(error).to_string())
+    }
+
+    /// The string of the password.
+    pub(crate) fn hash(self) -> Result<Vec<u8>, String> {
+        let mut workspace = self.workspace()?;
+        let hash = self.checks.hash(&mut workspace, &self.password, &self.text);
+        hash.unwrap_or_else(|| Err("the ROM of this hash is gone".to_owned()))
+    }
+
+    /// Whether the password matches after all.
+    pub(crate) fn matches(self) -> Result<bool, String> {
+        self.checks.confirm(&mut self.workspace()?, &self.password, &self.text)
     }
 }
 

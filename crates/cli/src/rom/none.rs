@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet, Setting, Workspace};
+use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet, Workspace};
+
+use crate::password::Password;
 
 /// No options.
 #[derive(clap::Args)]
@@ -21,8 +23,21 @@ pub(crate) struct RomChecks;
 #[derive(Clone)]
 pub(crate) struct Checks;
 
+/// Nothing to compute again.
+pub(crate) enum Again {}
+
+impl Again {
+    pub(crate) fn hash(self) -> Result<Vec<u8>, String> {
+        match self {}
+    }
+
+    pub(crate) fn matches(self) -> Result<bool, String> {
+        match self {}
+    }
+}
+
 impl RomChecks {
-    pub(crate) fn with(self, _: &Hasher) -> Checks {
+    pub(crate) fn with(self, _: &Hasher, _: Option<Level>) -> Checks {
         Checks
     }
 }
@@ -37,7 +52,7 @@ impl Checks {
         None
     }
 
-    pub(crate) fn concerned(&self, _: &[u8]) -> Option<Setting> {
+    pub(crate) fn again(&self, _: &Password, _: &[u8]) -> Option<Again> {
         None
     }
 

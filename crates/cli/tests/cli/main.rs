@@ -1,16 +1,15 @@
 //! The program as its users run it: one module for each subcommand, and for what all of them share.
 
-#[cfg(feature = "bench")]
-mod bench;
 mod hash;
 mod hostile;
 mod inspect;
 mod jsonl;
+mod key;
+mod memory;
 mod pages;
 mod program;
 mod reencrypt;
 mod rom;
 mod streams;
 mod terminal;
-mod vectors;
 mod verify;

@@ -3,7 +3,7 @@
 use crate::program::{run, seen, stdout};
 
 const COMMANDS: [&str; 9] =
-    ["hash", "verify", "inspect", "reencrypt", "rom", "sum", "vectors", "man", "completions"];
+    ["hash", "verify", "inspect", "reencrypt", "key", "rom", "sum", "man", "completions"];
 
 #[test]
 fn help_has_examples() {
