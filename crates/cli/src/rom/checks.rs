@@ -106,8 +106,9 @@ impl Checks {
 
 impl Again {
     fn workspace(&self) -> Result<Workspace, String> {
-        let workspace = self.checks.level.map_or_else(|| Ok(Workspace::new()), Workspace::with_level);
-        workspace.map_err(|error| explain(error).to_string())
+        let workspace =
+            self.checks.level.map_or_else(|| Ok(Workspace::new()), Workspace::with_level);
+        workspace.map_err(|error| error.to_string())
     }
 
     /// The string of the password.
