@@ -5,6 +5,7 @@ mod blake2;
 mod case;
 mod check;
 mod escrypt;
+mod outcome;
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
