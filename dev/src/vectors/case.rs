@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::outcome::{Answer, Bytes};
 use super::{blake2, escrypt};
-use crate::hex;
 
 /// A case of any kind: the inputs of its own kind are there, the others are at their defaults.
 #[derive(Default, Deserialize)]

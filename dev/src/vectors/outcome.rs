@@ -14,7 +14,7 @@ pub(super) struct Bytes(pub(super) Vec<u8>);
 impl TryFrom<String> for Bytes {
     type Error = &'static str;
 
-    fn try_from(text: String) -> Result<Bytes, Self::Error> {
+    fn try_from(text: String) -> std::result::Result<Bytes, Self::Error> {
         hex::decode(&text)
             .map(Bytes)
             .ok_or("a byte string has to be an even number of hexadecimal digits")
