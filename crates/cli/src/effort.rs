@@ -1,7 +1,7 @@
 //! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits};
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Workspace};
 
 /// Longest password, in bytes: as on a server, eight times what crypt(3) takes.
 const MAX_PASSWORD: usize = Limits::server().max_password;
@@ -37,6 +37,11 @@ impl EffortArgs {
         limits
     }
 
+    /// Scratch memory at the chosen level.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
+        self.level.workspace()
+    }
+
     /// The chosen level, if one is.
     pub(crate) fn level(&self) -> anyhow::Result<Option<Level>> {
         Ok(self.level.level.map(Level::require).transpose()?)
@@ -64,4 +69,14 @@ pub(crate) struct LevelArgs {
     /// Use this instruction set instead of the best one: portable, sse2, sse41, avx2, avx512, neon
     #[arg(long, global = true)]
     pub(crate) level: Option<Level>,
+}
+
+impl LevelArgs {
+    /// Scratch memory at the chosen level, or at the best one.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
+        Ok(match self.level {
+            Some(level) => Workspace::with_level(level)?,
+            None => Workspace::new(),
+        })
+    }
 }

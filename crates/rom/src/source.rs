@@ -61,7 +61,7 @@ pub enum Backend {
 /// about as fast as with the same ROM in memory.
 ///
 /// Blocks are read in whole chunks whose checksums are compared
-/// ([`Sums`](crate::Sums)). A read that fails, comes short or does not fit is
+/// ([`Manifest::chunk`](crate::Manifest)). A read that fails, comes short or does not fit is
 /// repeated once. If that fails too, the hashes that needed it end in
 /// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others go on. No hash is ever
 /// computed from a block that is not as it was when the ROM was made.
