@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use crate::keys::KeyId;
-use crate::rom_use::RomId;
+use crate::ids::{KeyId, RomId};
 
 /// Why an input was refused or a hash could not be computed. A wrong password is never an error.
 ///

@@ -17,19 +17,7 @@
 //! # Ok::<(), saltern_yescrypt::Error>(())
 //! ```
 
-mod encoding;
-mod kdf;
-mod params;
-mod rom;
-mod smix;
-
-pub use encoding::{HashString, Setting};
-pub use kdf::derive;
-pub use params::{CheckedParams, Flags, Params, Tuning};
-pub use rom::{Rom, RomParams, init_rom};
-
-/// Whether a string is of this generation, by its prefix alone.
-#[must_use]
-pub fn is_escrypt(text: &[u8]) -> bool {
-    text.starts_with(encoding::PREFIX)
-}
+pub use crate::core::escrypt::{
+    CheckedParams, Flags, Params, Rom, RomParams, Tuning, derive, init_rom,
+};
+pub use crate::text::escrypt::{HashString, Setting, is_escrypt};

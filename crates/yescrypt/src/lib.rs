@@ -20,56 +20,36 @@
 
 extern crate alloc;
 
-mod base64;
-mod batch;
-mod blockmix;
-mod dispatch;
-mod encoding;
-mod encrypt;
+mod core;
 mod error;
-pub mod escrypt;
-mod extended;
-mod flavor;
-mod hasher;
-mod kdf;
-mod keys;
-mod limits;
-mod memory;
-mod params;
-mod pass;
-#[cfg(feature = "password-hash")]
-mod password_hash;
-mod pbkdf2;
+mod ids;
 #[cfg(feature = "std")]
 mod pool;
-mod pwxform;
-mod resumable;
-mod rom;
-mod rom_set;
-mod rom_use;
-mod salsa20;
-mod smix;
-mod threads;
-mod workspace;
+mod site;
+mod text;
 
-pub use batch::{Derivation, Verification, derive_many};
-pub use encoding::{HashString, Scheme, Setting};
-pub use encrypt::{HashKey, reencrypt};
+pub use self::core::batch::{Derivation, derive_many};
+pub use self::core::flavor::Flavor;
+pub use self::core::kdf::{derive, derive_with_roms};
+pub use self::core::memory::Pages;
+pub use self::core::params::{CheckedParams, Mode, Params};
+pub use self::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse};
+pub use self::core::resumable::{Progress, Resumable, RomElsewhere, RomRead, RomSource};
+pub use self::core::rom::{Rom, RomImage, RomParams, RomProgress, init_rom, init_rom_with};
+pub use self::core::workspace::Workspace;
 pub use error::Error;
-pub use flavor::Flavor;
-#[cfg(feature = "getrandom")]
-pub use hasher::hash;
-pub use hasher::{Hasher, Plan, verify};
-pub use kdf::{derive, derive_with_roms};
-pub use keys::{KeyId, KeySet};
-pub use limits::{FlavorPolicy, Limits};
-pub use memory::Pages;
-pub use params::{CheckedParams, Mode, Params};
+pub use ids::{KeyId, RomId};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
-pub use resumable::{Progress, Resumable, RomElsewhere, RomRead, RomSource};
-pub use rom::{Rom, RomImage, RomParams, RomProgress, init_rom, init_rom_with};
-pub use rom_set::{NamedRom, RomSet};
-pub use rom_use::{MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomUse};
 pub use saltern_simd::{Level, UnavailableLevel};
-pub use workspace::Workspace;
+pub use site::encrypt::{HashKey, reencrypt};
+#[cfg(feature = "getrandom")]
+pub use site::hasher::hash;
+pub use site::hasher::{Hasher, Outdated, Plan, Verification, verify};
+pub use site::keys::KeySet;
+pub use site::limits::{FlavorPolicy, Limits};
+pub use site::rom_set::RomSet;
+pub use text::encoding::{HashString, Scheme, Setting};
+pub use text::roms::NamedRom;
+
+pub mod escrypt;

@@ -22,11 +22,12 @@ use self::queue::Shape;
 use self::recipe::{Either, Recipe, RomsOf};
 pub use self::ticket::Ticket;
 use self::worker::{Shared, over_budget};
-use crate::encoding::{HASH, HashString, Setting};
+use crate::core::pass::MAX_HASHES;
 use crate::escrypt;
-use crate::hasher::Admitted;
-use crate::pass::MAX_HASHES;
-use crate::rom_set::{Places, Roms};
+use crate::site::hasher::Admitted;
+use crate::site::rom_set::{Places, Roms};
+use crate::text::HASH;
+use crate::text::encoding::{HashString, Setting};
 use crate::{CheckedParams, Error, Hasher, Rom};
 
 /// Threads that compute hashes, each with one arena that it keeps, within a budget of memory.

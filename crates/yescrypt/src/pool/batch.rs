@@ -9,9 +9,10 @@ use zeroize::Zeroizing;
 use super::lock;
 use super::queue::Shape;
 use super::recipe::{Either, RomsOf, plain};
-use crate::encoding::{HASH, HashString, Setting, ascii};
 use crate::escrypt;
-use crate::rom_set::Roms;
+use crate::site::rom_set::Roms;
+use crate::text::HASH;
+use crate::text::encoding::{HashString, Setting, ascii};
 use crate::{Error, Hasher};
 
 /// A batch as workers see it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::batch::Work;
 use super::recipe::Recipe;
-use crate::rom_set::Places;
+use crate::site::rom_set::Places;
 
 /// What items must have in common to be computed together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,7 +112,7 @@ pub(super) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
 mod tests {
     use super::super::recipe::RomsOf;
     use super::*;
-    use crate::rom_set::Roms;
+    use crate::site::rom_set::Roms;
     use crate::{Error, Limits, Params};
     use zeroize::Zeroizing;
 

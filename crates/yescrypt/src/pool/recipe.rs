@@ -3,11 +3,11 @@
 use zeroize::Zeroizing;
 
 use super::worker::need;
-use crate::batch::derive_all;
-use crate::encoding::{HashString, Setting};
+use crate::core::batch::derive_all;
+use crate::core::workspace::Workspace;
 use crate::escrypt;
-use crate::rom_set::Roms;
-use crate::workspace::Workspace;
+use crate::site::rom_set::Roms;
+use crate::text::encoding::{HashString, Setting};
 use crate::{CheckedParams, Derivation, Error, Pages};
 
 /// The parameters of an item.

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use super::batch::Work;
 use super::*;
-use crate::rom_set::Places;
+use crate::site::rom_set::Places;
 use crate::{Limits, Params, Workspace};
 
 fn params(n: u64) -> CheckedParams {

@@ -1,0 +1,20 @@
+//! The algorithm: numbers and memory. Nothing here knows strings, names, keys or what a site allows.
+
+pub(crate) mod batch;
+pub(crate) mod blockmix;
+pub(crate) mod dispatch;
+pub(crate) mod escrypt;
+pub(crate) mod flavor;
+pub(crate) mod kdf;
+pub(crate) mod memory;
+pub(crate) mod params;
+pub(crate) mod pass;
+pub(crate) mod pbkdf2;
+pub(crate) mod pwxform;
+pub(crate) mod reading;
+pub(crate) mod resumable;
+pub(crate) mod rom;
+pub(crate) mod salsa20;
+pub(crate) mod smix;
+pub(crate) mod threads;
+pub(crate) mod workspace;

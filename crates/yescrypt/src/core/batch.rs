@@ -1,0 +1,108 @@
+//! Many hashes in one thread: those of one shape advance together.
+//!
+//! One hash waits most of the time for the results of multiplications and of loads from its S-boxes. Another one with the same
+//! parameters fits into those gaps, so that two take much less time together than one after the other.
+
+use alloc::vec::Vec;
+
+use crate::core::dispatch;
+use crate::core::kdf::{derive_together, derive_together_with_roms};
+use crate::core::pass::{Input, MAX_HASHES};
+use crate::site::rom_set::Roms;
+use crate::{CheckedParams, Error, Rom, Workspace};
+
+/// One of many derivations with the same parameters.
+pub struct Derivation<'a> {
+    /// The password.
+    pub password: &'a [u8],
+    /// The salt.
+    pub salt: &'a [u8],
+    /// Where the result goes.
+    pub out: &'a mut [u8],
+}
+
+impl core::fmt::Debug for Derivation<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Derivation { .. }")
+    }
+}
+
+impl CheckedParams {
+    /// How many hashes with these parameters advance together in one thread: [`derive_many`] does best with a multiple of it. Each
+    /// needs [`CheckedParams::memory`] bytes.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        dispatch::lanes(self.mode(), MAX_HASHES)
+    }
+}
+
+/// [`derive`](crate::derive) for any number of passwords, [`CheckedParams::degree`] at a time.
+///
+/// Memory for that many hashes is taken from `workspace`; where it cannot be had, fewer advance together.
+///
+/// ```
+/// use saltern_yescrypt::{Derivation, Limits, Params, Workspace, derive_many};
+/// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
+/// let mut keys = [[0; 32]; 3];
+/// let mut jobs = Vec::new();
+/// for (out, password) in keys.iter_mut().zip([b"a", b"b", b"c"]) {
+///     jobs.push(Derivation { password, salt: b"salt", out });
+/// }
+/// derive_many(&mut jobs, &params, None, &mut Workspace::new())?;
+/// assert_ne!(keys[0], keys[2]);
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`derive`](crate::derive), which concern all jobs alike. Outputs are then in no defined state.
+pub fn derive_many(
+    jobs: &mut [Derivation<'_>],
+    params: &CheckedParams,
+    rom: Option<&Rom<'_>>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    derive_all(jobs, params, &Roms::Plain(rom.copied()), workspace)
+}
+
+/// [`derive_many`] with any ROMs.
+pub(crate) fn derive_all(
+    jobs: &mut [Derivation<'_>],
+    params: &CheckedParams,
+    roms: &Roms<'_>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    let mut degree = params.degree();
+    let mut done = 0;
+    while done < jobs.len() {
+        let count = degree.min(jobs.len() - done);
+        let mut inputs: [Input<'_>; MAX_HASHES] = Default::default();
+        for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
+            *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
+        }
+        match derive_alike(&mut inputs[..count], params, roms, workspace) {
+            // One alone may still fit.
+            Err(Error::OutOfMemory { .. }) if count > 1 => degree = count / 2,
+            outcome => {
+                outcome?;
+                done += count;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Derives up to [`MAX_HASHES`] at once.
+pub(crate) fn derive_alike(
+    inputs: &mut [Input<'_>],
+    params: &CheckedParams,
+    roms: &Roms<'_>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    match roms {
+        Roms::Plain(rom) => derive_together(inputs, params, rom.as_ref(), workspace),
+        Roms::List(list) => {
+            let list: Vec<_> = list.iter().collect();
+            derive_together_with_roms(inputs, params, &list, workspace)
+        }
+    }
+}

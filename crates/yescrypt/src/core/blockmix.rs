@@ -1,0 +1,202 @@
+//! What the loops see of a block mix: a few blocks in, as many out, by a kernel chosen once.
+#![allow(unsafe_code, reason = "the only caller of the kernels, which take pointers")]
+
+use core::marker::PhantomData;
+
+use crate::core::flavor::Flavor;
+use crate::core::memory::SubBlock;
+
+/// What a kernel does with a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The output is the mix of `src`.
+    Plain,
+    /// The output is the mix of `src ^ other`.
+    Xor,
+    /// The same, and `other` becomes `src ^ other`.
+    Save,
+}
+
+/// What the blocks of all lanes in a call have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Sub-blocks in a block: 2r.
+    pub(crate) len: usize,
+    pub(crate) step: Step,
+}
+
+/// How many instances one kernel call advances at most.
+pub(crate) const MAX_LANES: usize = 4;
+
+/// The blocks of one instance in one step, borrowed for `'a`.
+#[derive(Clone, Copy)]
+pub(crate) struct Io<'a> {
+    pub(crate) blocks: Pointers,
+    shape: Shape,
+    borrowed: PhantomData<&'a mut SubBlock>,
+}
+
+/// What a kernel gets.
+///
+/// It may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for reading, `dst` for writing, `other` for
+/// reading and, in step [`Step::Save`], writing; that `other` overlaps neither of the two; and that `src` equals `dst` only for
+/// kernels that work in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Pointers {
+    pub(crate) src: *const SubBlock,
+    pub(crate) other: *mut SubBlock,
+    pub(crate) dst: *mut SubBlock,
+}
+
+impl<'a> Io<'a> {
+    /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`. All blocks have one length.
+    #[inline]
+    pub(crate) fn mix(
+        src: &'a [SubBlock],
+        other: Option<&'a [SubBlock]>,
+        dst: &'a mut [SubBlock],
+    ) -> Self {
+        let len = src.len();
+        assert!(dst.len() == len && other.is_none_or(|other| other.len() == len));
+        let step = if other.is_some() { Step::Xor } else { Step::Plain };
+        let other = other.unwrap_or(src).as_ptr().cast_mut();
+        let blocks = Pointers { src: src.as_ptr(), other, dst: dst.as_mut_ptr() };
+        Io { blocks, shape: Shape { len, step }, borrowed: PhantomData }
+    }
+
+    /// `x <- BlockMix(x ^ other)`; `spare` changes places with `x` where the kernel does not work in place.
+    #[inline]
+    pub(crate) fn step(
+        kernel: &Kernel,
+        x: &'a mut [SubBlock],
+        spare: &'a mut [SubBlock],
+        other: &'a [SubBlock],
+    ) -> Self {
+        let shape = Shape { len: other.len(), step: Step::Xor };
+        Self::update(kernel, [x, spare], other.as_ptr().cast_mut(), shape)
+    }
+
+    /// `v <- v ^ x`, then `x <- BlockMix(v)`; `spare` as above.
+    #[inline]
+    pub(crate) fn step_save(
+        kernel: &Kernel,
+        x: &'a mut [SubBlock],
+        spare: &'a mut [SubBlock],
+        v: &'a mut [SubBlock],
+    ) -> Self {
+        let shape = Shape { len: v.len(), step: Step::Save };
+        Self::update(kernel, [x, spare], v.as_mut_ptr(), shape)
+    }
+
+    #[inline]
+    fn update(
+        kernel: &Kernel,
+        [x, spare]: [&'a mut [SubBlock]; 2],
+        other: *mut SubBlock,
+        shape: Shape,
+    ) -> Self {
+        assert!(x.len() == shape.len && spare.len() == shape.len);
+        let src = x.as_mut_ptr();
+        let dst = if kernel.in_place { src } else { spare.as_mut_ptr() };
+        Io { blocks: Pointers { src, other, dst }, shape, borrowed: PhantomData }
+    }
+
+    /// To be replaced before it is used.
+    pub(crate) const NONE: Io<'static> = Io {
+        blocks: Pointers {
+            src: core::ptr::null(),
+            other: core::ptr::null_mut(),
+            dst: core::ptr::null_mut(),
+        },
+        shape: Shape { len: 0, step: Step::Plain },
+        borrowed: PhantomData,
+    };
+}
+
+/// The S-boxes of a group of instances, one after the other, and the state that they share: all have made the same number of calls.
+pub(crate) struct Boxes<'a> {
+    blocks: &'a mut [SubBlock],
+    /// Which third is S2 now; S1 and S0 follow cyclically.
+    rotation: usize,
+    /// Lanes of S2 written so far, from its start.
+    pub(crate) write: usize,
+}
+
+impl<'a> Boxes<'a> {
+    /// S-boxes as the fill leaves them: S2 first, S0 last.
+    pub(crate) fn new(blocks: &'a mut [SubBlock]) -> Self {
+        Boxes { blocks, rotation: 0, write: 0 }
+    }
+
+    /// S-boxes as [`Boxes::state`] said that they stand.
+    pub(crate) fn at(blocks: &'a mut [SubBlock], [rotation, write]: [usize; 2]) -> Self {
+        Boxes { blocks, rotation, write }
+    }
+
+    /// What the blocks do not say.
+    pub(crate) fn state(&self) -> [usize; 2] {
+        [self.rotation, self.write]
+    }
+
+    /// For block mixes without S-boxes.
+    pub(crate) fn none() -> Self {
+        Self::new(&mut [])
+    }
+
+    /// All boxes of all instances, to be filled.
+    pub(crate) fn as_blocks(&mut self) -> &mut [SubBlock] {
+        self.blocks
+    }
+
+    #[inline(always)]
+    pub(crate) fn lanes(&mut self) -> *mut u64 {
+        self.blocks.as_mut_ptr().cast()
+    }
+
+    /// The starts of S0, S1 and S2 in lanes, a box having `third` lanes.
+    #[inline(always)]
+    pub(crate) fn order(&self, third: usize) -> [usize; 3] {
+        match self.rotation {
+            0 => [2 * third, third, 0],
+            1 => [0, 2 * third, third],
+            _ => [third, 0, 2 * third],
+        }
+    }
+
+    /// The end of a pwxform call: the boxes rotate.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, write: usize) {
+        self.rotation = if self.rotation == 2 { 0 } else { self.rotation + 1 };
+        self.write = write;
+    }
+}
+
+/// A block mix as compiled for one level and number of lanes. Unsafe to call: the processor must have the level's features, there must be as
+/// many [`Io`]s as lanes, their pointers as [`Pointers`] says, and the S-boxes of the flavour's size for each.
+pub(crate) type BlockFn = unsafe fn(&Flavor, &mut Boxes<'_>, Shape, &[Io<'_>]);
+
+/// The block mix of one mode and flavour at one level, for a number of lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernel {
+    pub(crate) block: BlockFn,
+    /// How many instances it advances.
+    pub(crate) lanes: usize,
+    /// Whether `src` may be `dst`.
+    pub(crate) in_place: bool,
+    /// Sub-blocks of S-boxes that each instance must bring.
+    pub(crate) sbox_len: usize,
+    pub(crate) flavor: Flavor,
+}
+
+impl Kernel {
+    /// Does the same step on the blocks of each lane.
+    #[inline]
+    pub(crate) fn run(&self, boxes: &mut Boxes<'_>, io: &[Io<'_>]) {
+        let shape = io[0].shape;
+        assert!(io.len() == self.lanes && boxes.blocks.len() == self.lanes * self.sbox_len);
+        assert!(io.iter().all(|io| io.shape == shape));
+        // SAFETY: a kernel is made by `dispatch` for a level that is available; an `Io` holds pointers of live borrows of the
+        // same length, 2r sub-blocks; lanes and S-boxes were just counted.
+        unsafe { (self.block)(&self.flavor, boxes, shape, io) }
+    }
+}

@@ -1,0 +1,351 @@
+//! Which kernel runs: the instruction sets, each with three short shells that compile the bodies for it, and the choice among
+//! them. No algorithm.
+#![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
+
+use saltern_simd::{Level, PortableRow, PortableWide, Row};
+
+use crate::core::blockmix::{BlockFn, Boxes, Io, Kernel, Pointers, Shape, Step};
+use crate::core::flavor::Flavor;
+use crate::core::params::Mode;
+use crate::core::pwxform::{self, Constants, Lane};
+use crate::core::salsa20;
+
+/// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
+/// they need more registers and L1 cache than there are.
+pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
+    let best = match mode {
+        Mode::Rw => 2,
+        Mode::Classic | Mode::Worm => 4,
+    };
+    [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
+}
+
+/// What kernels are chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// Has to be available.
+    pub(crate) level: Level,
+    /// Two groups of the default flavour in one register, where the level has registers of 256 bits.
+    pub(crate) paired: bool,
+}
+
+/// The kernel for a mode and flavour.
+pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
+    match mode {
+        Mode::Rw => pwxform_kernel(target, flavor, lanes),
+        Mode::Classic | Mode::Worm => salsa20_kernel(target.level, flavor, lanes),
+    }
+}
+
+/// The pwxform block mix, with the boxes that the flavour has.
+pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> Kernel {
+    let block = match target.level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 | Level::Avx512 if target.paired && *flavor == Flavor::DEFAULT => {
+            x86::paired_block(lanes)
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => pwxform_block::<x86::Avx512>(flavor, lanes),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => pwxform_block::<x86::Avx2>(flavor, lanes),
+        #[cfg(target_arch = "x86_64")]
+        Level::Sse2 | Level::Sse41 => pwxform_block::<x86::Sse2>(flavor, lanes),
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => pwxform_block::<aarch64::Neon>(flavor, lanes),
+        _ => pwxform_block::<Portable>(flavor, lanes),
+    };
+    let sbox_len = flavor.sbox_bytes() as usize / 64;
+    Kernel { block, lanes, in_place: true, sbox_len, flavor: *flavor }
+}
+
+/// The Salsa20 block mix: classic scrypt, WORM and the fill of the S-boxes.
+pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Kernel {
+    let block = match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => salsa20_block::<x86::Avx512>(lanes),
+        #[cfg(target_arch = "x86_64")]
+        Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_block::<x86::Sse2>(lanes),
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
+        _ => salsa20_block::<Portable>(lanes),
+    };
+    Kernel { block, lanes, in_place: false, sbox_len: 0, flavor: *flavor }
+}
+
+fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
+    match lanes {
+        1 => I::salsa20::<1>,
+        2 => I::salsa20::<2>,
+        _ => I::salsa20::<4>,
+    }
+}
+
+fn pwxform_block<I: Isa>(flavor: &Flavor, lanes: usize) -> BlockFn {
+    match (*flavor, lanes) {
+        (Flavor::DEFAULT, 1) => I::default::<1>,
+        (Flavor::DEFAULT, _) => I::default::<2>,
+        (Flavor::ESCRYPT, 1) => I::escrypt::<1>,
+        (Flavor::ESCRYPT, _) => I::escrypt::<2>,
+        (_, 1) => wide_block::<I, 1>(flavor),
+        (_, _) => wide_block::<I, 2>(flavor),
+    }
+}
+
+fn wide_block<I: Isa, const K: usize>(flavor: &Flavor) -> BlockFn {
+    match flavor.simple() {
+        1 => gather_block::<I, I::Wide1, K>(flavor),
+        2 => gather_block::<I, I::Wide2, K>(flavor),
+        4 => gather_block::<I, I::Wide4, K>(flavor),
+        _ => gather_block::<I, I::Wide8, K>(flavor),
+    }
+}
+
+fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor) -> BlockFn {
+    match flavor.gather() {
+        1 => I::pwxform::<W, 1, K>,
+        2 => I::pwxform::<W, 2, K>,
+        4 => I::pwxform::<W, 4, K>,
+        _ => I::pwxform::<W, 8, K>,
+    }
+}
+
+impl Constants {
+    /// The default flavour as literals.
+    const DEFAULT: Constants =
+        Constants { rounds: 6, mask: 0x0ff0_0000_0ff0, box_lanes: 512, tail: 2, stateless: false };
+    /// [`Flavor::ESCRYPT`] as literals.
+    const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
+
+    #[inline(always)]
+    fn of(flavor: &Flavor) -> Self {
+        let mask = u64::from(flavor.offset_mask());
+        Constants {
+            rounds: flavor.rounds(),
+            mask: mask << 32 | mask,
+            box_lanes: flavor.box_bytes() as usize / 8,
+            tail: flavor.salsa_tail(),
+            stateless: flavor.stateless(),
+        }
+    }
+}
+
+/// An instruction set, as the token that proves it: its registers, and the bodies compiled for it.
+///
+/// The functions have the type [`BlockFn`] and are unsafe for its two reasons: the processor must have the instructions, and the bodies'
+/// own contracts, which [`Kernel`] keeps.
+trait Isa: Copy {
+    /// S-box entries of 1, 2, 4 and 8 lanes.
+    type Wide1: Lane<Token: From<Self>>;
+    type Wide2: Lane<Token: From<Self>>;
+    type Wide4: Lane<Token: From<Self>>;
+    type Wide8: Lane<Token: From<Self>>;
+
+    /// [`salsa20::blockmix`].
+    unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+
+    /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
+    unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+
+    /// The same for the tuning of escrypt 0.5.
+    unsafe fn escrypt<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+
+    /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
+    unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
+        f: &Flavor,
+        b: &mut Boxes<'_>,
+        s: Shape,
+        io: &[Io<'_>],
+    );
+}
+
+/// Stamps the shells of one instruction set: the bodies, compiled with its features, with its token.
+macro_rules! isa {
+    ($token:ty, $make:expr, [$row:ty, $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?) => {
+        impl Isa for $token {
+            type Wide1 = $w1;
+            type Wide2 = $w2;
+            type Wide4 = $w4;
+            type Wide8 = $w8;
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn salsa20<const K: usize>(
+                flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+            ) {
+                // SAFETY: promised by the caller.
+                unsafe { salsa20_literal::<$row, K>($make.into(), flavor, shape, pointers(io)) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn default<const K: usize>(
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+            ) {
+                // SAFETY: promised by the caller.
+                unsafe {
+                    let tokens = ($make.into(), $make.into());
+                    let constants = Constants::DEFAULT;
+                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn escrypt<const K: usize>(
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+            ) {
+                // SAFETY: promised by the caller.
+                unsafe {
+                    let tokens = ($make.into(), $make.into());
+                    let constants = Constants::ESCRYPT;
+                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
+                flavor: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+            ) {
+                let (constants, io) = (Constants::of(flavor), pointers(io));
+                // SAFETY: promised by the caller; a flavour's numbers fit each other.
+                unsafe {
+                    let tokens = ($make.into(), $make.into());
+                    pwxform::blockmix::<W, $row, GATHER, K>(tokens, constants, boxes, shape, io)
+                }
+            }
+        }
+    };
+}
+
+/// [`salsa20::blockmix`] with the step and the usual eight rounds as literals: the compiler makes a version for each.
+///
+/// # Safety
+/// That of [`salsa20::blockmix`].
+#[inline(always)]
+unsafe fn salsa20_literal<R: Row, const K: usize>(
+    token: R::Token,
+    flavor: &Flavor,
+    shape: Shape,
+    io: [Pointers; K],
+) {
+    let len = shape.len;
+    let run = |rounds, step| {
+        // SAFETY: promised by the caller.
+        unsafe { salsa20::blockmix::<R, K>(token, rounds, Shape { len, step }, io) }
+    };
+    match (flavor.salsa_mix(), shape.step) {
+        (8, Step::Plain) => run(8, Step::Plain),
+        (8, Step::Xor) => run(8, Step::Xor),
+        (rounds, step) => run(rounds, step),
+    }
+}
+
+/// [`pwxform::blockmix`] with the step as a literal, and with the numbers of a usual tuning, which the caller gives as such: four
+/// groups of two lanes, or two of a pair of them.
+///
+/// # Safety
+/// That of [`pwxform::blockmix`].
+#[inline(always)]
+unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
+    tokens: (W::Token, R::Token),
+    constants: Constants,
+    boxes: &mut Boxes<'_>,
+    shape: Shape,
+    io: [Pointers; K],
+) {
+    let len = shape.len;
+    let mut run = |step| {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let shape = Shape { len, step };
+            pwxform::blockmix::<W, R, GATHER, K>(tokens, constants, boxes, shape, io)
+        }
+    };
+    match shape.step {
+        Step::Plain => run(Step::Plain),
+        Step::Xor => run(Step::Xor),
+        Step::Save => run(Step::Save),
+    }
+}
+
+/// The pointers of `K` lanes.
+#[inline(always)]
+fn pointers<const K: usize>(io: &[Io<'_>]) -> [Pointers; K] {
+    core::array::from_fn(|k| io[k].blocks)
+}
+
+/// No instruction set: the definition.
+#[derive(Clone, Copy)]
+struct Portable;
+
+impl From<Portable> for () {
+    fn from(_: Portable) {}
+}
+
+isa!(
+    Portable,
+    Portable,
+    [PortableRow, PortableWide<1>, PortableWide<2>, PortableWide<4>, PortableWide<8>]
+);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use saltern_simd::Split;
+    pub(super) use saltern_simd::x86::{Avx2, Avx512, Sse2};
+    use saltern_simd::x86::{RowAvx512, RowSse2, Wide128, Wide256, Wide512};
+
+    use super::*;
+    use crate::core::pwxform::paired::Paired;
+
+    type Wide1 = PortableWide<1>;
+
+    pub(super) fn paired_block(lanes: usize) -> BlockFn {
+        if lanes == 1 { paired::<1> } else { paired::<2> }
+    }
+
+    /// [`pwxform::blockmix`] for the default flavour in pairs of groups.
+    #[target_feature(enable = "avx2")]
+    unsafe fn paired<const K: usize>(
+        _: &Flavor,
+        boxes: &mut Boxes<'_>,
+        shape: Shape,
+        io: &[Io<'_>],
+    ) {
+        let tokens = (Avx2::here(), Avx2::here().into());
+        // SAFETY: promised by the caller.
+        unsafe {
+            let constants = Constants::DEFAULT;
+            literal::<Paired, RowSse2, 2, K>(tokens, constants, boxes, shape, pointers(io))
+        }
+    }
+
+    isa!(
+        Sse2,
+        Sse2::here(),
+        [RowSse2, Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
+    );
+    isa!(
+        Avx2,
+        Avx2::here(),
+        [RowSse2, Wide1, Wide128, Wide256, Split<Wide256, 2>],
+        "avx2"
+    );
+    isa!(
+        Avx512,
+        Avx512::here(),
+        [RowAvx512, Wide1, Wide128, Wide256, Wide512],
+        "avx2,avx512f,avx512vl,avx512bw,avx512dq"
+    );
+}
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64 {
+    use saltern_simd::Split;
+    pub(super) use saltern_simd::aarch64::Neon;
+    use saltern_simd::aarch64::{RowNeon, WideNeon};
+
+    use super::*;
+
+    isa!(
+        Neon,
+        Neon::here(),
+        [RowNeon, PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
+    );
+}

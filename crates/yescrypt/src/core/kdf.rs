@@ -1,0 +1,133 @@
+//! The KDF (section 15): the checks of a call, the pass before the main one, the main one.
+
+use crate::Error;
+use crate::core::params::{CheckedParams, Mode};
+use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan};
+use crate::core::pbkdf2::Secret;
+use crate::core::reading::{MAX_ROMS, RomReads, RomUse, Schedule};
+use crate::core::rom::Rom;
+use crate::core::workspace::Workspace;
+
+/// Derives `out.len()` bytes from a password: the bare function, without strings.
+///
+/// For every mode but classic a shorter output is a prefix of a longer one. Costs [`CheckedParams::memory`] bytes in `workspace`, and
+/// time in proportion to [`Params::work`](crate::Params::work).
+///
+/// # Errors
+/// [`Error::RomUnavailable`] or [`Error::RomNotUsed`] if `rom` and the parameters disagree, [`Error::RomTooSmall`] or
+/// [`Error::RomTag`] if it is not a ROM of that size, [`Error::InvalidParameter`] for an `out` above 32 * (2^32 - 1) bytes, and
+/// [`Error::OutOfMemory`].
+pub fn derive(
+    password: &[u8],
+    salt: &[u8],
+    params: &CheckedParams,
+    rom: Option<&Rom<'_>>,
+    workspace: &mut Workspace,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    derive_together(&mut [Input { password, salt, out }], params, rom, workspace)
+}
+
+/// [`derive`] for up to [`MAX_HASHES`] independent inputs at once. Errors concern all of them: each depends on the parameters, the ROM and
+/// the machine, not on a password. Outputs have one length.
+pub(crate) fn derive_together(
+    inputs: &mut [Input<'_>],
+    params: &CheckedParams,
+    rom: Option<&Rom<'_>>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    let reads = match (rom, params.params().nrom) {
+        (None, 0) => None,
+        (None, nrom) => return Err(Error::RomUnavailable { nrom }),
+        (Some(_), 0) => return Err(Error::RomNotUsed),
+        (Some(rom), nrom) => Some(RomUse::new(*rom, nrom).reads(params)?),
+    };
+    run(inputs, params, Schedule::new(reads.as_slice(), true), workspace)
+}
+
+/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`], each read as its masks say.
+///
+/// In a step where several are to be read, the first of them is: list the rarest first. The first step of the first loop reads the last block of
+/// the first ROM with a mask for that loop. One ROM with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives for its NROM; every other list
+/// gives hashes that only Saltern computes.
+///
+/// # Errors
+/// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params` itself, or in a mode without ROMs.
+///
+/// ```
+/// use saltern_yescrypt::*;
+/// let mut workspace = Workspace::new();
+/// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
+/// let masks = RomMasks { fill: 0, mix: 15 };
+/// let rarely = RomUse { masks, ..RomUse::new(Rom::new(&image)?, 64) };
+/// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
+/// let mut out = [0; 32];
+/// derive_with_roms(b"password", b"salt", &params, &[rarely], &mut workspace, &mut out)?;
+/// # Ok::<(), Error>(())
+/// ```
+pub fn derive_with_roms(
+    password: &[u8],
+    salt: &[u8],
+    params: &CheckedParams,
+    roms: &[RomUse<'_>],
+    workspace: &mut Workspace,
+    out: &mut [u8],
+) -> Result<(), Error> {
+    derive_together_with_roms(&mut [Input { password, salt, out }], params, roms, workspace)
+}
+
+/// [`derive_with_roms`] for up to [`MAX_HASHES`] independent inputs at once.
+pub(crate) fn derive_together_with_roms(
+    inputs: &mut [Input<'_>],
+    params: &CheckedParams,
+    roms: &[RomUse<'_>],
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    let mut reads = [RomReads::default(); MAX_ROMS];
+    let reads = reads
+        .get_mut(..roms.len())
+        .ok_or_else(|| Error::invalid("number of ROMs", roms.len() as u64, "at most 4"))?;
+    if params.params().nrom != 0 {
+        let expected = "0: each ROM of the list has its own";
+        return Err(Error::invalid("NROM", params.params().nrom, expected));
+    }
+    if params.mode() != Mode::Rw && !roms.is_empty() {
+        return Err(Error::RomNotUsed);
+    }
+    for (reads, rom) in reads.iter_mut().zip(roms) {
+        *reads = rom.reads(params)?;
+    }
+    run(inputs, params, Schedule::new(reads, true), workspace)
+}
+
+/// Both passes.
+fn run(
+    inputs: &mut [Input<'_>],
+    params: &CheckedParams,
+    roms: Schedule<'_>,
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    for input in &*inputs {
+        params.check_output(input.out.len() as u64)?;
+    }
+    let (target, threads) = (workspace.target(), workspace.threads());
+    let plan = Plan::new(params, inputs.len(), threads)?;
+    let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
+    let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
+    let Some(small) = params.prehash() else {
+        return pass(*params, Kind::Main).run(inputs, [v, scratch]);
+    };
+    let mut passwords: [Secret; MAX_HASHES] = Default::default();
+    let mut first: [Input<'_>; MAX_HASHES] = Default::default();
+    let first = &mut first[..inputs.len()];
+    for ((first, input), out) in first.iter_mut().zip(&*inputs).zip(&mut passwords) {
+        *first = Input { password: input.password, salt: input.salt, out: &mut **out };
+    }
+    pass(small, Kind::Prehash).run(first, [&mut *v, &mut *scratch])?;
+    let mut second: [Input<'_>; MAX_HASHES] = Default::default();
+    let second = &mut second[..inputs.len()];
+    for ((second, input), password) in second.iter_mut().zip(inputs).zip(&passwords) {
+        *second = Input { password: &**password, salt: input.salt, out: &mut *input.out };
+    }
+    pass(*params, Kind::Main).run(second, [v, scratch])
+}

@@ -1,0 +1,355 @@
+//! Parameters: what a hash costs and computes. Every limit and every byte size is decided here and only here.
+//!
+//! [`Params`] is plain data in any combination; [`Params::check`] turns it into [`CheckedParams`], which is all that the
+//! rest of the crate accepts. Nothing is allocated before.
+
+use crate::Error;
+use crate::core::flavor::Flavor;
+
+/// Which of the three algorithms of the format runs (the two low bits of its flags word).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mode {
+    /// Classic scrypt (RFC 7914).
+    Classic,
+    /// scrypt's loops with yescrypt's time parameter and its hashing before and after ("write once, read many").
+    Worm,
+    /// yescrypt proper: random reads while filling, writes while mixing, pwxform.
+    Rw,
+}
+
+/// The parameters of one hash, unchecked.
+///
+/// `128 * r * n` bytes of memory; the work grows with `n`, `r` and `t` (and with `p` outside [`Mode::Rw`], where `p` divides the
+/// memory instead of multiplying it).
+///
+/// ```
+/// use saltern_yescrypt::{Limits, Params};
+/// let params = Params::yescrypt(4096, 32);
+/// assert_eq!(params.memory() >> 20, 16); // MiB
+/// assert!(params.check(&Limits::server()).is_ok());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Params {
+    /// The algorithm.
+    pub mode: Mode,
+    /// Tuning of pwxform and Salsa20.
+    pub flavor: Flavor,
+    /// N: blocks of memory, a power of two above 1.
+    pub n: u64,
+    /// r: block size in units of 128 bytes, at least 1.
+    pub r: u32,
+    /// p: parallelism, at least 1.
+    pub p: u32,
+    /// t: extra time without extra memory; 0 is recommended.
+    pub t: u32,
+    /// g: number of hash upgrades. Reserved: anything but 0 is refused when hashing.
+    pub g: u32,
+    /// NROM: blocks of ROM, a power of two above 1, or 0 for none.
+    pub nrom: u64,
+}
+
+impl Params {
+    /// A mode, N and r; `p` = 1, `t` = `g` = 0, no ROM, the default flavour. Set the other fields afterwards.
+    #[must_use]
+    pub const fn new(mode: Mode, n: u64, r: u32) -> Self {
+        Params { mode, flavor: Flavor::DEFAULT, n, r, p: 1, t: 0, g: 0, nrom: 0 }
+    }
+
+    /// yescrypt as system crypt libraries use it.
+    #[must_use]
+    pub const fn yescrypt(n: u64, r: u32) -> Self {
+        Self::new(Mode::Rw, n, r)
+    }
+
+    /// Classic scrypt.
+    #[must_use]
+    pub const fn scrypt(n: u64, r: u32, p: u32) -> Self {
+        let mut params = Self::new(Mode::Classic, n, r);
+        params.p = p;
+        params
+    }
+
+    /// The parameters behind a cost number of `$y$`, as system crypt libraries choose them: 1 to 11, or 0 for the
+    /// default, 5 (N = 4096, r = 32: 16 MiB).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a cost above 11.
+    pub fn from_cost(cost: u32) -> Result<Self, Error> {
+        match cost {
+            0 => Self::from_cost(5),
+            1 | 2 => Ok(Self::yescrypt(512 << cost, 8)),
+            3..=11 => Ok(Self::yescrypt(128 << cost, 32)),
+            _ => Err(Error::invalid("cost", cost.into(), "0 (the default) or 1 to 11")),
+        }
+    }
+
+    /// The parameters behind a cost number of `$7$`: 6 to 11, or 0 for the default, 7 (N = 16384, r = 32: 64 MiB).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for any other cost.
+    pub fn scrypt_from_cost(cost: u32) -> Result<Self, Error> {
+        match cost {
+            0 => Self::scrypt_from_cost(7),
+            6..=11 => Ok(Self::scrypt(128 << cost, 32, 1)),
+            _ => Err(Error::invalid("cost", cost.into(), "0 (the default) or 6 to 11 for $7$")),
+        }
+    }
+
+    /// The mode and flavour behind a flags word: 0 is classic, 1 WORM, 2 plus flavour bits RW (182 is the default).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for any other word, the internal bits included.
+    pub fn from_flags(flags: u32) -> Result<(Mode, Flavor), Error> {
+        match flags {
+            0 => Ok((Mode::Classic, Flavor::DEFAULT)),
+            1 => Ok((Mode::Worm, Flavor::DEFAULT)),
+            rw if rw & 3 == 2 && rw <= 0x3ff => Ok((Mode::Rw, Flavor::from_bits(rw >> 2))),
+            _ => Err(Error::invalid("flags", flags.into(), "0, 1, or 2 plus flavour bits 2 to 9")),
+        }
+    }
+
+    /// The flags word, or none where the tuning has no place in it (1 or 2 pwxform rounds, other Salsa20 counts).
+    #[must_use]
+    pub fn flags(&self) -> Option<u32> {
+        match self.mode {
+            Mode::Classic => self.flavor.has_default_salsa().then_some(0),
+            Mode::Worm => self.flavor.has_default_salsa().then_some(1),
+            Mode::Rw => self.flavor.bits().map(|bits| 2 | bits << 2),
+        }
+    }
+
+    /// Bytes of memory for one hash in one thread, the ROM not counted: `128 * r * (N + p)` plus S-boxes.
+    #[must_use]
+    pub fn memory(&self) -> u128 {
+        let block = 128 * u128::from(self.r);
+        let lanes = u128::from(self.p);
+        let sboxes = if self.mode == Mode::Rw { self.flavor.sbox_bytes() } else { 0 };
+        block * (u128::from(self.n) + lanes) + lanes * u128::from(sboxes)
+    }
+
+    /// Bytes that go through the block mixes: what the time is proportional to.
+    #[must_use]
+    pub fn work(&self) -> u128 {
+        let counts = LoopCounts::new(self, false);
+        let (n, p) = (u128::from(self.n), u128::from(self.p));
+        let blocks = match self.mode {
+            Mode::Rw => p.saturating_mul(counts.all).saturating_add(n),
+            _ => p.saturating_mul(counts.all.saturating_add(n)),
+        };
+        blocks.saturating_mul(128 * u128::from(self.r))
+    }
+
+    /// Section 17, but for the ROM's image and the output length.
+    pub(crate) fn validate(&self) -> Result<(), Error> {
+        let Params { mode, n, r, p, t, nrom, .. } = *self;
+        let refuse = |name, value: u64, expected| Err(Error::invalid(name, value, expected));
+        if self.g != 0 {
+            return refuse("g", self.g.into(), "0: hash upgrades are reserved");
+        }
+        if mode == Mode::Classic && t != 0 {
+            return refuse("t", t.into(), "0 for classic scrypt");
+        }
+        if mode != Mode::Rw && nrom != 0 {
+            return refuse("NROM", nrom, "0: only the RW mode uses a ROM");
+        }
+        if r == 0 || p == 0 || u64::from(r) * u64::from(p) >= 1 << 30 {
+            let (name, value) = if p == 0 { ("p", p) } else { ("r", r) };
+            return refuse(name, value.into(), "at least 1, with r * p below 2^30");
+        }
+        if !n.is_power_of_two() || n < 2 {
+            return refuse("N", n, "a power of two above 1");
+        }
+        if u128::from(n) * u128::from(r) * 128 > u128::from(u64::MAX) {
+            return refuse("N", n, "such that 128 * r * N is below 2^64");
+        }
+        if n > u64::MAX / (u64::from(t) + 1) {
+            return refuse("t", t.into(), "such that N * (t + 1) is below 2^64");
+        }
+        if mode == Mode::Rw && n / u64::from(p) < 2 {
+            return refuse("p", p.into(), "at most N / 2");
+        }
+        if mode == Mode::Rw && r < self.flavor.min_r() {
+            return refuse(
+                "r",
+                r.into(),
+                "at least gather * simple / 16, rounded up, of its flavour",
+            );
+        }
+        if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
+            return refuse("NROM", nrom, "0 or a power of two above 1");
+        }
+        Ok(())
+    }
+
+    /// The sizes as this machine counts them.
+    pub(crate) fn sized(self) -> Result<CheckedParams, Error> {
+        let addressable = |value: u128| {
+            let refused = Error::OutOfMemory { bytes: u64::try_from(value).unwrap_or(u64::MAX) };
+            // Half the address space is the most that one allocation can have.
+            usize::try_from(value).ok().filter(|v| *v < usize::MAX / 2 - 128).ok_or(refused)
+        };
+        addressable(self.memory())?;
+        Ok(CheckedParams { params: self })
+    }
+}
+
+impl Default for Params {
+    /// Cost 5 of `$y$`: N = 4096, r = 32, 16 MiB.
+    fn default() -> Self {
+        Self::yescrypt(4096, 32)
+    }
+}
+
+/// Parameters that can be computed here and are within limits: every size below fits this machine's addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CheckedParams {
+    params: Params,
+}
+
+impl CheckedParams {
+    /// The parameters as they were given.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Bytes of memory for one hash in one thread.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.params.memory() as u64
+    }
+
+    /// Output lengths are limited to `32 * (2^32 - 1)` bytes by PBKDF2's block counter.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a longer one.
+    pub const fn check_output(&self, len: u64) -> Result<(), Error> {
+        if len > 32 * 0xffff_ffff {
+            return Err(Error::invalid("output length", len, "at most 32 * (2^32 - 1) bytes"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.params.mode
+    }
+
+    pub(crate) fn flavor(&self) -> &Flavor {
+        &self.params.flavor
+    }
+
+    /// N
+    pub(crate) fn n(&self) -> usize {
+        self.params.n as usize
+    }
+
+    /// p
+    pub(crate) fn p(&self) -> usize {
+        self.params.p as usize
+    }
+
+    /// Sub-blocks of 64 bytes in a block: 2r.
+    pub(crate) fn block_len(&self) -> usize {
+        2 * self.params.r as usize
+    }
+
+    /// Sub-blocks in the S-boxes of one instance; 0 outside RW.
+    pub(crate) fn sbox_len(&self) -> usize {
+        match self.params.mode {
+            Mode::Rw => self.params.flavor.sbox_bytes() as usize / 64,
+            _ => 0,
+        }
+    }
+
+    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    pub(crate) fn prehash(&self) -> Option<CheckedParams> {
+        let Params { n, r, p, .. } = self.params;
+        let slice = n / u64::from(p);
+        let large = slice >= 0x100 && slice * u64::from(r) >= 0x20000;
+        (self.mode() == Mode::Rw && large)
+            .then_some(CheckedParams { params: Params { n: n >> 6, t: 0, ..self.params } })
+    }
+
+    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
+    pub(crate) fn rom_work(&self) -> u64 {
+        let Params { n, r, p, .. } = self.params;
+        let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
+        u64::try_from(blocks.saturating_mul(128 * u128::from(r))).unwrap_or(u64::MAX / 4)
+    }
+
+    /// How often the second loop runs; see [`LoopCounts`].
+    pub(crate) fn loops(&self, filling_rom: bool) -> LoopCounts {
+        LoopCounts::new(&self.params, filling_rom)
+    }
+}
+
+/// Second-loop counts (section 12): `all` block mixes for each instance, `rw` of them within its own slice with writes.
+///
+/// Both are even, as every slice's length is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LoopCounts {
+    pub(crate) all: u128,
+    pub(crate) rw: u128,
+}
+
+impl LoopCounts {
+    fn new(params: &Params, filling_rom: bool) -> Self {
+        let rw = params.mode == Mode::Rw;
+        let slices = if rw { params.p } else { 1 };
+        let LoopCounts { all, rw } = Self::exact((params.n, slices, params.t), rw, filling_rom);
+        LoopCounts { all: all.next_multiple_of(2), rw: rw.next_multiple_of(2) }
+    }
+
+    /// The counts before they are made even, for N blocks in as many slices.
+    pub(crate) fn exact((n, slices, t): (u64, u32, u32), rw: bool, filling_rom: bool) -> Self {
+        // A is taken from n before n is rounded to even, and W from A before A is.
+        let (slices, t) = (u128::from(slices.max(1)), u128::from(t));
+        let n = u128::from(n) / slices;
+        let all = match (rw, t) {
+            (true, 0) => n.div_ceil(3),
+            (true, 1) => (2 * n).div_ceil(3),
+            (true, _) => n * (t - 1),
+            (false, 0) => n,
+            (false, 1) => n + n.div_ceil(2),
+            (false, _) => n * t,
+        };
+        let writing = match (rw, filling_rom) {
+            (_, true) => all,
+            (true, false) => all / slices,
+            (false, false) => 0,
+        };
+        LoopCounts { all, rw: writing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loop_counts_are_those_of_the_specification() {
+        // n, then (all) for RW t = 0..=3 and WORM t = 0..=3
+        let table: [(u64, [u128; 4], [u128; 4]); 3] = [
+            (4, [2, 4, 4, 8], [4, 6, 8, 12]),
+            (16, [6, 12, 16, 32], [16, 24, 32, 48]),
+            (2048, [684, 1366, 2048, 4096], [2048, 3072, 4096, 6144]),
+        ];
+        for (n, rw, worm) in table {
+            for t in 0..4 {
+                let mut params = Params::new(Mode::Rw, n, 8);
+                params.t = t;
+                assert_eq!(LoopCounts::new(&params, false).all, rw[t as usize]);
+                params.mode = Mode::Worm;
+                let counts = LoopCounts::new(&params, false);
+                assert_eq!((counts.all, counts.rw), (worm[t as usize], 0));
+            }
+        }
+        // n = 16 / 3 = 5: A is 2, 4, 5, 10 before rounding
+        for (t, all) in [(0, 2), (1, 4), (2, 6), (3, 10)] {
+            let mut params = Params::new(Mode::Rw, 16, 8);
+            (params.p, params.t) = (3, t);
+            assert_eq!(LoopCounts::new(&params, false).all, all);
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! One pass over memory (sections 13 and 14) for one hash or several of one shape: the ends, and who works on which memory between them.
+//!
+//! A hash consists of `p` *instances*. Instances are independent while V is filled, so `K` of them, of one hash or of several,
+//! advance together in one thread: a *group*. Groups of a pass are spread over threads.
+
+use alloc::vec::Vec;
+use core::array;
+
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::core::blockmix::{Boxes, MAX_LANES};
+use crate::core::dispatch::{self, Target};
+use crate::core::memory::SubBlock;
+use crate::core::params::{CheckedParams, Mode};
+use crate::core::pbkdf2::{self, Secret};
+use crate::core::reading::Schedule;
+use crate::core::smix::{Cursor, Lanes, Mixer, split};
+use crate::core::threads;
+
+/// How many hashes one pass takes: as many as one group can have.
+pub(crate) const MAX_HASHES: usize = MAX_LANES;
+
+/// What one hash of a pass is computed from, and where it goes.
+#[derive(Default)]
+pub(crate) struct Input<'a> {
+    pub(crate) password: &'a [u8],
+    pub(crate) salt: &'a [u8],
+    pub(crate) out: &'a mut [u8],
+}
+
+/// Which of the passes of the format this is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Main,
+    Prehash,
+    RomInit,
+}
+
+/// How many sub-blocks a pass needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// For V: N blocks for each hash of RW, and otherwise for each instance that is worked on at a time.
+    pub(crate) v: usize,
+    /// For B of all instances, their S-boxes, and spare blocks for each thread.
+    pub(crate) scratch: usize,
+}
+
+impl Plan {
+    pub(crate) fn new(
+        params: &CheckedParams,
+        hashes: usize,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let (len, instances) = (params.block_len(), params.p().checked_mul(hashes));
+        let too_large = Error::OutOfMemory { bytes: u64::MAX };
+        let instances = instances.ok_or(too_large)?;
+        let lanes = lanes(params, hashes, instances);
+        let workers = threads::useful(threads, instances);
+        let copies = if params.mode() == Mode::Rw { hashes } else { workers * lanes };
+        let v = params.n().checked_mul(len).and_then(|v| v.checked_mul(copies));
+        let own = (len + params.sbox_len()).checked_mul(instances);
+        let spare = (workers * lanes).checked_mul(len);
+        let scratch = own.zip(spare).and_then(|(own, spare)| own.checked_add(spare));
+        let plan = v.zip(scratch).filter(|(v, scratch)| v.checked_add(*scratch).is_some());
+        let (v, scratch) = plan.ok_or(too_large)?;
+        Ok(Plan { v, scratch })
+    }
+}
+
+/// How many of `instances`, of as many hashes, advance together. Outside RW each needs all of V, so there no more of them than there are hashes: one
+/// hash stays within its memory whatever its p.
+fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
+    let most = if params.mode() == Mode::Rw { instances } else { instances.min(hashes) };
+    dispatch::lanes(params.mode(), most)
+}
+
+/// One pass: Body of section 14.
+pub(crate) struct Pass<'a> {
+    pub(crate) params: CheckedParams,
+    pub(crate) kind: Kind,
+    pub(crate) roms: Schedule<'a>,
+    pub(crate) target: Target,
+    pub(crate) threads: usize,
+    /// Told how the fill goes on, and asked whether it may.
+    pub(crate) watch: Option<&'a Watch<'a>>,
+}
+
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
+
+/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+const WATCHED: usize = 1 << 20;
+
+impl Pass<'_> {
+    /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
+    pub(crate) fn run(
+        &self,
+        inputs: &mut [Input<'_>],
+        [v, scratch]: [&mut [SubBlock]; 2],
+    ) -> Result<(), Error> {
+        let own = self.params.p() * self.params.block_len();
+        let mut secrets: [Secret; MAX_HASHES] = Default::default();
+        let secrets = &mut secrets[..inputs.len()];
+        let (b, scratch) = scratch.split_at_mut(inputs.len() * own);
+        for ((input, b), secret) in inputs.iter().zip(b.chunks_exact_mut(own)).zip(&mut *secrets) {
+            self.open(input, b, secret);
+        }
+        match self.params.mode() {
+            Mode::Rw => self.smix_rw(secrets, b, v, scratch)?,
+            Mode::Classic | Mode::Worm => self.smix_each(b, v, scratch)?,
+        }
+        for ((input, b), secret) in inputs.iter_mut().zip(b.chunks_exact(own)).zip(secrets) {
+            let Input { password, salt, out } = input;
+            self.close(Input { password, salt, out }, b, secret);
+        }
+        Ok(())
+    }
+
+    /// Steps 1 to 3: fills B and the secret.
+    pub(crate) fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
+        let key: &[u8] = match self.kind {
+            Kind::Prehash => b"yescrypt-prehash",
+            Kind::Main | Kind::RomInit => b"yescrypt",
+        };
+        if self.params.mode() == Mode::Classic {
+            return pbkdf2::fill(input.password, input.salt, b);
+        }
+        pbkdf2::fill(&*pbkdf2::hmac(key, input.password), input.salt, b);
+        secret.copy_from_slice(&b[0].to_bytes()[..32]);
+    }
+
+    /// Steps 5 and 6: from B to the output.
+    pub(crate) fn close(&self, input: Input<'_>, b: &[SubBlock], secret: &Secret) {
+        if self.params.mode() == Mode::Classic {
+            pbkdf2::extract(input.password, b, input.out);
+            return;
+        }
+        let key = pbkdf2::extract(&**secret, b, input.out);
+        if self.kind != Kind::Prehash {
+            let client_key = pbkdf2::hmac(&*key, b"Client Key");
+            let stored_key = pbkdf2::sha256(&*client_key);
+            let replaced = input.out.len().min(32);
+            input.out[..replaced].copy_from_slice(&stored_key[..replaced]);
+        }
+    }
+
+    /// SMix for RW (section 13): the instances of a hash share its V slice by slice, then each reads all of it.
+    fn smix_rw(
+        &self,
+        secrets: &mut [Secret],
+        b: &mut [SubBlock],
+        v: &mut [SubBlock],
+        scratch: &mut [SubBlock],
+    ) -> Result<(), Error> {
+        let (len, p, n) = (self.params.block_len(), self.params.p(), self.params.n());
+        let instances = p * secrets.len();
+        let v = &mut v[..secrets.len() * n * len];
+        let (sboxes, spare) = scratch.split_at_mut(instances * self.params.sbox_len());
+        let mut b = list(instances, b.chunks_exact_mut(len))?;
+        self.begin_rw(secrets, &mut b, sboxes);
+        let counts = self.params.loops(self.kind == Kind::RomInit);
+        let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
+        let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
+        // A thread more gains more than instances that advance together.
+        let each = instances.div_ceil(threads::useful(self.threads, instances));
+        let together = |alike: usize| dispatch::lanes(Mode::Rw, alike.min(each));
+        let writers = groups((&mut b, &mut slices, sboxes), together);
+        let mut writers = list(instances, writers)?;
+        spread(&mut writers, spare, self.threads, |group, spare| {
+            let mixer = self.mixer(group.x.len());
+            // Without anyone to tell, each loop is one piece.
+            let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
+            let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
+            fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
+        });
+        if shared_loops == 0 {
+            return Ok(());
+        }
+        // From here on all of a hash's V is read by all of its instances.
+        let mut readers = list(writers.len(), writers.into_iter().map(Group::into_reader))?;
+        let v = &*v;
+        spread(&mut readers, spare, self.threads, |group, spare| {
+            let lanes = group.x.len();
+            let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
+                // Lanes beyond the group's are not looked at.
+                let hash = (group.first + k.min(lanes - 1)) / p;
+                &v[hash * n * len..][..n * len]
+            });
+            let mixer = self.mixer(lanes);
+            let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
+            mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
+        });
+        Ok(())
+    }
+
+    /// Steps 5 to 7 of section 13, for the instances of all hashes.
+    pub(crate) fn begin_rw(
+        &self,
+        secrets: &mut [Secret],
+        b: &mut [&mut [SubBlock]],
+        sboxes: &mut [SubBlock],
+    ) {
+        self.fill_sboxes(b, sboxes);
+        for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(self.params.p())) {
+            // Step 7 comes after the fill, which with r = 1 has changed these bytes.
+            let key = Zeroizing::new(b[b.len() - 1].to_bytes());
+            *secret = pbkdf2::hmac(&*key, &**secret);
+        }
+    }
+
+    /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X.
+    fn fill_sboxes(&self, b: &mut [&mut [SubBlock]], sboxes: &mut [SubBlock]) {
+        let size = self.params.sbox_len();
+        let mut rest = (b, sboxes);
+        while !rest.0.is_empty() {
+            let lanes = dispatch::lanes(Mode::Classic, rest.0.len());
+            let (b, others) = rest.0.split_at_mut(lanes);
+            let (sboxes, other_sboxes) = rest.1.split_at_mut(lanes * size);
+            rest = (others, other_sboxes);
+            let mut x: Lanes<'_> = Default::default();
+            for (x, b) in x.iter_mut().zip(b) {
+                *x = &mut b[..2];
+            }
+            let mut v = split(sboxes, size);
+            let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
+            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false, supplied: &[] };
+            let cursor = &mut Cursor::default();
+            mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
+        }
+    }
+
+    /// SMix for classic and WORM: instances are independent, and reuse V within a thread. No more of them advance together than there
+    /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
+    fn smix_each(
+        &self,
+        b: &mut [SubBlock],
+        v: &mut [SubBlock],
+        spare: &mut [SubBlock],
+    ) -> Result<(), Error> {
+        let (len, n) = (self.params.block_len(), self.params.n());
+        let instances = b.len() / len;
+        let hashes = instances / self.params.p();
+        let lanes = lanes(&self.params, hashes, instances);
+        let shares = threads::useful(self.threads, instances.div_ceil(lanes));
+        let mut b = list(instances, b.chunks_exact_mut(len))?;
+        let share = instances.div_ceil(shares).next_multiple_of(lanes);
+        let work = b.chunks_mut(share).zip(v.chunks_exact_mut(lanes * n * len));
+        let loops = loops(self.params.loops(false).all);
+        threads::for_each(work.zip(spare.chunks_exact_mut(lanes * len)), |((mut b, v), spare)| {
+            while !b.is_empty() {
+                let lanes = self::lanes(&self.params, hashes, b.len());
+                let (x, others) = b.split_at_mut(lanes);
+                b = others;
+                let mut v = split(&mut *v, n * len);
+                let mut spare = split(&mut *spare, len);
+                let mixer = self.mixer(lanes);
+                let boxes = &mut Boxes::none();
+                mixer.fill(boxes, x, &mut v[..lanes], &mut Cursor::default());
+                let v = v.each_ref().map(|v| &**v);
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_ro(boxes, blocks, &v[..lanes], loops, &mut Cursor::default());
+            }
+        });
+        Ok(())
+    }
+
+    pub(crate) fn mixer(&self, lanes: usize) -> Mixer<'_> {
+        let (mode, flavor) = (self.params.mode(), self.params.flavor());
+        let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
+        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
+    }
+}
+
+/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
+fn fill_and_mix(
+    mixer: &Mixer<'_>,
+    group: &mut Group<'_, '_>,
+    spare: &mut [&mut [SubBlock]],
+    loops: u64,
+    (piece, told): (usize, &dyn Fn(u64) -> bool),
+) {
+    let Group { x, v, boxes, .. } = group;
+    let (lanes, len) = (x.len(), x[0].len());
+    let steps = piece.div_ceil(len * SubBlock::BYTES) as u64;
+    let told = |steps: u64| told(steps * (lanes * len * SubBlock::BYTES) as u64);
+    let (mut cursor, n) = (Cursor::default(), (v[0].len() / len) as u64);
+    while cursor.step < n {
+        let start = cursor.pause_after(steps);
+        mixer.fill(boxes, x, v, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
+    }
+    let mut cursor = Cursor::default();
+    while cursor.step < loops {
+        let start = cursor.pause_after(steps);
+        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
+        if !told(cursor.step - start) {
+            return;
+        }
+    }
+}
+
+/// Memory and state of instances that advance together.
+pub(crate) struct Group<'a, 'v> {
+    /// The index of the first of them in the pass.
+    pub(crate) first: usize,
+    /// Their blocks of B.
+    pub(crate) x: &'a mut [&'a mut [SubBlock]],
+    /// Their slices of V while it is divided.
+    pub(crate) v: &'v mut [&'v mut [SubBlock]],
+    pub(crate) boxes: Boxes<'a>,
+}
+
+impl<'a> Group<'a, '_> {
+    /// The same once V is shared.
+    pub(crate) fn into_reader(self) -> Group<'a, 'static> {
+        Group { first: self.first, x: self.x, v: &mut [], boxes: self.boxes }
+    }
+}
+
+/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups whose slices have one length.
+/// `lanes` says how many of some instances that are alike advance together.
+pub(crate) fn groups<'a, 'v>(
+    (b, v, sboxes): (
+        &'a mut [&'a mut [SubBlock]],
+        &'v mut [&'v mut [SubBlock]],
+        &'a mut [SubBlock],
+    ),
+    lanes: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Group<'a, 'v>> {
+    let size = sboxes.len() / b.len();
+    let mut rest = (b, v, sboxes);
+    let mut first = 0;
+    core::iter::from_fn(move || {
+        let (b, v, sboxes) = core::mem::take(&mut rest);
+        // No further than a group can reach, so that the work stays linear in p.
+        let within = v.iter().take(MAX_LANES);
+        let alike = within.take_while(|other| other.len() == v[0].len()).count();
+        if alike == 0 {
+            return None;
+        }
+        let lanes = lanes(alike);
+        let (x, b) = b.split_at_mut(lanes);
+        let (own, v) = v.split_at_mut(lanes);
+        let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
+        rest = (b, v, sboxes);
+        first += lanes;
+        Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
+    })
+}
+
+/// Does `work` on each group, in as many threads as allowed, with a spare block for each lane.
+pub(crate) fn spread<'v>(
+    groups: &mut [Group<'_, 'v>],
+    spare: &mut [SubBlock],
+    threads: usize,
+    work: impl Fn(&mut Group<'_, 'v>, &mut [&mut [SubBlock]]) + Sync,
+) {
+    let len = groups.first().map_or(1, |group| group.x[0].len());
+    let lanes = groups.iter().map(|group| group.x.len()).max().unwrap_or(1);
+    let share = groups.len().div_ceil(threads::useful(threads, groups.len()));
+    let shares = groups.chunks_mut(share).zip(spare.chunks_exact_mut(lanes * len));
+    threads::for_each(shares, |(groups, spare)| {
+        for group in groups {
+            let mut spare = split(spare, len);
+            let lanes = group.x.len();
+            work(group, &mut spare[..lanes]);
+        }
+    });
+}
+
+/// The first block and the number of blocks that instance `index` of a hash fills: even numbers, the last taking what is left.
+pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
+    let chunk = (n / p) & !1;
+    let start = index * chunk;
+    (start, if index + 1 == p { n - start } else { chunk })
+}
+
+/// V cut into the slices of the instances.
+pub(crate) struct Slices<'a> {
+    pub(crate) rest: &'a mut [SubBlock],
+    /// Of the next instance, within its hash.
+    pub(crate) index: usize,
+    pub(crate) len: usize,
+    pub(crate) n: usize,
+    pub(crate) p: usize,
+}
+
+impl<'a> Iterator for Slices<'a> {
+    type Item = &'a mut [SubBlock];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (_, blocks) = slice(self.index, self.n, self.p);
+        self.index = (self.index + 1) % self.p;
+        let (slice, rest) =
+            core::mem::take(&mut self.rest).split_at_mut_checked(blocks * self.len)?;
+        self.rest = rest;
+        (!slice.is_empty()).then_some(slice)
+    }
+}
+
+/// A list of at most `limit` items, allocated fallibly.
+pub(crate) fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let bytes = (limit as u64).saturating_mul(size_of::<T>() as u64);
+    list.try_reserve_exact(limit).map_err(|_| Error::OutOfMemory { bytes })?;
+    list.extend(items.take(limit));
+    Ok(list)
+}
+
+/// Counts are below 2^64 for checked parameters (check 10 of section 17), but for rounding up.
+pub(crate) fn loops(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

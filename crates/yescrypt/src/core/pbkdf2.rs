@@ -1,0 +1,66 @@
+//! PBKDF2-HMAC-SHA256 with one iteration (section 2) on both ends of a hash, and HMAC.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::core::memory::SubBlock;
+
+/// 32 secret bytes that are wiped when they go out of scope.
+pub(crate) type Secret = Zeroizing<[u8; 32]>;
+
+/// HMAC-SHA256.
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> Secret {
+    let mut mac = keyed(key);
+    mac.update(message);
+    finish(mac)
+}
+
+/// SHA-256.
+pub(crate) fn sha256(message: &[u8]) -> Secret {
+    Zeroizing::new(Sha256::digest(message).into())
+}
+
+/// Fills blocks, shuffled, with PBKDF2 output.
+pub(crate) fn fill(password: &[u8], salt: &[u8], blocks: &mut [SubBlock]) {
+    let mut mac = keyed(password);
+    mac.update(salt);
+    let mut counter = 0u32;
+    let mut bytes = Zeroizing::new([0; 64]);
+    for block in blocks {
+        for half in bytes.as_chunks_mut::<32>().0 {
+            counter += 1;
+            *half = *numbered(&mac, counter);
+        }
+        *block = SubBlock::from_bytes(&bytes);
+    }
+}
+
+/// PBKDF2 output with blocks, unshuffled, as the salt: `out` filled, and the first 32 bytes whatever the length of `out`.
+pub(crate) fn extract(password: &[u8], blocks: &[SubBlock], out: &mut [u8]) -> Secret {
+    let mut mac = keyed(password);
+    for block in blocks {
+        mac.update(&*Zeroizing::new(block.to_bytes()));
+    }
+    let first = numbered(&mac, 1);
+    for (piece, counter) in out.chunks_mut(32).zip(1u32..) {
+        let block = if counter == 1 { first.clone() } else { numbered(&mac, counter) };
+        piece.copy_from_slice(&block[..piece.len()]);
+    }
+    first
+}
+
+fn numbered(mac: &Hmac<Sha256>, counter: u32) -> Secret {
+    let mut mac = mac.clone();
+    mac.update(&counter.to_be_bytes());
+    finish(mac)
+}
+
+fn finish(mac: Hmac<Sha256>) -> Secret {
+    Zeroizing::new(mac.finalize().into_bytes().into())
+}
+
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    // HMAC takes keys of any length; the error of this trait method is for other MACs.
+    Hmac::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
+}

@@ -1,0 +1,297 @@
+//! pwxform and the block mix made of it (sections 7 and 8), for every flavour.
+//!
+//! One lane of one round is
+//!
+//! ```text
+//! (lo, hi) <- lane 0 of the group;  x <- hi(x) * lo(x) + S0[lo & Smask] ^ S1[hi & Smask];  inner rounds: S2[w++] <- x
+//! ```
+//!
+//! Departures from the text of the specification, none of which changes a result:
+//! * both table offsets come out of one 64-bit AND;
+//! * `K` independent hashes advance together, round by round, because one alone waits most of the time for the
+//!   multiply, the extraction of the offsets and the loads; their S-boxes lie one behind the other, so
+//!   that one write position and one rotation serve all;
+//! * the boxes are not swapped, a counter says which third is which;
+//! * XOR with another block, and storing that sum back, happen in the same pass.
+#![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
+#![allow(clippy::needless_range_loop, reason = "indices k, j and i are the specification's")]
+
+use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write};
+
+use crate::core::blockmix::{Boxes, Pointers, Shape, Step};
+use crate::core::salsa20::Rows;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod paired;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+/// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
+/// constants; loaded from the flavour otherwise.
+#[derive(Clone, Copy)]
+pub(crate) struct Constants {
+    /// PWXrounds.
+    pub(crate) rounds: u32,
+    /// Smask in both halves.
+    pub(crate) mask: u64,
+    /// 64-bit lanes in one box.
+    pub(crate) box_lanes: usize,
+    /// Salsa20 rounds at the end of a block.
+    pub(crate) tail: u32,
+    /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed with itself.
+    pub(crate) stateless: bool,
+}
+
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache: far enough for main memory, and not
+/// a whole block at once, which delays the loads that are waited for.
+const AHEAD_READ: usize = 3;
+/// How many sub-blocks ahead the lines of the output are asked for.
+const AHEAD_WRITE: usize = 8;
+
+/// The lanes of one group in `K` hashes.
+type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
+
+/// Section 8 on `K` blocks at once.
+///
+/// # Safety
+/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes (two if stateless) of
+/// `constants.box_lanes`, a power of two; `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
+#[inline(always)]
+pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
+    tokens: (W::Token, R::Token),
+    constants: Constants,
+    boxes: &mut Boxes<'_>,
+    shape: Shape,
+    io: [Pointers; K],
+) where
+    W: Lane,
+    R: Row,
+{
+    let Shape { len, step } = shape;
+    let lanes = GATHER * W::LANES;
+    let groups = 8 * len / lanes;
+    let mut x: State<W, GATHER, K> = core::array::from_fn(|k| {
+        core::array::from_fn(|j| {
+            let at = (groups - 1) * lanes + j * W::LANES;
+            // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
+            unsafe { io[k].lanes::<W>(tokens.0, step, at) }
+        })
+    });
+    for group in 0..groups {
+        for io in &io {
+            if step != Step::Plain {
+                prefetch_read(io.other.cast::<u64>().wrapping_add(group * lanes + AHEAD_READ * 8));
+            }
+            if step != Step::Save {
+                prefetch_write(io.dst.cast::<u64>().wrapping_add(group * lanes + AHEAD_WRITE * 8));
+            }
+        }
+        for k in 0..K {
+            for j in 0..GATHER {
+                let at = group * lanes + j * W::LANES;
+                // SAFETY: as above.
+                let input = unsafe { io[k].lanes::<W>(tokens.0, step, at) };
+                if step == Step::Save {
+                    // SAFETY: as above; `other` is writable in this step.
+                    unsafe { input.store(io[k].other.cast::<u64>().add(at)) };
+                }
+                // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
+                let xored = groups > 1 || constants.stateless;
+                x[k][j] = if xored { x[k][j].xor(input) } else { input };
+            }
+        }
+        // SAFETY: promised by the caller.
+        unsafe { pwxform(tokens.0, constants, boxes, &mut x) };
+        for k in 0..K {
+            for j in 0..GATHER {
+                // SAFETY: as above.
+                unsafe { x[k][j].store(io[k].dst.cast::<u64>().add(group * lanes + j * W::LANES)) };
+            }
+        }
+    }
+    for block in io {
+        // SAFETY: promised by the caller; the last group starts below `len`.
+        unsafe { tail::<R>(tokens.1, constants.tail, shape, [groups * lanes, lanes], block) };
+    }
+}
+
+/// Section 7 on `K` states.
+///
+/// # Safety
+/// [`blockmix`]'s contract for `constants` and `boxes`.
+#[inline(always)]
+unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
+    token: L::Token,
+    constants: Constants,
+    boxes: &mut Boxes<'_>,
+    x: &mut State<L, GATHER, K>,
+) {
+    let size = constants.box_lanes;
+    if constants.stateless {
+        let tables = Tables { base: boxes.lanes(), order: [0, size, 0], size: 2 * size };
+        for _ in 0..constants.rounds {
+            // SAFETY: promised by the caller; nothing is written.
+            unsafe { round(token, constants.mask, &tables, x, None) };
+        }
+        return;
+    }
+    let tables = Tables { base: boxes.lanes(), order: boxes.order(size), size: 3 * size };
+    let step = GATHER * L::LANES;
+    let mut write = boxes.write;
+    // The first and the last round write nothing. Written out for the default number of rounds, since the compiler does not unroll so much
+    // by itself.
+    // SAFETY: promised by the caller, for every round.
+    unsafe {
+        round(token, constants.mask, &tables, x, None);
+        if constants.rounds == 6 {
+            round(token, constants.mask, &tables, x, Some(write));
+            round(token, constants.mask, &tables, x, Some(write + step));
+            round(token, constants.mask, &tables, x, Some(write + 2 * step));
+            round(token, constants.mask, &tables, x, Some(write + 3 * step));
+            write += 4 * step;
+        } else if constants.rounds == 3 {
+            round(token, constants.mask, &tables, x, Some(write));
+            write += step;
+        }
+        if constants.rounds > 1 {
+            round(token, constants.mask, &tables, x, None);
+        }
+    }
+    boxes.advance(write & (size - 1));
+}
+
+/// Where the S-boxes of a call are.
+struct Tables {
+    /// Of the first state.
+    base: *mut u64,
+    /// The starts of S0, S1 and S2, in lanes.
+    order: [usize; 3],
+    /// From one state's boxes to the next's, in lanes.
+    size: usize,
+}
+
+/// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2 on in an inner round.
+///
+/// # Safety
+/// Masked offsets are those of entries within the boxes of `tables`, and there is room behind `keep`.
+#[inline(always)]
+unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
+    token: L::Token,
+    mask: u64,
+    tables: &Tables,
+    x: &mut State<L, GATHER, K>,
+    keep: Option<usize>,
+) {
+    let [s0, s1, s2] = tables.order;
+    for k in 0..K {
+        // SAFETY: promised by the caller.
+        let own = unsafe { tables.base.add(k * tables.size) };
+        for j in 0..GATHER {
+            // SAFETY: promised by the caller.
+            unsafe {
+                let (s0, s1) = (own.add(s0), own.add(s1));
+                x[k][j] = match K {
+                    1 => x[k][j].round(token, mask, s0, s1),
+                    _ => x[k][j].round_dense(token, mask, s0, s1),
+                };
+                if let Some(write) = keep {
+                    x[k][j].store(own.add(s2 + write + j * L::LANES));
+                }
+            }
+        }
+    }
+}
+
+/// A group's lanes in one round.
+pub(crate) trait Lane: Wide {
+    /// Steps 3 to 7 of section 7.
+    ///
+    /// # Safety
+    /// `mask`, in each half, makes an offset from any word, in bytes, at which an entry can be loaded behind `s0` and `s1`.
+    #[inline(always)]
+    unsafe fn round(self, token: Self::Token, mask: u64, s0: *const u64, s1: *const u64) -> Self {
+        let offsets = self.first() & mask;
+        let (low, high) = (offsets as u32 as usize, (offsets >> 32) as usize);
+        // SAFETY: promised by the caller.
+        let (s0, s1) =
+            unsafe { (Self::load(token, s0.byte_add(low)), Self::load(token, s1.byte_add(high))) };
+        self.multiply_halves().add(s0).xor(s1)
+    }
+
+    /// The same in as few instructions as possible, for several states at once: there it is not the latency of one that counts.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn round_dense(
+        self,
+        token: Self::Token,
+        mask: u64,
+        s0: *const u64,
+        s1: *const u64,
+    ) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { self.round(token, mask, s0, s1) }
+    }
+}
+
+impl<const LANES: usize> Lane for PortableWide<LANES> {}
+impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
+#[cfg(target_arch = "aarch64")]
+impl Lane for saltern_simd::aarch64::WideNeon {}
+
+/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last group, `lanes` before the end of the `mixed` lanes.
+///
+/// # Safety
+/// As [`blockmix`].
+#[inline(always)]
+unsafe fn tail<R: Row>(
+    token: R::Token,
+    rounds: u32,
+    shape: Shape,
+    [mixed, lanes]: [usize; 2],
+    io: Pointers,
+) {
+    let Shape { len, step } = shape;
+    // What is left after the last whole group has not been copied yet; only groups of 256 bytes and more leave
+    // anything, and then whole sub-blocks.
+    for i in mixed / 8..len {
+        // SAFETY: i is below `len`.
+        unsafe {
+            let input = io.input::<R>(token, step, i);
+            if step == Step::Save {
+                input.store(io.other.add(i));
+            }
+            input.store(io.dst.add(i));
+        }
+    }
+    let first = (mixed - lanes) / 8;
+    // SAFETY: `first` is below `len`.
+    let mut x = unsafe { Rows::<R>::load(token, io.dst.add(first)) }.salsa20(rounds);
+    // SAFETY: as above.
+    unsafe { x.store(io.dst.add(first)) };
+    for i in first + 1..len {
+        // SAFETY: i is below `len`.
+        unsafe {
+            x = Rows::load(token, io.dst.add(i)).xor(x).salsa20(rounds);
+            x.store(io.dst.add(i));
+        }
+    }
+}
+
+impl Pointers {
+    /// The lanes from lane `at` of what goes into the mix.
+    ///
+    /// # Safety
+    /// [`Pointers`]'s contract, the lanes within the block.
+    #[inline(always)]
+    unsafe fn lanes<W: Wide>(&self, token: W::Token, step: Step, at: usize) -> W {
+        // SAFETY: promised by the caller; sub-blocks are aligned to the widest entry.
+        let own = unsafe { W::load(token, self.src.cast::<u64>().add(at)) };
+        if step == Step::Plain {
+            return own;
+        }
+        // SAFETY: promised by the caller for the steps that have another block.
+        own.xor(unsafe { W::load(token, self.other.cast::<u64>().add(at)) })
+    }
+}

@@ -1,0 +1,194 @@
+//! How a hash reads ROMs: which of them at which step of which loop.
+//!
+//! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case of a list of ROMs, each with a mask for
+//! either loop, as escrypt 0.5 had them for one ROM: step `i` reads the first ROM of the list with `i & mask == 1`.
+
+use crate::Error;
+use crate::core::memory::SubBlock;
+use crate::core::params::{CheckedParams, Params};
+use crate::core::rom::Rom;
+
+/// How many ROMs one hash can read.
+pub const MAX_ROMS: usize = 4;
+
+/// The largest look-ahead of a ROM: see [`RomUse::look_ahead`].
+pub const MAX_LOOK_AHEAD: u32 = 63;
+
+/// When a hash reads a ROM: in the steps `i` of a loop with `i & mask == 1`, never for a mask of 0.
+///
+/// Useful masks are 2^k - 1 (one step in 2^k, beginning with step 1) and, for a loop that does not read, 0.
+/// Rare reads are for ROMs that are slow to reach.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RomMasks {
+    /// In the first loop, which fills memory.
+    pub fill: u32,
+    /// In the second loop, which mixes it.
+    pub mix: u32,
+}
+
+impl RomMasks {
+    /// Every odd step of both loops: yescrypt 1.1.
+    pub const YESCRYPT: RomMasks = RomMasks { fill: 1, mix: 1 };
+
+    /// What `mask` means in escrypt 0.5, where the second loop always reads: there bit 0 counts as set.
+    #[must_use]
+    pub const fn escrypt(mask: u32) -> Self {
+        RomMasks { fill: mask, mix: mask | 1 }
+    }
+}
+
+/// One ROM of a hash.
+#[derive(Clone, Copy, Debug)]
+pub struct RomUse<'a> {
+    /// The ROM.
+    pub rom: Rom<'a>,
+    /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be larger.
+    pub nrom: u64,
+    /// When it is read.
+    pub masks: RomMasks,
+    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 as yescrypt has it.
+    ///
+    /// The read in step `i` of a loop takes Integerify(X) of X as it was at the beginning of step `i` minus this many, or of step 0 of the same
+    /// loop if there are not as many before. It is a parameter of the hash. A slow ROM can then be read while the steps between are computed; what
+    /// that means for security is in docs/rom.md.
+    pub look_ahead: u32,
+}
+
+impl<'a> RomUse<'a> {
+    /// The first `nrom` blocks of a ROM as yescrypt 1.1 reads them: in every odd step, without look-ahead.
+    #[must_use]
+    pub const fn new(rom: Rom<'a>, nrom: u64) -> Self {
+        RomUse { rom, nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
+    }
+
+    /// The checked view for hashes with `params`.
+    pub(crate) fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
+        let params = check(self.nrom, self.look_ahead, params)?;
+        let reads = RomReads::new(self.rom.blocks_for(&params)?, self.nrom, self.masks);
+        Ok(RomReads { look_ahead: self.look_ahead, ..reads })
+    }
+}
+
+/// The parameters of hashes that use as many blocks of one ROM.
+pub(crate) fn check(nrom: u64, look_ahead: u32, params: &CheckedParams) -> Result<Params, Error> {
+    if !nrom.is_power_of_two() || nrom < 2 {
+        return Err(Error::invalid("NROM", nrom, "a power of two above 1"));
+    }
+    if look_ahead > MAX_LOOK_AHEAD {
+        return Err(Error::invalid("look-ahead", look_ahead.into(), "at most 63 steps"));
+    }
+    Ok(Params { nrom, ..*params.params() })
+}
+
+/// Which of the two loops over memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Loop {
+    /// The first, which fills it.
+    Fill,
+    /// The second, which mixes it.
+    Mix,
+}
+
+/// The blocks of one ROM and when they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct RomReads<'a> {
+    /// A power of two of blocks, or only the last one of a ROM that is elsewhere.
+    pub(crate) blocks: &'a [SubBlock],
+    /// How many blocks the ROM has.
+    pub(crate) nrom: u64,
+    pub(crate) masks: RomMasks,
+    pub(crate) look_ahead: u32,
+    /// The blocks are not in memory: the loop stops until it is given them.
+    pub(crate) elsewhere: bool,
+}
+
+impl<'a> RomReads<'a> {
+    /// A ROM in memory, without look-ahead.
+    pub(crate) fn new(blocks: &'a [SubBlock], nrom: u64, masks: RomMasks) -> Self {
+        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false }
+    }
+
+    /// Block `x` mod NROM.
+    #[inline]
+    pub(crate) fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
+        &self.blocks[(x & (self.nrom - 1)) as usize * len..][..len]
+    }
+
+    /// Whether step `i` reads it, unless an earlier one of the list is read there.
+    #[inline]
+    fn due(&self, which: Loop, i: u64) -> bool {
+        let mask = match which {
+            Loop::Fill => self.masks.fill,
+            Loop::Mix => self.masks.mix,
+        };
+        i & u64::from(mask) == 1
+    }
+}
+
+impl Default for RomReads<'_> {
+    fn default() -> Self {
+        RomReads::new(&[], 1, RomMasks { fill: 0, mix: 0 })
+    }
+}
+
+/// All ROMs of one computation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Schedule<'a> {
+    /// Where several are to be read in one step, the first one is.
+    pub(crate) roms: &'a [RomReads<'a>],
+    /// Whether the first step of the first loop reads the last block of the first ROM that this loop reads at all. (A ROM's
+    /// last block has its digest, so every bit of the ROM reaches every hash.)
+    pub(crate) opening: bool,
+    /// Whether any of them has a look-ahead.
+    pub(crate) ahead: bool,
+    /// Whether any of them is elsewhere.
+    pub(crate) elsewhere: bool,
+}
+
+impl<'a> Schedule<'a> {
+    pub(crate) fn new(roms: &'a [RomReads<'a>], opening: bool) -> Self {
+        let ahead = roms.iter().any(|rom| rom.look_ahead != 0);
+        Schedule { roms, opening, ahead, elsewhere: roms.iter().any(|rom| rom.elsewhere) }
+    }
+
+    /// The block that step 0 of the first loop reads. It reads no other.
+    pub(crate) fn opening(&self, len: usize) -> Option<&'a [SubBlock]> {
+        let rom = self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)?;
+        Some(&rom.blocks[rom.blocks.len() - len..])
+    }
+
+    /// The ROM that step `i`, not 0, of a loop reads.
+    #[inline]
+    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomReads<'a>> {
+        self.roms.iter().find(|rom| rom.due(which, i))
+    }
+
+    /// Its place in the list.
+    pub(crate) fn index_at(&self, which: Loop, i: u64) -> Option<usize> {
+        self.roms.iter().position(|rom| rom.due(which, i))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_of_escrypt_read_the_steps_of_its_table() {
+        let steps = |mask: u32| (0..36).filter(|i| i & mask == 1).collect::<Vec<u32>>();
+        for (mask, fill, mix) in [
+            (0, vec![], (1..36).step_by(2).collect::<Vec<_>>()),
+            (2, vec![], (1..36).step_by(4).collect()),
+            (7, vec![1, 9, 17, 25, 33], vec![1, 9, 17, 25, 33]),
+            (14, vec![], vec![1, 17, 33]),
+            (
+                5,
+                vec![1, 3, 9, 11, 17, 19, 25, 27, 33, 35],
+                vec![1, 3, 9, 11, 17, 19, 25, 27, 33, 35],
+            ),
+        ] {
+            let masks = RomMasks::escrypt(mask);
+            assert_eq!((steps(masks.fill), steps(masks.mix)), (fill, mix), "mask {mask}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Hashes that stop where they need a block of a ROM that is not in memory, and go on when they are given it.
+
+mod running;
+
+use alloc::boxed::Box;
+
+use self::running::Running;
+use crate::core::params::{CheckedParams, Mode};
+use crate::core::pass::{MAX_HASHES, Plan};
+use crate::core::reading::{MAX_ROMS, RomMasks, RomReads, RomUse, check};
+use crate::{Error, Pages, Rom, Workspace};
+
+/// A ROM of a hash that can be interrupted.
+#[derive(Clone, Copy, Debug)]
+pub enum RomSource<'a> {
+    /// It is in memory. Its blocks are read where they are, nothing stops for them.
+    Memory(RomUse<'a>),
+    /// It is not: the hash stops at each read.
+    Elsewhere(RomElsewhere<'a>),
+}
+
+/// A ROM that is not in memory, but for its last block.
+#[derive(Clone, Copy, Debug)]
+pub struct RomElsewhere<'a> {
+    /// The last of the `nrom` blocks, exactly 128 * r bytes. It has the ROM's tag and digest at its end, and is the one that the first step of
+    /// a hash reads: [`Rom::from_bytes`] makes a [`Rom`] of it as of a whole image.
+    pub last: Rom<'a>,
+    /// As [`RomUse::nrom`].
+    pub nrom: u64,
+    /// As [`RomUse::masks`].
+    pub masks: RomMasks,
+    /// As [`RomUse::look_ahead`].
+    pub look_ahead: u32,
+}
+
+impl<'a> RomSource<'a> {
+    fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
+        match self {
+            RomSource::Memory(rom) => rom.reads(params),
+            RomSource::Elsewhere(RomElsewhere { last, nrom, masks, look_ahead }) => {
+                check(*nrom, *look_ahead, params)?;
+                let needed = 128 * u64::from(params.params().r);
+                if last.size() as u64 != needed {
+                    return Err(Error::BufferLength { needed, actual: last.size() as u64 });
+                }
+                let reads = RomReads::new(last.blocks(), *nrom, *masks);
+                Ok(RomReads { look_ahead: *look_ahead, elsewhere: true, ..reads })
+            }
+        }
+    }
+}
+
+/// One read of a ROM that is not in memory, by up to four instances of hashes at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RomRead {
+    /// The ROM's place in the list.
+    pub rom: usize,
+    blocks: [u64; MAX_HASHES],
+    count: usize,
+}
+
+impl RomRead {
+    /// The numbers of the blocks, each below the ROM's NROM. Block `j` is at bytes 128 * r * j of the image, 128 * r of them.
+    #[must_use]
+    pub fn blocks(&self) -> &[u64] {
+        &self.blocks[..self.count]
+    }
+}
+
+/// Where a hash has stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin. Nothing has to be supplied, and who does not
+    /// read ahead can ignore it. The reads of each ROM are announced in the order in which they are needed.
+    Announces(RomRead),
+    /// It needs these blocks, which were announced before, to go on.
+    Needs(RomRead),
+    /// It is finished.
+    Done,
+}
+
+/// A few hashes of one shape that advance together in the calling thread, and stop where they need ROM blocks that are not in memory.
+///
+/// What it computes is what [`derive_with_roms`](crate::derive_with_roms) computes for the same ROMs. With many of these, a thread that would
+/// have to wait for a read takes another one instead.
+///
+/// Its memory, that of a [`Workspace`], is kept for the next hashes. What is in there and what hashes depend on is wiped when it is dropped and by
+/// [`Resumable::wipe`].
+///
+/// ```
+/// use saltern_yescrypt::*;
+/// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new())?;
+/// let block = |j: u64| &image.as_bytes()[1024 * j as usize..][..1024];
+/// let masks = RomMasks { fill: 0, mix: 15 };
+/// let rom = RomElsewhere { last: Rom::from_bytes(block(63))?, nrom: 64, masks, look_ahead: 0 };
+/// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
+///
+/// let mut hash = Resumable::new(Workspace::new());
+/// hash.begin(&[(b"password", b"salt")], &params, &[RomSource::Elsewhere(rom)], 32)?;
+/// let mut progress = hash.advance(&[])?;
+/// loop {
+///     progress = match progress {
+///         Progress::Announces(_) => hash.advance(&[])?,
+///         Progress::Needs(read) => hash.advance(&[block(read.blocks()[0])])?,
+///         Progress::Done => break,
+///     }
+/// }
+///
+/// let mut expected = [0; 32];
+/// let rom = RomUse { masks, ..RomUse::new(Rom::new(&image)?, 64) };
+/// derive_with_roms(b"password", b"salt", &params, &[rom], &mut Workspace::new(), &mut expected)?;
+/// assert_eq!(hash.output(0), Some(&expected[..]));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Resumable<'a> {
+    workspace: Workspace,
+    running: Option<Box<Running<'a>>>,
+}
+
+impl<'a> Resumable<'a> {
+    /// Nothing to compute yet. The workspace's number of threads is not used for hashes with ROMs.
+    #[must_use]
+    pub fn new(workspace: Workspace) -> Self {
+        Resumable { workspace, running: None }
+    }
+
+    /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for as many hashes, if it had less before. `None`
+    /// for sizes that no memory has.
+    #[must_use]
+    pub fn memory_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
+        Workspace::bytes_for(params, hashes, pages)
+    }
+
+    /// Bytes that its workspace holds.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.workspace.memory()
+    }
+
+    /// Takes on passwords and salts of one to four hashes, `len` bytes of output each; what was there before is dropped.
+    /// [`CheckedParams::degree`] of them are computed best. They are copied, and nothing is computed yet.
+    ///
+    /// # Errors
+    /// Those of [`derive_with_roms`](crate::derive_with_roms), [`Error::BufferLength`] for a last block of another length than 128 * r, and
+    /// [`Error::InvalidParameter`] for another number of hashes.
+    pub fn begin(
+        &mut self,
+        inputs: &[(&[u8], &[u8])],
+        params: &CheckedParams,
+        roms: &[RomSource<'a>],
+        len: usize,
+    ) -> Result<(), Error> {
+        self.running = None;
+        if inputs.is_empty() || inputs.len() > MAX_HASHES {
+            return Err(Error::invalid("number of hashes", inputs.len() as u64, "1 to 4"));
+        }
+        params.check_output(len as u64)?;
+        if roms.len() > MAX_ROMS {
+            return Err(Error::invalid("number of ROMs", roms.len() as u64, "at most 4"));
+        }
+        if params.params().nrom != 0 {
+            let expected = "0: each ROM of the list has its own";
+            return Err(Error::invalid("NROM", params.params().nrom, expected));
+        }
+        if params.mode() != Mode::Rw && !roms.is_empty() {
+            return Err(Error::RomNotUsed);
+        }
+        let mut reads = [RomReads::default(); MAX_ROMS];
+        for (reads, rom) in reads.iter_mut().zip(roms) {
+            *reads = rom.reads(params)?;
+        }
+        let running = Running::new(inputs, params, &reads[..roms.len()], len)?;
+        let plan = Plan::new(params, inputs.len(), 1)?;
+        self.workspace.take(plan.v + plan.scratch)?;
+        self.running = Some(Box::new(running));
+        Ok(())
+    }
+
+    /// Computes until the hashes are done or blocks of a ROM are needed.
+    ///
+    /// `supplied` is empty, but after [`Progress::Needs`]: then it is those blocks, in order, as they are in the image, each aligned to
+    /// 64 bytes. Without them the answer is the same again. Once done, or without anything begun, it is [`Progress::Done`].
+    ///
+    /// Wrong contents of a block give a wrong hash without any error: who reads has to know that the read was complete.
+    ///
+    /// # Errors
+    /// [`Error::BufferLength`] for another number of blocks than are needed, or another length; [`Error::RomAlignment`]; [`Error::OutOfMemory`].
+    /// Nothing was computed then and the call can be repeated.
+    pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Progress, Error> {
+        match &mut self.running {
+            Some(running) => running.advance(supplied, &mut self.workspace),
+            None => Ok(Progress::Done),
+        }
+    }
+
+    /// The output of hash `index` once all are done.
+    #[must_use]
+    pub fn output(&self, index: usize) -> Option<&[u8]> {
+        self.running.as_ref()?.output(index)
+    }
+
+    /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for the next hashes.
+    pub fn clear(&mut self) {
+        self.running = None;
+    }
+
+    /// Drops what was begun and overwrites all memory that hashes have used with zeros.
+    pub fn wipe(&mut self) {
+        self.running = None;
+        self.workspace.wipe();
+    }
+
+    /// The workspace, for something else. What was begun is dropped.
+    #[must_use]
+    pub fn into_workspace(self) -> Workspace {
+        self.workspace
+    }
+}
+
+impl core::fmt::Debug for Resumable<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Resumable {{ {:?} }}", self.workspace)
+    }
+}

@@ -1,0 +1,369 @@
+//! The passes of [`Resumable`](super::Resumable), cut where a loop stops.
+//!
+//! What a loop needs is found from numbers each time it goes on, so nothing here borrows the memory in between.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::array;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{Progress, RomRead};
+use crate::core::blockmix::{Boxes, MAX_LANES};
+use crate::core::dispatch;
+use crate::core::kdf::derive_together;
+use crate::core::memory::{self, SubBlock};
+use crate::core::params::{CheckedParams, Mode};
+use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
+use crate::core::pbkdf2::Secret;
+use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
+use crate::core::smix::{Cursor, Mixer, Stop, split};
+use crate::{Error, Workspace};
+
+/// One of the hashes.
+struct Hash {
+    /// What goes into the pass: after the pre-hash its result.
+    password: Zeroizing<Vec<u8>>,
+    salt: Zeroizing<Vec<u8>>,
+    out: Zeroizing<Vec<u8>>,
+}
+
+/// Instances that advance together.
+struct Group {
+    /// The index of the first in the pass.
+    first: usize,
+    lanes: usize,
+    /// How the S-boxes stand, once the group has stopped.
+    boxes: [usize; 2],
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The beginning of a pass.
+    Open,
+    /// The first loop of a group.
+    Fill(usize),
+    /// The second with writes.
+    Write(usize),
+    /// The second without.
+    Read(usize),
+    Close,
+    Done,
+}
+
+/// Hashes on their way.
+pub(super) struct Running<'a> {
+    /// Of the main pass.
+    main: CheckedParams,
+    /// Of this pass.
+    params: CheckedParams,
+    kind: Kind,
+    roms: [RomReads<'a>; MAX_ROMS],
+    rom_count: usize,
+    hashes: Vec<Hash>,
+    secrets: [Secret; MAX_HASHES],
+    groups: Vec<Group>,
+    stage: Stage,
+    cursor: Cursor,
+    /// For each ROM, the reads that have been announced and not been needed yet.
+    announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
+    needed: Option<RomRead>,
+}
+
+impl Drop for Running<'_> {
+    /// Which blocks were read tells something of the password.
+    fn drop(&mut self) {
+        for announced in &mut self.announced {
+            announced.clear();
+            announced.resize(announced.capacity(), [0; MAX_LANES]);
+            let (first, second) = announced.as_mut_slices();
+            first.as_flattened_mut().zeroize();
+            second.as_flattened_mut().zeroize();
+        }
+        if let Some(read) = &mut self.needed {
+            read.blocks.zeroize();
+        }
+    }
+}
+
+/// The memory of a pass.
+struct Memory<'m> {
+    v: &'m mut [SubBlock],
+    b: &'m mut [SubBlock],
+    sboxes: &'m mut [SubBlock],
+    spare: &'m mut [SubBlock],
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn new(
+        inputs: &[(&[u8], &[u8])],
+        params: &CheckedParams,
+        roms: &[RomReads<'a>],
+        len: usize,
+    ) -> Result<Self, Error> {
+        let mut hashes = list(inputs.len(), core::iter::empty())?;
+        for (password, salt) in inputs {
+            // With room for the result of the pre-hash.
+            let room = password.len().max(size_of::<Secret>());
+            let password = Zeroizing::new(list(room, password.iter().copied())?);
+            let salt = Zeroizing::new(list(salt.len(), salt.iter().copied())?);
+            let out = Zeroizing::new(list(len, core::iter::repeat_n(0, len))?);
+            hashes.push(Hash { password, salt, out });
+        }
+        let mut all = [RomReads::default(); MAX_ROMS];
+        all[..roms.len()].copy_from_slice(roms);
+        let mut announced: [VecDeque<_>; MAX_ROMS] = Default::default();
+        for (announced, rom) in announced.iter_mut().zip(roms) {
+            let most = if rom.elsewhere { MAX_LOOK_AHEAD as usize + 1 } else { 0 };
+            let bytes = (most * size_of::<[u64; MAX_LANES]>()) as u64;
+            announced.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes })?;
+        }
+        let small = params.prehash();
+        Ok(Running {
+            main: *params,
+            params: small.unwrap_or(*params),
+            kind: if small.is_some() { Kind::Prehash } else { Kind::Main },
+            roms: all,
+            rom_count: roms.len(),
+            hashes,
+            secrets: Default::default(),
+            groups: Vec::new(),
+            stage: Stage::Open,
+            cursor: Cursor::default(),
+            announced,
+            needed: None,
+        })
+    }
+
+    pub(super) fn output(&self, index: usize) -> Option<&[u8]> {
+        let done = self.stage == Stage::Done;
+        self.hashes.get(index).filter(|_| done).map(|hash| &hash.out[..])
+    }
+
+    pub(super) fn advance(
+        &mut self,
+        supplied: &[&[u8]],
+        workspace: &mut Workspace,
+    ) -> Result<Progress, Error> {
+        let needed = self.needed.map_or(0, |read| read.count);
+        if let Some(read) = self.needed.filter(|_| supplied.is_empty()) {
+            return Ok(Progress::Needs(read));
+        }
+        let mut blocks: [&[SubBlock]; MAX_LANES] = Default::default();
+        if supplied.len() != needed {
+            let (needed, actual) = (needed as u64, supplied.len() as u64);
+            return Err(Error::BufferLength { needed, actual });
+        }
+        for (block, bytes) in blocks.iter_mut().zip(supplied) {
+            *block = memory::from_bytes(bytes)?;
+            let needed = self.params.block_len() * SubBlock::BYTES;
+            if bytes.len() != needed {
+                let (needed, actual) = (needed as u64, bytes.len() as u64);
+                return Err(Error::BufferLength { needed, actual });
+            }
+        }
+        if self.main.mode() != Mode::Rw {
+            return self.compute(workspace);
+        }
+        let target = workspace.target();
+        let plan = Plan::new(&self.main, self.hashes.len(), 1)?;
+        let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
+        let roms = self.roms;
+        let roms = Schedule::new(&roms[..self.rom_count], true);
+        self.cursor.fed = self.needed.take().is_some();
+        while self.stage != Stage::Done {
+            let pass = Pass {
+                params: self.params,
+                kind: self.kind,
+                roms,
+                target,
+                threads: 1,
+                watch: None,
+            };
+            let mut memory = self.memory(v, scratch);
+            if let Some((stop, lanes)) = self.work(&pass, &mut memory, &blocks)? {
+                return self.stopped(stop, lanes);
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Modes without ROMs: everything at once.
+    fn compute(&mut self, workspace: &mut Workspace) -> Result<Progress, Error> {
+        if self.stage != Stage::Done {
+            let count = self.hashes.len();
+            let mut inputs: [Input<'_>; MAX_HASHES] = Default::default();
+            for (input, hash) in inputs.iter_mut().zip(&mut self.hashes) {
+                let (password, salt) = (&hash.password[..], &hash.salt[..]);
+                *input = Input { password, salt, out: &mut hash.out };
+            }
+            derive_together(&mut inputs[..count], &self.main, None, workspace)?;
+            self.stage = Stage::Done;
+        }
+        Ok(Progress::Done)
+    }
+
+    /// The memory of this pass, which is all of the main one's or the first part of it.
+    fn memory<'m>(&self, v: &'m mut [SubBlock], scratch: &'m mut [SubBlock]) -> Memory<'m> {
+        let (params, hashes) = (&self.params, self.hashes.len());
+        let instances = hashes * params.p();
+        let (b, scratch) = scratch.split_at_mut(instances * params.block_len());
+        let (sboxes, spare) = scratch.split_at_mut(instances * params.sbox_len());
+        Memory { v: &mut v[..hashes * params.n() * params.block_len()], b, sboxes, spare }
+    }
+
+    /// One stage, or the part of it up to the next stop.
+    fn work(
+        &mut self,
+        pass: &Pass<'_>,
+        memory: &mut Memory<'_>,
+        supplied: &[&[SubBlock]],
+    ) -> Result<Option<(Stop, usize)>, Error> {
+        let counts = self.params.loops(false);
+        let (own, shared) = (loops(counts.rw), loops(counts.all - counts.rw));
+        let last = |group: usize, groups: &[Group]| group + 1 == groups.len();
+        let next = match self.stage {
+            Stage::Open => {
+                self.open(pass, memory)?;
+                Stage::Fill(0)
+            }
+            Stage::Fill(group) => {
+                let stop = self.run(pass, group, memory, supplied, 0);
+                if stop.is_some() {
+                    return Ok(stop);
+                }
+                Stage::Write(group)
+            }
+            Stage::Write(group) => {
+                let stop = self.run(pass, group, memory, supplied, own);
+                if stop.is_some() {
+                    return Ok(stop);
+                }
+                match last(group, &self.groups) {
+                    false => Stage::Fill(group + 1),
+                    true if shared == 0 => Stage::Close,
+                    true => Stage::Read(0),
+                }
+            }
+            Stage::Read(group) => {
+                let stop = self.run(pass, group, memory, supplied, shared);
+                if stop.is_some() {
+                    return Ok(stop);
+                }
+                if last(group, &self.groups) { Stage::Close } else { Stage::Read(group + 1) }
+            }
+            Stage::Close => self.close(pass, memory),
+            Stage::Done => Stage::Done,
+        };
+        self.stage = next;
+        self.cursor = Cursor::default();
+        Ok(None)
+    }
+
+    /// The loop of this stage for one group.
+    fn run(
+        &mut self,
+        pass: &Pass<'_>,
+        group: usize,
+        memory: &mut Memory<'_>,
+        supplied: &[&[SubBlock]],
+        loops: u64,
+    ) -> Option<(Stop, usize)> {
+        let (len, p, n) = (self.params.block_len(), self.params.p(), self.params.n());
+        let Group { first, lanes, boxes: state } = self.groups[group];
+        let mut x = split(&mut memory.b[first * len..], len);
+        let mut spare = split(memory.spare, len);
+        let size = self.params.sbox_len();
+        let boxes = &mut memory.sboxes[first * size..][..lanes * size];
+        let mut boxes = Boxes::at(boxes, state);
+        let mixer = Mixer { supplied: &supplied[..lanes], ..pass.mixer(lanes) };
+        let (x, cursor) = (&mut x[..lanes], &mut self.cursor);
+        let (start, blocks) = slice(first % p, n, p);
+        // The slices of a group follow each other, also from one hash to the next.
+        let own = (first / p * n + start) * len;
+        let stop = match self.stage {
+            Stage::Read(_) => {
+                let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
+                    let hash = (first + k.min(lanes - 1)) / p;
+                    &memory.v[hash * n * len..][..n * len]
+                });
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_ro(&mut boxes, blocks, &v[..lanes], loops, cursor)
+            }
+            Stage::Write(_) => {
+                let mut v = split(&mut memory.v[own..], blocks * len);
+                let blocks = (x, &mut spare[..lanes]);
+                mixer.mix_rw(&mut boxes, blocks, &mut v[..lanes], loops, cursor)
+            }
+            _ => {
+                let mut v = split(&mut memory.v[own..], blocks * len);
+                mixer.fill(&mut boxes, x, &mut v[..lanes], cursor)
+            }
+        };
+        self.groups[group].boxes = boxes.state();
+        stop.map(|stop| (stop, lanes))
+    }
+
+    /// The beginning of a pass, up to the first loop.
+    fn open(&mut self, pass: &Pass<'_>, memory: &mut Memory<'_>) -> Result<(), Error> {
+        let (len, p, n) = (self.params.block_len(), self.params.p(), self.params.n());
+        let instances = self.hashes.len() * p;
+        let own = memory.b.chunks_exact_mut(p * len);
+        for ((hash, b), secret) in self.hashes.iter().zip(own).zip(&mut self.secrets) {
+            let input = Input { password: &hash.password, salt: &hash.salt, out: &mut [] };
+            pass.open(&input, b, secret);
+        }
+        let mut b = list(instances, memory.b.chunks_exact_mut(len))?;
+        pass.begin_rw(&mut self.secrets[..self.hashes.len()], &mut b, memory.sboxes);
+        self.groups = list(instances, core::iter::empty())?;
+        let mut first = 0;
+        while first < instances {
+            let blocks = |instance: usize| slice(instance % p, n, p).1;
+            let within = first..instances.min(first + MAX_LANES);
+            let alike = within.take_while(|other| blocks(*other) == blocks(first)).count();
+            let lanes = dispatch::lanes(Mode::Rw, alike);
+            self.groups.push(Group { first, lanes, boxes: [0; 2] });
+            first += lanes;
+        }
+        Ok(())
+    }
+
+    /// The end of a pass.
+    fn close(&mut self, pass: &Pass<'_>, memory: &Memory<'_>) -> Stage {
+        let own = memory.b.chunks_exact(self.params.p() * self.params.block_len());
+        for ((hash, b), secret) in self.hashes.iter_mut().zip(own).zip(&self.secrets) {
+            let Hash { password, salt, out } = hash;
+            if self.kind == Kind::Main {
+                pass.close(Input { password, salt, out }, b, secret);
+                continue;
+            }
+            let mut result = Secret::default();
+            pass.close(Input { password, salt, out: &mut *result }, b, secret);
+            password.clear();
+            password.extend_from_slice(&*result);
+        }
+        if self.kind == Kind::Main {
+            return Stage::Done;
+        }
+        (self.kind, self.params) = (Kind::Main, self.main);
+        Stage::Open
+    }
+
+    /// A stop of the loop of a group with `count` lanes.
+    fn stopped(&mut self, stop: Stop, count: usize) -> Result<Progress, Error> {
+        Ok(match stop {
+            Stop::Announces { rom, blocks } => {
+                self.announced[rom].push_back(blocks);
+                Progress::Announces(RomRead { rom, blocks, count })
+            }
+            Stop::Needs { rom } => {
+                // Loops need nothing that they have not announced.
+                let blocks = self.announced[rom].pop_front().ok_or(Error::Panicked)?;
+                let read = RomRead { rom, blocks, count };
+                self.needed = Some(read);
+                Progress::Needs(read)
+            }
+        })
+    }
+}

@@ -1,0 +1,368 @@
+//! The two loops over memory (sections 9 to 11), for a group of instances that advance together.
+//!
+//! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a kernel does inside. V of one
+//! instance is one slice; block `i` is `V[i * len..][..len]`. Slices of slices have one entry for each lane of the group.
+
+use zeroize::Zeroize;
+
+use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
+use crate::core::memory::SubBlock;
+use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
+
+/// Blocks or memories of a group's instances, empty ones behind the last.
+pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
+
+/// The same blocks for a shorter time.
+pub(crate) fn reborrow<'a>(blocks: &'a mut [&mut [SubBlock]]) -> Lanes<'a> {
+    let mut blocks = blocks.iter_mut();
+    core::array::from_fn(|_| blocks.next().map_or(Default::default(), |block| &mut **block))
+}
+
+/// `memory` cut into pieces of `len`.
+pub(crate) fn split(memory: &mut [SubBlock], len: usize) -> Lanes<'_> {
+    let mut pieces = memory.chunks_exact_mut(len);
+    core::array::from_fn(|_| pieces.next().unwrap_or_default())
+}
+
+/// What both loops need beside memory.
+pub(crate) struct Mixer<'a> {
+    pub(crate) kernel: Kernel,
+    pub(crate) roms: Schedule<'a>,
+    /// Random reads in the first loop, writes in the second.
+    pub(crate) rw: bool,
+    /// What [`Stop::Needs`] asked for, one block for each lane.
+    pub(crate) supplied: &'a [&'a [SubBlock]],
+}
+
+/// How far a loop has come. Each loop begins with a new one.
+pub(crate) struct Cursor {
+    /// The next step.
+    pub(crate) step: u64,
+    /// The loop returns before this step.
+    pause: u64,
+    /// For each ROM, the first step whose read has not been announced.
+    announced: [u64; MAX_ROMS],
+    /// Whether the blocks that the next step needs are there.
+    pub(crate) fed: bool,
+    trail: Trail,
+}
+
+impl Cursor {
+    /// Lets the loop return after some more steps. Returns the next one.
+    pub(crate) fn pause_after(&mut self, steps: u64) -> u64 {
+        self.pause = self.step.saturating_add(steps);
+        self.step
+    }
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        let trail = Trail::default();
+        Cursor { step: 0, pause: u64::MAX, announced: [0; MAX_ROMS], fed: false, trail }
+    }
+}
+
+/// Why a loop returned before its end, or the step where it should pause. Only ROMs that are elsewhere stop one.
+#[derive(Clone, Copy)]
+pub(crate) enum Stop {
+    /// A later step will read these blocks of a ROM, or this one will. Reads of a ROM are announced in the order in which they are needed.
+    Announces { rom: usize, blocks: [u64; MAX_LANES] },
+    /// The next step reads what was announced for it. It goes on with `supplied`.
+    Needs { rom: usize },
+}
+
+impl Mixer<'_> {
+    /// SMix1: fills all of each `v`, at least two blocks, from `x`; leaves the block after the last in `x`.
+    ///
+    /// The specification's X at step i is V_i, so each block is mixed from its place in `v` straight into the next.
+    pub(crate) fn fill(
+        &self,
+        boxes: &mut Boxes<'_>,
+        x: &mut [&mut [SubBlock]],
+        v: &mut [&mut [SubBlock]],
+        cursor: &mut Cursor,
+    ) -> Option<Stop> {
+        let (lanes, len) = (x.len(), x[0].len());
+        let n = v[0].len() / len;
+        if cursor.step == 0 {
+            for (v, x) in v.iter_mut().zip(&*x) {
+                v[..len].copy_from_slice(x);
+            }
+        }
+        let end = cursor.pause.min(n as u64);
+        for i in cursor.step as usize..end as usize {
+            if self.roms.elsewhere {
+                let now = |lane: usize| integerify(block(v[lane], i, len));
+                let stop = self.stop(cursor, (Loop::Fill, i as u64, n as u64), now, lanes);
+                if stop.is_some() {
+                    return stop;
+                }
+            }
+            let mut io = [Io::NONE; MAX_LANES];
+            for (lane, (io, (x, v))) in io.iter_mut().zip(x.iter_mut().zip(&mut *v)).enumerate() {
+                let (done, next) = v.split_at_mut((i + 1) * len);
+                let dst = if i + 1 < n { &mut next[..len] } else { &mut **x };
+                *io = Io::mix(&done[i * len..], self.fill_reads(i, lane, done, len), dst);
+            }
+            self.kernel.run(boxes, &io[..lanes]);
+        }
+        cursor.step = end;
+        None
+    }
+
+    /// Steps 4 to 6 of SMix1: which block is XORed in at step `i`, `done` being everything up to V_i.
+    #[inline]
+    fn fill_reads<'b>(
+        &'b self,
+        i: usize,
+        lane: usize,
+        done: &'b [SubBlock],
+        len: usize,
+    ) -> Option<&'b [SubBlock]> {
+        if i == 0 {
+            return self.roms.opening(len);
+        }
+        if let Some(rom) = self.roms.at(Loop::Fill, i as u64) {
+            let source = i.saturating_sub(rom.look_ahead as usize);
+            return Some(self.rom_block(rom, lane, integerify(block(done, source, len)), len));
+        }
+        let own = || block(done, wrap(integerify(block(done, i, len)), i), len);
+        (self.rw && i > 1).then(own)
+    }
+
+    /// SMix2 with writes: `loops` steps (an even number) on the first p2floor(n) of the n blocks of each `v`. `spare` is scratch of one block each.
+    pub(crate) fn mix_rw(
+        &self,
+        boxes: &mut Boxes<'_>,
+        (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
+        v: &mut [&mut [SubBlock]],
+        loops: u64,
+        cursor: &mut Cursor,
+    ) -> Option<Stop> {
+        let (lanes, len) = (x.len(), x[0].len());
+        let n = p2floor(v[0].len() / len);
+        let (mut x, mut spare) = self.places(x, spare, cursor.step);
+        let end = cursor.pause.min(loops);
+        for i in cursor.step..end {
+            let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
+            if stop.is_some() {
+                return stop;
+            }
+            let rom = self.roms.at(Loop::Mix, i);
+            let mut io = [Io::NONE; MAX_LANES];
+            let each = x.iter_mut().zip(&mut spare).zip(&mut *v);
+            for (lane, (io, ((x, spare), v))) in io.iter_mut().zip(each).enumerate() {
+                let j = integerify(x);
+                *io = match rom {
+                    Some(rom) => {
+                        let j = cursor.trail.look(rom.look_ahead, i, lane).unwrap_or(j);
+                        Io::step(&self.kernel, x, spare, self.rom_block(rom, lane, j, len))
+                    }
+                    None => {
+                        let v = &mut v[(j as usize & (n - 1)) * len..][..len];
+                        Io::step_save(&self.kernel, x, spare, v)
+                    }
+                };
+            }
+            self.kernel.run(boxes, &io[..lanes]);
+            self.settle(&mut x, &mut spare);
+        }
+        cursor.step = end;
+        None
+    }
+
+    /// SMix2 without writes: `loops` steps (an even number) on all of each `v`.
+    pub(crate) fn mix_ro(
+        &self,
+        boxes: &mut Boxes<'_>,
+        (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
+        v: &[&[SubBlock]],
+        loops: u64,
+        cursor: &mut Cursor,
+    ) -> Option<Stop> {
+        let (lanes, len) = (x.len(), x[0].len());
+        let n = v[0].len() / len;
+        let (mut x, mut spare) = self.places(x, spare, cursor.step);
+        let end = cursor.pause.min(loops);
+        for i in cursor.step..end {
+            let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
+            if stop.is_some() {
+                return stop;
+            }
+            let rom = self.roms.at(Loop::Mix, i);
+            let mut io = [Io::NONE; MAX_LANES];
+            let each = x.iter_mut().zip(&mut spare).zip(v);
+            for (lane, (io, ((x, spare), v))) in io.iter_mut().zip(each).enumerate() {
+                let j = integerify(x);
+                let other = match rom {
+                    Some(rom) => {
+                        let j = cursor.trail.look(rom.look_ahead, i, lane).unwrap_or(j);
+                        self.rom_block(rom, lane, j, len)
+                    }
+                    None => block(v, j as usize & (n - 1), len),
+                };
+                *io = Io::step(&self.kernel, x, spare, other);
+            }
+            self.kernel.run(boxes, &io[..lanes]);
+            self.settle(&mut x, &mut spare);
+        }
+        cursor.step = end;
+        None
+    }
+
+    /// The beginning of a step of the second loop.
+    #[inline]
+    fn arrive(
+        &self,
+        cursor: &mut Cursor,
+        [i, loops]: [u64; 2],
+        x: &[&mut [SubBlock]],
+    ) -> Option<Stop> {
+        let now = |lane: usize| integerify(x[lane]);
+        if self.roms.ahead {
+            cursor.trail.keep(i, x.len(), now);
+        }
+        if !self.roms.elsewhere {
+            return None;
+        }
+        self.stop(cursor, (Loop::Mix, i, loops), now, x.len())
+    }
+
+    /// Whether a loop has to stop at step `i` of `steps`, X there being what `now` gives for each lane. If so, `cursor` remembers the step.
+    fn stop(
+        &self,
+        cursor: &mut Cursor,
+        (which, i, steps): (Loop, u64, u64),
+        now: impl Fn(usize) -> u64,
+        lanes: usize,
+    ) -> Option<Stop> {
+        for (index, rom) in self.roms.roms.iter().enumerate().filter(|(_, rom)| rom.elsewhere) {
+            // Reads whose index is that of this step: in the first step all of the first ones, later one at most.
+            let until = (i + u64::from(rom.look_ahead) + 1).min(steps);
+            while cursor.announced[index] < until {
+                let step = cursor.announced[index];
+                cursor.announced[index] += 1;
+                if step > 0 && self.roms.index_at(which, step) == Some(index) {
+                    let block = |lane| if lane < lanes { now(lane) & (rom.nrom - 1) } else { 0 };
+                    cursor.step = i;
+                    let blocks = core::array::from_fn(block);
+                    return Some(Stop::Announces { rom: index, blocks });
+                }
+            }
+        }
+        let needed = self.roms.index_at(which, i).filter(|rom| self.roms.roms[*rom].elsewhere)?;
+        if i == 0 || core::mem::take(&mut cursor.fed) {
+            return None;
+        }
+        cursor.step = i;
+        Some(Stop::Needs { rom: needed })
+    }
+
+    /// The block that lane `lane` reads from a ROM.
+    #[inline]
+    fn rom_block<'b>(
+        &'b self,
+        rom: &'b RomReads<'_>,
+        lane: usize,
+        x: u64,
+        len: usize,
+    ) -> &'b [SubBlock] {
+        if rom.elsewhere { self.supplied[lane] } else { rom.block(x, len) }
+    }
+
+    /// The two blocks of each lane as they are before step `step`: [`Mixer::settle`] has exchanged them as often.
+    fn places<'b>(
+        &self,
+        x: &'b mut [&mut [SubBlock]],
+        spare: &'b mut [&mut [SubBlock]],
+        step: u64,
+    ) -> (Lanes<'b>, Lanes<'b>) {
+        let (mut x, mut spare) = (reborrow(x), reborrow(spare));
+        if step % 2 == 1 {
+            self.settle(&mut x, &mut spare);
+        }
+        (x, spare)
+    }
+
+    /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both are where they were.
+    #[inline]
+    fn settle<'b>(&self, x: &mut Lanes<'b>, spare: &mut Lanes<'b>) {
+        if !self.kernel.in_place {
+            core::mem::swap(x, spare);
+        }
+    }
+}
+
+/// Integerify at the last steps of the second loop, by step and lane, once there is a ROM that is read with a look-ahead.
+#[derive(Default)]
+struct Trail(Option<[[u64; MAX_LANES]; Trail::SIZE]>);
+
+impl Trail {
+    const SIZE: usize = MAX_LOOK_AHEAD as usize + 1;
+
+    fn keep(&mut self, i: u64, lanes: usize, now: impl Fn(usize) -> u64) {
+        let values = self.0.get_or_insert([[0; MAX_LANES]; Self::SIZE]);
+        let values = &mut values[i as usize % Self::SIZE];
+        for (lane, value) in values[..lanes].iter_mut().enumerate() {
+            *value = now(lane);
+        }
+    }
+
+    /// What a read at step `i` takes as its index, if it is not the value of this step.
+    #[inline]
+    fn look(&self, look_ahead: u32, i: u64, lane: usize) -> Option<u64> {
+        if look_ahead == 0 {
+            return None;
+        }
+        let source = i.saturating_sub(u64::from(look_ahead));
+        Some(self.0.as_ref()?[source as usize % Self::SIZE][lane])
+    }
+}
+
+impl Drop for Trail {
+    fn drop(&mut self) {
+        if let Some(values) = &mut self.0 {
+            values.zeroize();
+        }
+    }
+}
+
+/// Block `i` of `v`.
+#[inline]
+fn block(v: &[SubBlock], i: usize, len: usize) -> &[SubBlock] {
+    &v[i * len..][..len]
+}
+
+/// Section 9: the first eight bytes, in natural order, of the last sub-block.
+#[inline]
+fn integerify(x: &[SubBlock]) -> u64 {
+    x.last().map_or(0, |last| (last.0[0] & 0xffff_ffff) | (last.0[6] >> 32 << 32))
+}
+
+/// Section 9: `x` reduced to one of the last p2floor(i) blocks before block `i`, which is at least 1.
+#[inline]
+fn wrap(x: u64, i: usize) -> usize {
+    let n = p2floor(i);
+    (x as usize & (n - 1)) + (i - n)
+}
+
+/// The largest power of two up to `x`, which is at least 1.
+pub(crate) fn p2floor(x: usize) -> usize {
+    1 << x.ilog2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrap_stays_behind_and_reaches_everything() {
+        for i in 1..100 {
+            let n = p2floor(i);
+            assert!(n <= i && 2 * n > i);
+            let reached: Vec<usize> = (0..n as u64).map(|x| wrap(x, i)).collect();
+            assert_eq!(reached, (i - n..i).collect::<Vec<_>>());
+            assert_eq!(wrap(u64::MAX, i), i - 1);
+        }
+    }
+}

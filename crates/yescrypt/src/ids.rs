@@ -1,0 +1,87 @@
+//! The names of ROMs and keys. How they are read out of strings is in `text/names.rs`.
+
+use core::fmt;
+
+/// A name for a ROM: the first eight bytes of its digest, written as 16 lower-case hexadecimal digits.
+///
+/// It tells the ROMs of a site apart. It is not a check against somebody who makes ROMs on purpose: for that there is the whole
+/// [`Rom::digest`].
+///
+/// ```
+/// use saltern_yescrypt::RomId;
+/// let id: RomId = "00ff1122334455aa".parse()?;
+/// assert_eq!(id.to_string(), "00ff1122334455aa");
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RomId(pub(crate) [u8; 8]);
+
+impl RomId {
+    /// The id of the ROM that has this digest.
+    #[must_use]
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        let mut id = [0; 8];
+        id.copy_from_slice(&digest[..8]);
+        RomId(id)
+    }
+
+    /// The eight bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for RomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for RomId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RomId({self})")
+    }
+}
+
+/// The longest name of a key, in characters.
+pub(crate) const MAX_KEY_ID: usize = 32;
+
+/// A name for a [`HashKey`]: 1 to 32 characters out of `A`–`Z`, `a`–`z`, `0`–`9`, `.` and `-`.
+///
+/// It stands readably in the strings that need the key. Names are never used again for another key: a string that names one would
+/// then be taken for a mismatch.
+///
+/// ```
+/// use saltern_yescrypt::KeyId;
+/// let id: KeyId = "2026-01".parse()?;
+/// assert_eq!(id.to_string(), "2026-01");
+/// assert!("a key".parse::<KeyId>().is_err());
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId {
+    /// Zeros after the end.
+    pub(crate) text: [u8; MAX_KEY_ID],
+    pub(crate) len: u8,
+}
+
+impl KeyId {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.text[..self.len.into()]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyId({self})")
+    }
+}

@@ -1,0 +1,156 @@
+//! Hash encryption (section 22): salt and hash are replaced by encrypted ones of the same length, so that hashes are of no use
+//! without a key kept elsewhere, and can be moved to another key without any password.
+
+use alloc::vec::Vec;
+
+use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
+
+use crate::Error;
+use crate::text::encoding::{HashString, Scheme, Setting};
+
+/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing.
+#[derive(Clone)]
+pub struct HashKey([u8; 32]);
+
+impl Drop for HashKey {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl HashKey {
+    /// A key from the random generator of your choice.
+    #[must_use]
+    pub const fn new(key: [u8; 32]) -> Self {
+        HashKey(key)
+    }
+
+    /// The same from a slice.
+    ///
+    /// # Errors
+    /// [`Error::BufferLength`] unless it has exactly 32 bytes.
+    pub fn from_slice(key: &[u8]) -> Result<Self, Error> {
+        let length = Error::BufferLength { needed: 32, actual: key.len() as u64 };
+        Ok(HashKey(key.try_into().map_err(|_| length)?))
+    }
+
+    /// Encrypts 0 to 64 bytes in place.
+    pub(crate) fn encrypt(&self, data: &mut [u8]) {
+        (0..6).for_each(|round| self.round(data, round));
+    }
+
+    /// The inverse of [`HashKey::encrypt`].
+    pub(crate) fn decrypt(&self, data: &mut [u8]) {
+        (0..6).rev().for_each(|round| self.round(data, round));
+    }
+
+    /// One round of the Luby-Rackoff network, its own inverse. With an odd length the halves end in the middle of the last byte: its
+    /// low nibble belongs to the left, its high one to the right.
+    fn round(&self, data: &mut [u8], round: u8) {
+        let len = data.len();
+        if len == 0 {
+            return;
+        }
+        let half = len / 2;
+        let left_is_source = round & 1 == 0;
+        let (source_nibble, target_nibble) =
+            if left_is_source { (0x0f, 0xf0) } else { (0xf0, 0x0f) };
+        let (left, right) = data.split_at_mut(half);
+        let (right, middle) = right.split_at_mut(half);
+        let (source, target) = if left_is_source { (left, right) } else { (right, left) };
+        let mut hasher = Sha256::new();
+        hasher.update([0, 32, len as u8, round]);
+        hasher.update(self.0);
+        hasher.update(&*source);
+        if let [middle] = middle {
+            hasher.update([*middle & source_nibble]);
+        }
+        let mut mask: [u8; 32] = hasher.finalize().into();
+        for (byte, mask) in target.iter_mut().zip(mask) {
+            *byte ^= mask;
+        }
+        if let [middle] = middle {
+            *middle ^= mask[half] & target_nibble;
+        }
+        mask.zeroize();
+    }
+}
+
+impl core::fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("HashKey { .. }")
+    }
+}
+
+/// Moves a `$y$` hash from one key to another, or encrypts one (`from` none), or decrypts one (`to` none). No password is needed.
+///
+/// A wrong `from` key cannot be noticed: the result is then a string that matches no password. Keep the old strings until
+/// logins with the new ones have been seen.
+///
+/// ```
+/// use saltern_yescrypt::{HashKey, reencrypt};
+/// let plain = b"$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+/// let key = HashKey::new([7; 32]); // from a file that the password store does not hold
+/// let encrypted = reencrypt(plain, None, Some(&key))?;
+/// assert_eq!(reencrypt(&encrypted, Some(&key), None)?, plain);
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`] for a `$7$` or extended one, and for
+/// one with the name of its key before it: [`Hasher::rekey`](crate::Hasher::rekey) does those.
+pub fn reencrypt(
+    hash: &[u8],
+    from: Option<&HashKey>,
+    to: Option<&HashKey>,
+) -> Result<Vec<u8>, Error> {
+    if crate::escrypt::is_escrypt(hash) {
+        return Err(Error::KeyNotApplicable);
+    }
+    let parsed = HashString::parse(hash)?;
+    let setting = parsed.setting();
+    if setting.scheme() != Scheme::Yescrypt || setting.key_id().is_some() {
+        return Err(Error::KeyNotApplicable);
+    }
+    Ok(rekeyed(&parsed, setting, from, to))
+}
+
+/// A hash, moved from one key to another and written under `setting`, which differs from its own in names only.
+pub(crate) fn rekeyed(
+    parsed: &HashString,
+    setting: &Setting,
+    from: Option<&HashKey>,
+    to: Option<&HashKey>,
+) -> Vec<u8> {
+    let mut salt = zeroize::Zeroizing::new(setting.salt().to_vec());
+    let mut hash = zeroize::Zeroizing::new(*parsed.hash());
+    // Hashing encrypts both, so what is stored is the decryption of the real salt.
+    if let Some(key) = from {
+        key.encrypt(&mut salt);
+        key.decrypt(&mut *hash);
+    }
+    if let Some(key) = to {
+        key.decrypt(&mut salt);
+        key.encrypt(&mut *hash);
+    }
+    setting.with_salt(&salt).with_hash(&hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_round_trips_and_changes() {
+        let key = HashKey::new(core::array::from_fn(|i| i as u8));
+        for len in 1..=64 {
+            let data: Vec<u8> = (0..len).map(|i| (i * 7 + len) as u8).collect();
+            let mut changed = data.clone();
+            key.encrypt(&mut changed);
+            assert_ne!(changed, data, "{len}");
+            key.decrypt(&mut changed);
+            assert_eq!(changed, data, "{len}");
+        }
+    }
+}

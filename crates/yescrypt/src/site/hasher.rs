@@ -1,0 +1,441 @@
+//! Hashing and verifying passwords: what a server holds.
+
+mod many;
+mod plan;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+pub use self::many::Verification;
+pub use self::plan::Plan;
+
+use crate::core::batch::derive_alike;
+use crate::core::pass::Input;
+use crate::core::rom::Rom;
+use crate::core::workspace::Workspace;
+use crate::escrypt;
+use crate::site::encrypt::{HashKey, rekeyed};
+use crate::site::keys::KeySet;
+use crate::site::rom_set::{RomSet, Roms};
+use crate::text::HASH;
+use crate::text::encoding::{HashString, Scheme, Setting};
+use crate::text::roms::NamedRom;
+use crate::{CheckedParams, Error, Limits, Params};
+
+/// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
+///
+/// ```
+/// use saltern_yescrypt::{Hasher, Params, Workspace};
+/// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
+/// let mut workspace = Workspace::new(); // one for each thread, kept
+/// let stored = hasher.hash(&mut workspace, b"correct horse")?;
+/// assert!(hasher.verify(&mut workspace, b"correct horse", stored.as_bytes())?);
+/// assert!(!hasher.verify(&mut workspace, b"battery staple", stored.as_bytes())?);
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Hasher<'a> {
+    params: Params,
+    /// For new hashes.
+    named_roms: Vec<NamedRom>,
+    limits: Limits,
+    keys: KeySet,
+    roms: RomSet<'a>,
+    escrypt_rom: Option<escrypt::Rom<'a>>,
+}
+
+/// A hash that may be computed.
+pub(crate) struct Admitted<'a> {
+    pub(crate) params: CheckedParams,
+    /// As it goes into the KDF.
+    pub(crate) salt: Zeroizing<Vec<u8>>,
+    pub(crate) roms: Roms<'a>,
+}
+
+/// In what a stored string differs from those that a [`Hasher`] makes.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Outdated {
+    /// Scheme, mode, costs or flavour.
+    pub params: bool,
+    /// Which ROMs, and how they are read.
+    pub roms: bool,
+    /// Which key: [`Hasher::rekey`] changes it without the password.
+    pub key: bool,
+}
+
+impl Outdated {
+    /// Whether it differs in anything.
+    #[must_use]
+    pub const fn any(&self) -> bool {
+        self.params || self.roms || self.key
+    }
+}
+
+impl<'a> Hasher<'a> {
+    /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
+    #[must_use]
+    pub fn new() -> Self {
+        let params = Params::default();
+        Hasher {
+            params,
+            named_roms: Vec::new(),
+            limits: Limits::server(),
+            keys: KeySet::new(),
+            roms: RomSet::new(),
+            escrypt_rom: None,
+        }
+    }
+
+    /// Other parameters for new hashes. They are checked when hashing, by the same limits as those of stored hashes.
+    #[must_use]
+    pub fn with_params(mut self, params: Params) -> Self {
+        self.params = params;
+        self
+    }
+
+    /// Other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Encrypt new hashes with this key, and take stored ones to be encrypted with it. Strings do not say so: a site that will
+    /// have another key some day gives keys names, with [`Hasher::with_keys`].
+    #[must_use]
+    pub fn with_key(mut self, key: HashKey) -> Self {
+        self.keys.set_unnamed(key);
+        self
+    }
+
+    /// Several keys, each with a name that stands in the strings that need it. Replaces all others.
+    #[must_use]
+    pub fn with_keys(mut self, keys: KeySet) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say which ROM it is: a site
+    /// that will have another one some day has a [`RomSet`].
+    #[must_use]
+    pub fn with_rom(mut self, rom: Rom<'a>) -> Self {
+        self.roms.set_unnamed(rom);
+        self
+    }
+
+    /// Several ROMs, each with a name that stands in the strings that need it. Replaces all others.
+    #[must_use]
+    pub fn with_roms(mut self, roms: RomSet<'a>) -> Self {
+        self.roms = roms;
+        self
+    }
+
+    /// Hash new passwords with this list of ROMs, as [`derive_with_roms`](crate::derive_with_roms) does, into extended strings. The parameters
+    /// then have NROM 0.
+    #[must_use]
+    pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
+        self.named_roms = list.to_vec();
+        self
+    }
+
+    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that have RW (the others never have a ROM), and
+    /// without it none has one.
+    #[must_use]
+    pub fn with_escrypt_rom(mut self, rom: escrypt::Rom<'a>) -> Self {
+        self.escrypt_rom = Some(rom);
+        self
+    }
+
+    /// The parameters for new hashes.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The limits.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The setting of a new hash with this salt: `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
+    /// are such, and otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
+    ///
+    /// # Errors
+    /// What the limits refuse; those of [`Setting::new`] or [`Setting::extended`]; [`Error::RomNotLoaded`] for a ROM of the list that is not
+    /// attached; [`Error::KeyNotApplicable`] for an extended string and a key without a name.
+    pub fn setting(&self, salt: &[u8]) -> Result<Setting, Error> {
+        // Refuse before hashing what could not be verified afterwards.
+        self.params.check(&self.limits)?;
+        let key = self.keys.active();
+        if self.named_roms.is_empty() && self.params.flags().is_some() {
+            let setting = Setting::new(&self.params, salt)?;
+            let rom = self.roms.active().filter(|_| self.params.nrom != 0);
+            return setting.with_ids(rom, key);
+        }
+        if key.is_none() && self.keys.unnamed().is_some() {
+            return Err(Error::KeyNotApplicable);
+        }
+        self.named_roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
+        Setting::extended(&self.params, &self.named_roms, key, salt)
+    }
+
+    /// Hashes a password with a random salt of 16 bytes into a string: see [`Hasher::setting`].
+    ///
+    /// # Errors
+    /// [`Error::Random`], and those of [`Hasher::hash_with_setting`].
+    #[cfg(feature = "getrandom")]
+    pub fn hash(&self, workspace: &mut Workspace, password: &[u8]) -> Result<String, Error> {
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
+        self.hash_with_salt(workspace, password, &salt)
+    }
+
+    /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be unique: prefer [`Hasher::hash`].
+    ///
+    /// # Errors
+    /// Those of [`Hasher::setting`] and of [`Hasher::hash_with_setting`].
+    pub fn hash_with_salt(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        salt: &[u8],
+    ) -> Result<String, Error> {
+        let setting = self.setting(salt)?;
+        let hash = self.compute(workspace, password, &setting)?;
+        Ok(crate::text::encoding::ascii(setting.with_hash(&hash)))
+    }
+
+    /// What crypt(3) does: hashes a password under a setting of any scheme ([`escrypt`] included), and returns the complete string. A complete
+    /// hash serves as its own setting.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals
+    /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it names one that is not
+    /// attached, and [`Error::KeyNotLoaded`] a key; [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting where there is a key for strings
+    /// that name none; [`Error::OutOfMemory`].
+    pub fn hash_with_setting(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        if escrypt::is_escrypt(setting) {
+            let setting = escrypt::Setting::parse(setting)?;
+            let hash = self.compute_escrypt(workspace, password, &setting)?;
+            return Ok(setting.with_hash(&hash));
+        }
+        let setting = Setting::parse(setting)?;
+        let hash = self.compute(workspace, password, &setting)?;
+        Ok(setting.with_hash(&hash))
+    }
+
+    /// Whether a password matches a stored hash, compared in constant time.
+    ///
+    /// # Errors
+    /// As [`Hasher::hash_with_setting`]; also [`Error::Malformed`] for a hash that is not exactly 32 bytes. None of these is a mismatch: the
+    /// password was not tried.
+    pub fn verify(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        hash: &[u8],
+    ) -> Result<bool, Error> {
+        if escrypt::is_escrypt(hash) {
+            let stored = escrypt::HashString::parse(hash)?;
+            let computed = self.compute_escrypt(workspace, password, stored.setting())?;
+            return Ok(computed.ct_eq(stored.hash()).into());
+        }
+        let stored = HashString::parse(hash)?;
+        let computed = self.compute(workspace, password, stored.setting())?;
+        Ok(computed.ct_eq(stored.hash()).into())
+    }
+
+    /// Whether a stored string is one that this hasher would make now, but for its salt: after a login with another one, hash the
+    /// password again. Computes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]; those of [`Hasher::setting`].
+    pub fn outdated(&self, hash: &[u8]) -> Result<Outdated, Error> {
+        if escrypt::is_escrypt(hash) {
+            escrypt::HashString::parse(hash)?;
+            let new = self.setting(&[0; 16])?;
+            let roms = new.rom_id().is_some() || !new.roms().is_empty();
+            return Ok(Outdated { params: true, roms, key: new.key_id().is_some() });
+        }
+        let stored = HashString::parse(hash)?;
+        let (stored, new) = (stored.setting(), self.setting(&[0; 16])?);
+        Ok(Outdated {
+            params: (stored.scheme(), stored.params()) != (new.scheme(), new.params()),
+            roms: (stored.rom_id(), stored.roms()) != (new.rom_id(), new.roms()),
+            key: stored.key_id() != new.key_id(),
+        })
+    }
+
+    /// Moves a stored hash from the key that it names (without a name: from the key for such strings, if there is one) to the active key, which it
+    /// then names. No password is needed, and nothing is hashed.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{HashKey, Hasher, KeySet};
+    /// let plain = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+    /// let mut keys = KeySet::new();
+    /// keys.add("2026".parse()?, HashKey::new([7; 32]))?;
+    /// keys.activate("2026".parse()?)?;
+    /// let encrypted = Hasher::new().with_keys(keys).rekey(plain.as_bytes())?;
+    /// assert!(encrypted.starts_with("{key=2026}$y$jD5.7$"));
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there, [`Error::InvalidParameter`] if none
+    /// is active, [`Error::KeyNotApplicable`] for `$7$` and `$7X`.
+    pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
+        if escrypt::is_escrypt(hash) {
+            escrypt::HashString::parse(hash)?;
+            return Err(Error::KeyNotApplicable);
+        }
+        let stored = HashString::parse(hash)?;
+        let expected = "1: activate one of those with names";
+        let to = self.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
+        let renamed = stored.setting().with_key_id(Some(to))?;
+        let (from, to) = (self.key_of(stored.setting())?, self.keys.by_id(&to)?);
+        Ok(crate::text::encoding::ascii(rekeyed(&stored, &renamed, from, Some(to))))
+    }
+
+    /// The 32 bytes of a hash, encrypted if there is a key.
+    fn compute(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &Setting,
+    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        let Admitted { params, salt, roms } = self.admit(password, setting)?;
+        let mut hash = Zeroizing::new([0; HASH]);
+        let input = Input { password, salt: &salt, out: &mut *hash };
+        derive_alike(&mut [input], &params, &roms, workspace)?;
+        Ok(self.seal(setting, hash))
+    }
+
+    /// The 32 bytes of a hash of the older generation.
+    fn compute_escrypt(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &escrypt::Setting,
+    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        let (params, rom) = self.admit_escrypt(password, setting)?;
+        let mut hash = Zeroizing::new([0; HASH]);
+        escrypt::derive(password, setting.salt(), &params, rom.as_ref(), workspace, &mut *hash)?;
+        Ok(hash)
+    }
+
+    /// Decides whether it may be computed, and with which ROM.
+    pub(crate) fn admit_escrypt(
+        &self,
+        password: &[u8],
+        setting: &escrypt::Setting,
+    ) -> Result<(escrypt::CheckedParams, Option<escrypt::Rom<'a>>), Error> {
+        self.limits.admit_password(password)?;
+        self.limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(&self.limits)?;
+        if self.keys.unnamed().is_some() {
+            return Err(Error::KeyNotApplicable);
+        }
+        // Without RW nothing can have been hashed with a ROM.
+        Ok((params, self.escrypt_rom.filter(|_| setting.params().flags.rw)))
+    }
+
+    /// Decides whether a hash may be computed, and from what.
+    pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Admitted<'a>, Error> {
+        let (params, salt) = self.admit_input(password, setting)?;
+        Ok(Admitted { params, salt, roms: self.roms_of(setting)? })
+    }
+
+    /// The same but for its ROMs: parameters, and the salt as it goes into the KDF.
+    fn admit_input(
+        &self,
+        password: &[u8],
+        setting: &Setting,
+    ) -> Result<(CheckedParams, Zeroizing<Vec<u8>>), Error> {
+        self.limits.admit_password(password)?;
+        self.limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(&self.limits)?;
+        let mut salt = Zeroizing::new(setting.salt().to_vec());
+        if let Some(key) = self.key_of(setting)? {
+            key.encrypt(&mut salt);
+        }
+        self.admit_roms(setting)?;
+        Ok((params, salt))
+    }
+
+    /// Whether the limits allow the ROMs of a list, which the parameters do not tell of.
+    fn admit_roms(&self, setting: &Setting) -> Result<(), Error> {
+        match setting.roms().first() {
+            Some(&NamedRom { nrom, .. }) if !self.limits.rom => Err(Error::RomUnavailable { nrom }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The ROMs that a setting needs.
+    fn roms_of(&self, setting: &Setting) -> Result<Roms<'a>, Error> {
+        let nrom = setting.params().nrom;
+        match (setting.scheme(), setting.rom_id()) {
+            (Scheme::Extended, _) => Ok(Roms::List(self.roms.resolve(setting.roms())?)),
+            (_, Some(id)) => Ok(Roms::Plain(Some(self.roms.rom(id)?))),
+            (_, None) => Ok(Roms::Plain(self.roms.unnamed().filter(|_| nrom != 0))),
+        }
+    }
+
+    /// The key that a setting needs.
+    fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
+        match (setting.scheme(), setting.key_id()) {
+            (_, Some(id)) => Ok(Some(self.keys.by_id(&id)?)),
+            // Extended strings are encrypted if they say so.
+            (Scheme::Extended, None) => Ok(None),
+            (Scheme::Yescrypt, None) => Ok(self.keys.unnamed()),
+            (_, None) if self.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
+            (_, None) => Ok(None),
+        }
+    }
+
+    /// Encrypts a hash that was computed under a setting, if that needs a key.
+    pub(crate) fn seal(
+        &self,
+        setting: &Setting,
+        mut hash: Zeroizing<[u8; HASH]>,
+    ) -> Zeroizing<[u8; HASH]> {
+        // What was admitted has its key.
+        if let Ok(Some(key)) = self.key_of(setting) {
+            key.encrypt(&mut *hash);
+        }
+        hash
+    }
+}
+
+impl Default for Hasher<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Hashes a password with the defaults of [`Hasher::new`] and a random salt. Allocates 16 MiB for the time of the call: a
+/// program that hashes more than now and then keeps a [`Workspace`].
+///
+/// # Errors
+/// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 4096 bytes.
+#[cfg(feature = "getrandom")]
+pub fn hash(password: &[u8]) -> Result<String, Error> {
+    Hasher::new().hash(&mut Workspace::new(), password)
+}
+
+/// Whether a password matches a stored `$y$` or `$7$` hash, under [`Limits::server`].
+///
+/// # Errors
+/// Those of [`Hasher::verify`]: a hash that cannot be computed is an error, never a mismatch.
+pub fn verify(password: &[u8], hash: &str) -> Result<bool, Error> {
+    Hasher::new().verify(&mut Workspace::new(), password, hash.as_bytes())
+}

@@ -1,0 +1,88 @@
+//! Strings whose bytes somebody else computes: from what, and what becomes of them.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::Hasher;
+use crate::text::HASH;
+use crate::text::encoding::{HashString, Scheme, Setting};
+use crate::text::roms::NamedRom;
+use crate::{CheckedParams, Error, Params};
+
+/// What the 32 bytes of a hash are computed from, beside the password.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The parameters, with NROM 0: the ROMs of the list have their own.
+    pub params: CheckedParams,
+    /// The salt, as it goes into the KDF.
+    pub salt: Zeroizing<Vec<u8>>,
+    /// The ROMs, as for [`derive_with_roms`](crate::derive_with_roms).
+    pub roms: Vec<NamedRom>,
+}
+
+/// Without the salt, which a key may have encrypted.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plan {{ {:?}, {:?} }}", self.params, self.roms)
+    }
+}
+
+/// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as [`Resumable`](crate::Resumable) with ROMs that are not in
+/// memory.
+impl Hasher<'_> {
+    /// What a password has to be hashed with under a setting. ROMs may be elsewhere ([`RomSet::attach_elsewhere`](crate::RomSet::attach_elsewhere)).
+    ///
+    /// ```
+    /// use saltern_yescrypt::{HashString, Hasher, Workspace, derive};
+    /// let stored = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+    /// let (hasher, stored) = (Hasher::new(), HashString::parse(stored.as_bytes())?);
+    /// let plan = hasher.plan(b"pleaseletmein", stored.setting())?;
+    /// let mut hash = [0; 32];
+    /// let mut workspace = Workspace::new();
+    /// derive(b"pleaseletmein", &plan.salt, &plan.params, None, &mut workspace, &mut hash)?;
+    /// assert!(hasher.matches(&stored, &hash)?);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Hasher::hash_with_setting`] that do not come from computing.
+    pub fn plan(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
+        let (params, salt) = self.admit_input(password, setting)?;
+        let nrom = setting.params().nrom;
+        let roms = match (setting.scheme(), nrom) {
+            (Scheme::Extended, _) => setting.roms().to_vec(),
+            (_, 0) => Vec::new(),
+            _ => {
+                let id = setting.rom_id().or(self.roms.unnamed_id());
+                vec![NamedRom::new(id.ok_or(Error::RomUnavailable { nrom })?, nrom)]
+            }
+        };
+        roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
+        let params = Params { nrom: 0, ..*params.params() }.check(&self.limits)?;
+        Ok(Plan { params, salt, roms })
+    }
+
+    /// The complete string of a setting and the 32 bytes that its plan gives: they are encrypted, if it needs a key.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotLoaded`], [`Error::KeyNotApplicable`].
+    pub fn complete(&self, setting: &Setting, hash: &[u8; HASH]) -> Result<Vec<u8>, Error> {
+        self.key_of(setting)?;
+        Ok(setting.with_hash(&self.seal(setting, Zeroizing::new(*hash))))
+    }
+
+    /// Whether these 32 bytes are those of a stored hash, compared in constant time.
+    ///
+    /// # Errors
+    /// As [`Hasher::complete`].
+    pub fn matches(&self, stored: &HashString, hash: &[u8; HASH]) -> Result<bool, Error> {
+        let setting = stored.setting();
+        self.key_of(setting)?;
+        Ok(self.seal(setting, Zeroizing::new(*hash)).ct_eq(stored.hash()).into())
+    }
+}

@@ -1,0 +1,90 @@
+//! Keys for hash encryption with names, so that a string can say which of them it needs.
+
+use alloc::vec::Vec;
+
+use crate::site::encrypt::HashKey;
+use crate::{Error, KeyId};
+
+/// The keys of a site: any number with names, one of them active, and perhaps one without a name.
+///
+/// The active key encrypts new hashes, which then carry its name. A stored string that names a key is taken to be encrypted with that one, or is an
+/// [`Error::KeyNotLoaded`]. Strings that name none belong to the key without a name where there is one (they do not say so
+/// themselves), and are otherwise taken to be unencrypted.
+///
+/// ```
+/// use saltern_yescrypt::{HashKey, Hasher, KeySet, Params, Workspace};
+/// let mut keys = KeySet::new();
+/// keys.add("2025".parse()?, HashKey::new([1; 32]))?;
+/// keys.add("2026".parse()?, HashKey::new([2; 32]))?;
+/// keys.activate("2026".parse()?)?;
+/// let hasher = Hasher::new().with_params(Params::from_cost(1)?).with_keys(keys);
+/// let stored = hasher.hash(&mut Workspace::new(), b"correct horse")?;
+/// assert!(stored.starts_with("{key=2026}$y$"));
+/// assert!(hasher.verify(&mut Workspace::new(), b"correct horse", stored.as_bytes())?);
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct KeySet {
+    named: Vec<(KeyId, HashKey)>,
+    active: Option<KeyId>,
+    unnamed: Option<HashKey>,
+}
+
+impl KeySet {
+    /// No keys.
+    #[must_use]
+    pub const fn new() -> Self {
+        KeySet { named: Vec::new(), active: None, unnamed: None }
+    }
+
+    /// Adds a key, which does not make it the active one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if there is a key of this name.
+    pub fn add(&mut self, id: KeyId, key: HashKey) -> Result<(), Error> {
+        if self.by_id(&id).is_ok() {
+            return Err(Error::invalid(
+                "number of keys with one id",
+                2,
+                "1: every key has its own",
+            ));
+        }
+        self.named.push((id, key));
+        Ok(())
+    }
+
+    /// Encrypts new hashes with this key from now on.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotLoaded`] if there is none of this name.
+    pub fn activate(&mut self, id: KeyId) -> Result<(), Error> {
+        self.by_id(&id)?;
+        self.active = Some(id);
+        Ok(())
+    }
+
+    /// The key for strings that name none, and for new ones as long as no key is active.
+    pub fn set_unnamed(&mut self, key: HashKey) {
+        self.unnamed = Some(key);
+    }
+
+    /// The name of the active key.
+    #[must_use]
+    pub const fn active(&self) -> Option<KeyId> {
+        self.active
+    }
+
+    /// The names of all keys, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = KeyId> {
+        self.named.iter().map(|(id, _)| *id)
+    }
+
+    pub(crate) fn by_id(&self, id: &KeyId) -> Result<&HashKey, Error> {
+        let found = self.named.iter().find(|(known, _)| known == id);
+        found.map(|(_, key)| key).ok_or(Error::KeyNotLoaded { id: *id })
+    }
+
+    pub(crate) const fn unnamed(&self) -> Option<&HashKey> {
+        self.unnamed.as_ref()
+    }
+}

@@ -1,0 +1,204 @@
+//! Limits: what one hash may cost, decided before anything is allocated.
+
+use crate::core::flavor::Flavor;
+use crate::{CheckedParams, Error, Params};
+
+/// Which flavours of pwxform may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlavorPolicy {
+    /// Only the default one: what every crypt(3) computes.
+    DefaultOnly,
+    /// Those that a `$y$` string can name.
+    Encodable,
+    /// All that Saltern computes.
+    Any,
+}
+
+/// Ceilings on what one hash may cost, applied alike when hashing and when verifying, before anything is allocated.
+///
+/// A stored hash string is input like any other: without a ceiling, whoever can write one decides how much memory and
+/// time a login takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of memory for one hash ([`Params::memory`]).
+    pub max_memory: u64,
+    /// Bytes put through the block mixes ([`Params::work`]): a bound on time, at roughly 1 to 4 GB a second.
+    pub max_work: u64,
+    /// N.
+    pub max_n: u64,
+    /// r.
+    pub max_r: u32,
+    /// p.
+    pub max_p: u32,
+    /// t.
+    pub max_t: u32,
+    /// Bytes in a password.
+    pub max_password: usize,
+    /// Bytes of output.
+    pub max_output: u64,
+    /// Flavours.
+    pub flavors: FlavorPolicy,
+    /// Whether parameters may name a ROM.
+    pub rom: bool,
+}
+
+impl Limits {
+    /// What a server can live with, and the default.
+    ///
+    /// | limit | value | reason |
+    /// |---|---|---|
+    /// | memory | 256 MiB | costs 1 to 9 of `$y$` and `$7$`; one request cannot take much more than a browser tab |
+    /// | work | 2 GiB | about a second |
+    /// | N, r, p, t | 2^20, 256, 64, 8 | beyond every published recommendation; the products are bounded by the two above |
+    /// | password | 4096 bytes | eight times what crypt(3) takes; longer ones are attempts at wasting time |
+    /// | output | 1 KiB | a hash string needs 32 bytes |
+    /// | flavours | the default | all that any other system computes |
+    /// | ROM | allowed | it has to be attached by the operator in the first place |
+    #[must_use]
+    pub const fn server() -> Self {
+        Limits {
+            max_memory: 256 << 20 | 1 << 20,
+            max_work: 2 << 30,
+            max_n: 1 << 20,
+            max_r: 256,
+            max_p: 64,
+            max_t: 8,
+            max_password: 4096,
+            max_output: 1024,
+            flavors: FlavorPolicy::DefaultOnly,
+            rom: true,
+        }
+    }
+
+    /// No ceiling but the algorithm's own: for trusted parameters only.
+    #[must_use]
+    pub const fn unlimited() -> Self {
+        Limits {
+            max_memory: u64::MAX,
+            max_work: u64::MAX,
+            max_n: u64::MAX,
+            max_r: u32::MAX,
+            max_p: u32::MAX,
+            max_t: u32::MAX,
+            max_password: usize::MAX,
+            max_output: u64::MAX,
+            flavors: FlavorPolicy::Any,
+            rom: true,
+        }
+    }
+
+    /// Refuses a password that is longer than allowed.
+    pub(crate) fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
+        within("password length", password.len() as u64, self.max_password as u64)
+    }
+
+    /// Refuses an output that is longer than allowed.
+    pub(crate) fn admit_output(&self, len: u64) -> Result<(), Error> {
+        within("output length", len, self.max_output)
+    }
+
+    /// Refuses an N, r, p or t, bytes of memory, or bytes mixed above what is allowed.
+    pub(crate) fn admit_cost(
+        &self,
+        (n, r, p, t): (u64, u32, u32, u32),
+        memory: u128,
+        work: u128,
+    ) -> Result<(), Error> {
+        within("N", n, self.max_n)?;
+        within("r", r.into(), self.max_r.into())?;
+        within("p", p.into(), self.max_p.into())?;
+        within("t", t.into(), self.max_t.into())?;
+        let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        within("memory in bytes", saturated(memory), self.max_memory)?;
+        within("work in bytes mixed", saturated(work), self.max_work)
+    }
+
+    /// Refuses parameters that cost more than allowed.
+    pub(crate) fn admit(&self, params: &Params) -> Result<(), Error> {
+        let Params { n, r, p, t, .. } = *params;
+        self.admit_cost((n, r, p, t), params.memory(), params.work())?;
+        let allowed = match self.flavors {
+            FlavorPolicy::DefaultOnly => params.flavor == Flavor::DEFAULT,
+            FlavorPolicy::Encodable => params.flags().is_some(),
+            FlavorPolicy::Any => true,
+        };
+        if !allowed {
+            return Err(Error::FlavorNotAllowed);
+        }
+        if params.nrom != 0 && !self.rom {
+            return Err(Error::RomUnavailable { nrom: params.nrom });
+        }
+        Ok(())
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::server()
+    }
+}
+
+impl Params {
+    /// Decides whether a hash with these parameters can and may be computed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for what the algorithm does not define (section 17 of the specification), then
+    /// [`Error::OverLimit`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for what `limits` forbids.
+    pub fn check(&self, limits: &Limits) -> Result<CheckedParams, Error> {
+        self.validate()?;
+        limits.admit(self)?;
+        self.sized()
+    }
+}
+
+fn within(name: &'static str, value: u64, limit: u64) -> Result<(), Error> {
+    if value > limit { Err(Error::OverLimit { name, value, limit }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+
+    #[test]
+    fn limits_are_applied_one_by_one() {
+        let fine = Params::yescrypt(1024, 8);
+        assert!(fine.check(&Limits::server()).is_ok());
+        let over = |change: fn(&mut Params), name: &str| {
+            let mut params = fine;
+            change(&mut params);
+            match params.check(&Limits::server()) {
+                Err(Error::OverLimit { name: limited, .. }) => assert_eq!(limited, name),
+                other => panic!("{name}: {other:?}"),
+            }
+        };
+        over(|p| p.n = 1 << 21, "N");
+        over(|p| p.r = 257, "r");
+        over(|p| p.p = 65, "p");
+        over(|p| p.t = 9, "t");
+        over(|p| p.n = 1 << 19, "memory in bytes");
+        over(|p| (p.mode, p.n, p.r, p.t) = (Mode::Worm, 1 << 17, 16, 8), "work in bytes mixed");
+        let mut flavored = fine;
+        flavored.flavor = Flavor::new(3, 4, 2, 12288).unwrap();
+        assert_eq!(flavored.check(&Limits::server()), Err(Error::FlavorNotAllowed));
+        let mut limits = Limits::server();
+        limits.flavors = FlavorPolicy::Encodable;
+        assert!(flavored.check(&limits).is_ok());
+        flavored.flavor = Flavor::new(2, 4, 2, 12288).unwrap();
+        assert_eq!(flavored.check(&limits), Err(Error::FlavorNotAllowed));
+        limits.rom = false;
+        let mut with_rom = fine;
+        with_rom.nrom = 1024;
+        assert_eq!(with_rom.check(&limits), Err(Error::RomUnavailable { nrom: 1024 }));
+    }
+
+    #[test]
+    fn every_cost_of_the_default_scheme_up_to_nine_is_within_a_servers_limits() {
+        for cost in 1..=11 {
+            let admitted = Params::from_cost(cost).unwrap().check(&Limits::server()).is_ok();
+            assert_eq!(admitted, cost <= 9, "cost {cost}");
+        }
+        assert!(Params::from_cost(12).is_err() && Params::scrypt_from_cost(5).is_err());
+    }
+}

@@ -1,0 +1,491 @@
+//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here. Also what these share with the extended strings, whose
+//! text is in `extended.rs`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
+use super::extended::{self, Extended};
+use super::names::Ids;
+use super::{HASH, HASH_DIGITS};
+use crate::ids::KeyId;
+use crate::ids::RomId;
+use crate::text::roms::NamedRom;
+use crate::{Error, Params};
+
+/// Bytes of salt that a `$y$` string may hold.
+const MAX_SALT: usize = 64;
+
+/// The kinds of string that are known here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// `$y$`: yescrypt in all its modes.
+    Yescrypt,
+    /// `$7$`: classic scrypt.
+    Scrypt,
+    /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
+    Extended,
+}
+
+impl Scheme {
+    /// What strings of the scheme start with.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Scheme::Yescrypt => "$y$",
+            Scheme::Scrypt => "$7$",
+            Scheme::Extended => extended::PREFIX,
+        }
+    }
+
+    /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and a key.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Option<Self> {
+        if Ids::precede(text) {
+            let (_, rest) = Ids::split(text).ok()?;
+            return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
+        }
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Extended]
+            .into_iter()
+            .find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
+    }
+}
+
+/// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the key that it needs.
+///
+/// ```
+/// use saltern_yescrypt::{Params, Setting};
+/// let setting = Setting::parse(b"$y$j9T$LdJMENpBABJJ3hIHjB1Bi.")?;
+/// assert_eq!(*setting.params(), Params::yescrypt(4096, 32));
+/// assert_eq!(setting.salt().len(), 16);
+/// assert_eq!(Setting::new(setting.params(), setting.salt())?, setting);
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    scheme: Scheme,
+    params: Params,
+    /// Up to the end of the salt's text.
+    text: Vec<u8>,
+    /// Where the salt's text starts.
+    salt_start: usize,
+    salt: Vec<u8>,
+    /// Of an extended string the key alone.
+    ids: Ids,
+    /// Of an extended string.
+    roms: Vec<NamedRom>,
+}
+
+impl Setting {
+    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters is ignored, except that an extended string
+    /// has a hash of the right form there or nothing.
+    ///
+    /// Before `$y$` there may be the name of a ROM and of a key, as in `{rom=00ff1122334455aa,key=2026}$y$…`: docs/strings.md.
+    /// Parameters are not checked beyond what the text requires; [`Params::check`] does that.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers in extended strings and names.
+    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            return Ok(Self::parse_extended(text)?.0);
+        }
+        let (ids, rest) = Ids::split(text)?;
+        let scheme = Scheme::of(rest).filter(|_| !Ids::precede(rest));
+        let expected = Error::malformed("a string starting with $y$, $7$ or $saltern-yescrypt$");
+        let scheme = scheme.ok_or(expected)?;
+        if rest.len() < text.len() && scheme != Scheme::Yescrypt {
+            return Err(Error::malformed("$y$ after the names of a ROM and a key"));
+        }
+        let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
+        let params = match scheme {
+            Scheme::Yescrypt => yescrypt_params(&mut reader)?,
+            _ => scrypt_params(&mut reader)?,
+        };
+        if ids.rom.is_some() && params.nrom == 0 {
+            return Err(Error::malformed("NROM in a string for which a ROM is named"));
+        }
+        let rest = reader.rest();
+        let salt_text = match rest.iter().rposition(|c| *c == b'$') {
+            Some(end) => &rest[..end],
+            None => rest,
+        };
+        let salt = match scheme {
+            Scheme::Yescrypt => base64::bytes(salt_text, MAX_SALT)?,
+            _ => salt_text.to_vec(),
+        };
+        let salt_start = text.len() - rest.len();
+        let text = text[..salt_start + salt_text.len()].to_vec();
+        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
+    }
+
+    /// A setting or complete string, and the hash of the latter.
+    fn parse_extended(text: &[u8]) -> Result<(Self, Option<[u8; HASH]>), Error> {
+        let extended::Parsed { extended, salt, salt_text, hash } = extended::parse(text)?;
+        let Extended { params, roms, key } = extended;
+        let setting = Setting {
+            scheme: Scheme::Extended,
+            params,
+            text: text[..salt_text.end].to_vec(),
+            salt_start: salt_text.start,
+            salt,
+            ids: Ids { rom: None, key },
+            roms,
+        };
+        Ok((setting, hash))
+    }
+
+    /// A `$y$` setting.
+    ///
+    /// # Errors
+    /// Those of [`Setting::encode`], and [`Error::Malformed`] for a salt of more than 64 bytes.
+    pub fn new(params: &Params, salt: &[u8]) -> Result<Self, Error> {
+        Self::parse(Self::encode(params, salt)?.as_bytes())
+    }
+
+    /// The text of a `$y$` setting, as the encoder of the format makes it: some of what it can write cannot be hashed with (g ≠ 0, a salt of more
+    /// than 64 bytes, N / p below 2).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for what has no text: a tuning without a flags value, N or NROM not a power of two above 1,
+    /// r * p of 2^30 or more, fields that are 0 or too large.
+    pub fn encode(params: &Params, salt: &[u8]) -> Result<String, Error> {
+        let flags = params.flags().ok_or(Error::FlavorNotAllowed)?;
+        let flavor = if flags < 2 { flags } else { 2 + (flags >> 2) };
+        if u64::from(params.r) * u64::from(params.p) >= 1 << 30 {
+            return Err(Error::invalid("r", params.r.into(), "such that r * p is below 2^30"));
+        }
+        let mut text = b"$y$".to_vec();
+        push_number(&mut text, "flavour", flavor.into(), 0)?;
+        push_number(&mut text, "N", log2("N", params.n)?.into(), 1)?;
+        push_number(&mut text, "r", params.r.into(), 1)?;
+        let log2_nrom = if params.nrom == 0 { 0 } else { log2("NROM", params.nrom)? };
+        let optional = [
+            ("p", params.p, 1, 2),
+            ("t", params.t, 0, 1),
+            ("g", params.g, 0, 1),
+            ("NROM", log2_nrom, 0, 1),
+        ];
+        let present = |(_, value, absent, _): &(&str, u32, u32, u32)| value != absent;
+        let have: u32 = optional.iter().zip(0..).map(|(o, bit)| u32::from(present(o)) << bit).sum();
+        if have != 0 {
+            push_number(&mut text, "have", have.into(), 1)?;
+        }
+        for (name, value, _, least) in optional.iter().filter(|o| present(o)) {
+            push_number(&mut text, name, u64::from(*value), *least)?;
+        }
+        text.push(b'$');
+        push_bytes(&mut text, salt);
+        Ok(ascii(text))
+    }
+
+    /// A `$7$` setting for classic scrypt, whose salt is the *text* of these bytes in base 64.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for parameters that `$7$` cannot say.
+    pub fn scrypt(params: &Params, salt: &[u8]) -> Result<Self, Error> {
+        if *params != Params::scrypt(params.n, params.r, params.p) {
+            return Err(Error::invalid("mode", 0, "plain classic scrypt for $7$"));
+        }
+        for (name, value) in [("r", params.r), ("p", params.p)] {
+            if value >= 1 << 30 {
+                return Err(Error::invalid(name, value.into(), "below 2^30"));
+            }
+        }
+        let mut text = b"$7$".to_vec();
+        push_fixed(&mut text, log2("N", params.n)?, 6);
+        push_fixed(&mut text, params.r, 30);
+        push_fixed(&mut text, params.p, 30);
+        push_bytes(&mut text, salt);
+        Self::parse(&text)
+    }
+
+    /// An extended setting, for any parameters (with NROM 0), any list of at most [`MAX_ROMS`](crate::MAX_ROMS) ROMs in the RW mode, and a key. It is
+    /// longer than a `$y$` setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better choice.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{NamedRom, Params, RomMasks, Setting};
+    /// let on_disk = NamedRom {
+    ///     masks: RomMasks { fill: 0, mix: 63 },
+    ///     ..NamedRom::new("00ff1122334455aa".parse()?, 1 << 25)
+    /// };
+    /// let setting = Setting::extended(&Params::yescrypt(4096, 32), &[on_disk], None, &[7; 16])?;
+    /// let text = b"$saltern-yescrypt$v=1$ln=12,r=32,p=1,rom1=00ff1122334455aa.25.0.63.0$BwcHBwcHBwcHBwcHBwcHBw";
+    /// assert_eq!(setting.as_bytes(), text);
+    /// assert_eq!(Setting::parse(text)?, setting);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which nothing is read, a ROM that is never read because one
+    /// before it is read in all of its steps, more ROMs, or a salt of other than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another mode.
+    pub fn extended(
+        params: &Params,
+        roms: &[NamedRom],
+        key: Option<KeyId>,
+        salt: &[u8],
+    ) -> Result<Self, Error> {
+        let extended = Extended { params: *params, roms: roms.to_vec(), key };
+        Ok(Self::parse_extended(&extended.setting(salt)?.0)?.0)
+    }
+
+    /// The same `$y$` setting with the names of its ROM and its key before it, or without.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for the name of a ROM where there is no NROM.
+    pub fn with_ids(&self, rom: Option<RomId>, key: Option<KeyId>) -> Result<Self, Error> {
+        if self.scheme != Scheme::Yescrypt {
+            return Err(Error::KeyNotApplicable);
+        }
+        if rom.is_some() && self.params.nrom == 0 {
+            return Err(Error::RomNotUsed);
+        }
+        let (_, plain) = Ids::split(&self.text)?;
+        let ids = Ids { rom, key };
+        let mut text = Vec::new();
+        ids.push(&mut text);
+        let salt_start = text.len() + self.salt_start - (self.text.len() - plain.len());
+        text.extend_from_slice(plain);
+        Ok(Setting { text, salt_start, ids, ..self.clone() })
+    }
+
+    /// The setting that system crypt libraries make from a cost number (0 is their default) and random bytes: at least 16,
+    /// of which the first 64 are used.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a cost that the scheme does not have, [`Error::BufferLength`] for fewer than 16 bytes.
+    pub fn from_cost(scheme: Scheme, cost: u32, random: &[u8]) -> Result<Self, Error> {
+        if random.len() < 16 {
+            return Err(Error::BufferLength { needed: 16, actual: random.len() as u64 });
+        }
+        let salt = &random[..random.len().min(MAX_SALT)];
+        match scheme {
+            Scheme::Yescrypt => Self::new(&Params::from_cost(cost)?, salt),
+            Scheme::Scrypt => Self::scrypt(&Params::scrypt_from_cost(cost)?, salt),
+            Scheme::Extended => Self::extended(&Params::from_cost(cost)?, &[], None, salt),
+        }
+    }
+
+    /// Which kind of string it is.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The parameters, unchecked.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The name of the ROM before a `$y$` string that has one.
+    #[must_use]
+    pub const fn rom_id(&self) -> Option<RomId> {
+        self.ids.rom
+    }
+
+    /// The ROMs of an extended string, in the order of the list.
+    #[must_use]
+    pub fn roms(&self) -> &[NamedRom] {
+        &self.roms
+    }
+
+    /// The name of the key, in an extended string or before a `$y$` string.
+    #[must_use]
+    pub const fn key_id(&self) -> Option<KeyId> {
+        self.ids.key
+    }
+
+    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` the characters themselves.
+    #[must_use]
+    pub fn salt(&self) -> &[u8] {
+        &self.salt
+    }
+
+    /// The salt as it stands in the text.
+    #[must_use]
+    pub fn salt_text(&self) -> &[u8] {
+        &self.text[self.salt_start..]
+    }
+
+    /// The text of the setting: up to the end of the salt, without a `$` behind it.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The complete string with this hash.
+    pub(crate) fn with_hash(&self, hash: &[u8; HASH]) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.text.len() + 1 + HASH_DIGITS);
+        text.extend_from_slice(&self.text);
+        text.push(b'$');
+        self.push(&mut text, hash);
+        text
+    }
+
+    /// The same (of any scheme but `$7$`) with another salt of the same length.
+    pub(crate) fn with_salt(&self, salt: &[u8]) -> Self {
+        let mut text = self.text[..self.salt_start].to_vec();
+        self.push(&mut text, salt);
+        Setting { text, salt: salt.to_vec(), ..self.clone() }
+    }
+
+    /// The same, for a hash that is encrypted with the key of this name, or with none that has one.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotApplicable`] for `$7$`.
+    pub(crate) fn with_key_id(&self, key: Option<KeyId>) -> Result<Self, Error> {
+        match self.scheme {
+            Scheme::Extended => Self::extended(&self.params, &self.roms, key, &self.salt),
+            _ => self.with_ids(self.ids.rom, key),
+        }
+    }
+
+    /// Appends bytes as the scheme writes them.
+    fn push(&self, text: &mut Vec<u8>, bytes: &[u8]) {
+        match self.scheme {
+            Scheme::Extended => extended::push(text, bytes),
+            _ => push_bytes(text, bytes),
+        }
+    }
+}
+
+/// A complete hash: a setting and 32 bytes.
+///
+/// Strict where [`Setting::parse`] is not: the text after the salt has to be exactly 43 digits that decode to 32 bytes. A truncated
+/// hash is an error and never compares as a prefix.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HashString {
+    setting: Setting,
+    hash: [u8; HASH],
+}
+
+impl HashString {
+    /// Parses a complete hash.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`].
+    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            let (setting, hash) = Setting::parse_extended(text)?;
+            let hash = hash.ok_or(Error::malformed("a hash of 43 digits after the salt"))?;
+            return Ok(HashString { setting, hash });
+        }
+        let setting = Setting::parse(text)?;
+        let hash = hash_of(&text[setting.text.len()..])?;
+        Ok(HashString { setting, hash })
+    }
+
+    /// Scheme, parameters and salt.
+    #[must_use]
+    pub const fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The hash itself (encrypted, if a key was used).
+    #[must_use]
+    pub const fn hash(&self) -> &[u8; HASH] {
+        &self.hash
+    }
+}
+
+impl core::fmt::Debug for HashString {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("HashString").field("params", &self.setting.params).finish_non_exhaustive()
+    }
+}
+
+/// Section 20, between the prefix and the salt.
+fn yescrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
+    let flags = match reader.number(0)? {
+        flags @ 0..=1 => flags,
+        flavor @ 2..=257 => 2 + ((flavor - 2) << 2),
+        _ => return Err(Error::malformed("a flavour of at most 257")),
+    };
+    let (mode, flavor) = Params::from_flags(flags)?;
+    let n = power("a log2 of N of at most 63", reader.number(1)?)?;
+    let mut params = Params::new(mode, n, reader.number(1)?);
+    params.flavor = flavor;
+    if !reader.accept(b"$") {
+        let have = reader.number(1)?;
+        for (bit, least) in [(0, 2), (1, 1), (2, 1), (3, 1)] {
+            if have >> bit & 1 == 0 {
+                continue;
+            }
+            let value = reader.number(least)?;
+            match bit {
+                0 => params.p = value,
+                1 => params.t = value,
+                2 => params.g = value,
+                _ => params.nrom = power("a log2 of NROM of at most 63", value)?,
+            }
+        }
+        if !reader.accept(b"$") {
+            return Err(Error::malformed("a $ after the parameters"));
+        }
+    }
+    Ok(params)
+}
+
+/// Section 21, between the prefix and the salt.
+fn scrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
+    let log2_n = reader.digit()?;
+    if log2_n == 0 {
+        return Err(Error::malformed("a log2 of N of at least 1"));
+    }
+    let n = power("a log2 of N of at most 63", log2_n)?;
+    Ok(Params::scrypt(n, reader.fixed30()?, reader.fixed30()?))
+}
+
+fn power(expected: &'static str, log2: u32) -> Result<u64, Error> {
+    1u64.checked_shl(log2).ok_or(Error::malformed(expected))
+}
+
+fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
+    if value < 2 || !value.is_power_of_two() {
+        return Err(Error::invalid(name, value, "a power of two above 1"));
+    }
+    Ok(value.ilog2())
+}
+
+/// The hash in what follows a setting: a `$` and exactly 43 digits.
+pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
+    let expected = Error::malformed("a hash of exactly 43 digits after the salt");
+    let digits = rest.strip_prefix(b"$").ok_or(expected)?;
+    let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
+    debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
+    bytes.as_slice().try_into().map_err(|_| expected)
+}
+
+/// Text made of ASCII characters only.
+pub(crate) fn ascii(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap_or_else(|_| unreachable!("digits are ASCII"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+
+    #[test]
+    fn a_truncated_or_extended_hash_is_malformed() {
+        let whole = b"$y$j75$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+        assert!(HashString::parse(whole).is_ok());
+        let setting = whole.len() - HASH_DIGITS - 1;
+        for len in 0..whole.len() {
+            assert!(HashString::parse(&whole[..len]).is_err(), "{len}");
+        }
+        assert!(Setting::parse(&whole[..setting]).is_ok());
+        let mut longer = whole.to_vec();
+        longer.push(b'.');
+        assert!(HashString::parse(&longer).is_err());
+    }
+
+    #[test]
+    fn the_salt_of_a_scrypt_string_is_its_characters() {
+        let setting = Setting::parse(b"$7$3/..../....a$~b$c").unwrap();
+        assert_eq!((setting.salt(), setting.salt_start), (&b"a$~b"[..], 14));
+        assert_eq!(*setting.params(), Params::scrypt(32, 1, 1));
+        assert_eq!(setting.params().mode, Mode::Classic);
+    }
+}

@@ -1,0 +1,317 @@
+//! `$saltern-yescrypt$` strings: what `$y$` cannot say, in the form of the PHC string format. docs/strings.md has the grammar.
+//!
+//! Every setting has exactly one spelling: what is parsed is written again and has to come out as it went in.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use base64ct::{Base64Unpadded, Encoding};
+
+use super::HASH;
+use crate::core::reading::{MAX_ROMS, RomMasks};
+use crate::ids::KeyId;
+use crate::text::roms::{NamedRom, never_read};
+use crate::{Error, Flavor, Mode, Params};
+
+/// What these strings start with.
+pub(crate) const PREFIX: &str = "$saltern-yescrypt$";
+const VERSION: &str = "v=1";
+/// More than any of these strings has.
+const MAX_TEXT: usize = 512;
+const MIN_SALT: usize = 8;
+const MAX_SALT: usize = 64;
+
+/// What a string says, but for its salt.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Extended {
+    /// NROM is 0: `roms` has them.
+    pub(crate) params: Params,
+    pub(crate) roms: Vec<NamedRom>,
+    pub(crate) key: Option<KeyId>,
+}
+
+/// A string taken apart.
+pub(crate) struct Parsed {
+    pub(crate) extended: Extended,
+    pub(crate) salt: Vec<u8>,
+    /// Where the salt's text starts and ends.
+    pub(crate) salt_text: core::ops::Range<usize>,
+    /// If the string is complete.
+    pub(crate) hash: Option<[u8; HASH]>,
+}
+
+/// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`] goes.
+pub(crate) fn parse(text: &[u8]) -> Result<Parsed, Error> {
+    if text.len() > MAX_TEXT {
+        return Err(Error::malformed("an extended string of at most 512 characters"));
+    }
+    let text = str::from_utf8(text).ok().filter(|text| text.is_ascii());
+    let text = text.ok_or(Error::malformed("an extended string of ASCII characters"))?;
+    let expected = Error::malformed("$saltern-yescrypt$v=1$parameters$salt, and perhaps $hash");
+    let mut parts = text.strip_prefix(PREFIX).ok_or(expected)?.split('$');
+    if parts.next() != Some(VERSION) {
+        return Err(Error::malformed("v=1, the only version of extended strings"));
+    }
+    let params = parts.next().ok_or(expected)?;
+    let salt_text = parts.next().ok_or(expected)?;
+    let hash = parts.next();
+    if parts.next().is_some() {
+        return Err(Error::malformed("nothing after the hash of an extended string"));
+    }
+    let salt_start = PREFIX.len() + VERSION.len() + 1 + params.len() + 1;
+    let extended = parameters(params)?;
+    let salt = decode::<MAX_SALT>(salt_text, MIN_SALT)
+        .ok_or(Error::malformed("a salt of 8 to 64 bytes in base 64 without padding"))?;
+    let hash = match hash {
+        None => None,
+        Some(hash) => {
+            let expected = Error::malformed("a hash of exactly 43 digits in base 64");
+            let bytes = decode::<HASH>(hash, HASH).ok_or(expected)?;
+            Some(bytes.as_slice().try_into().map_err(|_| expected)?)
+        }
+    };
+    let salt_text = salt_start..salt_start + salt_text.len();
+    if extended.text()? != text[..salt_start - 1] {
+        return Err(Error::malformed(
+            "the one spelling of an extended string: defaults left out, numbers without leading zeros",
+        ));
+    }
+    Ok(Parsed { extended, salt, salt_text, hash })
+}
+
+impl Extended {
+    /// The text of a setting, and where the salt's text starts.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for what has no meaning, or a salt of another length than 8 to 64 bytes.
+    pub(crate) fn setting(&self, salt: &[u8]) -> Result<(Vec<u8>, usize), Error> {
+        if !(MIN_SALT..=MAX_SALT).contains(&salt.len()) {
+            let expected = "8 to 64 bytes in an extended string";
+            return Err(Error::invalid("salt length", salt.len() as u64, expected));
+        }
+        let mut text = self.text()?.into_bytes();
+        text.push(b'$');
+        let start = text.len();
+        push(&mut text, salt);
+        Ok((text, start))
+    }
+
+    /// Up to the end of the parameters.
+    fn text(&self) -> Result<String, Error> {
+        self.validate()?;
+        let Params { mode, flavor, n, r, p, t, .. } = self.params;
+        let mut text = alloc::format!("{PREFIX}{VERSION}$ln={},r={r},p={p}", n.ilog2());
+        let mut add = |name: &str, value: core::fmt::Arguments<'_>| {
+            // A `String` takes everything.
+            let _ = write!(text, ",{name}={value}");
+        };
+        if t != 0 {
+            add("t", format_args!("{t}"));
+        }
+        if let Some(name) = mode_name(mode) {
+            add("mode", format_args!("{name}"));
+        }
+        let pwx = Pwx::of(&flavor);
+        if pwx != Pwx::of(&Flavor::DEFAULT) {
+            let Pwx { rounds, gather, simple, sbox_bytes } = pwx;
+            add("pwx", format_args!("{rounds}.{gather}.{simple}.{sbox_bytes}"));
+        }
+        if !flavor.has_default_salsa() {
+            add("salsa", format_args!("{}.{}", flavor.salsa_mix(), flavor.salsa_tail()));
+        }
+        for (NamedRom { id, nrom, masks, look_ahead }, name) in self.roms.iter().zip(ROM_NAMES) {
+            let (log2, RomMasks { fill, mix }) = (nrom.ilog2(), masks);
+            add(name, format_args!("{id}.{log2}.{fill}.{mix}.{look_ahead}"));
+        }
+        if let Some(key) = self.key {
+            add("key", format_args!("{key}"));
+        }
+        Ok(text)
+    }
+
+    /// Refuses what no string says.
+    fn validate(&self) -> Result<(), Error> {
+        self.params.validate()?;
+        if self.params.nrom != 0 {
+            let expected = "0 where ROMs are named in a list";
+            return Err(Error::invalid("NROM", self.params.nrom, expected));
+        }
+        if self.params.mode != Mode::Rw {
+            if !self.roms.is_empty() {
+                return Err(Error::RomNotUsed);
+            }
+            if Pwx::of(&self.params.flavor) != Pwx::of(&Flavor::DEFAULT) {
+                let rounds = self.params.flavor.rounds().into();
+                return Err(Error::invalid("PWXrounds", rounds, "the default outside the RW mode"));
+            }
+        }
+        if self.roms.len() > MAX_ROMS {
+            return Err(Error::invalid("number of ROMs", self.roms.len() as u64, "at most 4"));
+        }
+        self.roms.iter().try_for_each(NamedRom::validate)?;
+        if let Some(at) = never_read(&self.roms) {
+            let expected = "where some step reads it: list the rarest first";
+            return Err(Error::invalid("place of a ROM in the list", at as u64 + 1, expected));
+        }
+        Ok(())
+    }
+}
+
+/// The constants of pwxform.
+#[derive(PartialEq)]
+struct Pwx {
+    rounds: u32,
+    gather: u32,
+    simple: u32,
+    sbox_bytes: u32,
+}
+
+impl Pwx {
+    fn of(flavor: &Flavor) -> Self {
+        Pwx {
+            rounds: flavor.rounds(),
+            gather: flavor.gather(),
+            simple: flavor.simple(),
+            sbox_bytes: flavor.sbox_bytes(),
+        }
+    }
+}
+
+const ROM_NAMES: [&str; MAX_ROMS] = ["rom1", "rom2", "rom3", "rom4"];
+
+/// Left out for RW.
+const fn mode_name(mode: Mode) -> Option<&'static str> {
+    match mode {
+        Mode::Classic => Some("classic"),
+        Mode::Worm => Some("worm"),
+        Mode::Rw => None,
+    }
+}
+
+/// Reads parameters in their order.
+struct Fields<'a> {
+    rest: Option<&'a str>,
+}
+
+impl<'a> Fields<'a> {
+    /// The value of the next parameter, if that has this name.
+    fn take(&mut self, name: &str) -> Option<&'a str> {
+        let rest = self.rest?;
+        let (field, rest) = match rest.split_once(',') {
+            Some((field, rest)) => (field, Some(rest)),
+            None => (rest, None),
+        };
+        let value = field.strip_prefix(name)?.strip_prefix('=')?;
+        self.rest = rest;
+        Some(value)
+    }
+}
+
+fn parameters(text: &str) -> Result<Extended, Error> {
+    let mut fields = Fields { rest: Some(text) };
+    let required = Error::malformed("the parameters ln, r and p, in this order");
+    let log2_n = fields.take("ln").ok_or(required)?;
+    let mut params = Params::new(Mode::Rw, power(log2_n)?, 1);
+    params.r = number(fields.take("r").ok_or(required)?)?;
+    params.p = number(fields.take("p").ok_or(required)?)?;
+    if let Some(t) = fields.take("t") {
+        params.t = number(t)?;
+    }
+    if let Some(name) = fields.take("mode") {
+        let of_name = |mode: &Mode| mode_name(*mode) == Some(name);
+        let mode = [Mode::Classic, Mode::Worm].into_iter().find(of_name);
+        params.mode = mode.ok_or(Error::malformed("mode=classic or mode=worm"))?;
+    }
+    if let Some(pwx) = fields.take("pwx") {
+        let [rounds, gather, simple, sbox_bytes] =
+            numbers(pwx, Error::malformed("pwx=rounds.gather.simple.bytes"))?;
+        params.flavor = Flavor::new(rounds, gather, simple, sbox_bytes)?;
+    }
+    if let Some(salsa) = fields.take("salsa") {
+        let [mix, tail] = numbers(salsa, Error::malformed("salsa=rounds.tail"))?;
+        params.flavor = params.flavor.with_salsa(mix, tail)?;
+    }
+    let mut roms = Vec::new();
+    for name in ROM_NAMES {
+        let Some(rom) = fields.take(name) else { break };
+        roms.push(named_rom(rom)?);
+    }
+    let key = fields.take("key").map(|id| KeyId::parse(id.as_bytes())).transpose()?;
+    if fields.rest.is_some() {
+        return Err(Error::malformed(
+            "only parameters known here, in the order t, mode, pwx, salsa, rom1 to rom4, key",
+        ));
+    }
+    Ok(Extended { params, roms, key })
+}
+
+fn named_rom(text: &str) -> Result<NamedRom, Error> {
+    let expected = Error::malformed("a ROM as id.log2(NROM).fill-mask.mix-mask.look-ahead");
+    let (id, rest) = text.split_once('.').ok_or(expected)?;
+    let (log2_nrom, rest) = rest.split_once('.').ok_or(expected)?;
+    let [fill, mix, look_ahead] = numbers(rest, expected)?;
+    let (id, nrom) = (id.parse()?, power(log2_nrom)?);
+    Ok(NamedRom { id, nrom, masks: RomMasks { fill, mix }, look_ahead })
+}
+
+/// Exactly so many numbers with dots between them.
+fn numbers<const COUNT: usize>(text: &str, expected: Error) -> Result<[u32; COUNT], Error> {
+    let mut values = [0; COUNT];
+    let mut texts = text.split('.');
+    for value in &mut values {
+        *value = number(texts.next().ok_or(expected)?)?;
+    }
+    if texts.next().is_some() { Err(expected) } else { Ok(values) }
+}
+
+fn number(text: &str) -> Result<u32, Error> {
+    let expected = Error::malformed("a decimal number below 2^32 without sign or leading zeros");
+    if text.is_empty() || !text.bytes().all(|c| c.is_ascii_digit()) {
+        return Err(expected);
+    }
+    text.parse().map_err(|_| expected)
+}
+
+/// Two to the power of a number from 1 to 63.
+fn power(text: &str) -> Result<u64, Error> {
+    match number(text)? {
+        log2 @ 1..=63 => Ok(1 << log2),
+        _ => Err(Error::malformed("a log2 from 1 to 63")),
+    }
+}
+
+/// Appends bytes in base 64.
+pub(crate) fn push(text: &mut Vec<u8>, bytes: &[u8]) {
+    text.extend_from_slice(Base64Unpadded::encode_string(bytes).as_bytes());
+}
+
+/// Bytes of at least `least` and at most `MOST`; each byte string has exactly one encoding.
+fn decode<const MOST: usize>(text: &str, least: usize) -> Option<Vec<u8>> {
+    let mut bytes = [0; MOST];
+    let bytes = Base64Unpadded::decode(text, &mut bytes).ok()?;
+    (bytes.len() >= least).then(|| bytes.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_64_is_strict() {
+        assert_eq!(decode::<4>("////", 0), Some(vec![255; 3]));
+        let mut decodable = 0;
+        for last in (0..128).map(char::from) {
+            if let Some(bytes) = decode::<4>(&format!("A{last}"), 0) {
+                let mut text = Vec::new();
+                push(&mut text, &bytes);
+                assert_eq!(text, format!("A{last}").into_bytes());
+                decodable += 1;
+            }
+        }
+        assert_eq!(decodable, 4, "the last digit of one byte has two bits");
+        for wrong in ["A", "AAAAA", "AA==", "AA=", "A A", "AA\n", "_-AA", "AAAAAAA"] {
+            assert_eq!(decode::<4>(wrong, 0), None, "{wrong}");
+        }
+    }
+}

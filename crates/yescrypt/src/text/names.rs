@@ -1,0 +1,164 @@
+//! The names before a `$y$` string: `{rom=<id>,key=<id>}$y$…`, either or both of them. The string itself says neither which ROM nor which
+//! key it needs, and stays as every other program writes it.
+
+use alloc::vec::Vec;
+use core::str::FromStr;
+
+use crate::Error;
+use crate::ids::{KeyId, MAX_KEY_ID, RomId};
+
+/// What stands before a `$y$` string.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Ids {
+    pub(crate) rom: Option<RomId>,
+    pub(crate) key: Option<KeyId>,
+}
+
+impl Ids {
+    /// Whether there may be names before this string.
+    pub(crate) fn precede(text: &[u8]) -> bool {
+        text.starts_with(b"{")
+    }
+
+    /// Splits names off; none if there are none.
+    pub(crate) fn split(text: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let Some(rest) = text.strip_prefix(b"{") else { return Ok((Ids::default(), text)) };
+        let expected = Error::malformed("{rom=id}, {key=id} or {rom=id,key=id} before $y$");
+        let end = rest.iter().take(MAX_NAMES).position(|c| *c == b'}').ok_or(expected)?;
+        let (names, rest) = (&rest[..end], &rest[end + 1..]);
+        let mut fields = names.split(|c| *c == b',').peekable();
+        let mut take = |name: &[u8]| {
+            let value = fields.peek().and_then(|field| field.strip_prefix(name));
+            value.inspect(|_| _ = fields.next())
+        };
+        let (rom, key) = (take(b"rom="), take(b"key="));
+        if fields.next().is_some() {
+            return Err(expected);
+        }
+        let rom = rom.map(|id| str::from_utf8(id).map_err(|_| expected)?.parse()).transpose()?;
+        let key = key.map(KeyId::parse).transpose()?;
+        Ok((Ids { rom, key }, rest))
+    }
+
+    /// Appends the names; nothing if there are none.
+    pub(crate) fn push(&self, text: &mut Vec<u8>) {
+        let names = match (self.rom, self.key) {
+            (None, None) => return,
+            (Some(rom), None) => alloc::format!("{{rom={rom}}}"),
+            (None, Some(key)) => alloc::format!("{{key={key}}}"),
+            (Some(rom), Some(key)) => alloc::format!("{{rom={rom},key={key}}}"),
+        };
+        text.extend_from_slice(names.as_bytes());
+    }
+}
+
+impl FromStr for RomId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let digit = |c: u8| match c {
+            b'0'..=b'9' => Some(c - b'0'),
+            b'a'..=b'f' => Some(c - b'a' + 10),
+            _ => None,
+        };
+        let expected = "16 lower-case hexadecimal digits";
+        let refused = Error::invalid("length of the ROM id", text.len() as u64, expected);
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return Err(refused) };
+        let pairs: &[[u8; 2]; 8] = pairs.try_into().map_err(|_| refused)?;
+        let mut id = [0; 8];
+        for (id, [high, low]) in id.iter_mut().zip(*pairs) {
+            let refused = |c: u8| Error::invalid("digit of the ROM id", c.into(), expected);
+            let high_value = digit(high).ok_or_else(|| refused(high))?;
+            *id = high_value << 4 | digit(low).ok_or_else(|| refused(low))?;
+        }
+        Ok(RomId(id))
+    }
+}
+
+impl KeyId {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, Error> {
+        let expected = "1 to 32 characters out of A-Z, a-z, 0-9, . and -";
+        if text.is_empty() || text.len() > MAX_KEY_ID {
+            return Err(Error::invalid("length of the key id", text.len() as u64, expected));
+        }
+        let allowed = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-');
+        if let Some(&c) = text.iter().find(|c| !allowed(c)) {
+            return Err(Error::invalid("character of the key id", c.into(), expected));
+        }
+        let mut id = KeyId { text: [0; MAX_KEY_ID], len: text.len() as u8 };
+        id.text[..text.len()].copy_from_slice(text);
+        Ok(id)
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::parse(text.as_bytes())
+    }
+}
+
+/// More than `rom=…,key=…}` can have.
+const MAX_NAMES: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_one_spelling() {
+        for good in [
+            "",
+            "{rom=0123456789abcdef}",
+            "{key=2026.a-Z}",
+            "{rom=0123456789abcdef,key=abcdefghijklmnopqrstuvwxyz012345}",
+        ] {
+            let text = format!("{good}$y$x");
+            let (ids, rest) = Ids::split(text.as_bytes()).unwrap();
+            assert_eq!(rest, b"$y$x");
+            let mut again = Vec::new();
+            ids.push(&mut again);
+            assert_eq!(again, good.as_bytes());
+        }
+        for bad in [
+            "{",
+            "{}",
+            "{rom=0123456789abcdef",
+            "{rom=0123456789abcdeF}",
+            "{rom=0123456789abcdef,}",
+            "{,rom=0123456789abcdef}",
+            "{rom=0123456789abcdef key=a}",
+            "{rom=}",
+            "{key=}",
+            "{key=a,rom=0123456789abcdef}",
+            "{key=a,key=a}",
+            "{rom=0123456789abcdef,rom=0123456789abcdef}",
+            "{ key=a}",
+            "{KEY=a}",
+            "{key=abcdefghijklmnopqrstuvwxyz0123456}",
+        ] {
+            assert!(Ids::split(format!("{bad}$y$x").as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_of_roms_are_strict() {
+        for bad in
+            ["", "00ff1122334455a", "00ff1122334455aaa", "00FF1122334455aa", "00ff1122334455ag"]
+        {
+            assert!(bad.parse::<RomId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_of_keys_are_strict() {
+        let long = "a".repeat(MAX_KEY_ID);
+        for good in ["a", "2026-01", "A.b-9", &long] {
+            assert_eq!(good.parse::<KeyId>().map(|id| id.as_str().to_owned()), Ok(good.into()));
+        }
+        for bad in ["", "a b", "a,b", "a}", "a$", "ä", "a:b", "a\0", "a+b", &format!("{long}a")] {
+            assert!(bad.parse::<KeyId>().is_err(), "{bad}");
+        }
+    }
+}
