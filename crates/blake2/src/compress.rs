@@ -56,10 +56,11 @@ fn mix<V: Variant, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> 
 /// second, third and fourth: the second is on the critical path, the others have cycles to spare.
 #[inline(always)]
 fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
+    token: R::Token,
     v: [R; 4],
     message: &R::Message,
 ) -> [R; 4] {
-    let [x, y, z, w] = R::schedule(message, const { &ORDER[ROUND % 10] });
+    let [x, y, z, w] = R::schedule(token, message, const { &ORDER[ROUND % 10] });
     let [a, b, c, d] = mix::<V, R>(v, x, y);
     let turned = [a.rotate_words(3), b, c.rotate_words(1), d.rotate_words(2)];
     let [a, b, c, d] = mix::<V, R>(turned, z, w);
@@ -79,19 +80,19 @@ pub(crate) fn compress<V: Variant, R: Row<Word = V::Word>>(
     let d = R::from_words(token, [i4, i5, i6, i7]).xor(offset);
     let v = [h0, h1, c, d];
     // Written out because the schedule must be a constant of each round; a loop is not reliably unrolled.
-    let v = round::<V, R, 0>(v, message);
-    let v = round::<V, R, 1>(v, message);
-    let v = round::<V, R, 2>(v, message);
-    let v = round::<V, R, 3>(v, message);
-    let v = round::<V, R, 4>(v, message);
-    let v = round::<V, R, 5>(v, message);
-    let v = round::<V, R, 6>(v, message);
-    let v = round::<V, R, 7>(v, message);
-    let v = round::<V, R, 8>(v, message);
-    let mut v = round::<V, R, 9>(v, message);
+    let v = round::<V, R, 0>(token, v, message);
+    let v = round::<V, R, 1>(token, v, message);
+    let v = round::<V, R, 2>(token, v, message);
+    let v = round::<V, R, 3>(token, v, message);
+    let v = round::<V, R, 4>(token, v, message);
+    let v = round::<V, R, 5>(token, v, message);
+    let v = round::<V, R, 6>(token, v, message);
+    let v = round::<V, R, 7>(token, v, message);
+    let v = round::<V, R, 8>(token, v, message);
+    let mut v = round::<V, R, 9>(token, v, message);
     if V::ROUNDS == 12 {
-        v = round::<V, R, 10>(v, message);
-        v = round::<V, R, 11>(v, message);
+        v = round::<V, R, 10>(token, v, message);
+        v = round::<V, R, 11>(token, v, message);
     }
     [h0.xor(v[0].xor(v[2])), h1.xor(v[1].xor(v[3]))]
 }

@@ -152,19 +152,19 @@ mod x86 {
     kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Sse41>, many_8: U32x8<Avx2>);
     kernels!(
         b_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Avx512>,
-        many_8: U64x8, many_4: U64x4<Avx512>
+        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>
     );
     kernels!(
         s_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Avx512>,
-        many_16: U32x16, many_8: U32x8<Avx512>
+        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>
     );
     kernels!(
         b_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Zen4>,
-        many_8: U64x8, many_4: U64x4<Avx512>
+        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>
     );
     kernels!(
         s_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Zen4>,
-        many_16: U32x16, many_8: U32x8<Avx512>
+        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>
     );
 
     /// The tables of levels that have more than one.
@@ -261,12 +261,12 @@ pub(crate) fn every() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<B
     (b, s)
 }
 
-/// BLAKE2b's kernels of a level; the portable ones where it has none or the processor lacks it.
+/// BLAKE2b's kernels of a level, or of the next one below it that has any and that the processor can run.
 pub(crate) fn blake2b(level: Level) -> &'static Kernels<Blake2b> {
-    native::blake2b(level).unwrap_or(&portable::BLAKE2B)
+    level.and_below().find_map(native::blake2b).unwrap_or(&portable::BLAKE2B)
 }
 
-/// BLAKE2s's kernels of a level; the portable ones where it has none or the processor lacks it.
+/// BLAKE2s's kernels of a level, or of the next one below it that has any and that the processor can run.
 pub(crate) fn blake2s(level: Level) -> &'static Kernels<Blake2s> {
-    native::blake2s(level).unwrap_or(&portable::BLAKE2S)
+    level.and_below().find_map(native::blake2s).unwrap_or(&portable::BLAKE2S)
 }

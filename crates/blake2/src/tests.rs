@@ -61,6 +61,20 @@ fn streams_cross_the_edges<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
     checks
 }
 
+/// A level that is forgotten in the dispatch would be seen here, where all of them have to be named.
+#[test]
+fn every_level_has_kernels_of_its_own_or_says_whose_it_takes() {
+    for level in Level::available() {
+        let expected = match level {
+            Level::Portable | Level::Sse2 => Level::Portable,
+            Level::Sse41 | Level::Avx2 | Level::Avx512 | Level::Neon => level,
+            other => panic!("{other}: say here whose kernels it takes"),
+        };
+        assert_eq!(dispatch::blake2b(level).level, expected);
+        assert_eq!(dispatch::blake2s(level).level, expected);
+    }
+}
+
 #[test]
 fn one_stream_across_the_end_of_a_counter() {
     let (b, s) = dispatch::every();

@@ -97,7 +97,7 @@ pub trait Row: Vector {
     /// Prepares one block for each state.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> Self::Message;
     /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a constant.
-    fn schedule(message: &Self::Message, order: &[usize; 16]) -> [Self; 4];
+    fn schedule(token: Self::Token, message: &Self::Message, order: &[usize; 16]) -> [Self; 4];
 }
 
 impl<L: Lanes> Vector for [L; 4] {
@@ -145,7 +145,7 @@ impl<L: Lanes> Row for [L; 4] {
     }
 
     #[inline(always)]
-    fn schedule(m: &[L; 16], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(_: L::Token, m: &[L; 16], order: &[usize; 16]) -> [Self; 4] {
         let row = |i: usize| [m[order[i]], m[order[i + 1]], m[order[i + 2]], m[order[i + 3]]];
         [row(0), row(4), row(8), row(12)]
     }

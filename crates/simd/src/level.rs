@@ -53,6 +53,30 @@ impl Level {
         Self::ALL.into_iter().filter(|level| level.is_available())
     }
 
+    /// The next smaller level of the same architecture, which every processor with this one can run.
+    #[must_use]
+    pub const fn below(self) -> Option<Level> {
+        match self {
+            Level::Portable => None,
+            Level::Sse2 | Level::Neon => Some(Level::Portable),
+            Level::Sse41 => Some(Level::Sse2),
+            Level::Avx2 => Some(Level::Sse41),
+            Level::Avx512 => Some(Level::Avx2),
+        }
+    }
+
+    /// This level and all below it, largest first. Who has no kernel for a level takes that of the next one, so
+    /// that a level which was forgotten somewhere costs some speed there and not all of it.
+    ///
+    /// ```
+    /// use saltern_simd::Level;
+    /// let levels: Vec<Level> = Level::Avx2.and_below().collect();
+    /// assert_eq!(levels, [Level::Avx2, Level::Sse41, Level::Sse2, Level::Portable]);
+    /// ```
+    pub fn and_below(self) -> impl Iterator<Item = Level> {
+        core::iter::successors(Some(self), |level| level.below())
+    }
+
     /// Whether this processor can run the level.
     #[must_use]
     pub fn is_available(self) -> bool {
@@ -146,6 +170,15 @@ mod tests {
         }
         assert!("AVX2".parse::<Level>().is_err());
         assert!(Level::ALL.into_iter().enumerate().all(|(i, level)| level as usize == i));
+    }
+
+    #[test]
+    fn below_a_level_everything_is_available_down_to_the_portable_one() {
+        for level in Level::ALL {
+            assert_eq!(level.and_below().last(), Some(Level::Portable));
+            assert!(level.and_below().is_sorted_by(|a, b| a > b));
+        }
+        assert!(Level::detect().and_below().all(Level::is_available));
     }
 
     #[test]

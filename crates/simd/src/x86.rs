@@ -1,16 +1,128 @@
 //! x86-64: one token for each level, and the lanes in registers.
+//!
+//! Safe code needs a token for every instruction above the baseline. A register alone does not help:
+//! how a level rotates is not to be named out here,
+//!
+//! ```compile_fail
+//! use saltern_simd::x86::{Avx512, sse41::Rotate128};
+//! fn rotate(register: core::arch::x86_64::__m128i) -> core::arch::x86_64::__m128i {
+//!     <Avx512 as Rotate128>::rotate_64(register, 1)
+//! }
+//! ```
+//!
+//! nor are registers in the form of a message worth anything without a token,
+//!
+//! ```compile_fail
+//! use saltern_simd::{lanes::Row, x86::{Sse41, sse41::U32x4}};
+//! type Rows = U32x4<Sse41>;
+//! fn schedule(message: &<Rows as Row>::Message, order: &[usize; 16]) -> [Rows; 4] {
+//!     Rows::schedule(message, order)
+//! }
+//! ```
+//!
+//! nor can a vector or a token be put together by hand.
+//!
+//! ```compile_fail
+//! use saltern_simd::x86::{Avx2, avx2::U64x4};
+//! fn vector(register: core::arch::x86_64::__m256i, token: Avx2) -> U64x4<Avx2> {
+//!     U64x4(register, token)
+//! }
+//! ```
+//!
+//! With a token it is all safe:
+//!
+//! ```
+//! use saltern_simd::{lanes::Row, x86::{Sse41, sse41::U32x4}};
+//! type Rows = U32x4<Sse41>;
+//! fn schedule(token: Sse41, message: &<Rows as Row>::Message, order: &[usize; 16]) -> [Rows; 4] {
+//!     Rows::schedule(token, message, order)
+//! }
+//! if let Some(token) = Sse41::detect() {
+//!     let rows = schedule(token, &Rows::message(token, &[&[0; 64]]), &[0; 16]);
+//!     assert_eq!(rows[3].to_words(), [0; 4]);
+//! }
+//! ```
 #![allow(
     unsafe_code,
     reason = "tokens can be assumed inside functions compiled for their features"
 )]
 
-/// Intrinsics in a place whose feature is proven by a token: an argument, or a parameter of the vector's type,
-/// which has no other source than [`Lanes`](crate::lanes::Lanes) and [`Row`](crate::lanes::Row) functions that take one.
+/// Intrinsics in a place whose feature is proven by a token: an argument, or a part of the vector. The functions
+/// beside the vectors that use it without one are private to these modules and are called with a token at hand.
 macro_rules! proven {
     ($intrinsics:expr) => {{
         // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
         unsafe { $intrinsics }
     }};
+}
+
+/// Stamps a vector type whose operations are one intrinsic each: all of [`Vector`](crate::lanes::Vector), and of
+/// [`Lanes`](crate::lanes::Lanes) what is no transposition; those stand by hand in the braces. A value holds the token
+/// that it was made from. In order: name and trait of the token; register; words; addition, exclusive or, rotation,
+/// rotated sum, splat; the first word.
+macro_rules! lanes {
+    (
+        $(#[$doc:meta])*
+        $name:ident<$rotate:ident>, $register:ty = [$word:ty as $signed:ty; $count:literal];
+        $add:ident, $xor:ident, $turn:ident, $xor_turn:ident, $set:ident, |$v:ident| $first:expr;
+        { $($by_hand:item)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<T>(pub(super) $register, pub(super) T);
+
+        impl<T: $rotate> Vector for $name<T> {
+            type Token = T;
+            type Word = $word;
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                Self(proven!($add(self.0, other.0)), self.1)
+            }
+
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                Self(proven!($xor(self.0, other.0)), self.1)
+            }
+
+            #[inline(always)]
+            fn rotate_right(self, bits: u32) -> Self {
+                Self(self.1.$turn(self.0, bits), self.1)
+            }
+
+            #[inline(always)]
+            fn xor_rotate(self, late: Self, bits: u32) -> Self {
+                Self(self.1.$xor_turn(self.0, late.0, bits), self.1)
+            }
+        }
+
+        impl<T: $rotate> Lanes for $name<T> {
+            const COUNT: usize = $count;
+
+            #[inline(always)]
+            fn splat(token: T, word: $word) -> Self {
+                Self(proven!($set(word as $signed)), token)
+            }
+
+            #[inline(always)]
+            fn load(token: T, words: &[$word]) -> Self {
+                Self(load(words), token)
+            }
+
+            #[inline(always)]
+            fn store(self, words: &mut [$word]) {
+                store(self.0, words);
+            }
+
+            #[inline(always)]
+            fn first(self) -> $word {
+                let $v = self.0;
+                proven!($first) as $word
+            }
+
+            $($by_hand)*
+        }
+    };
 }
 
 use core::arch::x86_64::__cpuid;
@@ -86,6 +198,7 @@ macro_rules! includes {
 }
 
 includes!(Sse41 => Sse2, Avx2 => Sse2, Avx2 => Sse41, Avx512 => Sse2, Avx512 => Sse41, Avx512 => Avx2);
+includes!(Zen4 => Avx512);
 
 /// Portable lanes need no proof.
 macro_rules! includes_portable {

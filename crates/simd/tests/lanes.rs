@@ -109,7 +109,7 @@ where
         let message = R::message(token, &blocks.iter().collect::<Vec<_>>());
         let order: [usize; 16] =
             std::array::from_fn(|i| if round == 0 { i } else { random.next() as usize % 16 });
-        for (j, row) in R::schedule(&message, &order).into_iter().enumerate() {
+        for (j, row) in R::schedule(token, &message, &order).into_iter().enumerate() {
             let expected: [R::Word; 4] =
                 std::array::from_fn(|i| R::Word::of_block(&blocks[0], order[4 * j + i]));
             assert_eq!(row.to_words(), expected);
@@ -151,7 +151,7 @@ mod x86 {
     #[test]
     fn avx512() {
         let Some(token) = Avx512::detect() else { return eprintln!("skipped: no AVX-512 here") };
-        assert_eq!(check_lanes::<U64x8>(token) + check_lanes::<U32x16>(token), 200);
+        assert_eq!(check_lanes::<U64x8<Avx512>>(token) + check_lanes::<U32x16<Avx512>>(token), 200);
         assert_eq!(check_lanes::<U64x4<Avx512>>(token) + check_lanes::<U32x8<Avx512>>(token), 200);
         assert_eq!(check_row::<U64x4<Avx512>>(token) + check_row::<U32x4<Avx512>>(token), 200);
     }

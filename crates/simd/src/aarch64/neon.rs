@@ -165,7 +165,7 @@ impl Row for U64x2x2 {
     }
 
     #[inline(always)]
-    fn schedule(pairs: &[uint64x2_t; 8], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(_: Neon, pairs: &[uint64x2_t; 8], order: &[usize; 16]) -> [Self; 4] {
         [
             Self::new(pick_64(pairs, order, 0), pick_64(pairs, order, 2)),
             Self::new(pick_64(pairs, order, 4), pick_64(pairs, order, 6)),
@@ -300,7 +300,7 @@ impl Row for U32x4 {
     }
 
     #[inline(always)]
-    fn schedule(table: &uint8x16x4_t, order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(_: Neon, table: &uint8x16x4_t, order: &[usize; 16]) -> [Self; 4] {
         [
             pick_32(table, order, 0),
             pick_32(table, order, 4),

@@ -3,28 +3,32 @@
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
-use core::marker::PhantomData;
 
 use super::sse41::{XOR_OF_THREE, part};
 use super::{Avx2, Avx512, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 256-bit vectors.
-pub trait Rotate256: Copy {
+/// How a level rotates the words of 256-bit vectors. Its methods take the token that proves the level, by value.
+pub(crate) trait Rotate256: Copy {
     /// Four 64-bit words rotated right by a constant.
-    fn rotate_64(vector: __m256i, bits: u32) -> __m256i;
+    fn rotate_64(self, vector: __m256i, bits: u32) -> __m256i;
     /// Eight 32-bit words rotated right by a constant.
-    fn rotate_32(vector: __m256i, bits: u32) -> __m256i;
+    fn rotate_32(self, vector: __m256i, bits: u32) -> __m256i;
     /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
     #[inline(always)]
-    fn xor_rotate_64(early: __m256i, late: __m256i, bits: u32) -> __m256i {
-        Self::rotate_64(proven!(_mm256_xor_si256(early, late)), bits)
+    fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
+        self.rotate_64(proven!(_mm256_xor_si256(early, late)), bits)
+    }
+    /// The same for 32-bit words.
+    #[inline(always)]
+    fn xor_rotate_32(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
+        self.rotate_32(proven!(_mm256_xor_si256(early, late)), bits)
     }
 }
 
 impl Rotate256 for Avx2 {
     #[inline(always)]
-    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
+    fn rotate_64(self, v: __m256i, bits: u32) -> __m256i {
         proven!(match bits {
             32 => _mm256_shuffle_epi32::<0b10_11_00_01>(v),
             24 => _mm256_shuffle_epi8(v, bytes(0x0A09_080F_0E0D_0C0B, 0x0201_0007_0605_0403)),
@@ -38,7 +42,7 @@ impl Rotate256 for Avx2 {
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
+    fn rotate_32(self, v: __m256i, bits: u32) -> __m256i {
         proven!(match bits {
             16 => _mm256_shuffle_epi8(v, bytes(0x0D0C_0F0E_0908_0B0A, 0x0504_0706_0100_0302)),
             8 => _mm256_shuffle_epi8(v, bytes(0x0C0F_0E0D_080B_0A09, 0x0407_0605_0003_0201)),
@@ -52,7 +56,7 @@ impl Rotate256 for Avx2 {
 
 impl Rotate256 for Avx512 {
     #[inline(always)]
-    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
+    fn rotate_64(self, v: __m256i, bits: u32) -> __m256i {
         proven!(match bits {
             32 => _mm256_shuffle_epi32::<0b10_11_00_01>(v), // never slower, and another port
             _ => _mm256_rorv_epi64(v, _mm256_set1_epi64x(i64::from(bits))),
@@ -60,29 +64,29 @@ impl Rotate256 for Avx512 {
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
+    fn rotate_32(self, v: __m256i, bits: u32) -> __m256i {
         proven!(_mm256_rorv_epi32(v, _mm256_set1_epi32(bits as i32)))
     }
 }
 
 impl Rotate256 for Zen4 {
     #[inline(always)]
-    fn rotate_64(v: __m256i, bits: u32) -> __m256i {
-        Avx512::rotate_64(v, bits)
+    fn rotate_64(self, v: __m256i, bits: u32) -> __m256i {
+        Avx512::from(self).rotate_64(v, bits)
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m256i, bits: u32) -> __m256i {
-        Avx512::rotate_32(v, bits)
+    fn rotate_32(self, v: __m256i, bits: u32) -> __m256i {
+        Avx512::from(self).rotate_32(v, bits)
     }
 
     /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
     #[inline(always)]
-    fn xor_rotate_64(early: __m256i, late: __m256i, bits: u32) -> __m256i {
+    fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
         if bits == 32 {
-            return Self::rotate_64(proven!(_mm256_xor_si256(early, late)), bits);
+            return self.rotate_64(proven!(_mm256_xor_si256(early, late)), bits);
         }
-        let early = Self::rotate_64(early, bits);
+        let early = self.rotate_64(early, bits);
         let (right, left) = distances(bits, 64 - bits);
         proven!({
             let (low, high) = (_mm256_srl_epi64(late, right), _mm256_sll_epi64(late, left));
@@ -147,58 +151,11 @@ fn transpose([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     ])
 }
 
-/// Four 64-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U64x4<T>(pub(super) __m256i, pub(super) PhantomData<T>);
-
-impl<T: Rotate256> Vector for U64x4<T> {
-    type Token = T;
-    type Word = u64;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm256_add_epi64(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm256_xor_si256(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        Self(T::rotate_64(self.0, bits), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor_rotate(self, late: Self, bits: u32) -> Self {
-        Self(T::xor_rotate_64(self.0, late.0, bits), PhantomData)
-    }
-}
-
-impl<T: Rotate256> Lanes for U64x4<T> {
-    const COUNT: usize = 4;
-
-    #[inline(always)]
-    fn splat(_: T, word: u64) -> Self {
-        Self(proven!(_mm256_set1_epi64x(word as i64)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: T, words: &[u64]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u64]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u64 {
-        proven!(_mm_cvtsi128_si64(_mm256_castsi256_si128(self.0)) as u64)
-    }
-
+lanes! {
+    /// Four 64-bit words.
+    U64x4<Rotate256>, __m256i = [u64 as i64; 4];
+    _mm256_add_epi64, _mm256_xor_si256, rotate_64, xor_rotate_64, _mm256_set1_epi64x,
+    |v| _mm_cvtsi128_si64(_mm256_castsi256_si128(v)); {
     #[inline(always)]
     fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
@@ -238,15 +195,15 @@ impl<T: Rotate256> Lanes for U64x4<T> {
             }
         }
     }
-}
+}}
 
 impl<T: Rotate256> Row for U64x4<T> {
     /// The block's words in pairs, each twice.
     type Message = [__m256i; 8];
 
     #[inline(always)]
-    fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
-        Self(proven!(_mm256_set_epi64x(d as i64, c as i64, b as i64, a as i64)), PhantomData)
+    fn from_words(token: T, [a, b, c, d]: [u64; 4]) -> Self {
+        Self(proven!(_mm256_set_epi64x(d as i64, c as i64, b as i64, a as i64)), token)
     }
 
     #[inline(always)]
@@ -263,7 +220,7 @@ impl<T: Rotate256> Row for U64x4<T> {
             2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(self.0),
             _ => _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0),
         });
-        Self(turned, PhantomData)
+        Self(turned, self.1)
     }
 
     #[inline(always)]
@@ -276,12 +233,12 @@ impl<T: Rotate256> Row for U64x4<T> {
     }
 
     #[inline(always)]
-    fn schedule(pairs: &[__m256i; 8], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(token: T, pairs: &[__m256i; 8], order: &[usize; 16]) -> [Self; 4] {
         [
-            Self(pick(pairs, order, 0), PhantomData),
-            Self(pick(pairs, order, 4), PhantomData),
-            Self(pick(pairs, order, 8), PhantomData),
-            Self(pick(pairs, order, 12), PhantomData),
+            Self(pick(pairs, order, 0), token),
+            Self(pick(pairs, order, 4), token),
+            Self(pick(pairs, order, 8), token),
+            Self(pick(pairs, order, 12), token),
         ]
     }
 }
@@ -306,53 +263,11 @@ fn pick_two(pairs: &[__m256i; 8], order: &[usize; 16], at: usize) -> __m256i {
     })
 }
 
-/// Eight 32-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U32x8<T>(__m256i, PhantomData<T>);
-
-impl<T: Rotate256> Vector for U32x8<T> {
-    type Token = T;
-    type Word = u32;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm256_add_epi32(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm256_xor_si256(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        Self(T::rotate_32(self.0, bits), PhantomData)
-    }
-}
-
-impl<T: Rotate256> Lanes for U32x8<T> {
-    const COUNT: usize = 8;
-
-    #[inline(always)]
-    fn splat(_: T, word: u32) -> Self {
-        Self(proven!(_mm256_set1_epi32(word as i32)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: T, words: &[u32]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u32]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u32 {
-        proven!(_mm256_cvtsi256_si32(self.0) as u32)
-    }
-
+lanes! {
+    /// Eight 32-bit words.
+    U32x8<Rotate256>, __m256i = [u32 as i32; 8];
+    _mm256_add_epi32, _mm256_xor_si256, rotate_32, xor_rotate_32, _mm256_set1_epi32,
+    |v| _mm256_cvtsi256_si32(v); {
     #[inline(always)]
     fn message(token: T, blocks: &[&[u8; 64]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
@@ -382,4 +297,4 @@ impl<T: Rotate256> Lanes for U32x8<T> {
             }
         }
     }
-}
+}}

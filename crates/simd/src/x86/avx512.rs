@@ -3,11 +3,43 @@
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
-use core::marker::PhantomData;
 
 use super::sse41::{Rotate128, U32x4};
 use super::{Avx512, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
+
+/// How a level rotates the words of 512-bit vectors. Its methods take the token that proves the level, by value.
+pub(crate) trait Rotate512: Copy {
+    /// Eight 64-bit words rotated right by a constant.
+    fn rotate_64(self, vector: __m512i, bits: u32) -> __m512i;
+    /// Sixteen 32-bit words rotated right by a constant.
+    fn rotate_32(self, vector: __m512i, bits: u32) -> __m512i;
+    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
+    #[inline(always)]
+    fn xor_rotate_64(self, early: __m512i, late: __m512i, bits: u32) -> __m512i {
+        self.rotate_64(proven!(_mm512_xor_si512(early, late)), bits)
+    }
+    /// The same for 32-bit words.
+    #[inline(always)]
+    fn xor_rotate_32(self, early: __m512i, late: __m512i, bits: u32) -> __m512i {
+        self.rotate_32(proven!(_mm512_xor_si512(early, late)), bits)
+    }
+}
+
+impl Rotate512 for Avx512 {
+    #[inline(always)]
+    fn rotate_64(self, v: __m512i, bits: u32) -> __m512i {
+        proven!(match bits {
+            32 => _mm512_shuffle_epi32::<0b10_11_00_01>(v), // never slower, and another port
+            _ => _mm512_rorv_epi64(v, _mm512_set1_epi64(i64::from(bits))),
+        })
+    }
+
+    #[inline(always)]
+    fn rotate_32(self, v: __m512i, bits: u32) -> __m512i {
+        proven!(_mm512_rorv_epi32(v, _mm512_set1_epi32(bits as i32)))
+    }
+}
 
 /// The first 64 bytes of some words as a vector.
 #[inline(always)]
@@ -56,59 +88,13 @@ fn odd_quarters(a: __m512i, b: __m512i) -> __m512i {
     proven!(_mm512_shuffle_i64x2::<0b11_01_11_01>(a, b))
 }
 
-/// Eight 64-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U64x8(__m512i, PhantomData<Avx512>);
-
-impl Vector for U64x8 {
-    type Token = Avx512;
-    type Word = u64;
-
+lanes! {
+    /// Eight 64-bit words.
+    U64x8<Rotate512>, __m512i = [u64 as i64; 8];
+    _mm512_add_epi64, _mm512_xor_si512, rotate_64, xor_rotate_64, _mm512_set1_epi64,
+    |v| _mm_cvtsi128_si64(_mm512_castsi512_si128(v)); {
     #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm512_add_epi64(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm512_xor_si512(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        let turned = proven!(match bits {
-            32 => _mm512_shuffle_epi32::<0b10_11_00_01>(self.0), // never slower, and another port
-            _ => _mm512_rorv_epi64(self.0, _mm512_set1_epi64(i64::from(bits))),
-        });
-        Self(turned, PhantomData)
-    }
-}
-
-impl Lanes for U64x8 {
-    const COUNT: usize = 8;
-
-    #[inline(always)]
-    fn splat(_: Avx512, word: u64) -> Self {
-        Self(proven!(_mm512_set1_epi64(word as i64)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: Avx512, words: &[u64]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u64]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u64 {
-        proven!(_mm_cvtsi128_si64(_mm512_castsi512_si128(self.0)) as u64)
-    }
-
-    #[inline(always)]
-    fn message(token: Avx512, blocks: &[&[u8; 128]]) -> [Self; 16] {
+    fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
         for four in 0..4 {
             // In quarters of two words: blocks 0 and 1, 2 and 3 in a; 4 and 5, 6 and 7 in b. Then quarters 0 and 2
@@ -151,32 +137,7 @@ impl Lanes for U64x8 {
             put(6 + odd, words(odd_quarters(xy, zw)));
         }
     }
-}
-
-/// Sixteen 32-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U32x16(__m512i, PhantomData<Avx512>);
-
-impl Vector for U32x16 {
-    type Token = Avx512;
-    type Word = u32;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm512_add_epi32(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm512_xor_si512(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        let bits = bits as i32;
-        Self(proven!(_mm512_rorv_epi32(self.0, _mm512_set1_epi32(bits))), PhantomData)
-    }
-}
+}}
 
 /// The transposition of each quarter as a matrix: quarter `q` of vector `i` has word `4 * q + i` of the four.
 #[inline(always)]
@@ -200,31 +161,13 @@ fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
     transpose([a, b, c, d])
 }
 
-impl Lanes for U32x16 {
-    const COUNT: usize = 16;
-
+lanes! {
+    /// Sixteen 32-bit words.
+    U32x16<Rotate512>, __m512i = [u32 as i32; 16];
+    _mm512_add_epi32, _mm512_xor_si512, rotate_32, xor_rotate_32, _mm512_set1_epi32,
+    |v| _mm512_cvtsi512_si32(v); {
     #[inline(always)]
-    fn splat(_: Avx512, word: u32) -> Self {
-        Self(proven!(_mm512_set1_epi32(word as i32)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: Avx512, words: &[u32]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u32]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u32 {
-        proven!(_mm512_cvtsi512_si32(self.0) as u32)
-    }
-
-    #[inline(always)]
-    fn message(token: Avx512, blocks: &[&[u8; 64]]) -> [Self; 16] {
+    fn message(token: T, blocks: &[&[u8; 64]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
         for eight in 0..2 {
             let (low, high) = (quarters(blocks, eight), quarters(&blocks[8..], eight));
@@ -253,10 +196,10 @@ impl Lanes for U32x16 {
             }
         }
     }
-}
+}}
 
 /// Levels whose permutations take two sources.
-pub trait Permute2: Rotate128 {}
+pub(crate) trait Permute2: Rotate128 {}
 
 impl Permute2 for Avx512 {}
 
@@ -267,8 +210,8 @@ impl<T: Permute2> Row for U32x4<T> {
     type Message = [__m256i; 2];
 
     #[inline(always)]
-    fn from_words(_: T, words: [u32; 4]) -> Self {
-        Self::of_words(words)
+    fn from_words(token: T, words: [u32; 4]) -> Self {
+        Self::of_words(token, words)
     }
 
     #[inline(always)]
@@ -291,12 +234,12 @@ impl<T: Permute2> Row for U32x4<T> {
     }
 
     #[inline(always)]
-    fn schedule(message: &[__m256i; 2], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(token: T, message: &[__m256i; 2], order: &[usize; 16]) -> [Self; 4] {
         let (xy, zw) = (pick(message, order, 0), pick(message, order, 8));
         let (x, z) = proven!((_mm256_castsi256_si128(xy), _mm256_castsi256_si128(zw)));
         let (y, w) =
             proven!((_mm256_extracti128_si256::<1>(xy), _mm256_extracti128_si256::<1>(zw)));
-        [Self::new(x), Self::new(y), Self::new(z), Self::new(w)]
+        [x, y, z, w].map(|words| Self(words, token))
     }
 }
 

@@ -3,27 +3,31 @@
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
-use core::marker::PhantomData;
 
 use super::{Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 128-bit vectors.
-pub trait Rotate128: Copy {
+/// How a level rotates the words of 128-bit vectors. Its methods take the token that proves the level, by value.
+pub(crate) trait Rotate128: Copy {
     /// Two 64-bit words rotated right by a constant.
-    fn rotate_64(vector: __m128i, bits: u32) -> __m128i;
+    fn rotate_64(self, vector: __m128i, bits: u32) -> __m128i;
     /// Four 32-bit words rotated right by a constant.
-    fn rotate_32(vector: __m128i, bits: u32) -> __m128i;
+    fn rotate_32(self, vector: __m128i, bits: u32) -> __m128i;
     /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
     #[inline(always)]
-    fn xor_rotate_32(early: __m128i, late: __m128i, bits: u32) -> __m128i {
-        Self::rotate_32(proven!(_mm_xor_si128(early, late)), bits)
+    fn xor_rotate_64(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
+        self.rotate_64(proven!(_mm_xor_si128(early, late)), bits)
+    }
+    /// The same for 32-bit words.
+    #[inline(always)]
+    fn xor_rotate_32(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
+        self.rotate_32(proven!(_mm_xor_si128(early, late)), bits)
     }
 }
 
 impl Rotate128 for Sse41 {
     #[inline(always)]
-    fn rotate_64(v: __m128i, bits: u32) -> __m128i {
+    fn rotate_64(self, v: __m128i, bits: u32) -> __m128i {
         proven!(match bits {
             32 => _mm_shuffle_epi32::<0b10_11_00_01>(v),
             24 => _mm_shuffle_epi8(v, bytes(0x0A09_080F_0E0D_0C0B, 0x0201_0007_0605_0403)),
@@ -34,7 +38,7 @@ impl Rotate128 for Sse41 {
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m128i, bits: u32) -> __m128i {
+    fn rotate_32(self, v: __m128i, bits: u32) -> __m128i {
         proven!(match bits {
             16 => _mm_shuffle_epi8(v, bytes(0x0D0C_0F0E_0908_0B0A, 0x0504_0706_0100_0302)),
             8 => _mm_shuffle_epi8(v, bytes(0x0C0F_0E0D_080B_0A09, 0x0407_0605_0003_0201)),
@@ -45,31 +49,31 @@ impl Rotate128 for Sse41 {
 
 impl Rotate128 for Avx512 {
     #[inline(always)]
-    fn rotate_64(v: __m128i, bits: u32) -> __m128i {
+    fn rotate_64(self, v: __m128i, bits: u32) -> __m128i {
         proven!(_mm_rorv_epi64(v, _mm_set1_epi64x(i64::from(bits))))
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m128i, bits: u32) -> __m128i {
+    fn rotate_32(self, v: __m128i, bits: u32) -> __m128i {
         proven!(_mm_rorv_epi32(v, _mm_set1_epi32(bits as i32)))
     }
 }
 
 impl Rotate128 for Zen4 {
     #[inline(always)]
-    fn rotate_64(v: __m128i, bits: u32) -> __m128i {
-        Avx512::rotate_64(v, bits)
+    fn rotate_64(self, v: __m128i, bits: u32) -> __m128i {
+        Avx512::from(self).rotate_64(v, bits)
     }
 
     #[inline(always)]
-    fn rotate_32(v: __m128i, bits: u32) -> __m128i {
-        Avx512::rotate_32(v, bits)
+    fn rotate_32(self, v: __m128i, bits: u32) -> __m128i {
+        Avx512::from(self).rotate_32(v, bits)
     }
 
     /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
     #[inline(always)]
-    fn xor_rotate_32(early: __m128i, late: __m128i, bits: u32) -> __m128i {
-        let early = Self::rotate_32(early, bits);
+    fn xor_rotate_32(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
+        let early = self.rotate_32(early, bits);
         let (right, left) = (number(bits), number(32 - bits));
         proven!({
             let (low, high) = (_mm_srl_epi32(late, right), _mm_sll_epi32(late, left));
@@ -116,53 +120,11 @@ pub(super) fn part<const N: usize>(block: &[u8; N], part: usize) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
-/// Two 64-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U64x2<T>(__m128i, PhantomData<T>);
-
-impl<T: Rotate128> Vector for U64x2<T> {
-    type Token = T;
-    type Word = u64;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm_add_epi64(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm_xor_si128(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        Self(T::rotate_64(self.0, bits), PhantomData)
-    }
-}
-
-impl<T: Rotate128> Lanes for U64x2<T> {
-    const COUNT: usize = 2;
-
-    #[inline(always)]
-    fn splat(_: T, word: u64) -> Self {
-        Self(proven!(_mm_set1_epi64x(word as i64)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: T, words: &[u64]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u64]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u64 {
-        proven!(_mm_cvtsi128_si64(self.0) as u64)
-    }
-
+lanes! {
+    /// Two 64-bit words.
+    U64x2<Rotate128>, __m128i = [u64 as i64; 2];
+    _mm_add_epi64, _mm_xor_si128, rotate_64, xor_rotate_64, _mm_set1_epi64x,
+    |v| _mm_cvtsi128_si64(v); {
     #[inline(always)]
     fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
@@ -173,16 +135,16 @@ impl<T: Rotate128> Lanes for U64x2<T> {
         }
         message
     }
-}
+}}
 
 /// A row of four 64-bit words in two vectors.
 #[derive(Clone, Copy, Debug)]
 pub struct U64x2x2<T>(U64x2<T>, U64x2<T>);
 
-impl<T: Rotate128> U64x2x2<T> {
+impl<T: Copy> U64x2x2<T> {
     #[inline(always)]
-    fn new(low: __m128i, high: __m128i) -> Self {
-        Self(U64x2(low, PhantomData), U64x2(high, PhantomData))
+    fn new(token: T, low: __m128i, high: __m128i) -> Self {
+        Self(U64x2(low, token), U64x2(high, token))
     }
 }
 
@@ -211,8 +173,8 @@ impl<T: Rotate128> Row for U64x2x2<T> {
     type Message = [__m128i; 8];
 
     #[inline(always)]
-    fn from_words(_: T, [a, b, c, d]: [u64; 4]) -> Self {
-        proven!(Self::new(_mm_set_epi64x(b as i64, a as i64), _mm_set_epi64x(d as i64, c as i64)))
+    fn from_words(token: T, words: [u64; 4]) -> Self {
+        Self::new(token, load(&words[..2]), load(&words[2..]))
     }
 
     #[inline(always)]
@@ -228,9 +190,9 @@ impl<T: Rotate128> Row for U64x2x2<T> {
         let (low, high) = (self.0.0, self.1.0);
         let across = proven!((_mm_alignr_epi8::<8>(high, low), _mm_alignr_epi8::<8>(low, high)));
         match by {
-            1 => Self::new(across.0, across.1),
-            2 => Self::new(high, low),
-            _ => Self::new(across.1, across.0),
+            1 => Self::new(self.0.1, across.0, across.1),
+            2 => Self::new(self.0.1, high, low),
+            _ => Self::new(self.0.1, across.1, across.0),
         }
     }
 
@@ -244,12 +206,12 @@ impl<T: Rotate128> Row for U64x2x2<T> {
     }
 
     #[inline(always)]
-    fn schedule(pairs: &[__m128i; 8], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(token: T, pairs: &[__m128i; 8], order: &[usize; 16]) -> [Self; 4] {
         [
-            Self::new(pick_64(pairs, order, 0), pick_64(pairs, order, 2)),
-            Self::new(pick_64(pairs, order, 4), pick_64(pairs, order, 6)),
-            Self::new(pick_64(pairs, order, 8), pick_64(pairs, order, 10)),
-            Self::new(pick_64(pairs, order, 12), pick_64(pairs, order, 14)),
+            Self::new(token, pick_64(pairs, order, 0), pick_64(pairs, order, 2)),
+            Self::new(token, pick_64(pairs, order, 4), pick_64(pairs, order, 6)),
+            Self::new(token, pick_64(pairs, order, 8), pick_64(pairs, order, 10)),
+            Self::new(token, pick_64(pairs, order, 12), pick_64(pairs, order, 14)),
         ]
     }
 }
@@ -267,58 +229,11 @@ fn pick_64(pairs: &[__m128i; 8], order: &[usize; 16], at: usize) -> __m128i {
     })
 }
 
-/// Four 32-bit words.
-#[derive(Clone, Copy, Debug)]
-pub struct U32x4<T>(pub(super) __m128i, pub(super) PhantomData<T>);
-
-impl<T: Rotate128> Vector for U32x4<T> {
-    type Token = T;
-    type Word = u32;
-
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(proven!(_mm_add_epi32(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm_xor_si128(self.0, other.0)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn rotate_right(self, bits: u32) -> Self {
-        Self(T::rotate_32(self.0, bits), PhantomData)
-    }
-
-    #[inline(always)]
-    fn xor_rotate(self, late: Self, bits: u32) -> Self {
-        Self(T::xor_rotate_32(self.0, late.0, bits), PhantomData)
-    }
-}
-
-impl<T: Rotate128> Lanes for U32x4<T> {
-    const COUNT: usize = 4;
-
-    #[inline(always)]
-    fn splat(_: T, word: u32) -> Self {
-        Self(proven!(_mm_set1_epi32(word as i32)), PhantomData)
-    }
-
-    #[inline(always)]
-    fn load(_: T, words: &[u32]) -> Self {
-        Self(load(words), PhantomData)
-    }
-
-    #[inline(always)]
-    fn store(self, words: &mut [u32]) {
-        store(self.0, words);
-    }
-
-    #[inline(always)]
-    fn first(self) -> u32 {
-        proven!(_mm_cvtsi128_si32(self.0) as u32)
-    }
-
+lanes! {
+    /// Four 32-bit words.
+    U32x4<Rotate128>, __m128i = [u32 as i32; 4];
+    _mm_add_epi32, _mm_xor_si128, rotate_32, xor_rotate_32, _mm_set1_epi32,
+    |v| _mm_cvtsi128_si32(v); {
     #[inline(always)]
     fn message(token: T, blocks: &[&[u8; 64]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
@@ -334,17 +249,12 @@ impl<T: Rotate128> Lanes for U32x4<T> {
         }
         message
     }
-}
+}}
 
-impl<T: Rotate128> U32x4<T> {
+impl<T: Copy> U32x4<T> {
     #[inline(always)]
-    pub(super) fn new(vector: __m128i) -> Self {
-        Self(vector, PhantomData)
-    }
-
-    #[inline(always)]
-    pub(super) fn of_words([a, b, c, d]: [u32; 4]) -> Self {
-        Self::new(proven!(_mm_set_epi32(d as i32, c as i32, b as i32, a as i32)))
+    pub(super) fn of_words(token: T, [a, b, c, d]: [u32; 4]) -> Self {
+        Self(proven!(_mm_set_epi32(d as i32, c as i32, b as i32, a as i32)), token)
     }
 
     #[inline(always)]
@@ -356,11 +266,12 @@ impl<T: Rotate128> U32x4<T> {
 
     #[inline(always)]
     pub(super) fn turn(self, by: usize) -> Self {
-        Self::new(proven!(match by {
+        let turned = proven!(match by {
             1 => _mm_shuffle_epi32::<0b00_11_10_01>(self.0),
             2 => _mm_shuffle_epi32::<0b01_00_11_10>(self.0),
             _ => _mm_shuffle_epi32::<0b10_01_00_11>(self.0),
-        }))
+        });
+        Self(turned, self.1)
     }
 }
 
@@ -369,8 +280,8 @@ impl Row for U32x4<Sse41> {
     type Message = [__m128i; 4];
 
     #[inline(always)]
-    fn from_words(_: Sse41, words: [u32; 4]) -> Self {
-        Self::of_words(words)
+    fn from_words(token: Sse41, words: [u32; 4]) -> Self {
+        Self::of_words(token, words)
     }
 
     #[inline(always)]
@@ -390,12 +301,12 @@ impl Row for U32x4<Sse41> {
     }
 
     #[inline(always)]
-    fn schedule(fours: &[__m128i; 4], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(token: Sse41, fours: &[__m128i; 4], order: &[usize; 16]) -> [Self; 4] {
         [
-            Self::new(pick_32(fours, order, 0)),
-            Self::new(pick_32(fours, order, 4)),
-            Self::new(pick_32(fours, order, 8)),
-            Self::new(pick_32(fours, order, 12)),
+            Self(pick_32(fours, order, 0), token),
+            Self(pick_32(fours, order, 4), token),
+            Self(pick_32(fours, order, 8), token),
+            Self(pick_32(fours, order, 12), token),
         ]
     }
 }
