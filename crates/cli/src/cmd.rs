@@ -2,6 +2,7 @@
 
 #[cfg(feature = "bench")]
 pub(crate) mod bench;
+pub(crate) mod checksalt;
 pub(crate) mod completions;
 pub(crate) mod hash;
 pub(crate) mod inspect;

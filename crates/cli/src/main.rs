@@ -38,6 +38,7 @@ enum Command {
     Hash(cmd::hash::Args),
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
+    Checksalt(cmd::checksalt::Args),
     Reencrypt(cmd::reencrypt::Args),
     #[cfg(target_os = "linux")]
     Rom(cmd::rom::Args),
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Hash(args) => cmd::hash::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
+        Command::Checksalt(args) => cmd::checksalt::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
         #[cfg(target_os = "linux")]
         Command::Rom(args) => cmd::rom::run(args),

@@ -1,6 +1,7 @@
 //! Strings: parsed and written, nothing is computed here.
 
 pub(crate) mod base64;
+pub(crate) mod crypt3;
 pub(crate) mod encoding;
 pub(crate) mod escrypt;
 pub(crate) mod extended;

@@ -4,6 +4,9 @@
 //! here); one child answers all requests. Where there is no such library, or it lacks `$y$`, these tests
 //! fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to leave them out knowingly.
 
+#[path = "system_crypt/mutations.rs"]
+mod mutations;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 

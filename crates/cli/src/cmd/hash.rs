@@ -156,7 +156,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         obstacles.push("it is encrypted with a key".to_owned());
     }
     let computer = One::new(hasher, roms.direct, &args.effort)?;
-    args.hash_one(computer, setting.as_bytes(), obstacles)
+    // All of what was given: crypt(3) looks behind the salt too.
+    let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
+    args.hash_one(computer, given.unwrap_or(setting.as_bytes()), obstacles)
 }
 
 impl SettingArgs {
@@ -207,7 +209,7 @@ impl Args {
         let hasher = Hasher::new().with_limits(limits);
         let obstacles = vec!["it does not know this generation".to_owned()];
         let computer = One::new(hasher, None, &self.effort)?;
-        self.hash_one(computer, setting.as_bytes(), obstacles)
+        self.hash_one(computer, text.unwrap_or_default(), obstacles)
     }
 
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.

@@ -128,16 +128,12 @@ impl Params {
         block * (u128::from(self.n) + lanes) + lanes * u128::from(sboxes)
     }
 
-    /// Bytes that go through the block mixes: what the time is proportional to.
-    #[must_use]
-    pub fn work(&self) -> u128 {
-        let counts = LoopCounts::new(self, false);
-        let (n, p) = (u128::from(self.n), u128::from(self.p));
-        let blocks = match self.mode {
-            Mode::Rw => p.saturating_mul(counts.all).saturating_add(n),
-            _ => p.saturating_mul(counts.all.saturating_add(n)),
-        };
-        blocks.saturating_mul(128 * u128::from(self.r))
+    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    pub(crate) fn prehash(&self) -> Option<Params> {
+        let Params { n, r, p, .. } = *self;
+        let slice = n / u64::from(p.max(1));
+        let large = slice >= 0x100 && slice.saturating_mul(r.into()) >= 0x20000;
+        (self.mode == Mode::Rw && large).then_some(Params { n: n >> 6, t: 0, ..*self })
     }
 
     /// Section 17, but for the ROM's image and the output length.
@@ -262,13 +258,9 @@ impl CheckedParams {
         }
     }
 
-    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    /// [`Params::prehash`].
     pub(crate) fn prehash(&self) -> Option<CheckedParams> {
-        let Params { n, r, p, .. } = self.params;
-        let slice = n / u64::from(p);
-        let large = slice >= 0x100 && slice * u64::from(r) >= 0x20000;
-        (self.mode() == Mode::Rw && large)
-            .then_some(CheckedParams { params: Params { n: n >> 6, t: 0, ..self.params } })
+        self.params.prehash().map(|params| CheckedParams { params })
     }
 
     /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
@@ -294,7 +286,7 @@ pub(crate) struct LoopCounts {
 }
 
 impl LoopCounts {
-    fn new(params: &Params, filling_rom: bool) -> Self {
+    pub(crate) fn new(params: &Params, filling_rom: bool) -> Self {
         let rw = params.mode == Mode::Rw;
         let slices = if rw { params.p } else { 1 };
         let LoopCounts { all, rw } = Self::exact((params.n, slices, params.t), rw, filling_rom);

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::batch::Work;
 use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
+use super::process::Process;
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
 use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
@@ -16,7 +17,7 @@ use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
 pub(super) struct Shared<'a> {
     pub(super) config: PoolConfig,
     /// The process that has the threads.
-    process: u32,
+    process: Process,
     state: Mutex<State<'a>>,
     /// There may be something to do: work, memory for it, or the end.
     work: Condvar,
@@ -66,7 +67,7 @@ impl<'a> Shared<'a> {
         };
         Shared {
             config,
-            process: std::process::id(),
+            process: Process::current(),
             state: Mutex::new(state),
             work: Condvar::new(),
             ready: Condvar::new(),
@@ -75,7 +76,7 @@ impl<'a> Shared<'a> {
 
     /// Whether this is another process than the one with the threads. There, no lock may be taken: its holder may not exist.
     pub(super) fn forked(&self) -> bool {
-        std::process::id() != self.process
+        !self.process.is_current()
     }
 
     /// Puts items into the queue, all or none.

@@ -13,6 +13,7 @@ pub use self::many::Verification;
 pub use self::plan::Plan;
 
 use crate::core::batch::derive_alike;
+use crate::core::cost::Medium;
 use crate::core::pass::Input;
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
@@ -174,6 +175,7 @@ impl<'a> Hasher<'a> {
         let key = self.keys.active();
         if self.named_roms.is_empty() && self.params.flags().is_some() {
             let setting = Setting::new(&self.params, salt)?;
+            self.limits.admit_crypt3(setting.refused_by_crypt())?;
             let rom = self.roms.active().filter(|_| self.params.nrom != 0);
             return setting.with_ids(rom, key);
         }
@@ -214,8 +216,8 @@ impl<'a> Hasher<'a> {
     /// hash serves as its own setting.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals
-    /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it names one that is not
+    /// [`Error::Malformed`] for a string that is no setting; [`Error::RefusedByCrypt`] where crypt(3) fails and the limits are as strict;
+    /// [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it names one that is not
     /// attached, and [`Error::KeyNotLoaded`] a key; [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting where there is a key for strings
     /// that name none; [`Error::OutOfMemory`].
     pub fn hash_with_setting(
@@ -342,6 +344,7 @@ impl<'a> Hasher<'a> {
         self.limits.admit_password(password)?;
         self.limits.admit_output(HASH as u64)?;
         let params = setting.params().check(&self.limits)?;
+        self.limits.admit_crypt3(setting.refused())?;
         if self.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
@@ -364,6 +367,7 @@ impl<'a> Hasher<'a> {
         self.limits.admit_password(password)?;
         self.limits.admit_output(HASH as u64)?;
         let params = setting.params().check(&self.limits)?;
+        self.limits.admit_crypt3(setting.refused_by_crypt())?;
         let mut salt = Zeroizing::new(setting.salt().to_vec());
         if let Some(key) = self.key_of(setting)? {
             key.encrypt(&mut salt);
@@ -376,7 +380,7 @@ impl<'a> Hasher<'a> {
     fn admit_roms(&self, setting: &Setting) -> Result<(), Error> {
         match setting.roms().first() {
             Some(&NamedRom { nrom, .. }) if !self.limits.rom => Err(Error::RomUnavailable { nrom }),
-            _ => Ok(()),
+            _ => self.limits.admit_roms(setting.params(), setting.roms(), Medium::Memory),
         }
     }
 
@@ -426,7 +430,7 @@ impl Default for Hasher<'_> {
 /// program that hashes more than now and then keeps a [`Workspace`].
 ///
 /// # Errors
-/// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 4096 bytes.
+/// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 511 bytes.
 #[cfg(feature = "getrandom")]
 pub fn hash(password: &[u8]) -> Result<String, Error> {
     Hasher::new().hash(&mut Workspace::new(), password)

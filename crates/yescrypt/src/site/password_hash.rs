@@ -54,7 +54,7 @@ impl PasswordVerifier<str> for Hasher<'_> {
 impl From<Error> for password_hash::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Malformed { .. } => Self::EncodingInvalid,
+            Error::Malformed { .. } | Error::RefusedByCrypt { .. } => Self::EncodingInvalid,
             Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => {
                 Self::ParamInvalid { name }
             }

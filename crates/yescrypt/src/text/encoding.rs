@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
 use super::extended::{self, Extended};
 use super::names::Ids;
-use super::{HASH, HASH_DIGITS};
+use super::{HASH, HASH_DIGITS, crypt3};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -75,6 +75,8 @@ pub struct Setting {
     ids: Ids,
     /// Of an extended string.
     roms: Vec<NamedRom>,
+    /// Why crypt(3) refuses the text that this was parsed from.
+    refused: Option<&'static str>,
 }
 
 impl Setting {
@@ -97,6 +99,7 @@ impl Setting {
         if rest.len() < text.len() && scheme != Scheme::Yescrypt {
             return Err(Error::malformed("$y$ after the names of a ROM and a key"));
         }
+        let refused = crypt3::text_refused(rest);
         let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
             Scheme::Yescrypt => yescrypt_params(&mut reader)?,
@@ -116,7 +119,8 @@ impl Setting {
         };
         let salt_start = text.len() - rest.len();
         let text = text[..salt_start + salt_text.len()].to_vec();
-        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
+        let roms = Vec::new();
+        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms, refused })
     }
 
     /// A setting or complete string, and the hash of the latter.
@@ -131,6 +135,7 @@ impl Setting {
             salt,
             ids: Ids { rom: None, key },
             roms,
+            refused: None,
         };
         Ok((setting, hash))
     }
@@ -306,6 +311,16 @@ impl Setting {
     #[must_use]
     pub fn salt_text(&self) -> &[u8] {
         &self.text[self.salt_start..]
+    }
+
+    /// Why crypt(3) refuses this, though it is of a scheme, a flavour and a ROM that it has: characters and length of the text that
+    /// it was parsed from, hash included, or ranges of parameters. The names before a string are not looked at.
+    #[must_use]
+    pub fn refused_by_crypt(&self) -> Option<&'static str> {
+        match self.scheme {
+            Scheme::Extended => None,
+            _ => self.refused.or_else(|| crypt3::params_refused(&self.params)),
+        }
     }
 
     /// The text of the setting: up to the end of the salt, without a `$` behind it.

@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::HASH;
 use super::encoding::{ascii, hash_of};
+use super::{HASH, crypt3};
 use crate::Error;
 use crate::core::escrypt::{Flags, Params};
 use crate::text::base64::{Reader, push_bytes, push_fixed};
@@ -28,6 +28,8 @@ pub struct Setting {
     text: Vec<u8>,
     /// Where the salt starts.
     salt_start: usize,
+    /// As for the newer generation: what does no good in a password file.
+    refused: Option<&'static str>,
 }
 
 impl Setting {
@@ -53,8 +55,9 @@ impl Setting {
         let rest = reader.rest();
         let salt_start = text.len() - rest.len();
         let salt = rest.iter().rposition(|c| *c == b'$').unwrap_or(rest.len());
+        let refused = crypt3::text_refused(text);
         let text = text[..salt_start + salt].to_vec();
-        Ok(Setting { params, text, salt_start })
+        Ok(Setting { params, text, salt_start, refused })
     }
 
     /// The text of a setting, as the encoder of the format makes it: some of what it can write cannot be hashed with (flags above 7, an
@@ -106,6 +109,11 @@ impl Setting {
     #[must_use]
     pub fn salt(&self) -> &[u8] {
         &self.text[self.salt_start..]
+    }
+
+    /// Why crypt(3) would refuse the characters of the text that this was parsed from, hash included.
+    pub(crate) const fn refused(&self) -> Option<&'static str> {
+        self.refused
     }
 
     /// The text of the setting: up to the end of the salt, without a `$` behind it.

@@ -1,6 +1,8 @@
 //! Parameters of escrypt 0.5, and every size that follows from them.
 
+use crate::core::cost::{Medium, Pass};
 use crate::core::params::LoopCounts;
+use crate::core::reading::RomMasks;
 use crate::{Error, Flavor, FlavorPolicy, Limits};
 
 /// The modes: three independent choices. With none of them, and t = 0, the result is classic scrypt.
@@ -110,14 +112,32 @@ impl Params {
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
 
-    /// Bytes that go through the block mixes: what the time is proportional to.
+    /// Bytes that go through the block mixes.
+    #[must_use]
+    pub fn mixed(&self) -> u128 {
+        let pass = self.pass();
+        pass.fill.saturating_add(pass.mix).saturating_mul(pass.block)
+    }
+
+    /// What one hash costs in time, in the unit of [`Params::work`](crate::Params::work). With RW, as if
+    /// there were a ROM in memory.
     #[must_use]
     pub fn work(&self) -> u128 {
+        let rom = [RomMasks::escrypt(1)];
+        self.pass().work(if self.flags.rw { &rom } else { &[] }, Medium::Memory)
+    }
+
+    fn pass(&self) -> Pass<'_> {
         let (n, p) = (u128::from(self.n), u128::from(self.p));
-        let all = self.counts(Filling::Memory).all;
-        let filled = if self.divides() { n } else { p.saturating_mul(n) };
-        let blocks = p.saturating_mul(all).saturating_add(filled);
-        blocks.saturating_mul(128 * u128::from(self.r))
+        let boxes = if self.flags.pwxform { self.tuning.0.sbox_bytes() } else { 0 };
+        Pass {
+            block: 128 * u128::from(self.r),
+            fill: if self.divides() { n } else { p.saturating_mul(n) },
+            mix: self.counts(Filling::Memory).all.saturating_mul(p),
+            instances: p,
+            boxes: p.saturating_mul(boxes.into()),
+            flavor: &self.tuning.0,
+        }
     }
 
     /// Decides whether a hash with these parameters can and may be computed. A ROM is checked when it is used.

@@ -8,6 +8,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Hasher;
+use crate::core::cost::Medium;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Scheme, Setting};
 use crate::text::roms::NamedRom;
@@ -64,6 +65,7 @@ impl Hasher<'_> {
         };
         roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
         let params = Params { nrom: 0, ..*params.params() }.check(&self.limits)?;
+        self.limits().admit_roms(params.params(), &roms, Medium::File)?;
         Ok(Plan { params, salt, roms })
     }
 
