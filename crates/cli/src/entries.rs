@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::lines::{Line, Lines};
+use crate::streams;
 
 /// Longest line of a file that is looked at; a hash string has at most a few hundred bytes.
 const MAX_LINE: usize = 64 << 10;
@@ -79,12 +80,9 @@ impl EntryArgs {
             return Ok(vec![Entry { line: None, user: None, field }]);
         };
         let context = || format!("cannot read {}", path.display());
-        let mut entries = if self.takes_stdin() {
-            read_entries(io::stdin().lock())
-        } else {
-            read_entries(BufReader::new(File::open(path).with_context(context)?))
-        }
-        .with_context(context)?;
+        let file = if self.takes_stdin() { streams::stdin() } else { File::open(path) };
+        let file = BufReader::new(file.with_context(context)?);
+        let mut entries = read_entries(file).with_context(context)?;
         if entries.is_empty() {
             bail!("{} holds no line to look at", path.display());
         }

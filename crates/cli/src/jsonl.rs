@@ -21,8 +21,8 @@ pub(crate) use self::request::Request;
 use crate::compute::{Many, WaitingHash, WaitingMatch};
 use crate::lines::{Line, Lines};
 use crate::output::Output;
-use crate::password;
 use crate::rom::{Doubts, RomChecks};
+use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
@@ -119,7 +119,8 @@ pub(crate) fn run(job: Job, computer: Many) -> anyhow::Result<ExitCode> {
 fn read(job: &Job, computer: &Many, sender: &SyncSender<Message>) {
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_LINE));
     let end = (|| {
-        let mut lines = Lines::new(WipedReader::new(password::stdin()?), MAX_LINE);
+        let stdin = streams::stdin().context("cannot read standard input")?;
+        let mut lines = Lines::new(WipedReader::new(stdin), MAX_LINE);
         while let Some(kind) = lines.next(&mut line).context("cannot read standard input")? {
             let (id, pending) = match kind {
                 Line::Whole if line.trim_ascii().is_empty() => continue,

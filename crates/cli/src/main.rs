@@ -17,6 +17,7 @@ mod password;
 #[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
 mod rom;
 mod scheme;
+mod streams;
 mod terminal;
 
 use std::env;
@@ -76,11 +77,12 @@ fn main() -> ExitCode {
 /// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit status 2,
 /// but 1 for `sum`, which answers as `b2sum` does.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // Where the message cannot be written, the status still tells.
-    let _ = error.print();
     let is_sum = env::args_os().nth(1).is_some_and(|name| name == "sum");
+    // Where the message cannot be written, the status still tells.
+    let shown = error.print().is_ok() && !streams::stdout_is_closed();
     match error.use_stderr() {
-        false => ExitCode::SUCCESS,
+        false if shown => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
         true if is_sum => ExitCode::FAILURE,
         true => ExitCode::from(2),
     }

@@ -2,20 +2,21 @@
 //! None is a panic.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
 use serde::Serialize;
 
 use crate::entries::printable;
+use crate::streams::Stdout;
 
 /// Standard output, buffered; [`Output::flush`] has to be the last call.
-pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
+pub(crate) struct Output(BufWriter<Stdout>);
 
 impl Output {
     /// Take standard output.
     pub(crate) fn new() -> Output {
-        Output(BufWriter::new(io::stdout().lock()))
+        Output(BufWriter::new(Stdout::new()))
     }
 
     /// Write bytes as they are.

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
 use crate::output::tell;
+use crate::streams;
 use crate::terminal::Terminal;
 
 /// A password: bytes that are wiped when dropped.
@@ -92,21 +93,8 @@ fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
 
 /// One line of standard input.
 fn from_stdin() -> anyhow::Result<Password> {
-    read_line(&mut stdin()?, "standard input")
-}
-
-/// Standard input, past the buffer of [`io::stdin`], which nobody would wipe.
-#[cfg(unix)]
-pub(crate) fn stdin() -> anyhow::Result<File> {
-    use std::os::fd::AsFd;
-    let stdin = io::stdin().as_fd().try_clone_to_owned();
-    Ok(File::from(stdin.context("cannot read standard input")?))
-}
-
-/// Standard input.
-#[cfg(not(unix))]
-pub(crate) fn stdin() -> anyhow::Result<io::Stdin> {
-    Ok(io::stdin())
+    let mut stdin = streams::stdin().context("cannot read standard input")?;
+    read_line(&mut stdin, "standard input")
 }
 
 /// The file behind a descriptor that this program was started with.

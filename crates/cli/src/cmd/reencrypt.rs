@@ -1,6 +1,6 @@
 //! `saltern reencrypt`: change the key of stored strings without knowing the passwords.
 
-use std::io;
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use saltern_yescrypt::{HashKey, Hasher, KeyId};
 use crate::key::{self, NamedFile};
 use crate::lines::{Line, Lines};
 use crate::output::{Output, tell};
+use crate::streams;
 
 /// Longest line that can be a string; what is longer passes through in pieces of this size.
 const MAX_LINE: usize = 64 << 10;
@@ -68,7 +69,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         None => Keys::Plain { from, to: args.to_key.as_deref().map(key::read).transpose()? },
     };
-    let mut lines = Lines::new(io::stdin().lock(), MAX_LINE);
+    let stdin = streams::stdin().context("cannot read standard input")?;
+    let mut lines = Lines::new(BufReader::new(stdin), MAX_LINE);
     let mut line = Vec::new();
     let mut output = Output::new();
     let mut bad = 0;

@@ -121,3 +121,107 @@ fn a_directory_is_no_file() {
         assert!(output.status.code() == Some(2) && message.contains("vectors"), "{message}");
     }
 }
+
+/// As a shell runs it, with this after the arguments; the exit status, and what is on standard error.
+#[cfg(target_os = "linux")]
+fn in_shell(script: &str) -> (Option<i32>, String) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern")).arg(YESCRYPT);
+    let output = shell.arg(file!()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.stdout.is_empty(), "{script}: {output:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn closed_standard_output() {
+    let wrong = "Bad file descriptor";
+    let key = repository("vectors/PROVENANCE.md");
+    let digest = format!("$(b2sum '{}')", key.display());
+    for (script, status) in [
+        ("\"$0\" sum /dev/null >&-", 1),
+        ("\"$0\" sum --tag /dev/null >&-", 1),
+        (&format!("echo \"{digest}\" | \"$0\" sum --check >&-"), 1),
+        ("echo secret | \"$0\" hash --stdin --cost 1 >&-", 2),
+        ("echo '{\"password\":\"a\"}' | \"$0\" hash --jsonl >&-", 2),
+        ("echo secret | \"$0\" verify --stdin \"$1\" >&-", 2),
+        ("\"$0\" inspect \"$1\" >&-", 2),
+        ("\"$0\" man >&-", 2),
+        ("\"$0\" completions bash >&-", 2),
+    ] {
+        let (code, error) = in_shell(script);
+        assert_eq!(code, Some(status), "{script}: {error}");
+        assert!(error.contains(wrong), "{script}: {error}");
+    }
+    for script in ["\"$0\" --help >&-", "\"$0\" sum --version >&-", "\"$0\" --version >&-"] {
+        assert_ne!(in_shell(script).0, Some(0), "{script}");
+    }
+    // What is meant to go nowhere, however it was opened, goes there; and a status alone needs no output.
+    for script in [
+        "\"$0\" sum /dev/null >/dev/null",
+        "\"$0\" sum /dev/null <>/dev/null >&0",
+        "\"$0\" sum --check --status /dev/null >&- 2>/dev/null || true",
+        "\"$0\" verify --quiet --stdin \"$1\" >&- <<'END'\npleaseletmein\nEND",
+    ] {
+        assert_eq!(in_shell(script), (Some(0), String::new()), "{script}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_read_from_a_closed_standard_input() {
+    for (script, status) in [
+        ("\"$0\" sum <&-", 1),
+        ("\"$0\" sum - <&-", 1),
+        ("\"$0\" sum --check <&-", 1),
+        ("\"$0\" sum --keyed /dev/null <&-", 1),
+        ("\"$0\" hash --stdin --allow-empty <&-", 2),
+        ("\"$0\" hash --jsonl <&-", 2),
+        ("\"$0\" verify --jsonl <&-", 2),
+        ("\"$0\" inspect --hash-file - <&-", 2),
+        ("\"$0\" reencrypt --to a --key a=/dev/null <&-", 2),
+    ] {
+        let (code, error) = in_shell(script);
+        assert_eq!(code, Some(status), "{script}: {error}");
+        assert!(error.contains("Bad file descriptor") || error.contains("key"), "{error}");
+    }
+}
+
+/// Without threads, or without memory for many, it takes longer and comes out the same.
+#[cfg(target_os = "linux")]
+#[test]
+fn few_threads_and_little_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        std::fs::write(folder.path().join(format!("{number:03}")), vec![7; 9000 * number]).unwrap();
+    }
+    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    let run = |before: &str| {
+        let script = format!("{before} \"$0\" sum --num-threads 200 *");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).arg(program).current_dir(&folder);
+        let output = shell.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{before}: {output:?}");
+        output.stdout
+    };
+    let expected = run("");
+    assert_eq!(expected.iter().filter(|&&byte| byte == b'\n').count(), 300);
+    for kib in [150_000, 200_000, 500_000] {
+        assert_eq!(run(&format!("ulimit -v {kib};")), expected, "{kib}");
+    }
+    // Limits on processes are for users, not for root.
+    let run_as_user = |uid: Option<u32>| {
+        let mut prlimit = Command::new("prlimit");
+        prlimit.args(["--nproc=1"]).arg(program).args(["sum", "--num-threads", "8", "-r", "."]);
+        if let Some(uid) = uid {
+            std::os::unix::process::CommandExt::uid(&mut prlimit, uid);
+        }
+        prlimit.current_dir(&folder).output().unwrap()
+    };
+    let is_root =
+        std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = run_as_user(is_root.then_some(65_432));
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!(output.stdout.len(), expected.len() + 2 * 300);
+}

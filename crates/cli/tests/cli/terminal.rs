@@ -6,6 +6,8 @@ use std::process::Command;
 
 use crate::program::{PASSWORD, YESCRYPT};
 
+mod signals;
+
 /// Run the program on a terminal of its own; at each prompt, type the next line of `typed`.
 ///
 /// The last line of output is the exit status, what comes before is all that the terminal showed.
@@ -108,8 +110,9 @@ fn echo_comes_back() {
         [("pw\npw", "$y$"), ("pw\u{3}", ""), ("pw\u{1b}", "control"), ("\u{4}", "no password")]
     {
         let program = assert_cmd::cargo::cargo_bin!("saltern");
-        // The shell outlives the program and tells what became of its terminal.
-        let script = format!("'{}' hash --cost 1; stty -a < /dev/tty", program.display());
+        // The shell outlives the program, though the key interrupts both, and tells what became of its terminal.
+        let script =
+            format!("trap : INT; '{}' hash --cost 1; stty -a < /dev/tty", program.display());
         let (shown, _) = on_terminal_of("/bin/sh", &["-c", &script], typed);
         assert!(
             shown.contains(text) && shown.contains(" echo ") && shown.contains(" icanon"),

@@ -161,6 +161,24 @@ fn a_long_line_does_not_hide_the_next_one() {
     assert_eq!(text(&output.stdout), "a: OK\\n\n");
 }
 
+/// What is in such a line nobody knows, so that not all is well.
+#[test]
+fn a_line_that_is_too_long_to_be_read_is_an_error() {
+    let bench = bench();
+    for long in [
+        format!("{ABC}  {}\n", "x".repeat(10 << 20)),
+        format!("BLAKE2b ({}) = {ABC}\n", "x".repeat(10 << 20)),
+    ] {
+        let list = format!("{ABC}  a\n{long}{ABC}  a\n");
+        for args in [&["-c"][..], &["-c", "--quiet"], &["-c", "--status"]] {
+            let output = bench.saltern(args, list.as_bytes());
+            assert_eq!(output.status.code(), Some(1), "{args:?}");
+            let message = "b2sum: 'standard input': 2: the line is longer than 131072 bytes\\n\n";
+            assert_eq!(complaints(&output), message);
+        }
+    }
+}
+
 #[test]
 fn a_line_may_be_as_long_as_a_path() {
     let bench = bench();

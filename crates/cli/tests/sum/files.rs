@@ -156,7 +156,10 @@ fn outputs_that_cannot_be_written_are_told() {
     assert_eq!((full.status.code(), full.stderr.is_empty()), (Some(1), false));
     // Nothing is printed here, so nothing fails.
     assert_eq!(shell("\"$0\" sum -c --status list > /dev/full").status.code(), Some(0));
-    assert_eq!(shell("\"$0\" sum -c list >&-").status.code(), Some(0));
+    assert_eq!(shell("\"$0\" sum -c --status list >&-").status.code(), Some(0));
+    let closed = shell("\"$0\" sum -c list >&-");
+    assert_eq!(complaints(&closed), "b2sum: write error: Bad file descriptor\\n\n");
+    assert_eq!(closed.status.code(), Some(1));
     assert_eq!(shell("\"$0\" sum nope 2>&-").status.code(), Some(1));
     assert_eq!(shell("\"$0\" sum nope 2>/dev/full").status.code(), Some(1));
 }

@@ -9,8 +9,9 @@ use super::console::Console;
 use super::engine::{Engine, Sink};
 use super::input::{self, Input};
 use super::line;
-use super::parse::{Line, Lines, Parser};
+use super::parse::{Line, Lines, MAX_LINE, Parser};
 use super::queue::{Outcome, Task};
+use crate::streams;
 
 /// What to check, and how much to say.
 pub(super) struct Checking {
@@ -61,7 +62,7 @@ fn check_file(
     turn: &mut u64,
 ) -> io::Result<bool> {
     let from_stdin = path.as_os_str() == "-";
-    let opened = if from_stdin { input::stdin_file() } else { File::open(path) };
+    let opened = if from_stdin { streams::stdin() } else { File::open(path) };
     let title = if from_stdin { b"standard input" } else { path.as_os_str().as_encoded_bytes() };
     let file = match opened {
         Ok(file) => file,
@@ -92,6 +93,9 @@ enum Item {
         expected: Digest,
     },
     Malformed {
+        number: u64,
+    },
+    TooLong {
         number: u64,
     },
     /// The rest of the file cannot be read.
@@ -128,7 +132,11 @@ impl<R: BufRead> Iterator for List<'_, R> {
             let entry = match line {
                 Line::Whole(line) if line.is_empty() || line[0] == b'#' => continue,
                 Line::Whole(line) => self.parser.parse(line),
-                Line::TooLong => None,
+                Line::TooLong(start) if !self.parser.may_be_entry(start) => None,
+                Line::TooLong(_) => {
+                    let about = Item::TooLong { number: self.number };
+                    return Some(Task { about, work: None });
+                }
             };
             let entry = entry.filter(|entry| !(self.stdin_taken && entry.name == b"-"));
             let Some((entry, path)) = entry.and_then(|e| path_of(&e.name).map(|path| (e, path)))
@@ -161,6 +169,7 @@ fn path_of(name: &[u8]) -> Option<PathBuf> {
 struct Counts {
     well_formed: u64,
     malformed: u64,
+    too_long: u64,
     unreadable: u64,
     mismatched: u64,
     matched: u64,
@@ -183,6 +192,11 @@ impl Sink<Item> for Report<'_> {
                 None => Ok(()),
             },
             Item::Malformed { number } => self.malformed(number),
+            Item::TooLong { number } => {
+                self.counts.too_long += 1;
+                let text = format!("{number}: the line is longer than {MAX_LINE} bytes");
+                self.console.complain_about(self.title, &text)
+            }
             Item::Broken => {
                 self.counts.broken = true;
                 self.console.complain_about(self.title, "read error")
@@ -248,7 +262,7 @@ impl Report<'_> {
         if counts.broken {
             return Ok(false);
         }
-        if counts.well_formed == 0 {
+        if counts.well_formed == 0 && counts.too_long == 0 {
             console.complain_about(title, "no properly formatted checksum lines found")?;
             return Ok(false);
         }
@@ -281,6 +295,6 @@ impl Report<'_> {
         }
         let failed = counts.unreadable + counts.mismatched > 0 || counts.matched == 0;
         let refused = checking.strict && counts.malformed > 0;
-        Ok(!failed && !refused)
+        Ok(!failed && !refused && counts.too_long == 0)
     }
 }

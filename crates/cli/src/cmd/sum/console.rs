@@ -1,9 +1,10 @@
 //! What the user sees: results on standard output, complaints on standard error, in step with each other.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use super::quote::quote;
+use crate::streams::Stdout;
 
 /// How messages begin.
 const PROGRAM: &str = "saltern sum";
@@ -15,7 +16,7 @@ pub(super) struct Console {
 
 impl Console {
     pub(super) fn new() -> Self {
-        Self { out: BufWriter::with_capacity(64 << 10, io::stdout()) }
+        Self { out: BufWriter::with_capacity(64 << 10, Stdout::new()) }
     }
 
     /// Write to standard output, sooner or later.

@@ -37,7 +37,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// Only those of `sink`, and that no thread can be started; work that has begun is then abandoned.
+    /// Only those of `sink`; work that has begun is then abandoned.
     pub(super) fn run<T, I>(&self, tasks: I, slow: bool, sink: &mut dyn Sink<T>) -> io::Result<()>
     where
         T: Send,
@@ -59,9 +59,9 @@ impl Engine {
                 });
                 match started {
                     Ok(_) => {}
-                    // Fewer threads than asked for are slower, not wrong; without any there is no way on.
+                    // Fewer threads than asked for are slower, not wrong.
                     Err(_) if number > 0 => break,
-                    Err(error) => return Err(error),
+                    Err(_) => return self.run_here(&queue, sink),
                 }
             }
             drop(sender);
@@ -72,6 +72,25 @@ impl Engine {
         })
     }
 
+    /// The same in this thread, where the system gives no other.
+    fn run_here<T, I: Iterator<Item = Task<T>>>(
+        &self,
+        queue: &Queue<I>,
+        sink: &mut dyn Sink<T>,
+    ) -> io::Result<()> {
+        let (sender, receiver) = mpsc::channel();
+        let mut worker = Worker::new(self, queue, sender, false);
+        let mut order = Order::default();
+        while worker.go_on() {
+            for batch in receiver.try_iter() {
+                order.print(batch, self, sink)?;
+            }
+            queue.set_printed(order.next);
+        }
+        self.progress.finish();
+        sink.flush()
+    }
+
     /// Put the results in order and print them, until all workers are done.
     fn print<T, I: Iterator<Item = Task<T>>>(
         &self,
@@ -79,16 +98,10 @@ impl Engine {
         results: &Receiver<Vec<Numbered<T>>>,
         sink: &mut dyn Sink<T>,
     ) -> io::Result<()> {
-        let mut early = BTreeMap::new();
-        let mut next = 0;
+        let mut order = Order::default();
         while let Some(batch) = self.receive(results, sink)? {
-            let keyed = |(number, about, outcome)| (number, (about, outcome));
-            early.extend(batch.into_iter().map(keyed));
-            while let Some((about, outcome)) = early.remove(&next) {
-                self.progress.aside(|| sink.take(about, outcome))?;
-                next += 1;
-            }
-            queue.set_printed(next);
+            order.print(batch, self, sink)?;
+            queue.set_printed(order.next);
         }
         self.progress.aside(|| sink.flush())
     }
@@ -114,5 +127,36 @@ impl Engine {
                 Err(RecvTimeoutError::Timeout) => self.progress.show(),
             }
         }
+    }
+}
+
+/// Results that came before their turn.
+struct Order<T> {
+    early: BTreeMap<u64, (T, Option<Outcome>)>,
+    /// Whose turn it is.
+    next: u64,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Self {
+        Order { early: BTreeMap::new(), next: 0 }
+    }
+}
+
+impl<T> Order<T> {
+    /// Print what has its turn by now.
+    fn print(
+        &mut self,
+        batch: Vec<Numbered<T>>,
+        engine: &Engine,
+        sink: &mut dyn Sink<T>,
+    ) -> io::Result<()> {
+        let keyed = |(number, about, outcome)| (number, (about, outcome));
+        self.early.extend(batch.into_iter().map(keyed));
+        while let Some((about, outcome)) = self.early.remove(&self.next) {
+            engine.progress.aside(|| sink.take(about, outcome))?;
+            self.next += 1;
+        }
+        Ok(())
     }
 }

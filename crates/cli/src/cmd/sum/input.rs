@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::algorithm::{Digest, Hasher};
 use super::buffer::Buffer;
 use super::progress::Progress;
+use crate::streams;
 
 /// Bytes per read where hashing and reading take turns: the buffer stays in the second-level cache.
 const CHUNK: usize = 128 << 10;
@@ -93,7 +94,7 @@ impl<'a> Source<'a> {
         match input {
             Input::Stdin(turn) => {
                 let turn = stdin.wait(*turn);
-                Ok(Self { file: stdin_file()?, size: None, _turn: Some(turn) })
+                Ok(Self { file: streams::stdin()?, size: None, _turn: Some(turn) })
             }
             Input::File(path) => {
                 let file = File::open(path)?;
@@ -153,24 +154,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Standard input without the buffer of the library.
-#[cfg(unix)]
-pub(super) fn stdin_file() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
-}
-
-/// Standard input without the buffer of the library.
-#[cfg(windows)]
-pub(super) fn stdin_file() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
-}
-
 /// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
 /// take longer, and a thread is free, the rest is read ahead.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
-    let mut buffer = Buffer::new(CHUNK);
+    let mut buffer = Buffer::new(CHUNK)?;
+    let mut may_read_ahead = watch.read_ahead;
     let (start, mut reading, mut count) = (Instant::now(), Duration::ZERO, 0);
     while !watch.stop.load(Ordering::Relaxed) {
         let before = Instant::now();
@@ -182,21 +170,26 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
         hasher.update(&buffer.bytes()[..n]);
         watch.progress.add(n as u64);
         count += n as u64;
-        if watch.read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
-            return Ok(count + absorb_ahead(file, hasher, watch)?);
+        if may_read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
+            match absorb_ahead(file, hasher, watch)? {
+                Some(rest) => return Ok(count + rest),
+                None => may_read_ahead = false,
+            }
         }
     }
     Ok(count)
 }
 
-/// Read in a second thread, which fills one buffer while this one hashes the other.
-fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
+/// Read in a second thread, which fills one buffer while this one hashes the other. `None`, with nothing read,
+/// if the system has no thread to give.
+fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<Option<u64>> {
+    let buffers = [Buffer::new(BLOCK)?, Buffer::new(BLOCK)?];
     let (to_fill, free) = mpsc::sync_channel::<Buffer>(2);
     let (filled, full) = mpsc::sync_channel::<(Buffer, io::Result<usize>)>(2);
     let mut count = 0;
     thread::scope(|scope| {
         let reader = thread::Builder::new().name("reader".into());
-        reader.spawn_scoped(scope, move || {
+        let started = reader.spawn_scoped(scope, move || {
             let mut file = file;
             // Either end hangs up to finish: this one after the last block, the other on an error.
             while let Ok(mut buffer) = free.recv() {
@@ -206,9 +199,12 @@ fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Resu
                     break;
                 }
             }
-        })?;
-        for _ in 0..2 {
-            let _ = to_fill.send(Buffer::new(BLOCK));
+        });
+        if started.is_err() {
+            return Ok(None);
+        }
+        for buffer in buffers {
+            let _ = to_fill.send(buffer);
         }
         while let Ok((buffer, result)) = full.recv() {
             let n = result?;
@@ -221,7 +217,7 @@ fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Resu
             let _ = to_fill.send(buffer);
         }
         drop((to_fill, full));
-        Ok(count)
+        Ok(Some(count))
     })
 }
 

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 use super::algorithm::{Algorithm, Key};
 use super::input;
 use super::quote::quote;
+use crate::streams;
 
 /// Read the key, all bytes of `file` or of standard input, as they are.
 ///
@@ -25,7 +26,7 @@ pub(super) fn read(file: Option<&Path>, algorithm: Algorithm) -> Result<Key, Str
         None if io::stdin().is_terminal() => {
             return Err("the key is not read from a terminal; pipe it in or use --key-file".into());
         }
-        None => (input::stdin_file(), "standard input".into()),
+        None => (streams::stdin(), "standard input".into()),
     };
     let max = algorithm.max_bytes();
     // One byte of room more than a key may have tells a key that is too long, whatever the length.

@@ -6,8 +6,8 @@ use super::algorithm::{Algorithm, Digest, Spec};
 use super::line;
 
 /// Longest line that is looked at, in bytes. A path of 4096 bytes, escaped, with its digest fits several
-/// times; what is longer cannot name a file and is not worth the memory.
-const MAX_LINE: usize = 64 * 1024;
+/// times; what is longer cannot name a file, is not worth the memory, and is an error: nobody knows what was in it.
+pub(super) const MAX_LINE: usize = 128 * 1024;
 
 /// A file to verify.
 #[derive(Debug, PartialEq)]
@@ -28,6 +28,7 @@ enum Layout {
 
 /// The reader of one check file. It has a memory, because only the first untagged line decides whether a
 /// second blank belongs to the name.
+#[derive(Clone)]
 pub(super) struct Parser {
     untagged: Algorithm,
     only: Option<Algorithm>,
@@ -56,6 +57,16 @@ impl Parser {
         let name = if escaped { line::unescape(name)? } else { name.to_vec() };
         // No file can have such a name; cutting it short would verify another one.
         (!name.contains(&0)).then_some(Entry { spec, digest, name })
+    }
+
+    /// Whether a line that begins like this may be well formed.
+    pub(super) fn may_be_entry(&self, start: &[u8]) -> bool {
+        let start = trim_start(start);
+        let start = start.strip_prefix(b"\\").unwrap_or(start);
+        match Algorithm::strip_tag(start) {
+            Some((algorithm, _)) => self.only.is_none_or(|only| only == algorithm),
+            None => self.clone().parse_untagged(start).is_some(),
+        }
     }
 
     /// `-256 (NAME) = DIGEST`, what comes after the name of the function. Blanks around `=` are free, and in
@@ -139,7 +150,8 @@ pub(super) struct Lines<R> {
 /// A line as [`Lines`] found it.
 pub(super) enum Line<'a> {
     Whole(&'a [u8]),
-    TooLong,
+    /// Only its beginning is here.
+    TooLong(&'a [u8]),
 }
 
 impl<R: BufRead> Lines<R> {
@@ -163,10 +175,9 @@ impl<R: BufRead> Lines<R> {
             any = true;
             let newline = chunk.iter().position(|&byte| byte == b'\n');
             let part = &chunk[..newline.unwrap_or(chunk.len())];
-            too_long |= self.line.len() + part.len() > MAX_LINE;
-            if !too_long {
-                self.line.extend_from_slice(part);
-            }
+            let room = MAX_LINE - self.line.len();
+            too_long |= part.len() > room;
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
             let used = part.len() + usize::from(newline.is_some());
             self.reader.consume(used);
             if newline.is_some() {
@@ -177,7 +188,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         if too_long {
-            return Ok(Some(Line::TooLong));
+            return Ok(Some(Line::TooLong(&self.line)));
         }
         let line = &self.line[..];
         Ok(Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line))))

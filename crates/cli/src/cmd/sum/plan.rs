@@ -51,7 +51,7 @@ pub(super) fn resolve(args: Args) -> Result<Plan, Refusal> {
     let total = if args.check || args.recursive { None } else { total_size(&files) };
     let cores = || thread::available_parallelism().map_or(1, |cores| cores.get());
     let engine = Engine {
-        threads: args.num_threads.map_or_else(cores, usize::from),
+        threads: args.num_threads.map_or_else(cores, usize::from).min(most_threads()),
         key,
         progress: Progress::new(total, args.status),
         stdin: StdinTurns::default(),
@@ -131,6 +131,22 @@ fn refuse_combinations(args: &Args) -> Result<(), Refusal> {
         Some((_, text)) => Err(Refusal::Usage(text)),
         None => Ok(()),
     }
+}
+
+/// Threads for which there is room where the address space is limited (`ulimit -v`): an allocation that fails
+/// ends the program.
+#[cfg(unix)]
+fn most_threads() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    /// The arena that the allocator sets aside for a thread, its stack, and what it reads into.
+    const EACH: u64 = 128 << 20;
+    let limit = getrlimit(Resource::As).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / EACH).unwrap_or(usize::MAX).max(1)
+}
+
+#[cfg(not(unix))]
+fn most_threads() -> usize {
+    usize::MAX
 }
 
 /// Bytes in all the files, for the progress line; `None` where that is not known or not shown.

@@ -53,7 +53,12 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
 
     /// Take tasks until there are none, or nobody wants the results.
     pub(super) fn work(mut self) {
-        while let Ok(true) = self.step() {}
+        while self.go_on() {}
+    }
+
+    /// Do a part of it; whether there may be more to do.
+    pub(super) fn go_on(&mut self) -> bool {
+        matches!(self.step(), Ok(true))
     }
 
     /// Begin a task, or else go on with those begun. `Ok(false)` if there is nothing left to do.

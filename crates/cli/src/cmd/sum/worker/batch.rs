@@ -69,7 +69,7 @@ impl<T> Batch<T> {
         pace: &mut Pace,
     ) -> io::Result<Place> {
         if self.is_empty() {
-            buffer.reserve(room(spec.algorithm()));
+            buffer.reserve(room(spec.algorithm()))?;
         }
         let want = wanted(source);
         let place = &mut buffer.bytes_mut()[self.used..self.used + want];

@@ -1,5 +1,6 @@
 //! Long files, hashed together a piece of each at a time.
 
+use std::io;
 use std::sync::atomic::Ordering;
 
 use super::pace::Pace;
@@ -64,7 +65,11 @@ impl<'a, T> Streams<'a, T> {
             // Nobody waits for the digests.
             self.open.clear();
         }
-        buffer.reserve(self.open.len() * STRIDE);
+        if buffer.reserve(self.open.len() * STRIDE).is_err() {
+            let none = || io::Error::from(io::ErrorKind::OutOfMemory);
+            let gone = self.open.drain(..);
+            return gone.map(|stream| (stream.number, stream.about, Some(Err(none())))).collect();
+        }
         let places = self.open.iter().zip(buffer.bytes_mut().chunks_exact_mut(STRIDE));
         let read =
             places.map(|(stream, place)| pace.time(|| stream.source.read(&mut place[..PIECE])));

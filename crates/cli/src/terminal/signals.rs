@@ -1,0 +1,115 @@
+//! Signals that end or stop the program, held back while the terminal is silent.
+//!
+//! A handler only notes the signal and wakes whoever waits for the keyboard; the terminal is put in order by
+//! ordinary code, and only then does the signal do what it does by default.
+
+use std::ffi::c_int;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
+    SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+};
+use signal_hook::{flag, low_level};
+
+/// Those whose default is the end of the program and that come from outside. What tells of a fault in the
+/// program itself (SIGSEGV and its kind) cannot wait, and SIGKILL waits for nobody.
+const ENDING: [c_int; 12] = [
+    SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT, SIGVTALRM, SIGPROF,
+    SIGXCPU, SIGXFSZ,
+];
+
+/// The signals of the process, installed once.
+pub(super) struct Signals {
+    /// Nothing has to be put in order: a signal does at once what it does by default.
+    idle: Arc<AtomicBool>,
+    noted: Vec<(c_int, Arc<AtomicBool>)>,
+    /// Readable after a signal.
+    wake: UnixStream,
+}
+
+impl Signals {
+    /// Hold them back from now on, until [`Signals::release`].
+    pub(super) fn hold() -> io::Result<&'static Signals> {
+        static SIGNALS: OnceLock<Signals> = OnceLock::new();
+        let signals = match SIGNALS.get() {
+            Some(signals) => signals,
+            None => {
+                let new = Signals::install()?;
+                SIGNALS.get_or_init(|| new)
+            }
+        };
+        signals.idle.store(false, Ordering::SeqCst);
+        Ok(signals)
+    }
+
+    fn install() -> io::Result<Signals> {
+        let (wake, waker) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let idle = Arc::new(AtomicBool::new(true));
+        let ignored = ignored();
+        let mut noted = Vec::new();
+        for signal in ENDING.into_iter().chain([SIGTSTP, SIGCONT]) {
+            // `nohup saltern …` goes on ignoring it.
+            if signal != SIGCONT && ignored >> (signal - 1) & 1 == 1 {
+                continue;
+            }
+            let came = Arc::new(AtomicBool::new(false));
+            // In this order, so that a signal that wakes is also noted.
+            flag::register_conditional_default(signal, idle.clone())?;
+            flag::register(signal, came.clone())?;
+            low_level::pipe::register(signal, waker.try_clone()?)?;
+            noted.push((signal, came));
+        }
+        Ok(Signals { idle, noted, wake })
+    }
+
+    /// Hold nothing back any more. A signal that came too late to be heeded has its effect here.
+    pub(super) fn release(&self) {
+        self.idle.store(true, Ordering::SeqCst);
+        if let Some(signal) = self.take_ending() {
+            end(signal);
+        }
+    }
+
+    /// Whether this signal has come since it was asked last.
+    pub(super) fn take(&self, signal: c_int) -> bool {
+        let noted = self.noted.iter().find(|(number, _)| *number == signal);
+        noted.is_some_and(|(_, came)| came.swap(false, Ordering::SeqCst))
+    }
+
+    /// One that ends the program, if there was any.
+    pub(super) fn take_ending(&self) -> Option<c_int> {
+        ENDING.into_iter().find(|&signal| self.take(signal))
+    }
+
+    /// Forget that there was something to wake up for.
+    pub(super) fn drain(&self) {
+        // Empty is as good as drained.
+        while (&self.wake).read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+}
+
+/// Let a signal that was held back end the program, so that its parent sees which one it was.
+pub(super) fn end(signal: c_int) -> ! {
+    let _ = low_level::emulate_default_handler(signal);
+    // Only where the system would not have it.
+    std::process::exit(128 + signal)
+}
+
+/// The signals that the program was started to ignore, bit by bit; none on systems that do not tell.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}

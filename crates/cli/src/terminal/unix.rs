@@ -1,0 +1,259 @@
+//! The terminal of the session.
+//!
+//! Echo goes off before the question appears, so that nothing typed (or pasted, or sent by a script) in answer
+//! to it can show. The terminal's line editing goes off, too, since it would keep the password in a buffer of
+//! its own; the few keys that matter are handled here. The keys that send signals work as ever.
+//!
+//! Whatever ends or stops the program, the terminal is put back first, and silent again when the program goes
+//! on. A program in the background leaves the terminal alone: it belongs to another then.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+
+use anyhow::Context;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::process::getpgrp;
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
+    tcgetpgrp, tcsetattr,
+};
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTOU};
+use signal_hook::low_level::raise;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::signals::{self, Signals};
+use crate::password::{Password, push};
+
+/// The terminal of the session, silent until this is dropped.
+pub(crate) struct Terminal {
+    tty: File,
+    before: Termios,
+    silent: Termios,
+    signals: &'static Signals,
+}
+
+/// The program was stopped and goes on: the question is asked anew.
+struct Stopped;
+
+impl Terminal {
+    /// Silence the terminal; `None` if the session has none. What was typed ahead is thrown away.
+    pub(crate) fn open() -> Option<Terminal> {
+        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
+        let tty = tty.ok()?;
+        let before = tcgetattr(&tty).ok()?;
+        let mut silent = before.clone();
+        let noisy = LocalModes::ECHO | LocalModes::ECHONL;
+        silent.local_modes.remove(noisy | LocalModes::ICANON);
+        silent.special_codes[SpecialCodeIndex::VMIN] = 1;
+        silent.special_codes[SpecialCodeIndex::VTIME] = 0;
+        let terminal = Terminal { tty, before, silent, signals: Signals::hold().ok()? };
+        terminal.silence().ok()?;
+        Some(terminal)
+    }
+
+    /// Ask a question and read the answer: the bytes typed up to the end of the line.
+    pub(crate) fn ask(&mut self, question: &str) -> anyhow::Result<Password> {
+        let mut line = Zeroizing::new(Vec::with_capacity(256));
+        loop {
+            self.say(question.as_bytes())?;
+            let Some(answer) = self.read_line(&mut line) else {
+                line.zeroize();
+                continue;
+            };
+            self.say(b"\n")?;
+            return answer.map(|()| line);
+        }
+    }
+
+    /// `None` if the program was stopped meanwhile.
+    fn read_line(&mut self, line: &mut Password) -> Option<anyhow::Result<()>> {
+        loop {
+            let byte = match self.read_byte(line) {
+                Ok(byte) => byte.ok()?,
+                Err(error) => {
+                    return Some(Err(error).context("cannot read the password from the terminal"));
+                }
+            };
+            let nothing = || anyhow::anyhow!("no password was entered");
+            match self.key(byte) {
+                Key::End => return Some(Ok(())),
+                Key::EndOfFile if line.is_empty() => return Some(Err(nothing())),
+                Key::EndOfFile => return Some(Ok(())),
+                Key::Erase => erase(line),
+                Key::Kill => line.zeroize(),
+                Key::Part => push(line, byte),
+                // An arrow key, say. Guessing what was meant could make another password of it.
+                Key::Control => {
+                    return Some(Err(anyhow::anyhow!(
+                        "a control character (0x{byte:02x}) was typed: use --stdin for a password that has one"
+                    )));
+                }
+            }
+        }
+    }
+
+    /// The next byte that is typed.
+    fn read_byte(&mut self, line: &mut Password) -> io::Result<Result<u8, Stopped>> {
+        let mut byte = Zeroizing::new([0]);
+        loop {
+            if let Err(stopped) = self.heed(line)? {
+                return Ok(Err(stopped));
+            }
+            match self.tty.read(&mut *byte) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => return Ok(Ok(byte[0])),
+                Err(error) => self.wait(error, PollFlags::IN)?,
+            }
+        }
+    }
+
+    fn say(&mut self, mut text: &[u8]) -> anyhow::Result<()> {
+        let context = "cannot ask for the password on the terminal";
+        while !text.is_empty() {
+            // Nothing was typed yet that would have to be forgotten.
+            let _ = self.heed(&mut Password::default()).context(context)?;
+            match self.tty.write(text) {
+                Ok(count) => text = &text[count..],
+                Err(error) => self.wait(error, PollFlags::OUT).context(context)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// After a call that would have blocked, wait until it would not, or until there is a signal to heed.
+    fn wait(&self, error: io::Error, events: PollFlags) -> io::Result<()> {
+        match error.kind() {
+            io::ErrorKind::WouldBlock => {}
+            io::ErrorKind::Interrupted => return Ok(()),
+            _ => return Err(error),
+        }
+        let tty = PollFd::new(&self.tty, events);
+        match poll(&mut [tty, PollFd::new(self.signals, PollFlags::IN)], None) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Let the signals that came have their effect, with nothing left of what was typed.
+    fn heed(&self, line: &mut Password) -> io::Result<Result<(), Stopped>> {
+        self.signals.drain();
+        self.heed_ending(line);
+        let stop = self.signals.take(SIGTSTP);
+        if stop {
+            line.zeroize();
+            self.abandon();
+            stop_here()?;
+        } else if !self.signals.take(SIGCONT) && self.is_in_foreground() {
+            return Ok(Ok(()));
+        }
+        self.silence()?;
+        Ok(Err(Stopped))
+    }
+
+    fn heed_ending(&self, line: &mut Password) {
+        if let Some(signal) = self.signals.take_ending() {
+            line.zeroize();
+            self.abandon();
+            signals::end(signal);
+        }
+    }
+
+    /// Make the terminal silent. In the background, that has to wait until somebody brings the program to the
+    /// front.
+    fn silence(&self) -> io::Result<()> {
+        while !self.is_in_foreground() {
+            self.signals.take(SIGCONT);
+            stop_here()?;
+            self.heed_ending(&mut Password::default());
+            if !self.signals.take(SIGCONT) {
+                // Nothing stops a program that no shell looks after; the next call says so.
+                break;
+            }
+        }
+        self.signals.take(SIGCONT);
+        tcsetattr(&self.tty, OptionalActions::Now, &self.silent)?;
+        Ok(tcflush(&self.tty, QueueSelector::IFlush)?)
+    }
+
+    /// What a byte means on this terminal.
+    fn key(&self, byte: u8) -> Key {
+        let code = |index| self.before.special_codes[index] == byte && byte != 0;
+        match byte {
+            b'\r' | b'\n' => Key::End,
+            _ if code(SpecialCodeIndex::VEOF) => Key::EndOfFile,
+            _ if code(SpecialCodeIndex::VKILL) => Key::Kill,
+            _ if code(SpecialCodeIndex::VERASE) => Key::Erase,
+            // Backspace, whichever of the two the terminal sends.
+            0x08 | 0x7f => Key::Erase,
+            0..0x20 => Key::Control,
+            _ => Key::Part,
+        }
+    }
+
+    /// Put the terminal back, and throw away what was typed of a password that nobody will read.
+    fn abandon(&self) {
+        if self.is_in_foreground() {
+            let _ = tcflush(&self.tty, QueueSelector::IFlush);
+            self.restore();
+        }
+    }
+
+    fn restore(&self) {
+        if self.is_in_foreground() {
+            // Where this fails the terminal is gone.
+            let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
+        }
+    }
+
+    /// Whether the terminal is this program's to change. One that is gone fails where it is used.
+    fn is_in_foreground(&self) -> bool {
+        tcgetpgrp(&self.tty).map_or(true, |group| group == getpgrp())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.restore();
+        self.signals.release();
+    }
+}
+
+/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program go on. That
+/// signal has a handler by now; this one has the same default.
+fn stop_here() -> io::Result<()> {
+    raise(SIGTTOU)
+}
+
+enum Key {
+    /// Belongs to the password.
+    Part,
+    End,
+    EndOfFile,
+    Erase,
+    Kill,
+    Control,
+}
+
+/// Remove the last character: the bytes that continue one in UTF-8, and the one before.
+fn erase(line: &mut Password) {
+    while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_goes_at_a_time() {
+        let mut line = Zeroizing::new("aë☃".as_bytes().to_vec());
+        for left in ["aë", "a", "", ""] {
+            erase(&mut line);
+            assert_eq!(*line, left.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,315 @@
+"""The prompt of `saltern`, on terminals of its own, while signals come and shells stop it.
+
+    prompt.py PROGRAM CASE [SIGNAL]
+
+Ends with status 0 if the terminal was left as it should be and nothing secret was shown; otherwise with a line
+that says what was wrong.
+"""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+SECRET = "hunter2-hunter2"
+PATIENCE = 60.0
+
+
+class Session:
+    """A command that leads a session on a new terminal; `shown` is all that the terminal displayed."""
+
+    def __init__(self, command):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            # Whoever runs the tests in the background may have told them to ignore these.
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTSTP):
+                signal.signal(number, signal.SIG_DFL)
+            os.environ.update(PS1="ready> ", HISTFILE="/dev/null", TERM="dumb", LC_ALL="C")
+            os.execvp(command[0], command)
+        self.shown = b""
+
+    def read(self, seconds):
+        """More of what is displayed; False at the end of the session or of the time."""
+        if not select.select([self.terminal], [], [], seconds)[0]:
+            return False
+        try:
+            more = os.read(self.terminal, 4096)
+        except OSError:
+            return False
+        self.shown += more
+        return bool(more)
+
+    def expect(self, text, times=1):
+        """Wait until `text` was displayed so often."""
+        pattern, end = re.compile(text.encode()), time.monotonic() + PATIENCE
+        while len(pattern.findall(self.shown)) < times:
+            left = end - time.monotonic()
+            if left <= 0 or not self.read(left):
+                fail(f"waited in vain for {text!r} ({times} times)", self)
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def program(self, name="saltern"):
+        """The process of this name below the leader, or the leader itself."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for entry in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{entry}/stat") as stat:
+                        found, rest = stat.read().rsplit(")", 1)
+                    if found.endswith("(" + name) and int(rest.split()[3]) == self.pid:
+                        return int(entry)
+                except OSError:
+                    pass
+            time.sleep(0.01)
+        fail(f"there is no process {name}", self)
+
+    def state(self, pid):
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
+
+    def expect_state(self, pid, wanted):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if self.state(pid) in wanted:
+                return
+            time.sleep(0.01)
+        fail(f"the program is in state {self.state(pid)}, not {wanted}", self)
+
+    def modes(self):
+        """Which of the three modes are on."""
+        local = termios.tcgetattr(self.terminal)[3]
+        names = ("ECHO", "ICANON", "ISIG")
+        return [name for name in names if local & getattr(termios, name)]
+
+    def expect_modes(self, silent):
+        wanted = ["ISIG"] if silent else ["ECHO", "ICANON", "ISIG"]
+        end = time.monotonic() + PATIENCE
+        while self.modes() != wanted:
+            if time.monotonic() > end:
+                fail(f"the terminal has {self.modes()}, not {wanted}", self)
+            time.sleep(0.01)
+
+    def wait(self):
+        """The exit status of the leader, once everything was read."""
+        while self.read(PATIENCE):
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def close(self):
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+def fail(what, session):
+    sys.exit(f"{what}; shown: {session.shown!r}")
+
+
+def check_secret(session):
+    if SECRET.encode() in session.shown:
+        fail("the password was shown", session)
+
+
+# A leader that outlives the program, as a shell does; it says how the program ended.
+LEADER = """
+import subprocess, sys
+child = subprocess.Popen(sys.argv[1:])
+print("status", child.wait(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def run_signal(program, name):
+    """Ended by a signal from outside, in the middle of typing: the terminal is as it was."""
+    session = Session([sys.executable, "-c", LEADER, program, "hash", "--cost", "1"])
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    session.type("hunter2-")
+    number = getattr(signal, "SIG" + name)
+    os.kill(session.program(), number)
+    session.expect(f"status -{int(number)}\r")
+    session.expect_modes(silent=False)
+    session.type("\n")
+    session.wait()
+    if b"hunter" in session.shown:
+        fail("what was typed was shown", session)
+
+
+def run_ignored(program):
+    """What the program was started to ignore, it goes on ignoring."""
+    ignoring = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)" + LEADER
+    session = Session([sys.executable, "-c", ignoring, program, "hash", "--cost", "1"])
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    os.kill(session.program(), signal.SIGHUP)
+    time.sleep(0.3)
+    finish(session, "status 0\r")
+    session.type("\n")
+    session.wait()
+
+
+def finish(session, end):
+    """Type the password twice; the terminal is as it was."""
+    session.type(SECRET + "\n")
+    session.expect("Again: ")
+    session.type(SECRET + "\n")
+    session.expect(end)
+    session.expect_modes(silent=False)
+    check_secret(session)
+
+
+def run_stop(program):
+    """SIGSTOP and SIGCONT: silent all the time, and the question is asked again."""
+    session = Session([sys.executable, "-c", LEADER, program, "hash", "--cost", "1"])
+    session.expect("Password: ")
+    session.type("forgotten")
+    pid = session.program()
+    os.kill(pid, signal.SIGSTOP)
+    session.expect_state(pid, "T")
+    # Some shells put the terminal as they like it.
+    modes = termios.tcgetattr(session.terminal)
+    modes[3] |= termios.ECHO | termios.ICANON
+    termios.tcsetattr(session.terminal, termios.TCSANOW, modes)
+    os.kill(pid, signal.SIGCONT)
+    session.expect("Password: ", times=2)
+    session.expect_modes(silent=True)
+    finish(session, "status 0\r")
+    session.type("\n")
+    session.wait()
+
+
+def run_fg(program, how):
+    """Stopped under a shell, by a signal or by the key, and brought back with `fg`."""
+    session = Session(["bash", "--norc", "--noprofile", "-i"])
+    session.expect("ready> ")
+    session.type(f"{program} hash --cost 1\n")
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    pid = session.program()
+    if how != "STOP":
+        # After that one nobody is left who could keep it from the shell.
+        session.type("forgotten")
+    if how == "KEY":
+        session.type("\x1a")
+    else:
+        os.kill(pid, getattr(signal, "SIG" + how))
+    session.expect_state(pid, "T")
+    session.expect("Stopped")
+    session.type("stty -a\n")
+    session.expect(" -?echo ")
+    if b" echo " not in session.shown or b" icanon" not in session.shown:
+        fail("the shell has no echo", session)
+    session.type("fg\n")
+    session.expect("Password: ", times=2)
+    session.expect_modes(silent=True)
+    session.type(SECRET + "\n")
+    session.expect("Again: ")
+    session.type(SECRET + "\n")
+    session.expect(r"\$y\$j75\$")
+    check_secret(session)
+    session.shown = b""
+    session.type("stty -a\n")
+    session.expect(" -?echo ")
+    if b" echo " not in session.shown:
+        fail("the echo is lost", session)
+    session.type("exit\n")
+    session.wait()
+
+
+def run_timeout(program, how):
+    """timeout(1), in the foreground and, as it is by default, in the background."""
+    option = ["--foreground"] if how == "FOREGROUND" else []
+    session = Session([sys.executable, "-c", LEADER, "timeout", *option, "1", program, "hash"])
+    session.expect("status 124\r")
+    session.expect_modes(silent=False)
+    session.type("\n")
+    session.wait()
+
+
+def run_background(program):
+    """In the background the terminal is left alone, until `fg`."""
+    session = Session(["bash", "--norc", "--noprofile", "-i"])
+    session.expect("ready> ")
+    session.type(f"{program} hash --cost 1 & sleep 0.2\n")
+    pid = session.program()
+    session.expect_state(pid, "T")
+    if b"Password" in session.shown:
+        fail("it asks in the background", session)
+    os.kill(pid, signal.SIGCONT)
+    session.expect_state(pid, "T")
+    session.type("fg\n")
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    session.type(SECRET + "\n")
+    session.expect("Again: ")
+    session.type(SECRET + "\n")
+    session.expect(r"\$y\$j75\$")
+    check_secret(session)
+    while os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.01)
+    session.type(f"{program} hash --cost 1 & sleep 0.2\n")
+    pid = session.program()
+    session.expect_state(pid, "T")
+    os.kill(pid, signal.SIGTERM)
+    os.kill(pid, signal.SIGCONT)
+    session.type("jobs\nexit\n")
+    session.expect("Terminated")
+    session.wait()
+
+
+def run_alone(program):
+    """Without a shell that could let it go on, the key that stops programs does not."""
+    session = Session([program, "hash", "--cost", "1"])
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    session.type("\x1a")
+    session.expect("Password: ", times=2)
+    session.type(SECRET + "\n")
+    session.expect("Again: ")
+    session.type(SECRET + "\n")
+    status = session.wait()
+    check_secret(session)
+    if status != 0:
+        fail(f"status {status}", session)
+
+
+def run_held(program):
+    """Output that is held with Ctrl-S does not keep a signal from ending the program."""
+    session = Session([sys.executable, "-c", LEADER, program, "hash", "--cost", "1"])
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    session.type("\x13" + SECRET + "\n")
+    time.sleep(0.3)
+    pid = session.program()
+    os.kill(pid, signal.SIGTERM)
+    end = time.monotonic() + PATIENCE
+    while os.path.exists(f"/proc/{pid}") and session.state(pid) != "Z":
+        if time.monotonic() > end:
+            fail("the program does not end", session)
+        time.sleep(0.01)
+    session.type("\x11")
+    session.expect(f"status -{int(signal.SIGTERM)}\r")
+    session.expect_modes(silent=False)
+    session.type("\n")
+    session.wait()
+
+
+CASES = {
+    "signal": run_signal,
+    "ignored": run_ignored,
+    "stop": run_stop,
+    "fg": run_fg,
+    "timeout": run_timeout,
+    "background": run_background,
+    "alone": run_alone,
+    "held": run_held,
+}
+
+if __name__ == "__main__":
+    CASES[sys.argv[2]](sys.argv[1], *sys.argv[3:])

@@ -1,0 +1,54 @@
+//! Signals and shells at the prompt: terminal/prompt.py plays the terminal, and says what each case is.
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+#[track_caller]
+fn prompt(case: &[&str]) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal/prompt.py");
+    let mut python = Command::new("python3");
+    python.arg(script).arg(assert_cmd::cargo::cargo_bin!("saltern")).args(case);
+    let output = python.output().expect("python3 can be run");
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{case:?}: {wrong}");
+}
+
+#[test]
+fn whatever_ends_the_program_leaves_the_terminal_as_it_was() {
+    for signal in [
+        "TERM", "INT", "HUP", "QUIT", "ALRM", "USR1", "USR2", "ABRT", "VTALRM", "PROF", "XCPU",
+        "XFSZ",
+    ] {
+        prompt(&["signal", signal]);
+    }
+}
+
+#[test]
+fn what_is_ignored_stays_ignored() {
+    prompt(&["ignored"]);
+}
+
+#[test]
+fn stopped_and_continued() {
+    prompt(&["stop"]);
+    prompt(&["alone"]);
+}
+
+#[test]
+fn stopped_and_brought_back_by_a_shell() {
+    for how in ["TSTP", "STOP", "KEY"] {
+        prompt(&["fg", how]);
+    }
+}
+
+#[test]
+fn under_timeout_in_the_foreground_and_in_the_background() {
+    prompt(&["timeout", "FOREGROUND"]);
+    prompt(&["timeout", "BACKGROUND"]);
+    prompt(&["background"]);
+}
+
+#[test]
+fn held_output_holds_up_no_signal() {
+    prompt(&["held"]);
+}
