@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_yescrypt::{
-    FlavorPolicy, HashKey, HashString, Hasher, KeySet, Limits, Rom, RomImage, RomParams, RomSet,
+    FlavorPolicy, HashKey, HashString, Hasher, KeySet, Limits, Rom, RomId, RomImage, RomParams, RomSet,
     Scheme, Setting, Workspace,
 };
 
@@ -17,16 +17,13 @@ thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
 }
 
-static IMAGES: LazyLock<[RomImage; 2]> = LazyLock::new(|| {
-    // The ROMs of the known answers.
-    [b"one", b"two"]
-        .map(|seed| RomImage::init(&RomParams::new(32, 4, 1), seed, &mut Workspace::new()).unwrap())
-});
-
-static HASHER: LazyLock<Hasher<'static>> = LazyLock::new(|| {
+static HASHER: LazyLock<Hasher> = LazyLock::new(|| {
     let mut roms = RomSet::new();
-    for image in &*IMAGES {
-        roms.attach(Rom::new(image).unwrap()).unwrap();
+    // The ROMs of the known answers.
+    for seed in [b"one", b"two"] {
+        let image = RomImage::init(&RomParams::new(32, 4, 1), seed, &mut Workspace::new()).unwrap();
+        let rom = Rom::new(image).unwrap();
+        roms.attach(RomId::of_digest(rom.digest()), rom).unwrap();
     }
     let mut keys = KeySet::new();
     keys.add("2026".parse().unwrap(), HashKey::new([1; 32])).unwrap();

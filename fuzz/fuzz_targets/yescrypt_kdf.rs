@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, Rom, RomImage, RomParams,
+    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, RomImage, RomView, RomParams,
     Workspace, derive, derive_many, init_rom,
 };
 
@@ -152,7 +152,7 @@ fuzz_target!(|call: Call| {
             assert_eq!(digest, theirs.digest().expect("a tag"));
             image
         });
-        let rom = made.as_ref().map(|image| Rom::new(image).expect("a fresh ROM"));
+        let rom = made.as_ref().map(|image| RomView::new(image).expect("a fresh ROM"));
         let mut out = vec![0; length];
         derive(call.password, call.salt, &checked, rom.as_ref(), ws, &mut out)
             .expect("checked parameters");

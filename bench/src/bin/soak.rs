@@ -199,14 +199,14 @@ fn mib(bytes: u64) -> f64 {
 
 /// What batches are made of.
 struct World {
-    hasher: Arc<Hasher<'static>>,
+    hasher: Arc<Hasher>,
     /// Parameters, a password, and its stored string.
     stored: Vec<(Params, String, String)>,
 }
 
 impl World {
     /// Strings of many sizes, each with a weight that gives every size about the same time.
-    fn new(pool: &Pool<'static>, n: Option<u64>) -> anyhow::Result<Self> {
+    fn new(pool: &Pool, n: Option<u64>) -> anyhow::Result<Self> {
         let mut kinds = Vec::new();
         for log in 3..=14 {
             let repeated = 1 << ((14 - log) / 3);
@@ -245,7 +245,7 @@ impl World {
 /// One of those who use the pool.
 struct Caller<'w> {
     world: &'w World,
-    pool: &'w Pool<'static>,
+    pool: &'w Pool,
     totals: &'w Totals,
     random: Random,
 }
@@ -344,7 +344,7 @@ impl<'w> Caller<'w> {
         let items: Vec<_> =
             (0..=self.random.below(31)).map(|i| (format!("{i}").into_bytes(), salt)).collect();
         let what = Derive { params, rom: None, len };
-        let ticket = self.pool.derive(what, items.iter().map(|(p, s)| (p, s)))?;
+        let ticket = self.pool.derive(&what, items.iter().map(|(p, s)| (p, s)))?;
         let sample = self.random.below(items.len() as u64) as usize;
         let totals = self.totals;
         Ok(Box::new(move |workspace| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use saltern_yescrypt::{Pages, Rom, RomImage, RomParams, Workspace, init_rom};
+use saltern_yescrypt::{Pages, RomImage, RomParams, RomView, Workspace, init_rom};
 
 use super::Task;
 use crate::work::{Escrypt, Fill, RomPlace, Work, ensure_memory};
@@ -55,8 +55,8 @@ impl RomMemory {
     ///
     /// # Errors
     /// None: it was filled.
-    pub fn rom(&self) -> Result<Rom<'_>, saltern_yescrypt::Error> {
-        Rom::from_bytes(self.bytes())
+    pub fn rom(&self) -> Result<RomView<'_>, saltern_yescrypt::Error> {
+        RomView::from_bytes(self.bytes())
     }
 
     /// The bytes of the image.

@@ -123,7 +123,7 @@ struct Passwords {
     rom: Option<Arc<RomMemory>>,
     workspace: Workspace,
     wiping: bool,
-    hasher: Hasher<'static>,
+    hasher: Hasher,
     inputs: Vec<Input>,
     hashes: Vec<[u8; 32]>,
     /// Complete strings, if measuring starts from text.

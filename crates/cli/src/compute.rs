@@ -12,14 +12,14 @@ use crate::rom::{Direct, DirectHasher, DirectTicket};
 
 /// One hash after the other.
 pub(crate) struct One {
-    hasher: Hasher<'static>,
+    hasher: Hasher,
     workspace: Workspace,
     direct: Option<DirectHasher>,
 }
 
 impl One {
     pub(crate) fn new(
-        hasher: Hasher<'static>,
+        hasher: Hasher,
         direct: Option<Direct>,
         effort: &EffortArgs,
     ) -> anyhow::Result<Self> {
@@ -57,7 +57,7 @@ impl One {
 
 /// Many at once.
 pub(crate) enum Many {
-    Pool(Arc<Hasher<'static>>, Pool<'static>),
+    Pool(Arc<Hasher>, Pool),
     Direct(DirectHasher),
 }
 
@@ -67,12 +67,12 @@ pub(crate) enum Waiting<P, T> {
     Direct(DirectTicket<T>),
 }
 
-pub(crate) type WaitingHash = Waiting<Ticket<'static, Vec<u8>>, Vec<u8>>;
-pub(crate) type WaitingMatch = Waiting<Ticket<'static, bool>, bool>;
+pub(crate) type WaitingHash = Waiting<Ticket<Vec<u8>>, Vec<u8>>;
+pub(crate) type WaitingMatch = Waiting<Ticket<bool>, bool>;
 
 impl Many {
     pub(crate) fn new(
-        hasher: Hasher<'static>,
+        hasher: Hasher,
         direct: Option<Direct>,
         config: PoolConfig,
     ) -> anyhow::Result<Self> {

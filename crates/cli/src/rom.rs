@@ -15,7 +15,7 @@ use rustix::process::geteuid;
 use saltern_rom::{
     Access, AttachOptions, Attached, EngineRom, Error, Manifest, Medium, RomFile, attach,
 };
-use saltern_yescrypt::{NamedRom, Params, RomMasks, RomSet};
+use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, RomSet};
 
 pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
 pub(crate) use self::doubt::{Doubts, RomChecks};
@@ -108,7 +108,7 @@ impl RomArgs {
         (self.rom_access == AccessName::Direct).then(|| Direct::new(all))
     }
 
-    fn attach(&self) -> anyhow::Result<(RomSet<'static>, Vec<EngineRom>)> {
+    fn attach(&self) -> anyhow::Result<(RomSet, Vec<EngineRom>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
         for name in &self.roms {
             warn_if_foreign(name);
@@ -121,20 +121,11 @@ impl RomArgs {
             for note in notes {
                 tell(format_args!("note: ROM {name}: {note}"));
             }
-            let id = match &rom {
-                EngineRom::File(file) => {
-                    set.attach_elsewhere(file.id());
-                    file.id()
-                }
-                EngineRom::Memory(attached) => {
-                    // Threads of a pool use it, and the end of the program is its end.
-                    let attached: &'static Arc<Attached> = Box::leak(Box::new(attached.clone()));
-                    set.attach(attached.rom()?)?
-                }
-            };
+            let held = rom.rom()?;
             if self.roms.len() == 1 {
-                set.set_unnamed_id(id)?;
+                set.set_unnamed(held.clone());
             }
+            set.attach(rom.manifest().id(), held)?;
             all.push(rom);
         }
         Ok((set, all))
@@ -208,7 +199,7 @@ fn is_in_file(image: &Path) -> bool {
 /// What stored hashes are verified with.
 pub(crate) struct OldRoms {
     /// All that are attached.
-    pub(crate) set: RomSet<'static>,
+    pub(crate) set: RomSet,
     /// What is to be checked before a mismatch.
     pub(crate) checks: RomChecks,
     /// What computes with those that are left in files, if some may be.
@@ -218,7 +209,7 @@ pub(crate) struct OldRoms {
 /// What new hashes are made with.
 pub(crate) struct NewRoms {
     /// All that are attached.
-    pub(crate) set: RomSet<'static>,
+    pub(crate) set: RomSet,
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
     /// What computes with those that are left in files, if some may be.
@@ -256,7 +247,7 @@ impl NewRomArgs {
     fn arrange(
         &self,
         all: &[EngineRom],
-        set: &mut RomSet<'static>,
+        set: &mut RomSet,
         params: &mut Params,
     ) -> anyhow::Result<Vec<NamedRom>> {
         let mut list = Vec::new();
@@ -281,7 +272,8 @@ impl NewRomArgs {
                 );
                 for (rom, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
                     let named = NamedRom::new(rom.manifest().id(), blocks(rom)?);
-                    list.push(NamedRom { masks, look_ahead, ..named });
+                    let reading = RomReading { masks, look_ahead, ..named.reading };
+                    list.push(NamedRom { reading, ..named });
                 }
             }
         }

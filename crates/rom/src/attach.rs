@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use saltern_blake2::blake2bp;
-use saltern_yescrypt::{Rom, RomId};
+use saltern_yescrypt::{RomId, RomView};
 
 use crate::Error;
 use crate::create::{PIECE, finish};
@@ -330,12 +330,13 @@ impl Attached {
         Ok(())
     }
 
-    /// The ROM, to hash with.
+    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::RomSet) holds is made of an [`Arc`](std::sync::Arc) of this value:
+    /// [`Rom::new`](saltern_yescrypt::Rom::new).
     ///
     /// # Errors
     /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can bring about.
-    pub fn rom(&self) -> Result<Rom<'_>, Error> {
-        Ok(Rom::from_bytes(self.mapping.bytes())?)
+    pub fn rom(&self) -> Result<RomView<'_>, Error> {
+        Ok(RomView::from_bytes(self.mapping.bytes())?)
     }
 
     /// Whether all of the image has been compared with the manifest's hash in this process: when it was copied, or since. Another process may

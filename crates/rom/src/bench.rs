@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::Advice;
 use saltern_yescrypt::{
-    CheckedParams, Progress, Resumable, Rom, RomMasks, RomSource, RomUse, Workspace,
+    CheckedParams, Progress, Resumable, Rom, RomMasks, RomReading, RomUse, Workspace,
 };
 
 use crate::engine::{Backend, EngineConfig, EngineError, EngineStats, SsdEngine, Work, WorkRom};
@@ -145,15 +145,15 @@ pub fn bench(
         let BenchCase::Memory(pages) = *case else { return Ok(None) };
         let mut how = AttachOptions::new();
         (how.access, how.pages) = (crate::Access::Copy, pages);
-        attach(image, &how).map(Some)
+        attach(image, &how).map(|rom| Some(Arc::new(rom)))
     };
-    let loaded: Vec<Option<Attached>> = cases.iter().map(load).collect::<Result<_, _>>()?;
+    let loaded: Vec<Option<Arc<Attached>>> = cases.iter().map(load).collect::<Result<_, _>>()?;
     for _ in 0..options.rounds {
         for index in 0..cases.len() {
             drop_cache(image)?;
             let run = match cases[index] {
                 BenchCase::None | BenchCase::Memory(_) => {
-                    direct_or_none(loaded[index].as_ref(), options)?
+                    direct_or_none(loaded[index].clone(), options)?
                 }
                 BenchCase::Mapped { random, threads } => mapped(image, options, random, threads)?,
                 BenchCase::Engine(backend) => {
@@ -210,18 +210,19 @@ fn processor_time() -> Duration {
     Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec as u32)
 }
 
-fn direct_or_none(rom: Option<&Attached>, options: &BenchOptions) -> Result<Run, EngineError> {
-    let source = rom.map(|rom| rom.rom().map(|rom| whole(rom, options))).transpose()?;
-    let notes = rom.map(|rom| rom.notes().to_vec()).unwrap_or_default();
-    let run = direct(&options.params, source.as_slice(), options.engine.threads, options.time)?;
+fn direct_or_none(rom: Option<Arc<Attached>>, options: &BenchOptions) -> Result<Run, EngineError> {
+    let notes = rom.as_ref().map(|rom| rom.notes().to_vec()).unwrap_or_default();
+    let used = rom.map(|rom| Ok::<_, EngineError>(whole(Rom::new(rom)?, options)));
+    let used = used.transpose()?;
+    let run = direct(&options.params, used.as_slice(), options.engine.threads, options.time)?;
     Ok(Run { notes, ..run })
 }
 
 /// All blocks of a ROM.
-fn whole<'a>(rom: Rom<'a>, options: &BenchOptions) -> RomSource<'a> {
-    let nrom = rom.size() as u64 / (128 * u64::from(options.params.params().r));
+fn whole(rom: Rom, options: &BenchOptions) -> RomUse {
+    let nrom = rom.size() / (128 * u64::from(options.params.params().r));
     let (masks, look_ahead) = (options.masks, options.look_ahead);
-    RomSource::Memory(RomUse { rom, nrom, masks, look_ahead })
+    RomUse { rom, reading: RomReading { nrom, masks, look_ahead } }
 }
 
 fn mapped(
@@ -239,14 +240,14 @@ fn mapped(
     if random {
         mapping.advise_random();
     }
-    let source = whole(Rom::from_bytes(mapping.bytes())?, options);
+    let source = whole(Rom::new(mapping)?, options);
     direct(&options.params, &[source], threads * options.engine.threads, options.time)
 }
 
 /// Threads that hash with ROMs in memory, or what looks like it.
 fn direct(
     params: &CheckedParams,
-    roms: &[RomSource<'_>],
+    roms: &[RomUse],
     threads: usize,
     time: Duration,
 ) -> Result<Run, EngineError> {

@@ -15,9 +15,7 @@ mod worker;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-use saltern_yescrypt::{
-    CheckedParams, Error as Core, MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks, RomSource,
-};
+use saltern_yescrypt::{CheckedParams, Error as Core, MAX_LOOK_AHEAD, MAX_ROMS, RomId, RomMasks};
 use zeroize::Zeroizing;
 
 pub use self::config::{Backend, EngineConfig, EngineRom};
@@ -38,7 +36,7 @@ pub struct WorkRom {
     pub nrom: u64,
     /// When it is read.
     pub masks: RomMasks,
-    /// As [`RomUse::look_ahead`](saltern_yescrypt::RomUse::look_ahead).
+    /// As [`RomReading::look_ahead`](saltern_yescrypt::RomReading::look_ahead).
     pub look_ahead: u32,
 }
 
@@ -257,10 +255,10 @@ impl SsdEngine {
             let rom = self.shared.roms.get(plan.rom).ok_or_else(|| {
                 refuse("number of the ROM", plan.rom as u64, "one of the engine's")
             })?;
-            let source = rom.source(r, plan)?;
-            if let RomSource::Memory(rom) = source {
+            let rom = rom.used(r, plan)?.rom;
+            if rom.store().is_none() {
                 let needed = u128::from(plan.nrom) * 128 * u128::from(r);
-                let actual = rom.rom.size() as u64;
+                let actual = rom.size();
                 if needed > u128::from(actual) {
                     let needed = u64::try_from(needed).unwrap_or(u64::MAX);
                     return Err(Core::RomTooSmall { needed, actual }.into());

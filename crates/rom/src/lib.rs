@@ -7,7 +7,8 @@
 //!
 //! ```
 //! use saltern_rom::{AttachOptions, Create, Seed, attach};
-//! use saltern_yescrypt::{Hasher, Params, RomParams, Workspace};
+//! use std::sync::Arc;
+//! use saltern_yescrypt::{Hasher, Params, Rom, RomParams, Workspace};
 //! # let directory = tempfile::tempdir()?;
 //! # let directory = directory.path();
 //! // Once: 128 * r * NROM bytes, here half a MiB.
@@ -15,10 +16,10 @@
 //! Create::new(RomParams::new(512, 8, 4), &seed).file(&directory.join("site.rom"))?;
 //!
 //! // In each process that hashes.
-//! let attached = attach(&directory.join("site.rom"), &AttachOptions::new())?;
+//! let attached = Arc::new(attach(&directory.join("site.rom"), &AttachOptions::new())?);
 //! let mut params = Params::yescrypt(64, 8);
 //! params.nrom = attached.manifest().params.nrom;
-//! let hasher = Hasher::new().with_params(params).with_rom(attached.rom()?);
+//! let hasher = Hasher::new().with_params(params).with_rom(Rom::new(attached)?);
 //! let stored = hasher.hash(&mut Workspace::new(), b"correct horse")?;
 //! assert!(hasher.verify(&mut Workspace::new(), b"correct horse", stored.as_bytes())?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

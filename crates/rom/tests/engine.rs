@@ -10,7 +10,8 @@ use saltern_rom::{
     Error as RomError, RomFile, Seed, SsdEngine, Work, WorkRom, attach,
 };
 use saltern_yescrypt::{
-    Error as Core, Limits, Params, RomMasks, RomParams, RomUse, Workspace, derive_with_roms,
+    Error as Core, Limits, Params, RomMasks, RomParams, RomReading, RomUse, Workspace,
+    derive_with_roms,
 };
 use tempfile::TempDir;
 
@@ -47,7 +48,8 @@ impl Site {
             self.paths.each_ref().map(|path| attach(path, &AttachOptions::new()).unwrap());
         let rom = |plan: &WorkRom| {
             let &WorkRom { nrom, masks, look_ahead, .. } = plan;
-            RomUse { rom: attached[plan.rom].rom().unwrap(), nrom, masks, look_ahead }
+            let reading = RomReading { nrom, masks, look_ahead };
+            RomUse { rom: attached[plan.rom].rom().unwrap(), reading }
         };
         let roms: Vec<_> = work.roms.iter().map(rom).collect();
         let mut out = vec![0; work.len];
@@ -260,7 +262,8 @@ fn a_truncated_file_makes_the_rom_unavailable_and_nothing_else() {
         }
         for (answer, (password, salt)) in good.unwrap().wait().into_iter().zip(&inputs) {
             let attached = attach(&site.paths[1], &AttachOptions::new()).unwrap();
-            let list = [RomUse::new(attached.rom().unwrap(), NROM[1])];
+            let reading = RomReading::new(NROM[1]);
+            let list = [RomUse { rom: attached.rom().unwrap(), reading }];
             let mut out = [0; 32];
             let (params, workspace) = (&works[1].params, &mut Workspace::new());
             let (password, salt) = (password.as_bytes(), salt.as_bytes());

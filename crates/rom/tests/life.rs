@@ -58,7 +58,7 @@ impl Scratch {
 }
 
 /// One hash with a ROM.
-fn hash(rom: saltern_yescrypt::Rom<'_>) -> [u8; 32] {
+fn hash(rom: saltern_yescrypt::RomView<'_>) -> [u8; 32] {
     let mut params = Params::yescrypt(64, 8);
     params.nrom = 1024;
     let params = params.check(&Limits::unlimited()).unwrap();

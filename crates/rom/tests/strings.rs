@@ -1,13 +1,14 @@
 //! Strings with ROMs that stay in their files, against the same with the ROMs in memory.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use saltern_rom::{
     AttachOptions, Create, EngineConfig, EngineError, RomFile, Seed, SsdEngine, SsdHasher, attach,
 };
 use saltern_yescrypt::{
-    Error as Core, HashKey, Hasher, KeySet, Limits, NamedRom, Params, RomId, RomMasks, RomParams,
-    RomSet, Workspace,
+    Error as Core, HashKey, Hasher, KeySet, Limits, NamedRom, Params, Rom, RomId, RomMasks,
+    RomParams, RomReading, RomSet, Workspace,
 };
 
 const NROM: u64 = 256;
@@ -38,7 +39,7 @@ impl Site {
         let engine = SsdEngine::new(&config, roms.collect()).unwrap();
         let (mut set, ids) = (engine.rom_set(), engine.roms());
         set.activate(ids[0]).unwrap();
-        set.set_unnamed_id(ids[0]).unwrap();
+        set.set_unnamed(set.rom(ids[0]).unwrap().clone());
         let hasher = Hasher::new().with_params(params()).with_roms(set).with_keys(keys);
         (SsdHasher::new(hasher, engine), ids)
     }
@@ -58,17 +59,21 @@ fn keys() -> KeySet {
 
 /// Strings of all kinds, from hashers that have the ROMs in memory.
 fn strings(site: &Site) -> Vec<String> {
-    let attached = [0, 1].map(|i| attach(&site.path(i), &AttachOptions::new()).unwrap());
+    let attached = [0, 1].map(|i| Arc::new(attach(&site.path(i), &AttachOptions::new()).unwrap()));
     let mut set = RomSet::new();
-    let ids = attached.each_ref().map(|attached| set.attach(attached.rom().unwrap()).unwrap());
+    let ids = attached.each_ref().map(|attached| {
+        set.attach(attached.id(), Rom::new(attached.clone()).unwrap()).unwrap();
+        attached.id()
+    });
     let mut named = set.clone();
     named.activate(ids[0]).unwrap();
-    set.set_unnamed(attached[0].rom().unwrap());
+    set.set_unnamed(set.rom(ids[0]).unwrap().clone());
     let with = |set| Hasher::new().with_params(params()).with_roms(set);
     let mut encrypted = keys();
     encrypted.activate("2026".parse().unwrap()).unwrap();
     let list = [(1, 0, 7, 3), (0, 1, 1, 0)].map(|(i, fill, mix, look_ahead): (usize, _, _, _)| {
-        NamedRom { masks: RomMasks { fill, mix }, look_ahead, ..NamedRom::new(ids[i], NROM) }
+        let reading = RomReading { nrom: NROM, masks: RomMasks { fill, mix }, look_ahead };
+        NamedRom { id: ids[i], reading }
     });
     let extended = with(named.clone()).with_params(Params::yescrypt(64, 8)).with_named_roms(&list);
     let hashers = [

@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use saltern_yescrypt::{
-    Error, Flavor, Limits, Mode, Params, Rom, RomImage, RomParams, Workspace, derive, escrypt,
+    Error, Flavor, Limits, Mode, Params, RomImage, RomParams, RomView, Workspace, derive, escrypt,
 };
 
 struct Costs {
@@ -38,7 +38,7 @@ impl Costs {
     /// Nanoseconds of one hash.
     fn time(&mut self, params: &Params) -> Result<f64, Error> {
         let checked = params.check(&Limits::unlimited())?;
-        let rom = if params.nrom == 0 { None } else { Some(Rom::new(&self.rom)?) };
+        let rom = if params.nrom == 0 { None } else { Some(RomView::new(&self.rom)?) };
         let workspace = &mut self.workspace;
         shortest(|| derive(b"p", b"s", &checked, rom.as_ref(), workspace, &mut [0; 32]))
     }

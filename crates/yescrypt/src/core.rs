@@ -5,6 +5,7 @@ pub(crate) mod blockmix;
 pub(crate) mod cost;
 pub(crate) mod dispatch;
 pub(crate) mod escrypt;
+pub(crate) mod fill;
 pub(crate) mod flavor;
 pub(crate) mod kdf;
 pub(crate) mod memory;

@@ -2,10 +2,8 @@
 
 use core::fmt;
 
-/// A name for a ROM: the first eight bytes of its digest, written as 16 lower-case hexadecimal digits.
-///
-/// It tells the ROMs of a site apart. It is not a check against somebody who makes ROMs on purpose: for that there is the whole
-/// [`Rom::digest`].
+/// A name for a ROM: eight bytes, written as 16 lower-case hexadecimal digits. Whoever attaches a ROM gives it its name
+/// ([`RomSet::attach`](crate::RomSet::attach)), and has to see to it that it is the right one.
 ///
 /// ```
 /// use saltern_yescrypt::RomId;
@@ -17,7 +15,13 @@ use core::fmt;
 pub struct RomId(pub(crate) [u8; 8]);
 
 impl RomId {
-    /// The id of the ROM that has this digest.
+    /// A name out of eight bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 8]) -> Self {
+        RomId(bytes)
+    }
+
+    /// The name that goes with a digest: its first eight bytes.
     #[must_use]
     pub fn of_digest(digest: &[u8; 32]) -> Self {
         let mut id = [0; 8];

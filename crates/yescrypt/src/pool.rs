@@ -24,9 +24,9 @@ use self::recipe::{Either, Recipe, RomsOf};
 pub use self::ticket::Ticket;
 use self::worker::{Shared, over_budget};
 use crate::core::pass::MAX_HASHES;
+use crate::core::reading::{Places, RomReading, RomUse, places};
 use crate::escrypt;
-use crate::site::hasher::Admitted;
-use crate::site::rom_set::{Places, Roms};
+use crate::site::hasher::Plan;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
 use crate::{CheckedParams, Error, Hasher, Rom};
@@ -61,17 +61,15 @@ use crate::{CheckedParams, Error, Hasher, Rom};
 ///
 /// # Hashers and ROMs
 /// Threads live as long as the pool, so what they use has to as well: hashers come as [`Arc`]s, passwords and salts are copied (and
-/// wiped when their batch is done with; wiping the originals is up to the caller). A hasher that borrows a ROM can be used in
-/// a pool that does not outlive it, which [`Pool::scope`] makes. A server whose ROM stays until the end of the process can as well leak
-/// the image (`Box::leak`) and have a `Hasher<'static>` for [`Pool::new`].
+/// wiped when their batch is done with; wiping the originals is up to the caller).
 ///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished. A panic in a thread, which would be a defect of
 /// this library, becomes [`Error::Panicked`] for its items, in programs that unwind; the pool goes on. In a process forked
 /// from the one that made the pool there are no threads: every call answers [`Error::Forked`], nothing blocks, and a
 /// pool made there works. [`Pool::scope`] alone cannot return in such a process.
-pub struct Pool<'a> {
-    shared: Arc<Shared<'a>>,
+pub struct Pool {
+    shared: Arc<Shared>,
     /// None in a scope, which waits for them itself.
     threads: Vec<JoinHandle<()>>,
 }
@@ -109,17 +107,17 @@ pub struct PoolStats {
 }
 
 /// What to derive: the same for all items of a batch.
-#[derive(Clone, Copy, Debug)]
-pub struct Derive<'a> {
+#[derive(Clone, Debug)]
+pub struct Derive {
     /// The parameters.
     pub params: CheckedParams,
     /// The ROM, if they name one.
-    pub rom: Option<Rom<'a>>,
+    pub rom: Option<Rom>,
     /// Bytes of output for each item.
     pub len: usize,
 }
 
-impl Pool<'static> {
+impl Pool {
     /// A pool of its own.
     ///
     /// # Errors
@@ -139,38 +137,7 @@ impl Pool<'static> {
     }
 }
 
-impl<'a> Pool<'a> {
-    /// A pool for the time of a call, which may use what the caller has borrowed: hashers with a ROM.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use saltern_yescrypt::{Hasher, Params, Pool, PoolConfig, Rom, RomImage, RomParams, Workspace};
-    /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"seed", &mut Workspace::new())?;
-    /// let mut params = Params::yescrypt(16, 8);
-    /// params.nrom = 64;
-    /// let hasher = Arc::new(Hasher::new().with_params(params).with_rom(Rom::new(&image)?));
-    /// let stored = Pool::scope(PoolConfig::default(), |pool| Ok(pool.hash(&hasher, ["secret"])?.wait()))??;
-    /// assert!(stored[0].is_ok());
-    /// # Ok::<(), saltern_yescrypt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Pool::new`]; otherwise what `work` returns.
-    pub fn scope<R>(config: PoolConfig, work: impl FnOnce(&Pool<'a>) -> R) -> Result<R, Error> {
-        config.check()?;
-        std::thread::scope(|scope| {
-            // Dropped at the end of this closure, which ends the threads that the scope waits for.
-            let pool = Pool { shared: Arc::new(Shared::new(config)), threads: Vec::new() };
-            for me in 0..pool.shared.config.threads {
-                let shared = pool.shared.clone();
-                let thread = name(me).spawn_scoped(scope, move || shared.run(me));
-                thread.map_err(|_| Error::NoThread { started: me as u64 })?;
-            }
-            pool.shared.await_ready()?;
-            Ok(work(&pool))
-        })
-    }
-
+impl Pool {
     /// Hashes passwords with random salts of 16 bytes into `$y$` strings, as [`Hasher::hash`].
     ///
     /// # Errors
@@ -179,9 +146,9 @@ impl<'a> Pool<'a> {
     #[cfg(feature = "getrandom")]
     pub fn hash<P: AsRef<[u8]>>(
         &self,
-        hasher: &Arc<Hasher<'a>>,
+        hasher: &Arc<Hasher>,
         passwords: impl IntoIterator<Item = P>,
-    ) -> Result<Ticket<'a, String>, Error> {
+    ) -> Result<Ticket<String>, Error> {
         let setting = || {
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
@@ -199,9 +166,9 @@ impl<'a> Pool<'a> {
     /// As [`Pool::hash`]; for each item those of [`Hasher::hash_with_setting`].
     pub fn hash_with_settings<P: AsRef<[u8]>, S: AsRef<[u8]>>(
         &self,
-        hasher: &Arc<Hasher<'a>>,
+        hasher: &Arc<Hasher>,
         items: impl IntoIterator<Item = (P, S)>,
-    ) -> Result<Ticket<'a, Vec<u8>>, Error> {
+    ) -> Result<Ticket<Vec<u8>>, Error> {
         let parsed = |(password, setting): (P, S)| {
             let text = setting.as_ref();
             let setting = match escrypt::is_escrypt(text) {
@@ -215,9 +182,9 @@ impl<'a> Pool<'a> {
 
     fn texts<T: Answer<Check = AnySetting>, P: AsRef<[u8]>>(
         &self,
-        hasher: &Arc<Hasher<'a>>,
+        hasher: &Arc<Hasher>,
         items: impl Iterator<Item = (P, Result<AnySetting, Error>)>,
-    ) -> Result<Ticket<'a, T>, Error> {
+    ) -> Result<Ticket<T>, Error> {
         self.submit(Some(hasher), || {
             let item = |(password, setting): (P, Result<AnySetting, Error>)| {
                 let setting = setting?;
@@ -234,9 +201,9 @@ impl<'a> Pool<'a> {
     /// As [`Pool::hash`]; for each item those of [`Hasher::verify`]. None of these is a mismatch: the password was not tried.
     pub fn verify<P: AsRef<[u8]>, H: AsRef<[u8]>>(
         &self,
-        hasher: &Arc<Hasher<'a>>,
+        hasher: &Arc<Hasher>,
         items: impl IntoIterator<Item = (P, H)>,
-    ) -> Result<Ticket<'a, bool>, Error> {
+    ) -> Result<Ticket<bool>, Error> {
         self.submit(Some(hasher), || {
             let item = |(password, hash): (P, H)| {
                 let text = hash.as_ref();
@@ -259,7 +226,7 @@ impl<'a> Pool<'a> {
     /// use saltern_yescrypt::{Derive, Limits, Params, Pool, PoolConfig};
     /// let pool = Pool::new(PoolConfig::default())?;
     /// let params = Params::scrypt(16, 8, 1).check(&Limits::server())?;
-    /// let keys = pool.derive(Derive { params, rom: None, len: 64 }, [("password", "salt")])?.wait();
+    /// let keys = pool.derive(&Derive { params, rom: None, len: 64 }, [("password", "salt")])?.wait();
     /// assert_eq!(keys[0].as_ref().unwrap().len(), 64);
     /// # Ok::<(), saltern_yescrypt::Error>(())
     /// ```
@@ -268,17 +235,26 @@ impl<'a> Pool<'a> {
     /// As [`Pool::hash`]; for each item those of [`derive`](crate::derive).
     pub fn derive<P: AsRef<[u8]>, S: AsRef<[u8]>>(
         &self,
-        what: Derive<'a>,
+        what: &Derive,
         items: impl IntoIterator<Item = (P, S)>,
-    ) -> Result<Ticket<'a, Zeroizing<Vec<u8>>>, Error> {
+    ) -> Result<Ticket<Zeroizing<Vec<u8>>>, Error> {
         self.submit(None, || {
-            let roms = Roms::Plain(what.rom);
-            let check = what.params.check_output(what.len as u64);
-            let roms = RomsOf::Current(roms);
-            let shape = check.and_then(|()| self.shape(what.params.into(), &roms, what.len));
+            let nrom = what.params.params().nrom;
+            let roms = match (what.rom.clone(), nrom) {
+                (None, 0) => Ok(Vec::new()),
+                (None, nrom) => Err(Error::RomUnavailable { nrom }),
+                (Some(_), 0) => Err(Error::RomNotUsed),
+                (Some(rom), nrom) => Ok(vec![RomUse { rom, reading: RomReading::new(nrom) }]),
+            };
+            let shape = roms.and_then(|roms| {
+                what.params.check_output(what.len as u64)?;
+                let roms = RomsOf::Current(roms);
+                Ok((self.shape(what.params.without_nrom().into(), &roms, what.len)?, roms))
+            });
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-                Ok(Item { roms, password, salt, shape: shape?, check: () })
+                let (shape, roms) = shape.clone()?;
+                Ok(Item { roms, password, salt, shape, check: () })
             };
             items.into_iter().map(item).collect()
         })
@@ -304,9 +280,9 @@ impl<'a> Pool<'a> {
     /// Puts a batch together and into the queue.
     fn submit<T: Answer>(
         &self,
-        hasher: Option<&Arc<Hasher<'a>>>,
-        items: impl FnOnce() -> Vec<Result<Item<'a, T::Check>, Error>>,
-    ) -> Result<Ticket<'a, T>, Error> {
+        hasher: Option<&Arc<Hasher>>,
+        items: impl FnOnce() -> Vec<Result<Item<T::Check>, Error>>,
+    ) -> Result<Ticket<T>, Error> {
         if self.shared.forked() {
             return Err(Error::Forked);
         }
@@ -314,25 +290,25 @@ impl<'a> Pool<'a> {
         let items = items();
         let batch = Arc::new(Batch::new(hasher.cloned(), items));
         let shapes: Vec<_> = batch.shapes().collect();
-        let work: Arc<dyn batch::Work + 'a> = batch.clone();
+        let work: Arc<dyn batch::Work> = batch.clone();
         self.shared.submit(&work, &shapes)?;
         Ok(Ticket::new(batch, self.shared.clone()))
     }
 
     /// An item that its hasher admits, if the pool does.
-    fn item<C>(&self, password: &[u8], what: What<'a>, check: C) -> Result<Item<'a, C>, Error> {
+    fn item<C>(&self, password: &[u8], what: What, check: C) -> Result<Item<C>, Error> {
         let (recipe, salt, roms) = what;
         let shape = self.shape(recipe, &roms, HASH)?;
         Ok(Item { roms, password: copy(password), salt, shape, check })
     }
 
-    fn shape(&self, recipe: Recipe, roms: &RomsOf<'_>, out_len: usize) -> Result<Shape, Error> {
+    fn shape(&self, recipe: Recipe, roms: &RomsOf, out_len: usize) -> Result<Shape, Error> {
         let (need, budget) = (recipe.need(self.shared.config.pages, 1), self.shared.config.memory);
         if need > budget {
             return Err(over_budget(need, budget));
         }
         let roms = match roms {
-            RomsOf::Current(roms) => roms.places(),
+            RomsOf::Current(roms) => places(roms),
             // These are computed one by one, each with its own.
             RomsOf::Escrypt(_) => Places::default(),
         };
@@ -340,7 +316,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-impl Drop for Pool<'_> {
+impl Drop for Pool {
     fn drop(&mut self) {
         if self.shared.forked() {
             // There is nothing to wait for, and the handles mean threads of another process.
@@ -357,7 +333,7 @@ impl Drop for Pool<'_> {
     }
 }
 
-impl core::fmt::Debug for Pool<'_> {
+impl core::fmt::Debug for Pool {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let PoolConfig { threads, memory, .. } = &self.shared.config;
         write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
@@ -367,17 +343,17 @@ impl core::fmt::Debug for Pool<'_> {
 type AnySetting = Either<Setting, escrypt::Setting>;
 
 /// What a hash is computed from, beside the password.
-type What<'a> = (Recipe, Zeroizing<Vec<u8>>, RomsOf<'a>);
+type What = (Recipe, Zeroizing<Vec<u8>>, RomsOf);
 
 /// Decides whether a hash may be computed, and from what.
-fn admit<'a>(
-    hasher: &Hasher<'a>,
+fn admit(
+    hasher: &Hasher,
     password: &[u8],
     setting: Either<&Setting, &escrypt::Setting>,
-) -> Result<What<'a>, Error> {
+) -> Result<What, Error> {
     match setting {
         Either::Current(setting) => {
-            let Admitted { params, salt, roms } = hasher.admit(password, setting)?;
+            let Plan { params, salt, roms } = hasher.admit(password, setting)?;
             Ok((params.into(), salt, RomsOf::Current(roms)))
         }
         Either::Escrypt(setting) => {

@@ -12,8 +12,8 @@ use any::theirs;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     Error, Flavor, FlavorPolicy, HashKey, HashString, Hasher, KeyId, KeySet, Limits, Mode,
-    NamedRom, Params, Pool, PoolConfig, Rom, RomId, RomImage, RomMasks, RomParams, RomSet, RomUse,
-    Setting, Verification, Workspace, derive_with_roms, reencrypt,
+    NamedRom, Params, Pool, PoolConfig, Rom, RomId, RomImage, RomMasks, RomParams, RomReading,
+    RomSet, RomUse, RomView, Setting, Verification, Workspace, derive_with_roms, reencrypt,
 };
 
 const R: u32 = 4;
@@ -37,6 +37,14 @@ fn small(nrom: u64) -> Params {
     params
 }
 
+/// A ROM to be attached, under the name that goes with its digest.
+fn held(image: &RomImage) -> (RomId, Rom) {
+    let mut copy = RomImage::zeroed(image.as_bytes().len()).unwrap();
+    copy.as_bytes_mut().copy_from_slice(image.as_bytes());
+    let rom = Rom::new(copy).unwrap();
+    (RomId::of_digest(rom.digest()), rom)
+}
+
 fn any_flavor() -> Limits {
     let mut limits = Limits::server();
     limits.flavors = FlavorPolicy::Any;
@@ -47,10 +55,10 @@ fn any_flavor() -> Limits {
 #[test]
 fn a_change_is_an_error_or_a_mismatch() {
     let image = image(b"change");
-    let rom = Rom::new(&image).unwrap();
+    let (rom_id, rom) = held(&image);
     let mut roms = RomSet::new();
-    roms.attach(rom).unwrap();
-    let reads = NamedRom::new(rom.id(), NROM);
+    roms.attach(rom_id, rom).unwrap();
+    let reads = NamedRom::new(rom_id, NROM);
     let mut workspace = Workspace::new();
     let mut limits = any_flavor();
     (limits.max_memory, limits.max_work) = (1 << 20, 1 << 20);
@@ -104,9 +112,9 @@ fn expected(
 #[test]
 fn hashes_equal_those_of_the_reference() {
     let image = image(b"reference");
-    let rom = Rom::new(&image).unwrap();
+    let (rom_id, rom) = held(&image);
     let mut roms = RomSet::new();
-    roms.attach(rom).unwrap();
+    roms.attach(rom_id, rom).unwrap();
     let mut keys = KeySet::new();
     keys.add(id("k"), key(9)).unwrap();
     let hasher = Hasher::new().with_limits(any_flavor()).with_roms(roms).with_keys(keys);
@@ -127,7 +135,7 @@ fn hashes_equal_those_of_the_reference() {
                     _ => Flavor::DEFAULT.with_salsa(1 + i as u32, 2).unwrap(),
                 };
                 let with_rom = compared % 4 < 2 && mode == Mode::Rw;
-                let reads = [NamedRom::new(rom.id(), NROM)];
+                let reads = [NamedRom::new(rom_id, NROM)];
                 let reads = if with_rom { &reads[..] } else { &[] };
                 let setting = Setting::extended(&params, reads, key_id, b"salt salt").unwrap();
                 let nrom = if with_rom { NROM } else { 0 };
@@ -156,26 +164,31 @@ fn hashes_equal_those_of_the_reference() {
 #[test]
 fn hashes_with_lists_of_roms_are_those_of_the_core() {
     let images = [image(b"one"), image(b"two")];
-    let [one, two] = images.each_ref().map(|image| Rom::new(image).unwrap());
     let mut roms = RomSet::new();
-    for rom in [one, two] {
-        roms.attach(rom).unwrap();
+    for image in &images {
+        let (id, rom) = held(image);
+        roms.attach(id, rom).unwrap();
     }
-    let rare =
-        RomUse { masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 2, ..RomUse::new(one, NROM) };
-    let often = RomUse::new(two, NROM);
+    let [one, two] = images.each_ref().map(|image| RomView::new(image).unwrap());
+    let reading = RomReading { nrom: NROM, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 2 };
+    let rare = RomUse { rom: one, reading };
+    let often = RomUse { rom: two, reading: RomReading::new(NROM) };
     let lists = [vec![rare], vec![rare, often], vec![often, rare], vec![often, often, rare, rare]];
     let mut workspace = Workspace::new();
     let mut hashes = Vec::new();
     for list in &lists {
-        let named: Vec<_> = list.iter().map(NamedRom::from).collect();
+        let named = |used: &RomUse<RomView<'_>>| NamedRom {
+            id: RomId::of_digest(&used.rom.digest()),
+            reading: used.reading,
+        };
+        let named: Vec<_> = list.iter().map(named).collect();
         let hasher = Hasher::new().with_params(small(0)).with_roms(roms.clone());
         let hasher = hasher.with_named_roms(&named);
         let stored = hasher.hash_with_salt(&mut workspace, b"password", b"some salt");
         let (params, mut out) = (small(0).check(&Limits::server()).unwrap(), [0; 32]);
         derive_with_roms(b"password", b"some salt", &params, list, &mut workspace, &mut out)
             .unwrap();
-        match list.first().is_some_and(|first| first.masks == often.masks) {
+        match list.first().is_some_and(|first| first.reading == often.reading) {
             // The others would never be read: no string says so.
             true => assert!(matches!(
                 stored,
@@ -186,11 +199,11 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
                 assert_eq!(*HashString::parse(stored.as_bytes()).unwrap().hash(), out);
             }
         }
-        let plan = |used: &RomUse<'_>| reference::RomPlan {
-            image: images[usize::from(used.rom.id() == two.id())].as_bytes(),
-            fill_mask: used.masks.fill,
-            mix_mask: used.masks.mix,
-            look_ahead: used.look_ahead,
+        let plan = |used: &RomUse<RomView<'_>>| reference::RomPlan {
+            image: images[usize::from(used.rom.digest() == two.digest())].as_bytes(),
+            fill_mask: used.reading.masks.fill,
+            mix_mask: used.reading.masks.mix,
+            look_ahead: used.reading.look_ahead,
         };
         let plans: Vec<_> = list.iter().map(plan).collect();
         let theirs = theirs(&small(0));
@@ -210,7 +223,8 @@ fn known_answers() {
     let images = [image(b"one"), image(b"two")];
     let mut roms = RomSet::new();
     for image in &images {
-        roms.attach(Rom::new(image).unwrap()).unwrap();
+        let (id, rom) = held(image);
+        roms.attach(id, rom).unwrap();
     }
     let mut keys = KeySet::new();
     keys.add(id("2026"), key(1)).unwrap();
@@ -232,7 +246,11 @@ fn known_answers() {
 fn names_before_a_string_say_what_it_is_computed_with() {
     let images = [image(b"one"), image(b"two")];
     let mut roms = RomSet::new();
-    let ids = images.each_ref().map(|image| roms.attach(Rom::new(image).unwrap()).unwrap());
+    let ids = images.each_ref().map(|image| {
+        let (id, rom) = held(image);
+        roms.attach(id, rom).unwrap();
+        id
+    });
     let mut keys = KeySet::new();
     let key_ids: [KeyId; 2] = [id("a"), id("b")];
     for (number, key_id) in (1..).zip(key_ids) {
@@ -284,37 +302,35 @@ fn names_before_a_string_say_what_it_is_computed_with() {
 }
 
 /// What one entry point after the other says to a password and a string.
-fn answers(hasher: &Hasher<'_>, stored: &str) -> Result<bool, Error> {
+fn answers(hasher: &Hasher, stored: &str) -> Result<bool, Error> {
     let mut workspace = Workspace::new();
     let one = hasher.verify(&mut workspace, b"password", stored.as_bytes());
     let item = Verification { password: b"password", hash: stored.as_bytes() };
     assert_eq!(hasher.verify_many(&mut workspace, &[item]), [one]);
     let shared = Arc::new(hasher.clone());
-    let pooled = Pool::scope(PoolConfig::default(), |pool| {
-        Ok::<_, Error>(pool.verify(&shared, [("password", stored)])?.wait())
-    });
-    assert_eq!(pooled.unwrap().unwrap(), [one]);
+    let pool = Pool::new(PoolConfig::default()).unwrap();
+    assert_eq!(pool.verify(&shared, [("password", stored)]).unwrap().wait(), [one]);
     one
 }
 
 #[test]
 fn what_is_not_loaded_is_an_error_that_names_it() {
     let images = [image(b"one"), image(b"two")];
-    let [one, two] = images.each_ref().map(|image| Rom::new(image).unwrap());
+    let [(one_id, one), (two_id, two)] = images.each_ref().map(held);
     let mut keys = KeySet::new();
     keys.add(id("here"), key(1)).unwrap();
     keys.activate(id("here")).unwrap();
     let mut roms = RomSet::new();
-    roms.attach(one).unwrap();
-    roms.activate(one.id()).unwrap();
+    roms.attach(one_id, one.clone()).unwrap();
+    roms.activate(one_id).unwrap();
     let mut workspace = Workspace::new();
     let plain = Hasher::new().with_params(small(NROM));
     let named = plain.clone().with_roms(roms.clone()).with_keys(keys.clone());
     let listed = named.clone().with_params(small(0));
-    let listed = listed.with_named_roms(&[NamedRom::new(one.id(), NROM)]);
+    let listed = listed.with_named_roms(&[NamedRom::new(one_id, NROM)]);
     let without = plain.clone().with_rom(one).hash(&mut workspace, b"password").unwrap();
 
-    let other_rom = Error::RomNotLoaded { id: one.id() };
+    let other_rom = Error::RomNotLoaded { id: one_id };
     let other_key = Error::KeyNotLoaded { id: id("here") };
     for hasher in [&named, &listed] {
         let stored = hasher.hash(&mut workspace, b"password").unwrap();
@@ -323,9 +339,9 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
         assert_eq!(answers(&plain.clone().with_roms(roms.clone()), &stored), Err(other_key));
         // Neither another ROM of the same size nor another key is tried.
         let mut others = RomSet::new();
-        others.attach(two).unwrap();
-        others.activate(two.id()).unwrap();
-        others.set_unnamed(two);
+        others.attach(two_id, two.clone()).unwrap();
+        others.activate(two_id).unwrap();
+        others.set_unnamed(two.clone());
         let hasher = named.clone().with_roms(others);
         assert_eq!(answers(&hasher, &stored), Err(other_rom));
         let hasher = named.clone().with_keys(KeySet::new()).with_key(key(1));
@@ -334,14 +350,14 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
         assert_eq!(answers(&named, &without), Err(Error::RomUnavailable { nrom: NROM }));
     }
     let message = other_rom.to_string() + &other_key.to_string();
-    assert!(message.contains(&one.id().to_string()) && message.contains("here"), "{message}");
+    assert!(message.contains(&one_id.to_string()) && message.contains("here"), "{message}");
     let mut limits = Limits::server();
     limits.rom = false;
     let stored = listed.hash(&mut workspace, b"password").unwrap();
     let refused = Err(Error::RomUnavailable { nrom: NROM });
     assert_eq!(answers(&listed.clone().with_limits(limits), &stored), refused);
     // A ROM that is smaller than the string says.
-    let large = listed.clone().with_named_roms(&[NamedRom::new(one.id(), 2 * NROM)]);
+    let large = listed.clone().with_named_roms(&[NamedRom::new(one_id, 2 * NROM)]);
     let refused = large.hash(&mut workspace, b"password").unwrap_err();
     assert!(matches!(refused, Error::RomTooSmall { .. }), "{refused}");
 }
@@ -349,17 +365,17 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
 #[test]
 fn a_site_moves_from_one_rom_and_key_to_the_next() {
     let images = [image(b"old"), image(b"new")];
-    let [old, new] = images.each_ref().map(|image| Rom::new(image).unwrap());
+    let [(_, old), (new_id, new)] = images.each_ref().map(held);
     let mut workspace = Workspace::new();
-    let before = Hasher::new().with_params(small(NROM)).with_rom(old).with_key(key(1));
+    let before = Hasher::new().with_params(small(NROM)).with_rom(old.clone()).with_key(key(1));
     let first = before.hash(&mut workspace, b"password").unwrap();
     assert!(first.starts_with("$y$") && !before.outdated(first.as_bytes()).unwrap().any());
 
     // Names come in; what has none is still known.
     let mut roms = RomSet::new();
-    roms.attach(new).unwrap();
+    roms.attach(new_id, new).unwrap();
     roms.set_unnamed(old);
-    roms.activate(new.id()).unwrap();
+    roms.activate(new_id).unwrap();
     let mut keys = KeySet::new();
     keys.set_unnamed(key(1));
     keys.add(id("2026"), key(2)).unwrap();
@@ -376,12 +392,12 @@ fn a_site_moves_from_one_rom_and_key_to_the_next() {
     let outdated = after.outdated(rekeyed.as_bytes()).unwrap();
     assert!(outdated.roms && !outdated.key && !outdated.params);
     let second = after.hash(&mut workspace, b"password").unwrap();
-    assert!(second.starts_with(&format!("{{rom={},key=2026}}$y$", new.id())));
+    assert!(second.starts_with(&format!("{{rom={},key=2026}}$y$", new_id)));
     assert!(!after.outdated(second.as_bytes()).unwrap().any());
 
     // Then the list: another scheme, other parameters, the same key.
     let listed = after.clone().with_params(small(0));
-    let listed = listed.with_named_roms(&[NamedRom::new(new.id(), NROM)]);
+    let listed = listed.with_named_roms(&[NamedRom::new(new_id, NROM)]);
     let outdated = listed.outdated(second.as_bytes()).unwrap();
     assert!(outdated.params && outdated.roms && !outdated.key);
     let third = listed.hash(&mut workspace, b"password").unwrap();
@@ -407,7 +423,7 @@ fn a_site_moves_from_one_rom_and_key_to_the_next() {
         let refused = reencrypt(stored.as_bytes(), Some(&key(2)), None);
         assert_eq!(refused, Err(Error::KeyNotApplicable));
     }
-    assert!(roms.detach(new.id()) && roms.active().is_none() && !roms.detach(new.id()));
+    assert!(roms.detach(new_id) && roms.active().is_none() && !roms.detach(new_id));
 }
 
 /// Everything at once: shapes that differ in nothing but their ROMs keep apart.
@@ -415,15 +431,19 @@ fn a_site_moves_from_one_rom_and_key_to_the_next() {
 fn batches_of_many_roms_get_their_own_answers() {
     let images = [image(b"one"), image(b"two"), image(b"three")];
     let mut roms = RomSet::new();
-    let ids = images.each_ref().map(|image| roms.attach(Rom::new(image).unwrap()).unwrap());
+    let ids = images.each_ref().map(|image| {
+        let (id, rom) = held(image);
+        roms.attach(id, rom).unwrap();
+        id
+    });
     let mut workspace = Workspace::new();
     let hasher = Hasher::new().with_params(small(0)).with_roms(roms.clone());
     let mut stored = Vec::new();
     for i in 0..36 {
         let mut named = NamedRom::new(ids[i % 3], NROM);
-        named.look_ahead = (i / 3 % 3) as u32;
+        named.reading.look_ahead = (i / 3 % 3) as u32;
         // Rarer than the one behind it.
-        named.masks.mix = 1 + 2 * (i % 2) as u32;
+        named.reading.masks.mix = 1 + 2 * (i % 2) as u32;
         let hasher = if i % 4 == 3 {
             let mut roms = roms.clone();
             roms.activate(ids[i % 3]).unwrap();
@@ -447,12 +467,10 @@ fn batches_of_many_roms_get_their_own_answers() {
         .collect();
     assert_eq!(hasher.verify_many(&mut workspace, &together), expected);
     let shared = Arc::new(hasher);
-    let pooled = Pool::scope(PoolConfig::default(), |pool| {
-        let ticket = pool.verify(&shared, items.iter().copied())?;
-        let hashes = pool.hash_with_settings(&shared, items.iter().copied())?;
-        Ok::<_, Error>((ticket.wait(), hashes.wait()))
-    });
-    let (verified, hashes) = pooled.unwrap().unwrap();
+    let pool = Pool::new(PoolConfig::default()).unwrap();
+    let verified = pool.verify(&shared, items.iter().copied()).unwrap();
+    let hashes = pool.hash_with_settings(&shared, items.iter().copied()).unwrap();
+    let (verified, hashes) = (verified.wait(), hashes.wait());
     assert_eq!(verified, expected);
     for ((hash, stored), matches) in hashes.into_iter().zip(&stored).zip(expected) {
         assert_eq!(hash.unwrap() == stored.as_bytes(), matches.unwrap());
@@ -462,7 +480,7 @@ fn batches_of_many_roms_get_their_own_answers() {
 #[test]
 fn what_cannot_be_said_is_refused_when_hashing() {
     let mut workspace = Workspace::new();
-    let mut hash = |hasher: Hasher<'_>| hasher.hash(&mut workspace, b"password");
+    let mut hash = |hasher: Hasher| hasher.hash(&mut workspace, b"password");
     let mut odd = small(0);
     odd.flavor = Flavor::new(1, 4, 2, 12288).unwrap();
     let hasher = Hasher::new().with_limits(any_flavor()).with_params(odd);
@@ -473,10 +491,11 @@ fn what_cannot_be_said_is_refused_when_hashing() {
     assert_eq!(hash(listed), Err(Error::RomNotLoaded { id: missing }));
     let five = [NamedRom::new(missing, NROM); 5];
     assert!(hash(hasher.clone().with_named_roms(&five)).is_err());
-    let image = image(b"one");
-    let rom = Rom::new(&image).unwrap();
-    let named = [NamedRom::new(rom.id(), NROM)];
-    let with_both = hasher.with_rom(rom).with_params(small(NROM)).with_named_roms(&named);
+    let (rom_id, rom) = held(&image(b"one"));
+    let named = [NamedRom::new(rom_id, NROM)];
+    let mut roms = RomSet::new();
+    roms.attach(rom_id, rom).unwrap();
+    let with_both = hasher.with_roms(roms).with_params(small(NROM)).with_named_roms(&named);
     let refused = hash(with_both).unwrap_err();
     assert!(matches!(refused, Error::InvalidParameter { name: "NROM", .. }), "{refused}");
 }
@@ -485,14 +504,37 @@ fn what_cannot_be_said_is_refused_when_hashing() {
 #[test]
 fn a_part_of_a_rom_does_not_replace_it() {
     let image = image(b"whole");
-    let whole = Rom::new(&image).unwrap();
-    let end = Rom::from_bytes(&image.as_bytes()[image.as_bytes().len() / 2..]).unwrap();
-    assert_eq!(end.id(), whole.id());
+    let (id, whole) = held(&image);
+    let mut half = RomImage::zeroed(image.as_bytes().len() / 2).unwrap();
+    half.as_bytes_mut().copy_from_slice(&image.as_bytes()[image.as_bytes().len() / 2..]);
+    let end = Rom::new(half).unwrap();
+    assert_eq!(end.digest(), whole.digest());
     let mut roms = RomSet::new();
-    roms.attach(whole).unwrap();
-    let refused =
-        Err(Error::BufferLength { needed: whole.size() as u64, actual: end.size() as u64 });
-    assert_eq!(roms.attach(end), refused);
-    assert_eq!(roms.rom(whole.id()).unwrap().size(), whole.size());
-    assert_eq!(roms.attach(whole), Ok(whole.id()));
+    roms.attach(id, whole.clone()).unwrap();
+    let refused = Err(Error::BufferLength { needed: whole.size(), actual: end.size() });
+    assert_eq!(roms.attach(id, end), refused);
+    assert_eq!(roms.rom(id), Ok(&whole));
+    let (_, again) = held(&image);
+    roms.attach(id, again.clone()).unwrap();
+    assert!(roms.rom(id) == Ok(&again) && again != whole);
+}
+
+/// The memory of a ROM goes back when nothing has it any more, and not before.
+#[test]
+fn a_rom_that_was_taken_out_stays_until_its_last_hasher_is_gone() {
+    let image = Arc::new(image(b"rotation"));
+    let id = RomId::new(*b"rotation");
+    let mut roms = RomSet::new();
+    roms.attach(id, Rom::new(image.clone()).unwrap()).unwrap();
+    roms.activate(id).unwrap();
+    let before = Hasher::new().with_params(small(NROM)).with_roms(roms);
+    let mut roms = before.roms().clone();
+    assert!(roms.detach(id));
+    let after = before.clone().with_roms(roms);
+    assert_eq!(Arc::strong_count(&image), 2);
+    let stored = before.hash(&mut Workspace::new(), b"password").unwrap();
+    assert_eq!(answers(&before, &stored), Ok(true));
+    assert_eq!(answers(&after, &stored), Err(Error::RomNotLoaded { id }));
+    drop(before);
+    assert_eq!(Arc::strong_count(&image), 1);
 }

@@ -15,7 +15,7 @@ use oracle::{Ask, all_flavors, any_ask, any_params, checked, derived, expected, 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    Derivation, Flavor, Level, Mode, Params, Rom, RomImage, RomParams, Workspace, derive_many,
+    Derivation, Flavor, Level, Mode, Params, RomImage, RomParams, RomView, Workspace, derive_many,
 };
 
 const MODES: [Mode; 3] = [Mode::Classic, Mode::Worm, Mode::Rw];
@@ -205,7 +205,7 @@ fn hashes_with_roms_on_every_level_equal_the_reference() {
                 asks.each_ref().map(|ask| expected(&params, Some(nested.as_bytes()), ask));
             for mut workspace in workspaces() {
                 workspace.set_threads(1 + compared % 3);
-                let rom = Rom::new(&nested).unwrap();
+                let rom = RomView::new(&nested).unwrap();
                 let outs = batch::together_with(&params, Some(&rom), &asks, &mut workspace);
                 assert_eq!(outs, answers, "{params:?} {}", workspace.level());
                 assert_eq!(

@@ -44,7 +44,7 @@ fn settings() -> Vec<Vec<u8>> {
     list
 }
 
-fn any_flavor() -> Arc<Hasher<'static>> {
+fn any_flavor() -> Arc<Hasher> {
     let mut limits = Limits::server();
     limits.flavors = FlavorPolicy::Any;
     Arc::new(Hasher::new().with_limits(limits))
@@ -121,7 +121,7 @@ fn keys_of_any_length_are_those_of_derive() {
             let params = check(params);
             let items: Vec<_> = (0..7).map(|i| (format!("password {i}"), [i; 5])).collect();
             let what = Derive { params, rom: None, len };
-            let keys = pool.derive(what, items.iter().map(|(p, s)| (p, s))).unwrap().wait();
+            let keys = pool.derive(&what, items.iter().map(|(p, s)| (p, s))).unwrap().wait();
             for ((password, salt), key) in items.iter().zip(keys) {
                 let mut expected = vec![0; len];
                 derive(password.as_bytes(), salt, &params, None, &mut workspace, &mut expected)
@@ -133,7 +133,7 @@ fn keys_of_any_length_are_those_of_derive() {
 }
 
 /// What one hash needs with a pool, as a pool that has next to nothing says.
-fn arena(what: Derive<'static>) -> u64 {
+fn arena(what: &Derive) -> u64 {
     let mut nothing = config(1, 0);
     nothing.memory = 1;
     let pool = Pool::new(nothing).unwrap();
@@ -149,7 +149,7 @@ fn a_batch_above_the_budget_is_computed_in_smaller_groups() {
     let params = check(Params::yescrypt(4096, 8));
     let what = Derive { params, rom: None, len: 32 };
     let items = [("a", "s"), ("b", "s"), ("c", "s"), ("d", "s"), ("e", "s")];
-    let one = arena(what);
+    let one = arena(&what);
     // Beside the memory of the hash: its spare block, and less than a page to begin at one.
     assert!(one > params.memory() && one < params.memory() + 4096 + 2048);
     let mut answers = Vec::new();
@@ -157,7 +157,7 @@ fn a_batch_above_the_budget_is_computed_in_smaller_groups() {
         let mut config = config(2, 0);
         config.memory = memory;
         let pool = Pool::new(config).unwrap();
-        answers.push(pool.derive(what, items).unwrap().wait());
+        answers.push(pool.derive(&what, items).unwrap().wait());
         let stats = pool.stats();
         assert!(stats.peak_reserved <= memory, "{stats:?}");
         assert!(groups.is_none_or(|groups| stats.groups[..2] == groups), "{stats:?}");
@@ -171,7 +171,7 @@ fn a_batch_above_the_budget_is_computed_in_smaller_groups() {
     let refused =
         Error::OverLimit { name: "memory of the pool in bytes", value: one, limit: one - 1 };
     assert_eq!(
-        pool.derive(what, items).unwrap().wait(),
+        pool.derive(&what, items).unwrap().wait(),
         [const { Err(()) }; 5].map(|e| e.map_err(|()| refused))
     );
     // In the middle of others it is refused alone.
@@ -204,7 +204,7 @@ fn large_hashes_take_turns_with_small_ones() {
         let what = Derive { params, rom: None, len: 32 };
         tickets.push((
             params,
-            pool.derive(what, [(format!("{round}"), "s"), (String::new(), "s")]).unwrap(),
+            pool.derive(&what, [(format!("{round}"), "s"), (String::new(), "s")]).unwrap(),
         ));
     }
     let mut workspace = Workspace::new();
@@ -250,7 +250,7 @@ fn callers_that_give_up_and_pools_that_go_away() {
         let pool = Pool::new(config(1 + round % 3, 8)).unwrap();
         let what = Derive { params: check(Params::yescrypt(256, 8)), rom: None, len: 32 };
         let tickets: Vec<_> =
-            (0..10).map(|_| pool.derive(what, [("p", "s"); 7]).unwrap()).collect();
+            (0..10).map(|_| pool.derive(&what, [("p", "s"); 7]).unwrap()).collect();
         let mut kept = Vec::new();
         for (i, ticket) in tickets.into_iter().enumerate() {
             match i % 3 {
@@ -259,7 +259,7 @@ fn callers_that_give_up_and_pools_that_go_away() {
                 _ => kept.push((0, ticket)),
             }
         }
-        let expected = pool.derive(what, [("p", "s")]).unwrap().wait();
+        let expected = pool.derive(&what, [("p", "s")]).unwrap().wait();
         drop(pool);
         for (cancelled, ticket) in kept {
             let answers = ticket.wait();
@@ -287,7 +287,7 @@ impl Wake for Flag {
 fn a_ticket_is_a_future() {
     let pool = Pool::new(config(1, 64)).unwrap();
     let what = Derive { params: check(Params::yescrypt(8192, 8)), rom: None, len: 32 };
-    let mut future = pin!(pool.derive(what, [("p", "s"), ("q", "s")]).unwrap());
+    let mut future = pin!(pool.derive(&what, [("p", "s"), ("q", "s")]).unwrap());
     let flag = Arc::new(Flag(AtomicBool::new(false), std::thread::current()));
     let waker = Waker::from(flag.clone());
     let mut context = Context::from_waker(&waker);
@@ -303,26 +303,24 @@ fn a_ticket_is_a_future() {
     };
     assert_eq!((answers.len(), polls), (2, 2));
     assert!(answers.iter().all(Result::is_ok));
-    assert!(pool.derive(what, [("p", "s")]).unwrap().wait()[0].is_ok());
+    assert!(pool.derive(&what, [("p", "s")]).unwrap().wait()[0].is_ok());
 }
 
 #[test]
-fn a_scope_borrows_a_rom() {
+fn hashes_with_different_roms_are_not_computed_together() {
     let image = RomImage::init(&RomParams::new(64, 8, 1), b"seed", &mut Workspace::new()).unwrap();
     let other = RomImage::init(&RomParams::new(64, 8, 1), b"other", &mut Workspace::new()).unwrap();
     let mut params = Params::yescrypt(16, 8);
     params.nrom = 64;
     let with = |rom| Arc::new(Hasher::new().with_params(params).with_rom(Rom::new(rom).unwrap()));
-    let (first, second, none) = (with(&image), with(&other), Arc::new(Hasher::new()));
+    let (first, second, none) = (with(image), with(other), Arc::new(Hasher::new()));
     let setting = Setting::new(&params, b"salt").unwrap();
     let settings = [("password", setting.as_bytes()); 4];
     // All three have one shape but for the ROM, and must not be computed together.
-    let found = Pool::scope(config(2, 8), |pool| {
-        [&first, &second, &none]
-            .map(|hasher| pool.hash_with_settings(hasher, settings).unwrap())
-            .map(saltern_yescrypt::Ticket::wait)
-    });
-    let found = found.unwrap();
+    let pool = Pool::new(config(2, 8)).unwrap();
+    let found = [&first, &second, &none]
+        .map(|hasher| pool.hash_with_settings(hasher, settings).unwrap())
+        .map(saltern_yescrypt::Ticket::wait);
     let mut workspace = Workspace::new();
     for (hasher, found) in [&first, &second, &none].into_iter().zip(&found) {
         let expected = hasher.hash_with_setting(&mut workspace, b"password", setting.as_bytes());
@@ -346,7 +344,7 @@ fn every_level_policy_and_kind_of_page_computes_the_same() {
                 let pool = Pool::new(config).unwrap();
                 let prepared = pool.stats().reserved;
                 assert_eq!(prepared > 0, checked % 2 == 0);
-                let keys = pool.derive(what, [("p", "s"); 5]).unwrap().wait();
+                let keys = pool.derive(&what, [("p", "s"); 5]).unwrap().wait();
                 assert!(keys.iter().all(|key| key.as_deref().unwrap()[..] == expected));
                 let stats = pool.stats();
                 assert!(
@@ -365,10 +363,7 @@ fn configurations_that_cannot_be_are_refused() {
     let refused = |change: fn(&mut PoolConfig)| {
         let mut config = config(2, 8);
         change(&mut config);
-        let scoped = Pool::scope(config.clone(), |_| ()).unwrap_err();
-        let error = Pool::new(config).map(drop).unwrap_err();
-        assert_eq!(error, scoped);
-        error.to_string()
+        Pool::new(config).map(drop).unwrap_err().to_string()
     };
     let threads = "invalid number of threads 0: it has to be 1 to 1024";
     assert_eq!(refused(|config| config.threads = 0), threads);

@@ -16,32 +16,32 @@ use saltern_yescrypt::{Derive, Error, Hasher, Limits, Params, Pool, PoolConfig, 
 /// What the child reports when all is well: a system error that nothing here causes by itself.
 const AS_EXPECTED: i32 = 95;
 
-fn pool(threads: usize) -> Pool<'static> {
+fn pool(threads: usize) -> Pool {
     let mut config = PoolConfig::default();
     config.threads = threads;
     Pool::new(config).unwrap()
 }
 
-fn what() -> Derive<'static> {
+fn what() -> Derive {
     let params = Params::yescrypt(4096, 8).check(&Limits::server()).unwrap();
     Derive { params, rom: None, len: 32 }
 }
 
 /// Everything that one can do with a pool and its tickets, in the child.
-fn child(pool: Pool<'static>, ticket: Ticket<'static, bool>) -> Result<(), u32> {
+fn child(pool: Pool, ticket: Ticket<bool>) -> Result<(), u32> {
     let hasher = Arc::new(Hasher::new());
     let forked = Err(Error::Forked);
     let expect = |number, holds: bool| if holds { Ok(()) } else { Err(number) };
     expect(1, pool.hash(&hasher, ["p"]).map(drop) == forked)?;
     expect(2, pool.verify(&hasher, [("p", "$y$")]).map(drop) == forked)?;
-    expect(3, pool.derive(what(), [("p", "s")]).map(drop) == forked)?;
+    expect(3, pool.derive(&what(), [("p", "s")]).map(drop) == forked)?;
     expect(4, pool.stats() == Default::default() && pool.huge_page_bytes().is_none())?;
     expect(5, ticket.cancel() == 0 && ticket.is_done())?;
     expect(6, ticket.wait() == [Err(Error::Forked)])?;
     drop(pool);
     // A new one works here.
     let own = self::pool(1);
-    expect(7, own.derive(what(), [("p", "s")]).is_ok_and(|ticket| ticket.wait()[0].is_ok()))
+    expect(7, own.derive(&what(), [("p", "s")]).is_ok_and(|ticket| ticket.wait()[0].is_ok()))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_forked_process_gets_errors_and_never_hangs() {
     let pool = pool(2);
     let hasher = Arc::new(Hasher::new());
     // The threads are busy, and hold the pool's locks now and then, while the process forks.
-    let busy: Vec<_> = (0..50).map(|_| pool.derive(what(), [("p", "s"); 4]).unwrap()).collect();
+    let busy: Vec<_> = (0..50).map(|_| pool.derive(&what(), [("p", "s"); 4]).unwrap()).collect();
     let stored = "$y$j75$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8";
     let ticket = pool.verify(&hasher, [("p", stored)]).unwrap();
     let taken = Mutex::new(Some((pool, ticket)));

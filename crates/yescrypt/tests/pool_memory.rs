@@ -46,7 +46,7 @@ fn resident_memory_stays_within_the_budget_whatever_is_asked() {
             params.p = 1 + i % 2;
             let params = params.check(&Limits::server()).unwrap();
             let what = Derive { params, rom: None, len: 32 };
-            tickets.push(pool.derive(what, [("p", "s"), ("q", "s"), ("r", "s")]).unwrap());
+            tickets.push(pool.derive(&what, [("p", "s"), ("q", "s"), ("r", "s")]).unwrap());
         }
         let answers = tickets.into_iter().flat_map(Ticket::wait);
         assert_eq!(answers.filter(Result::is_ok).count(), 720);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use saltern_yescrypt::{Error, Rom, RomImage, RomParams, Workspace, init_rom_with};
+use saltern_yescrypt::{Error, RomImage, RomParams, RomView, Workspace, init_rom_with};
 
 /// 12 MiB, so that each pass is watched several times; slices of two lengths, p being no power of two.
 fn params() -> RomParams {
@@ -33,7 +33,7 @@ fn a_watched_fill_gives_the_same_image_and_its_progress_adds_up() {
         let digest =
             init_rom_with(&params(), b"seed", bytes, &mut workspace(threads), &watch).unwrap();
         assert!(image.as_bytes() == plain.as_bytes(), "{threads} threads");
-        assert_eq!(Rom::new(&image).unwrap().digest(), digest);
+        assert_eq!(RomView::new(&image).unwrap().digest(), digest);
         let mut seen = seen.into_inner().unwrap();
         seen.sort_by_key(|progress| progress.done);
         assert!(seen.len() >= 12, "{} calls", seen.len());
@@ -59,6 +59,6 @@ fn a_fill_can_be_ended_at_any_call_and_leaves_no_rom() {
         let bytes = image.as_bytes_mut();
         let ended = init_rom_with(&params(), b"seed", bytes, &mut workspace(2), &watch);
         assert_eq!(ended, Err(Error::Cancelled));
-        assert_eq!(Rom::new(&image).unwrap_err(), Error::RomTag);
+        assert_eq!(RomView::new(&image).unwrap_err(), Error::RomTag);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use saltern_yescrypt::{
     CheckedParams, Error, Flavor, FlavorPolicy, HashKey, Hasher, Level, Limits, Params, Rom,
-    RomImage, RomParams, Scheme, Setting, Workspace, derive, reencrypt,
+    RomImage, RomParams, RomView, Scheme, Setting, Workspace, derive, reencrypt,
 };
 use serde_json::Value;
 
@@ -127,7 +127,7 @@ impl Answers {
                 let params = case.params()?;
                 params.check_output(case.number("dkLen"))?;
                 let image = self.rom(case);
-                let rom = image.as_ref().map(Rom::new).transpose()?;
+                let rom = image.as_ref().map(RomView::new).transpose()?;
                 let mut out = vec![0; case.number("dkLen") as usize];
                 let [password, salt] = ["password", "salt"].map(|name| case.hex(name));
                 derive(&password, &salt, &params, rom.as_ref(), &mut self.workspace, &mut out)?;
@@ -135,7 +135,7 @@ impl Answers {
             }
             "rom" => {
                 let image = case.rom_image(&case.0, &mut self.workspace)?;
-                Ok(hex(&Rom::new(&image)?.digest()))
+                Ok(hex(&RomView::new(&image)?.digest()))
             }
             "crypt" => {
                 let setting = case.text("setting");
@@ -146,7 +146,7 @@ impl Answers {
                 if let Some(key) = case.key("key") {
                     hasher = hasher.with_key(key);
                 }
-                if let Some(image) = &image {
+                if let Some(image) = image {
                     if Setting::parse(&setting)?.params().nrom == 0 {
                         return Err(Error::RomNotUsed);
                     }

@@ -184,7 +184,7 @@ impl SettingArgs {
     }
 
     /// A setting with a new salt, or the one that is given.
-    fn setting(&self, hasher: &Hasher<'_>) -> anyhow::Result<Setting> {
+    fn setting(&self, hasher: &Hasher) -> anyhow::Result<Setting> {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
         }

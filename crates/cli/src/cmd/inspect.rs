@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
-use saltern_yescrypt::{Error, HashString, Mode, NamedRom, Params, RomMasks, Scheme, Setting};
+use saltern_yescrypt::{
+    Error, HashString, Mode, NamedRom, Params, RomMasks, RomReading, Scheme, Setting,
+};
 use serde::Serialize;
 
 use crate::crypt3;
@@ -115,7 +117,7 @@ struct RomDetails {
 
 impl RomDetails {
     fn new(named: &NamedRom) -> Self {
-        let &NamedRom { id, nrom, masks, look_ahead } = named;
+        let &NamedRom { id, reading: RomReading { nrom, masks, look_ahead } } = named;
         let RomMasks { fill, mix } = masks;
         RomDetails { id: id.to_string(), nrom, fill_mask: fill, mix_mask: mix, look_ahead }
     }

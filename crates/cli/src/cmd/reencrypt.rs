@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 enum Keys {
     Plain { from: Option<HashKey>, to: Option<HashKey> },
-    Named(Box<Hasher<'static>>),
+    Named(Box<Hasher>),
 }
 
 impl Keys {

@@ -216,7 +216,7 @@ impl Verifier {
     }
 }
 
-fn hasher(args: &Args) -> anyhow::Result<(Hasher<'static>, RomChecks, Option<Direct>)> {
+fn hasher(args: &Args) -> anyhow::Result<(Hasher, RomChecks, Option<Direct>)> {
     let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
     let roms = args.rom.load()?;
     Ok((hasher.with_roms(roms.set), roms.checks, roms.direct))

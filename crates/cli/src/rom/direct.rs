@@ -21,11 +21,7 @@ impl Direct {
     }
 
     /// Start what computes one hash after the other.
-    pub(crate) fn one(
-        self,
-        hasher: Hasher<'static>,
-        level: Option<Level>,
-    ) -> anyhow::Result<DirectHasher> {
+    pub(crate) fn one(self, hasher: Hasher, level: Option<Level>) -> anyhow::Result<DirectHasher> {
         let mut config = EngineConfig::default();
         // The limits of the hasher bound the memory of the one.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
@@ -34,18 +30,14 @@ impl Direct {
     }
 
     /// Start what computes many at once, with the threads, the memory and the queue that a pool would have.
-    pub(crate) fn many(
-        self,
-        hasher: Hasher<'static>,
-        pool: &PoolConfig,
-    ) -> anyhow::Result<DirectHasher> {
+    pub(crate) fn many(self, hasher: Hasher, pool: &PoolConfig) -> anyhow::Result<DirectHasher> {
         let mut config = EngineConfig::default();
         (config.threads, config.memory) = (pool.threads, pool.memory);
         (config.max_waiting, config.level) = (pool.max_waiting, pool.level);
         self.start(hasher, &config)
     }
 
-    fn start(self, hasher: Hasher<'static>, config: &EngineConfig) -> anyhow::Result<DirectHasher> {
+    fn start(self, hasher: Hasher, config: &EngineConfig) -> anyhow::Result<DirectHasher> {
         let engine = SsdEngine::new(config, self.0).map_err(|error| anyhow::anyhow!("{error}"))?;
         for note in engine.notes() {
             tell(format_args!("note: {note}"));

@@ -34,14 +34,14 @@ impl Doubts {
 
 /// No ROMs.
 pub(crate) struct NewRoms {
-    pub(crate) set: RomSet<'static>,
+    pub(crate) set: RomSet,
     pub(crate) list: Vec<NamedRom>,
     pub(crate) direct: Option<Direct>,
 }
 
 /// No ROMs.
 pub(crate) struct OldRoms {
-    pub(crate) set: RomSet<'static>,
+    pub(crate) set: RomSet,
     pub(crate) checks: RomChecks,
     pub(crate) direct: Option<Direct>,
 }
@@ -56,11 +56,11 @@ pub(crate) enum DirectHasher {}
 pub(crate) struct DirectTicket<T>(Infallible, PhantomData<T>);
 
 impl Direct {
-    pub(crate) fn one(self, _: Hasher<'static>, _: Option<Level>) -> anyhow::Result<DirectHasher> {
+    pub(crate) fn one(self, _: Hasher, _: Option<Level>) -> anyhow::Result<DirectHasher> {
         match self {}
     }
 
-    pub(crate) fn many(self, _: Hasher<'static>, _: &PoolConfig) -> anyhow::Result<DirectHasher> {
+    pub(crate) fn many(self, _: Hasher, _: &PoolConfig) -> anyhow::Result<DirectHasher> {
         match self {}
     }
 }

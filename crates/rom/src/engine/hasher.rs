@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use saltern_yescrypt::escrypt::is_escrypt;
-use saltern_yescrypt::{Error as Core, HashString, Hasher, NamedRom, Plan, RomId, RomSet, Setting};
+use saltern_yescrypt::{
+    Error as Core, HashString, Hasher, Plan, RomReading, RomSet, RomUse, Setting,
+};
 use zeroize::Zeroizing;
 
+use super::rom::Loaded;
 use super::{EngineError, EngineTicket, Input, SsdEngine, Work, WorkRom};
 
 /// Bytes of the hash in a string.
@@ -47,17 +50,19 @@ const HASH: usize = 32;
 /// [`EngineError::RomUnavailable`]. `$7X` strings, which name no ROM, are not computed here: a [`Hasher`] does that. None of these is a mismatch.
 #[derive(Debug)]
 pub struct SsdHasher {
-    hasher: Arc<Hasher<'static>>,
+    hasher: Arc<Hasher>,
     engine: SsdEngine,
-    roms: Vec<RomId>,
 }
 
 impl SsdEngine {
     /// The names of its ROMs, as a [`Hasher`] needs them to make strings and to understand them.
     #[must_use]
-    pub fn rom_set(&self) -> RomSet<'static> {
+    pub fn rom_set(&self) -> RomSet {
         let mut set = RomSet::new();
-        self.roms().into_iter().for_each(|id| set.attach_elsewhere(id));
+        for rom in self.shared.roms.iter() {
+            // The same ROM twice is one.
+            let _ = set.attach(rom.id(), rom.rom().clone());
+        }
         set
     }
 }
@@ -65,13 +70,13 @@ impl SsdEngine {
 impl SsdHasher {
     /// From both.
     #[must_use]
-    pub fn new(hasher: Hasher<'static>, engine: SsdEngine) -> Self {
-        SsdHasher { roms: engine.roms(), hasher: Arc::new(hasher), engine }
+    pub fn new(hasher: Hasher, engine: SsdEngine) -> Self {
+        SsdHasher { hasher: Arc::new(hasher), engine }
     }
 
     /// The hasher, for settings and for what is outdated.
     #[must_use]
-    pub fn hasher(&self) -> &Hasher<'static> {
+    pub fn hasher(&self) -> &Hasher {
         &self.hasher
     }
 
@@ -118,9 +123,8 @@ impl SsdHasher {
         &self,
         items: impl Iterator<Item = (P, Result<Setting, EngineError>)>,
     ) -> Result<SsdTicket<Vec<u8>>, EngineError> {
-        let complete = |hasher: &Hasher<'_>, setting: &Setting, hash: &[u8; HASH]| {
-            hasher.complete(setting, hash)
-        };
+        let complete =
+            |hasher: &Hasher, setting: &Setting, hash: &[u8; HASH]| hasher.complete(setting, hash);
         self.submit(items, |setting| setting, complete)
     }
 
@@ -136,9 +140,8 @@ impl SsdHasher {
             let stored = admit_scheme(hash.as_ref()).and_then(|text| Ok(HashString::parse(text)?));
             (password, stored)
         };
-        let matches = |hasher: &Hasher<'_>, stored: &HashString, hash: &[u8; HASH]| {
-            hasher.matches(stored, hash)
-        };
+        let matches =
+            |hasher: &Hasher, stored: &HashString, hash: &[u8; HASH]| hasher.matches(stored, hash);
         self.submit(items.into_iter().map(parsed), HashString::setting, matches)
     }
 
@@ -147,7 +150,7 @@ impl SsdHasher {
         &self,
         items: impl Iterator<Item = (P, Result<S, EngineError>)>,
         setting: impl Fn(&S) -> &Setting,
-        finish: impl Fn(&Hasher<'static>, &S, &[u8; HASH]) -> Result<T, Core> + Send + 'static,
+        finish: impl Fn(&Hasher, &S, &[u8; HASH]) -> Result<T, Core> + Send + 'static,
     ) -> Result<SsdTicket<T>, EngineError> {
         let (mut inputs, mut strings, mut refused) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (password, string)) in items.enumerate() {
@@ -183,9 +186,11 @@ impl SsdHasher {
         setting: &Setting,
     ) -> Result<Input, EngineError> {
         let Plan { params, salt, roms, .. } = self.hasher.plan(password, setting)?;
-        let rom = |&NamedRom { id, nrom, masks, look_ahead }: &NamedRom| {
-            let place = self.roms.iter().position(|known| *known == id);
-            let rom = place.ok_or(Core::RomNotLoaded { id })?;
+        let rom = |RomUse { rom, reading }: &RomUse| {
+            let &RomReading { nrom, masks, look_ahead } = reading;
+            let same = |known: &Loaded| known.rom().digest() == rom.digest();
+            let rom = self.engine.shared.roms.iter().position(same);
+            let rom = rom.ok_or(Core::RomUnavailable { nrom })?;
             Ok(WorkRom { rom, nrom, masks, look_ahead })
         };
         let roms: Result<Vec<_>, Core> = roms.iter().map(rom).collect();

@@ -61,8 +61,8 @@ impl Ring {
 
     /// The tail, read again.
     fn probe(&mut self, index: usize, rom: &Loaded, roms: &[Loaded]) -> io::Result<()> {
-        let Loaded::File { file, tail } = rom else { return Ok(()) };
-        let size = tail.len().min(128);
+        let Some((file, tail)) = rom.file().zip(rom.tail(128)) else { return Ok(()) };
+        let size = tail.len();
         let window = rom.window(file.size() / size as u64 - 1, size);
         let memory = BlockBuffer::new(window.len).map_err(io::Error::other)?;
         let buffer = Buffer { memory, id: u64::MAX - index as u64 };
@@ -76,7 +76,7 @@ impl Ring {
             return Err(io::ErrorKind::Other.into());
         };
         let found = buffer.memory.get(window.skip..outcome?.min(window.skip + size));
-        let same = found == Some(&tail[tail.len() - size..]);
+        let same = found == Some(tail);
         if same { Ok(()) } else { Err(io::Error::other("a read through io_uring is not right")) }
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use saltern_yescrypt::{Rom, RomElsewhere, RomId, RomSource, RomUse};
+use saltern_yescrypt::{Rom, RomId, RomMemory, RomReading, RomStore, RomUse};
 
 use super::{Backend, EngineError, EngineRom, WorkRom};
 use crate::map::Mapping;
@@ -13,11 +13,40 @@ use crate::{BlockBuffer, Error, RomFile};
 /// The end of the image that is kept in memory: the last block of every r up to this size.
 const TAIL: u64 = 1 << 20;
 
-/// A ROM and what is kept of it.
-pub(super) enum Loaded {
-    Memory(Arc<crate::Attached>),
-    Mapped(Mapping, Arc<RomFile>),
-    File { file: Arc<RomFile>, tail: BlockBuffer },
+/// A ROM of an engine.
+pub(super) struct Loaded {
+    rom: Rom,
+    id: RomId,
+    /// If it is read from there.
+    file: Option<Arc<RomFile>>,
+}
+
+/// A ROM in a file, of which the end is kept.
+struct Stored {
+    file: Arc<RomFile>,
+    tail: BlockBuffer,
+}
+
+impl RomStore for Stored {
+    fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn tail(&self, len: usize) -> Option<&[u8]> {
+        self.tail.get(self.tail.len().checked_sub(len)?..)
+    }
+}
+
+impl RomMemory for Mapping {
+    fn bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl RomMemory for crate::Attached {
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
 }
 
 /// What has to be read so that a block of `len` bytes at byte `start` lies `skip` bytes behind the beginning.
@@ -28,12 +57,33 @@ pub(super) struct Window {
     pub(super) skip: usize,
 }
 
+impl EngineRom {
+    /// The ROM, for a set. One in a file is not in memory: only an engine computes hashes with it.
+    ///
+    /// # Errors
+    /// [`EngineError::Rom`] for a file that cannot be read.
+    pub fn rom(&self) -> Result<Rom, EngineError> {
+        let file = match self {
+            EngineRom::Memory(attached) => return Ok(Rom::new(Arc::clone(attached))?),
+            EngineRom::File(file) => Arc::clone(file),
+        };
+        // A power of two of bytes, as every block is that divides the image into a power of two.
+        let len = file.size().min(TAIL);
+        let mut tail = BlockBuffer::new(len as usize)?;
+        file.read_range(file.size() - len, &mut tail)?;
+        Ok(Rom::stored(Arc::new(Stored { file, tail }))?)
+    }
+}
+
 impl Loaded {
     pub(super) fn new(rom: &EngineRom, backend: Backend) -> Result<Self, EngineError> {
         let file = match rom {
-            EngineRom::Memory(attached) => return Ok(Loaded::Memory(Arc::clone(attached))),
+            EngineRom::Memory(attached) => {
+                return Ok(Loaded { rom: rom.rom()?, id: attached.manifest().id(), file: None });
+            }
             EngineRom::File(file) => Arc::clone(file),
         };
+        let id = file.id();
         if backend == Backend::Map {
             let open = |error: io::Error| Error::io("map", file.path())(error);
             let owned = file.buffered_descriptor().try_clone_to_owned().map_err(open)?;
@@ -43,53 +93,47 @@ impl Loaded {
             let mapping = Mapping::file(&File::from(owned), len, page, false);
             let mapping = mapping.map_err(Error::io("map", file.path()))?;
             mapping.advise_random();
-            return Ok(Loaded::Mapped(mapping, file));
+            return Ok(Loaded { rom: Rom::new(mapping)?, id, file: None });
         }
-        // A power of two of bytes, as every block is that divides the image into a power of two.
-        let len = file.size().min(TAIL);
-        let mut tail = BlockBuffer::new(len as usize)?;
-        file.read_range(file.size() - len, &mut tail)?;
-        Ok(Loaded::File { file, tail })
+        Ok(Loaded { rom: rom.rom()?, id, file: Some(file) })
     }
 
     pub(super) fn id(&self) -> RomId {
-        match self {
-            Loaded::Memory(attached) => attached.manifest().id(),
-            Loaded::Mapped(_, file) | Loaded::File { file, .. } => file.id(),
-        }
+        self.id
+    }
+
+    pub(super) fn rom(&self) -> &Rom {
+        &self.rom
     }
 
     /// The file to read from, for those that are read.
     pub(super) fn file(&self) -> Option<&RomFile> {
-        match self {
-            Loaded::File { file, .. } => Some(file),
-            Loaded::Memory(_) | Loaded::Mapped(..) => None,
-        }
+        self.file.as_deref()
     }
 
-    /// The ROM as hashes of this r see it.
-    pub(super) fn source(&self, r: u32, plan: &WorkRom) -> Result<RomSource<'_>, EngineError> {
+    /// The last bytes of a ROM that is read from a file.
+    pub(super) fn tail(&self, len: usize) -> Option<&[u8]> {
+        self.rom.store()?.tail(len)
+    }
+
+    /// The ROM as hashes of this r use it.
+    pub(super) fn used(&self, r: u32, plan: &WorkRom) -> Result<RomUse, EngineError> {
         let &WorkRom { nrom, masks, look_ahead, .. } = plan;
-        let memory = |rom| RomSource::Memory(RomUse { rom, nrom, masks, look_ahead });
-        let (file, tail) = match self {
-            Loaded::Memory(attached) => return Ok(memory(attached.rom()?)),
-            Loaded::Mapped(mapping, _) => return Ok(memory(Rom::from_bytes(mapping.bytes())?)),
-            Loaded::File { file, tail } => (file, tail),
-        };
-        let blocks = file.blocks(r)?;
-        if blocks != nrom {
-            let (name, value) = ("NROM", nrom);
-            let expected = "all blocks of the ROM in the file";
-            return Err(saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into());
+        if let Some(file) = &self.file {
+            if file.blocks(r)? != nrom {
+                let (name, value) = ("NROM", nrom);
+                let expected = "all blocks of the ROM in the file";
+                let refused = saltern_yescrypt::Error::InvalidParameter { name, value, expected };
+                return Err(refused.into());
+            }
+            let limit = TAIL / 128;
+            if u64::from(r) > limit {
+                let (name, value) = ("r with a ROM in a file", r.into());
+                return Err(saltern_yescrypt::Error::OverLimit { name, value, limit }.into());
+            }
         }
-        let last = tail.len().checked_sub(128 * r as usize).map(|start| &tail[start..]);
-        let too_large = saltern_yescrypt::Error::OverLimit {
-            name: "r with a ROM in a file",
-            value: r.into(),
-            limit: TAIL / 128,
-        };
-        let last = Rom::from_bytes(last.ok_or(too_large)?)?;
-        Ok(RomSource::Elsewhere(RomElsewhere { last, nrom, masks, look_ahead }))
+        let reading = RomReading { nrom, masks, look_ahead };
+        Ok(RomUse { rom: self.rom.clone(), reading })
     }
 
     /// How to read block `j` of `len` bytes: in whole chunks that have checksums.

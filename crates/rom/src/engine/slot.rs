@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use saltern_yescrypt::{Error as Core, Progress, Resumable, RomRead, RomSource};
+use saltern_yescrypt::{Error as Core, Progress, Resumable, RomRead};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::queue::Item;
@@ -34,8 +34,8 @@ struct Set {
 }
 
 /// A place for a group in flight.
-pub(super) struct Slot<'a> {
-    hash: Resumable<'a>,
+pub(super) struct Slot {
+    hash: Resumable,
     items: Vec<Item>,
     sets: Vec<Set>,
     /// Reads that were announced while no set was free, in order.
@@ -104,7 +104,7 @@ pub(super) fn need(shared: &Shared, work: &Work, count: usize) -> Option<[u64; 2
     hashes.checked_add(buffers).map(|_| [hashes, buffers])
 }
 
-impl<'a> Slot<'a> {
+impl Slot {
     pub(super) fn new(shared: &Shared, index: usize) -> Self {
         Slot {
             hash: Resumable::new(shared.config.workspace()),
@@ -168,7 +168,7 @@ impl<'a> Slot<'a> {
     /// Takes a group on, for which memory is reserved.
     pub(super) fn begin(
         &mut self,
-        shared: &'a Shared,
+        shared: &Shared,
         reader: &mut Reader,
         items: Vec<Item>,
         age: u64,
@@ -194,13 +194,13 @@ impl<'a> Slot<'a> {
         ids
     }
 
-    fn prepare(&mut self, shared: &'a Shared, work: &Work) -> Result<(), EngineError> {
+    fn prepare(&mut self, shared: &Shared, work: &Work) -> Result<(), EngineError> {
         let r = work.params.params().r;
-        let sources: Result<Vec<RomSource<'a>>, _> =
-            work.roms.iter().map(|plan| shared.roms[plan.rom].source(r, plan)).collect();
+        let roms: Result<Vec<_>, _> =
+            work.roms.iter().map(|plan| shared.roms[plan.rom].used(r, plan)).collect();
         let inputs: Vec<(&[u8], &[u8])> =
             self.items.iter().map(|item| (&item.password[..], &item.salt[..])).collect();
-        self.hash.begin(&inputs, &work.params, &sources?, work.len)?;
+        self.hash.begin(&inputs, &work.params, &roms?, work.len)?;
         let lanes = lanes(work, self.items.len());
         let mut sets = std::mem::take(&mut self.sets).into_iter();
         for (rom, plan) in work.roms.iter().enumerate() {
@@ -224,7 +224,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Computes until the group is finished or waits for a read.
-    pub(super) fn run(&mut self, context: &mut Context<'_, 'a>) {
+    pub(super) fn run(&mut self, context: &mut Context<'_, '_>) {
         loop {
             let advanced = match self.needed.take() {
                 None => self.hash.advance(&[]).map_err(EngineError::from),
@@ -258,7 +258,7 @@ impl<'a> Slot<'a> {
     fn resume(
         &mut self,
         set: usize,
-        context: &mut Context<'_, 'a>,
+        context: &mut Context<'_, '_>,
     ) -> Result<Progress, EngineError> {
         let set = &mut self.sets[set];
         let read = set.read.take().ok_or(Core::Panicked)?;
@@ -279,7 +279,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Submits announced reads as far as there are free sets, each ROM's in order.
-    fn submit(&mut self, context: &mut Context<'_, 'a>) {
+    fn submit(&mut self, context: &mut Context<'_, '_>) {
         let work = Arc::clone(&self.items[0].work);
         let block = 128 * work.params.params().r as usize;
         let mut full = [false; LANES];

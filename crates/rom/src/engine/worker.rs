@@ -35,7 +35,7 @@ pub(super) fn run_with_readers(shared: &Shared, readers: Arc<Readers>) {
 struct Worker<'a> {
     shared: &'a Shared,
     reader: Reader,
-    slots: Vec<Slot<'a>>,
+    slots: Vec<Slot>,
     /// Reads under way.
     depth: u64,
     /// Groups begun.

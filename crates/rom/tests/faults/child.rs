@@ -9,7 +9,7 @@ use saltern_rom::{
     Access, AttachOptions, BlockBuffer, Create, Error, FillIn, Location, Lock, Pages, RomFile,
     Seed, attach,
 };
-use saltern_yescrypt::{Limits, Params, Rom, RomParams, Workspace, derive};
+use saltern_yescrypt::{Limits, Params, RomParams, RomView, Workspace, derive};
 
 /// 4 MiB, which takes some tens of milliseconds.
 pub(crate) fn params() -> RomParams {
@@ -21,7 +21,7 @@ pub(crate) fn seed() -> Seed {
 }
 
 /// One hash with a ROM of [`params`].
-pub(crate) fn hash(rom: Rom<'_>) -> String {
+pub(crate) fn hash(rom: RomView<'_>) -> String {
     let mut params = Params::yescrypt(64, 8);
     params.nrom = 4096;
     let params = params.check(&Limits::unlimited()).unwrap();

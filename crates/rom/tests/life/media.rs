@@ -8,7 +8,7 @@ use saltern_rom::{
     Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Location, Lock, Medium, Pages,
     RomFile, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
 };
-use saltern_yescrypt::Rom;
+use saltern_yescrypt::RomView;
 
 use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
 
@@ -35,7 +35,7 @@ fn access(image: &[u8]) -> String {
 fn all_ways_to_attach_a_file_give_one_image() {
     let (scratch, reference) = (Scratch::new(), reference());
     let (path, manifest) = scratch.rom("site.rom");
-    let expected = hash(Rom::new(&reference).unwrap());
+    let expected = hash(RomView::new(&reference).unwrap());
     for access in [Access::Auto, Access::Copy, Access::Memfd, Access::Map] {
         for pages in [Pages::Base, Pages::Transparent, Pages::Huge2M, Pages::Huge1G] {
             let attached = attach(&path, &options(access, pages)).unwrap();
@@ -134,7 +134,7 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     assert_eq!(copied.location, Location::Beside);
     assert!(std::fs::read(&file).unwrap() == reference.as_bytes());
     remove(&path).unwrap();
-    let expected = hash(Rom::new(&reference).unwrap());
+    let expected = hash(RomView::new(&reference).unwrap());
     assert_eq!(hash(attached.rom().unwrap()), expected);
     assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::NoManifest { .. })));
     // After a boot there is the manifest alone: the same ROM can be made again, another cannot.

@@ -10,7 +10,7 @@ use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource,
     Stage, State, adopt, attach, copy, list, recompute, remove, verify,
 };
-use saltern_yescrypt::{Rom, RomId};
+use saltern_yescrypt::{RomId, RomView};
 
 use super::super::{Scratch, hash, params, reference, seed, unwatched};
 
@@ -30,7 +30,7 @@ fn a_file_is_what_the_core_makes_however_it_is_filled() {
         create.replace = true;
         let manifest = create.file(&path).unwrap();
         assert!(std::fs::read(&path).unwrap() == reference.as_bytes(), "{fill_in:?}");
-        assert_eq!(manifest.digest, Rom::new(&reference).unwrap().digest());
+        assert_eq!(manifest.digest, RomView::new(&reference).unwrap().digest());
         assert_eq!(Manifest::read(&path).unwrap().digest, manifest.digest);
         assert_eq!(
             manifest.image_hash.as_slice(),
@@ -253,7 +253,7 @@ fn an_image_from_elsewhere_is_adopted() {
     assert_eq!(manifest.seed, SeedSource::Unknown);
     assert!(matches!(adopt(&path, &params(), None, &unwatched), Err(Error::Exists { .. })));
     let attached = attach(&path, &AttachOptions::new()).unwrap();
-    assert_eq!(hash(attached.rom().unwrap()), hash(Rom::new(&reference).unwrap()));
+    assert_eq!(hash(attached.rom().unwrap()), hash(RomView::new(&reference).unwrap()));
     recompute(&path, &seed(), 1, &unwatched).unwrap();
 
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();

@@ -3,13 +3,14 @@
 //! One hash waits most of the time for the results of multiplications and of loads from its S-boxes. Another one with the same
 //! parameters fits into those gaps, so that two take much less time together than one after the other.
 
-use alloc::vec::Vec;
-
 use crate::core::dispatch;
-use crate::core::kdf::{derive_together, derive_together_with_roms};
+use crate::core::kdf::{derive_together, run};
+use crate::core::params::CheckedParams;
 use crate::core::pass::{Input, MAX_HASHES};
-use crate::site::rom_set::Roms;
-use crate::{CheckedParams, Error, Rom, Workspace};
+use crate::core::reading::{Reads, RomUse};
+use crate::core::rom::RomView;
+use crate::core::workspace::Workspace;
+use crate::error::Error;
 
 /// One of many derivations with the same parameters.
 pub struct Derivation<'a> {
@@ -58,18 +59,28 @@ impl CheckedParams {
 pub fn derive_many(
     jobs: &mut [Derivation<'_>],
     params: &CheckedParams,
-    rom: Option<&Rom<'_>>,
+    rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
-    derive_all(jobs, params, &Roms::Plain(rom.copied()), workspace)
+    each_group(jobs, params, |inputs| derive_together(inputs, params, rom, workspace))
 }
 
 /// [`derive_many`] with any ROMs.
 pub(crate) fn derive_all(
     jobs: &mut [Derivation<'_>],
     params: &CheckedParams,
-    roms: &Roms<'_>,
+    roms: &[RomUse],
     workspace: &mut Workspace,
+) -> Result<(), Error> {
+    let reads = Reads::of(params, roms)?;
+    each_group(jobs, params, |inputs| run(inputs, params, &reads, workspace))
+}
+
+/// Computes as many jobs at a time as advance together and memory allows.
+fn each_group(
+    jobs: &mut [Derivation<'_>],
+    params: &CheckedParams,
+    mut derive: impl FnMut(&mut [Input<'_>]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut degree = params.degree();
     let mut done = 0;
@@ -79,7 +90,7 @@ pub(crate) fn derive_all(
         for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
             *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
         }
-        match derive_alike(&mut inputs[..count], params, roms, workspace) {
+        match derive(&mut inputs[..count]) {
             // One alone may still fit.
             Err(Error::OutOfMemory { .. }) if count > 1 => degree = count / 2,
             outcome => {
@@ -89,20 +100,4 @@ pub(crate) fn derive_all(
         }
     }
     Ok(())
-}
-
-/// Derives up to [`MAX_HASHES`] at once.
-pub(crate) fn derive_alike(
-    inputs: &mut [Input<'_>],
-    params: &CheckedParams,
-    roms: &Roms<'_>,
-    workspace: &mut Workspace,
-) -> Result<(), Error> {
-    match roms {
-        Roms::Plain(rom) => derive_together(inputs, params, rom.as_ref(), workspace),
-        Roms::List(list) => {
-            let list: Vec<_> = list.iter().collect();
-            derive_together_with_roms(inputs, params, &list, workspace)
-        }
-    }
 }

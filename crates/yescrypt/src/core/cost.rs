@@ -68,16 +68,15 @@ impl Params {
     /// ```
     #[must_use]
     pub fn work(&self) -> u128 {
-        let plain = [RomMasks::YESCRYPT];
-        let roms = if self.nrom == 0 { &[][..] } else { &plain };
-        self.work_with(roms, Medium::Memory)
+        let plain = [(RomMasks::YESCRYPT, Medium::Memory)];
+        self.work_with(if self.nrom == 0 { &[] } else { &plain })
     }
 
     /// [`Params::work`] of a hash that reads ROMs with these masks, wherever they are.
     #[must_use]
-    pub fn work_with(&self, roms: &[RomMasks], medium: Medium) -> u128 {
-        let main = Pass::of(self).work(roms, medium);
-        let before = self.prehash().map_or(0, |params| Pass::of(&params).work(roms, medium));
+    pub fn work_with(&self, roms: &[(RomMasks, Medium)]) -> u128 {
+        let main = Pass::of(self).work(roms);
+        let before = self.prehash().map_or(0, |params| Pass::of(&params).work(roms));
         main.saturating_add(before)
     }
 }
@@ -113,7 +112,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(crate) fn work(&self, roms: &[RomMasks], medium: Medium) -> u128 {
+    pub(crate) fn work(&self, roms: &[(RomMasks, Medium)]) -> u128 {
         let byte = if self.boxes == 0 { salsa20(self.flavor) } else { pwxform(self.flavor) };
         let step = (self.block.saturating_mul(byte) / ONE).saturating_add(BLOCK);
         let steps = self.fill.saturating_add(self.mix).saturating_mul(step);
@@ -121,21 +120,22 @@ impl<'a> Pass<'a> {
         let boxes = self.boxes.saturating_mul(salsa20(self.flavor) + ONE) / ONE;
         let bytes = self.block.saturating_mul(self.instances);
         let ends = bytes.saturating_mul(END_BYTE).saturating_add(ENDS);
-        let reads = self.reads(roms).saturating_mul(medium.read(self.block));
+        let read = |(masks, medium): &(RomMasks, Medium)| {
+            self.reads(*masks).saturating_mul(medium.read(self.block))
+        };
+        let reads = roms.iter().map(read).fold(0, u128::saturating_add);
         steps.saturating_add(boxes).saturating_add(ends).saturating_add(reads)
     }
 
-    /// At most so many blocks of ROMs are read.
-    fn reads(&self, roms: &[RomMasks]) -> u128 {
+    /// At most so many blocks of a ROM are read.
+    fn reads(&self, masks: RomMasks) -> u128 {
         let share = |mask: u32, steps: u128| match mask & 1 {
             // A step counts where the bits of the mask are 1.
             1 => (steps >> mask.count_ones()).saturating_add(self.instances),
             _ => 0,
         };
-        // The first step may read the last block.
-        let each = |rom: &RomMasks| share(rom.fill, self.fill) + share(rom.mix, self.mix);
-        let most = self.fill.saturating_add(self.mix);
-        roms.iter().map(each).fold(0, u128::saturating_add).min(most) + self.instances
+        // The first step of all may read the last block.
+        share(masks.fill, self.fill) + share(masks.mix, self.mix) + self.instances
     }
 }
 

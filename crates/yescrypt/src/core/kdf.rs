@@ -1,11 +1,11 @@
 //! The KDF (section 15): the checks of a call, the pass before the main one, the main one.
 
 use crate::Error;
-use crate::core::params::{CheckedParams, Mode};
+use crate::core::params::CheckedParams;
 use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan};
 use crate::core::pbkdf2::Secret;
-use crate::core::reading::{MAX_ROMS, RomReads, RomUse, Schedule};
-use crate::core::rom::Rom;
+use crate::core::reading::{Reads, RomReading, RomUse};
+use crate::core::rom::RomView;
 use crate::core::workspace::Workspace;
 
 /// Derives `out.len()` bytes from a password: the bare function, without strings.
@@ -21,7 +21,7 @@ pub fn derive(
     password: &[u8],
     salt: &[u8],
     params: &CheckedParams,
-    rom: Option<&Rom<'_>>,
+    rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
     out: &mut [u8],
 ) -> Result<(), Error> {
@@ -33,19 +33,19 @@ pub fn derive(
 pub(crate) fn derive_together(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
-    rom: Option<&Rom<'_>>,
+    rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
-    let reads = match (rom, params.params().nrom) {
+    let list = match (rom, params.params().nrom) {
         (None, 0) => None,
         (None, nrom) => return Err(Error::RomUnavailable { nrom }),
         (Some(_), 0) => return Err(Error::RomNotUsed),
-        (Some(rom), nrom) => Some(RomUse::new(*rom, nrom).reads(params)?),
+        (Some(&rom), nrom) => Some(RomUse { rom, reading: RomReading::new(nrom) }),
     };
-    run(inputs, params, Schedule::new(reads.as_slice(), true), workspace)
+    derive_together_with_roms(inputs, &params.without_nrom(), list.as_slice(), workspace)
 }
 
-/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`], each read as its masks say.
+/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::MAX_ROMS), each read as its masks say.
 ///
 /// In a step where several are to be read, the first of them is: list the rarest first. The first step of the first loop reads the last block of
 /// the first ROM with a mask for that loop. One ROM with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives for its NROM; every other list
@@ -59,7 +59,8 @@ pub(crate) fn derive_together(
 /// let mut workspace = Workspace::new();
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
 /// let masks = RomMasks { fill: 0, mix: 15 };
-/// let rarely = RomUse { masks, ..RomUse::new(Rom::new(&image)?, 64) };
+/// let reading = RomReading { masks, ..RomReading::new(64) };
+/// let rarely = RomUse { rom: RomView::new(&image)?, reading };
 /// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
 /// let mut out = [0; 32];
 /// derive_with_roms(b"password", b"salt", &params, &[rarely], &mut workspace, &mut out)?;
@@ -69,7 +70,7 @@ pub fn derive_with_roms(
     password: &[u8],
     salt: &[u8],
     params: &CheckedParams,
-    roms: &[RomUse<'_>],
+    roms: &[RomUse<RomView<'_>>],
     workspace: &mut Workspace,
     out: &mut [u8],
 ) -> Result<(), Error> {
@@ -80,33 +81,21 @@ pub fn derive_with_roms(
 pub(crate) fn derive_together_with_roms(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
-    roms: &[RomUse<'_>],
+    roms: &[RomUse<RomView<'_>>],
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
-    let mut reads = [RomReads::default(); MAX_ROMS];
-    let reads = reads
-        .get_mut(..roms.len())
-        .ok_or_else(|| Error::invalid("number of ROMs", roms.len() as u64, "at most 4"))?;
-    if params.params().nrom != 0 {
-        let expected = "0: each ROM of the list has its own";
-        return Err(Error::invalid("NROM", params.params().nrom, expected));
-    }
-    if params.mode() != Mode::Rw && !roms.is_empty() {
-        return Err(Error::RomNotUsed);
-    }
-    for (reads, rom) in reads.iter_mut().zip(roms) {
-        *reads = rom.reads(params)?;
-    }
-    run(inputs, params, Schedule::new(reads, true), workspace)
+    run(inputs, params, &Reads::new(params, roms)?, workspace)
 }
 
-/// Both passes.
-fn run(
+/// Up to [`MAX_HASHES`] independent inputs at once, with ROMs that are in memory.
+pub(crate) fn run(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
-    roms: Schedule<'_>,
+    roms: &Reads<'_>,
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
+    let roms = roms.in_memory()?;
+    let roms = roms.schedule();
     for input in &*inputs {
         params.check_output(input.out.len() as u64)?;
     }

@@ -136,6 +136,12 @@ impl Params {
         (self.mode == Mode::Rw && large).then_some(Params { n: n >> 6, t: 0, ..*self })
     }
 
+    /// The same, as far as the algorithm and this machine decide, whatever it costs.
+    pub(crate) fn checked(self) -> Result<CheckedParams, Error> {
+        self.validate()?;
+        self.sized()
+    }
+
     /// Section 17, but for the ROM's image and the output length.
     pub(crate) fn validate(&self) -> Result<(), Error> {
         let Params { mode, n, r, p, t, nrom, .. } = *self;
@@ -225,6 +231,11 @@ impl CheckedParams {
             return Err(Error::invalid("output length", len, "at most 32 * (2^32 - 1) bytes"));
         }
         Ok(())
+    }
+
+    /// The same where each ROM is described by itself.
+    pub(crate) fn without_nrom(&self) -> Self {
+        CheckedParams { params: Params { nrom: 0, ..self.params } }
     }
 
     pub(crate) fn mode(&self) -> Mode {

@@ -3,22 +3,22 @@
 //! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case of a list of ROMs, each with a mask for
 //! either loop, as escrypt 0.5 had them for one ROM: step `i` reads the first ROM of the list with `i & mask == 1`.
 
-use crate::Error;
 use crate::core::memory::SubBlock;
-use crate::core::params::{CheckedParams, Params};
-use crate::core::rom::Rom;
+use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::rom::{Rom, RomView};
+use crate::error::Error;
 
 /// How many ROMs one hash can read.
 pub const MAX_ROMS: usize = 4;
 
-/// The largest look-ahead of a ROM: see [`RomUse::look_ahead`].
+/// The largest look-ahead of a ROM: see [`RomReading::look_ahead`].
 pub const MAX_LOOK_AHEAD: u32 = 63;
 
 /// When a hash reads a ROM: in the steps `i` of a loop with `i & mask == 1`, never for a mask of 0.
 ///
 /// Useful masks are 2^k - 1 (one step in 2^k, beginning with step 1) and, for a loop that does not read, 0.
 /// Rare reads are for ROMs that are slow to reach.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RomMasks {
     /// In the first loop, which fills memory.
     pub fill: u32,
@@ -37,11 +37,9 @@ impl RomMasks {
     }
 }
 
-/// One ROM of a hash.
-#[derive(Clone, Copy, Debug)]
-pub struct RomUse<'a> {
-    /// The ROM.
-    pub rom: Rom<'a>,
+/// How a hash reads one ROM: part of what is hashed, and the same for a ROM in memory, in a file or named in a string.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RomReading {
     /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be larger.
     pub nrom: u64,
     /// When it is read.
@@ -54,30 +52,117 @@ pub struct RomUse<'a> {
     pub look_ahead: u32,
 }
 
-impl<'a> RomUse<'a> {
+impl RomReading {
     /// The first `nrom` blocks of a ROM as yescrypt 1.1 reads them: in every odd step, without look-ahead.
     #[must_use]
-    pub const fn new(rom: Rom<'a>, nrom: u64) -> Self {
-        RomUse { rom, nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
+    pub const fn new(nrom: u64) -> Self {
+        RomReading { nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
     }
 
-    /// The checked view for hashes with `params`.
-    pub(crate) fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
-        let params = check(self.nrom, self.look_ahead, params)?;
-        let reads = RomReads::new(self.rom.blocks_for(&params)?, self.nrom, self.masks);
-        Ok(RomReads { look_ahead: self.look_ahead, ..reads })
+    /// Refuses what the algorithm does not define.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !self.nrom.is_power_of_two() || self.nrom < 2 {
+            return Err(Error::invalid("NROM", self.nrom, "a power of two above 1"));
+        }
+        if self.look_ahead > MAX_LOOK_AHEAD {
+            return Err(Error::invalid("look-ahead", self.look_ahead.into(), "at most 63 steps"));
+        }
+        Ok(())
     }
 }
 
-/// The parameters of hashes that use as many blocks of one ROM.
-pub(crate) fn check(nrom: u64, look_ahead: u32, params: &CheckedParams) -> Result<Params, Error> {
-    if !nrom.is_power_of_two() || nrom < 2 {
-        return Err(Error::invalid("NROM", nrom, "a power of two above 1"));
+/// Refuses a list of ROMs that no hash with these parameters reads.
+pub(crate) fn check_list<'r>(
+    params: &Params,
+    mut list: impl ExactSizeIterator<Item = &'r RomReading>,
+) -> Result<(), Error> {
+    if list.len() > MAX_ROMS {
+        return Err(Error::invalid("number of ROMs", list.len() as u64, "at most 4"));
     }
-    if look_ahead > MAX_LOOK_AHEAD {
-        return Err(Error::invalid("look-ahead", look_ahead.into(), "at most 63 steps"));
+    if params.nrom != 0 {
+        let expected = "0: each ROM of the list has its own";
+        return Err(Error::invalid("NROM", params.nrom, expected));
     }
-    Ok(Params { nrom, ..*params.params() })
+    if params.mode != Mode::Rw && list.len() != 0 {
+        return Err(Error::RomNotUsed);
+    }
+    list.try_for_each(RomReading::check)
+}
+
+/// One ROM of a hash and how it is read: an owned [`Rom`], or a [`RomView`] for [`derive_with_roms`](crate::derive_with_roms).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RomUse<R = Rom> {
+    /// The ROM.
+    pub rom: R,
+    /// How it is read.
+    pub reading: RomReading,
+}
+
+impl RomUse {
+    /// The same with the ROM borrowed, for hashes of this r.
+    ///
+    /// # Errors
+    /// Those of [`Rom::view`].
+    pub fn view(&self, r: u32) -> Result<RomUse<RomView<'_>>, Error> {
+        Ok(RomUse { rom: self.rom.view(r)?, reading: self.reading })
+    }
+}
+
+/// What tells the ROMs of computations apart that exist at the same time.
+pub(crate) type Places = [Option<(usize, RomReading)>; MAX_ROMS];
+
+pub(crate) fn places(list: &[RomUse]) -> Places {
+    core::array::from_fn(|i| list.get(i).map(|used| (used.rom.address(), used.reading)))
+}
+
+/// The ROMs of one computation, checked.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reads<'a> {
+    reads: [RomReads<'a>; MAX_ROMS],
+    count: usize,
+}
+
+impl<'a> Reads<'a> {
+    pub(crate) fn new(params: &CheckedParams, list: &[RomUse<RomView<'a>>]) -> Result<Self, Error> {
+        check_list(params.params(), list.iter().map(|used| &used.reading))?;
+        Self::collect(params, list.iter().map(|used| Ok(*used)))
+    }
+
+    /// The same for ROMs that are held.
+    pub(crate) fn of(params: &CheckedParams, list: &'a [RomUse]) -> Result<Self, Error> {
+        check_list(params.params(), list.iter().map(|used| &used.reading))?;
+        Self::collect(params, list.iter().map(|used| used.view(params.params().r)))
+    }
+
+    fn collect(
+        params: &CheckedParams,
+        list: impl ExactSizeIterator<Item = Result<RomUse<RomView<'a>>, Error>>,
+    ) -> Result<Self, Error> {
+        let mut all = Reads { count: list.len(), ..Reads::default() };
+        for (reads, used) in all.reads.iter_mut().zip(list) {
+            let RomUse { rom, reading: RomReading { nrom, masks, look_ahead } } = used?;
+            let blocks = rom.blocks(nrom, params.block_len())?;
+            *reads = RomReads { blocks, nrom, masks, look_ahead, elsewhere: rom.elsewhere() };
+        }
+        Ok(all)
+    }
+
+    /// Refuses ROMs that are not in memory, for whoever cannot stop at them.
+    pub(crate) fn in_memory(self) -> Result<Self, Error> {
+        match self.reads[..self.count].iter().find(|rom| rom.elsewhere) {
+            Some(rom) => Err(Error::RomUnavailable { nrom: rom.nrom }),
+            None => Ok(self),
+        }
+    }
+
+    pub(crate) fn schedule(&self) -> Schedule<'_> {
+        Schedule::new(&self.reads[..self.count], true)
+    }
+
+    /// Whether a ROM of the list is not in memory.
+    pub(crate) fn elsewhere(&self) -> impl Iterator<Item = bool> {
+        self.reads[..self.count].iter().map(|rom| rom.elsewhere)
+    }
 }
 
 /// Which of the two loops over memory.

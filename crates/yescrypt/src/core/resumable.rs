@@ -5,50 +5,10 @@ mod running;
 use alloc::boxed::Box;
 
 use self::running::Running;
-use crate::core::params::{CheckedParams, Mode};
+use crate::core::params::CheckedParams;
 use crate::core::pass::{MAX_HASHES, Plan};
-use crate::core::reading::{MAX_ROMS, RomMasks, RomReads, RomUse, check};
-use crate::{Error, Pages, Rom, Workspace};
-
-/// A ROM of a hash that can be interrupted.
-#[derive(Clone, Copy, Debug)]
-pub enum RomSource<'a> {
-    /// It is in memory. Its blocks are read where they are, nothing stops for them.
-    Memory(RomUse<'a>),
-    /// It is not: the hash stops at each read.
-    Elsewhere(RomElsewhere<'a>),
-}
-
-/// A ROM that is not in memory, but for its last block.
-#[derive(Clone, Copy, Debug)]
-pub struct RomElsewhere<'a> {
-    /// The last of the `nrom` blocks, exactly 128 * r bytes. It has the ROM's tag and digest at its end, and is the one that the first step of
-    /// a hash reads: [`Rom::from_bytes`] makes a [`Rom`] of it as of a whole image.
-    pub last: Rom<'a>,
-    /// As [`RomUse::nrom`].
-    pub nrom: u64,
-    /// As [`RomUse::masks`].
-    pub masks: RomMasks,
-    /// As [`RomUse::look_ahead`].
-    pub look_ahead: u32,
-}
-
-impl<'a> RomSource<'a> {
-    fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
-        match self {
-            RomSource::Memory(rom) => rom.reads(params),
-            RomSource::Elsewhere(RomElsewhere { last, nrom, masks, look_ahead }) => {
-                check(*nrom, *look_ahead, params)?;
-                let needed = 128 * u64::from(params.params().r);
-                if last.size() as u64 != needed {
-                    return Err(Error::BufferLength { needed, actual: last.size() as u64 });
-                }
-                let reads = RomReads::new(last.blocks(), *nrom, *masks);
-                Ok(RomReads { look_ahead: *look_ahead, elsewhere: true, ..reads })
-            }
-        }
-    }
-}
+use crate::core::reading::{Reads, RomUse};
+use crate::{Error, Pages, Workspace};
 
 /// One read of a ROM that is not in memory, by up to four instances of hashes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,15 +48,28 @@ pub enum Progress {
 /// [`Resumable::wipe`].
 ///
 /// ```
+/// use std::sync::Arc;
 /// use saltern_yescrypt::*;
-/// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new())?;
-/// let block = |j: u64| &image.as_bytes()[1024 * j as usize..][..1024];
-/// let masks = RomMasks { fill: 0, mix: 15 };
-/// let rom = RomElsewhere { last: Rom::from_bytes(block(63))?, nrom: 64, masks, look_ahead: 0 };
+///
+/// struct Elsewhere(RomImage); // standing for a file
+/// impl RomStore for Elsewhere {
+///     fn size(&self) -> u64 {
+///         self.0.as_bytes().len() as u64
+///     }
+///     fn tail(&self, len: usize) -> Option<&[u8]> {
+///         let image = self.0.as_bytes();
+///         image.get(image.len().checked_sub(len)?..)
+///     }
+/// }
+/// let image = || RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new());
+/// let store = Arc::new(Elsewhere(image()?));
+/// let reading = RomReading { masks: RomMasks { fill: 0, mix: 15 }, ..RomReading::new(64) };
+/// let rom = RomUse { rom: Rom::stored(store.clone())?, reading };
 /// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
 ///
+/// let block = |j: u64| &store.0.as_bytes()[1024 * j as usize..][..1024];
 /// let mut hash = Resumable::new(Workspace::new());
-/// hash.begin(&[(b"password", b"salt")], &params, &[RomSource::Elsewhere(rom)], 32)?;
+/// hash.begin(&[(b"password", b"salt")], &params, &[rom], 32)?;
 /// let mut progress = hash.advance(&[])?;
 /// loop {
 ///     progress = match progress {
@@ -107,17 +80,18 @@ pub enum Progress {
 /// }
 ///
 /// let mut expected = [0; 32];
-/// let rom = RomUse { masks, ..RomUse::new(Rom::new(&image)?, 64) };
+/// let image = image()?;
+/// let rom = RomUse { rom: RomView::new(&image)?, reading };
 /// derive_with_roms(b"password", b"salt", &params, &[rom], &mut Workspace::new(), &mut expected)?;
 /// assert_eq!(hash.output(0), Some(&expected[..]));
 /// # Ok::<(), Error>(())
 /// ```
-pub struct Resumable<'a> {
+pub struct Resumable {
     workspace: Workspace,
-    running: Option<Box<Running<'a>>>,
+    running: Option<Box<Running>>,
 }
 
-impl<'a> Resumable<'a> {
+impl Resumable {
     /// Nothing to compute yet. The workspace's number of threads is not used for hashes with ROMs.
     #[must_use]
     pub fn new(workspace: Workspace) -> Self {
@@ -147,7 +121,7 @@ impl<'a> Resumable<'a> {
         &mut self,
         inputs: &[(&[u8], &[u8])],
         params: &CheckedParams,
-        roms: &[RomSource<'a>],
+        roms: &[RomUse],
         len: usize,
     ) -> Result<(), Error> {
         self.running = None;
@@ -155,21 +129,8 @@ impl<'a> Resumable<'a> {
             return Err(Error::invalid("number of hashes", inputs.len() as u64, "1 to 4"));
         }
         params.check_output(len as u64)?;
-        if roms.len() > MAX_ROMS {
-            return Err(Error::invalid("number of ROMs", roms.len() as u64, "at most 4"));
-        }
-        if params.params().nrom != 0 {
-            let expected = "0: each ROM of the list has its own";
-            return Err(Error::invalid("NROM", params.params().nrom, expected));
-        }
-        if params.mode() != Mode::Rw && !roms.is_empty() {
-            return Err(Error::RomNotUsed);
-        }
-        let mut reads = [RomReads::default(); MAX_ROMS];
-        for (reads, rom) in reads.iter_mut().zip(roms) {
-            *reads = rom.reads(params)?;
-        }
-        let running = Running::new(inputs, params, &reads[..roms.len()], len)?;
+        let reads = Reads::of(params, roms)?;
+        let running = Running::new(inputs, params, (roms, reads), len)?;
         let plan = Plan::new(params, inputs.len(), 1)?;
         self.workspace.take(plan.v + plan.scratch)?;
         self.running = Some(Box::new(running));
@@ -217,7 +178,7 @@ impl<'a> Resumable<'a> {
     }
 }
 
-impl core::fmt::Debug for Resumable<'_> {
+impl core::fmt::Debug for Resumable {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Resumable {{ {:?} }}", self.workspace)
     }

@@ -1,201 +1,284 @@
-//! A ROM as the algorithm sees it (section 18): an image in memory, filled from a seed, with a tag and a digest at its end. No
-//! file and no system call; whoever maps an image brings it here as bytes.
+//! A ROM as the algorithm sees it (section 18): an image that ends in a tag and a digest. No file and no system call; whoever maps
+//! an image brings it here as bytes.
 
-use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use alloc::sync::Arc;
+use core::any::Any;
+use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use crate::core::memory::{self, Arena, Pages, SubBlock};
-use crate::core::params::{CheckedParams, Mode, Params};
-use crate::core::pass::{Input, Kind, Pass, Plan, Watch};
-use crate::core::pbkdf2::Secret;
-use crate::core::reading::{RomMasks, RomReads, Schedule};
-use crate::core::workspace::Workspace;
-use crate::site::limits::Limits;
-use crate::{Error, Flavor, RomId};
+use crate::error::Error;
 
-const TAG: &[u8; 16] = b"yescrypt-ROMhash";
+pub(crate) const TAG: &[u8; 16] = b"yescrypt-ROMhash";
 /// Tag and digest.
-const TRAILER: usize = 48;
+pub(crate) const TRAILER: usize = 48;
 
-/// What a ROM is made from, beside its seed. The same values and seed give the same image anywhere (on machines of one byte order).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct RomParams {
-    /// The flavour; hashes may use the ROM with any other.
-    pub flavor: Flavor,
-    /// NROM: the number of blocks, a power of two of at least 4.
-    pub nrom: u64,
-    /// r: block size in units of 128 bytes.
-    pub r: u32,
-    /// p: slices that are filled independently of each other; part of the result.
-    pub p: u32,
-    /// t: extra time.
-    pub t: u32,
+/// Memory that holds the image of a ROM: an owned image, a mapped file, a shared segment.
+pub trait RomMemory: Send + Sync {
+    /// The whole image, aligned to 64 bytes. The same bytes at each call.
+    fn bytes(&self) -> &[u8];
 }
 
-impl RomParams {
-    /// A ROM of `128 * r * nrom` bytes in the default flavour, `t` = 0.
-    #[must_use]
-    pub const fn new(nrom: u64, r: u32, p: u32) -> Self {
-        RomParams { flavor: Flavor::DEFAULT, nrom, r, p, t: 0 }
+impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
+    fn bytes(&self) -> &[u8] {
+        (**self).bytes()
     }
+}
 
-    /// Bytes in the image: `128 * r * nrom`.
-    #[must_use]
-    pub const fn size(&self) -> u128 {
-        128 * self.r as u128 * self.nrom as u128
-    }
+/// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes such a hash
+/// gets the blocks by other means ([`Resumable`](crate::Resumable)), and finds them by looking into this value as [`Any`].
+pub trait RomStore: Any + Send + Sync {
+    /// Bytes in the image.
+    fn size(&self) -> u64;
 
-    /// Decides whether these parameters define a ROM that this machine can address.
+    /// The last `len` bytes of the image, aligned to 64, if they are kept in memory; the last 64 always are. They contain the block that the
+    /// first step of a hash reads, for every r up to what the store has decided.
+    fn tail(&self, len: usize) -> Option<&[u8]>;
+}
+
+/// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory goes back when the last of them is dropped.
+///
+/// Two of these are equal if they are clones of one another.
+///
+/// ```
+/// use saltern_yescrypt::{Rom, RomImage, RomParams, Workspace};
+/// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new())?;
+/// let rom = Rom::new(image)?;
+/// assert_eq!(rom, rom.clone());
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Rom {
+    place: Place,
+    size: u64,
+    digest: [u8; 32],
+}
+
+#[derive(Clone)]
+enum Place {
+    Memory(Arc<dyn RomMemory>),
+    Untagged(Arc<dyn RomMemory>),
+    Store(Arc<dyn RomStore>),
+}
+
+impl Rom {
+    /// A ROM in memory.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`], [`Error::OutOfMemory`].
-    pub fn check(&self) -> Result<(), Error> {
-        self.passes().map(|_| ())
+    /// Those of [`RomView::from_bytes`].
+    pub fn new(memory: impl RomMemory + 'static) -> Result<Self, Error> {
+        let view = RomView::from_bytes(memory.bytes())?;
+        let (digest, size) = (view.digest(), view.size() as u64);
+        Ok(Rom { place: Place::Memory(Arc::new(memory)), size, digest })
     }
 
-    /// The parameters of the three passes, each of which fills one half. All checks are made here, before any pass.
-    fn passes(&self) -> Result<CheckedParams, Error> {
-        let whole = Params {
-            mode: Mode::Rw,
-            flavor: self.flavor,
-            n: self.nrom,
-            r: self.r,
-            p: self.p,
-            t: self.t,
-            g: 0,
-            nrom: 0,
-        };
-        let expected = "a power of two of at least 4";
-        if !self.nrom.is_power_of_two() || self.nrom < 4 {
-            return Err(Error::invalid("NROM", self.nrom, expected));
-        }
-        whole.check(&Limits::unlimited())?;
-        Params { n: self.nrom / 2, ..whole }.check(&Limits::unlimited())
+    /// A ROM of generation 0.5, see [`RomView::untagged`]. It has no digest.
+    ///
+    /// # Errors
+    /// [`Error::RomAlignment`].
+    pub fn untagged(memory: impl RomMemory + 'static) -> Result<Self, Error> {
+        let size = RomView::untagged(memory.bytes())?.size() as u64;
+        Ok(Rom { place: Place::Untagged(Arc::new(memory)), size, digest: [0; 32] })
     }
-}
 
-/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Returns its digest.
-///
-/// `seed` may have any length and is secret: with it and the parameters the ROM can be made again. Costs three passes over half the
-/// image and, beside it, a few blocks in `workspace`; with p > 1 and [`Workspace::set_threads`] slices are filled in parallel.
-/// An old tag is destroyed first, so that an image on which this was interrupted is refused.
-///
-/// # Errors
-/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`], [`Error::RomAlignment`],
-/// [`Error::OutOfMemory`].
-pub fn init_rom(
-    params: &RomParams,
-    seed: &[u8],
-    image: &mut [u8],
-    workspace: &mut Workspace,
-) -> Result<[u8; 32], Error> {
-    fill(params, seed, image, workspace, None)
-}
-
-/// How far the filling of a ROM is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct RomProgress {
-    /// Which of the three passes: 1 and 3 fill the lower half, 2 the upper.
-    pub pass: u8,
-    /// Bytes that have gone through block mixes in all passes so far.
-    pub done: u64,
-    /// What `done` will be at the end: about four times the size of half the image, more with t > 0.
-    pub total: u64,
-}
-
-/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB, by any of the threads that work.
-///
-/// ```
-/// use core::ops::ControlFlow;
-/// use saltern_yescrypt::{Error, RomImage, RomParams, Workspace, init_rom_with};
-/// let params = RomParams::new(64, 8, 1);
-/// let mut image = RomImage::zeroed(128 * 8 * 64)?;
-/// let stop = |_| ControlFlow::Break(());
-/// let ended = init_rom_with(&params, b"seed", image.as_bytes_mut(), &mut Workspace::new(), &stop);
-/// assert_eq!(ended, Err(Error::Cancelled));
-/// # Ok::<(), Error>(())
-/// ```
-///
-/// # Errors
-/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered [`ControlFlow::Break`]: the image then holds no ROM.
-pub fn init_rom_with(
-    params: &RomParams,
-    seed: &[u8],
-    image: &mut [u8],
-    workspace: &mut Workspace,
-    watch: &(dyn Fn(RomProgress) -> ControlFlow<()> + Sync),
-) -> Result<[u8; 32], Error> {
-    fill(params, seed, image, workspace, Some(watch))
-}
-
-fn fill(
-    params: &RomParams,
-    seed: &[u8],
-    image: &mut [u8],
-    workspace: &mut Workspace,
-    watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
-) -> Result<[u8; 32], Error> {
-    let half = params.passes()?;
-    let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
-    if image.len() as u64 != needed {
-        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
+    /// A ROM that is not in memory.
+    ///
+    /// # Errors
+    /// Those of [`RomView::from_bytes`] for its end.
+    pub fn stored(store: Arc<dyn RomStore>) -> Result<Self, Error> {
+        let digest =
+            RomView::from_bytes(store.tail(SubBlock::BYTES).ok_or(Error::RomTag)?)?.digest();
+        Ok(Rom { digest, size: store.size(), place: Place::Store(store) })
     }
-    // Refuse before anything is changed.
-    memory::from_bytes_mut(image)?;
-    let tail = image.len() - TRAILER;
-    image[tail..].fill(0);
-    let blocks = memory::from_bytes_mut(image)?;
-    let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
-    let total = 3 * half.rom_work();
-    let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
-    let mut digest = [0; 32];
-    for pass in 1..=3 {
-        let told = |bytes| {
-            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-            let progress = RomProgress { pass, done: done.min(total), total };
-            if watch.is_some_and(|watch| watch(progress).is_break()) {
-                ended.store(true, Ordering::Relaxed);
+
+    /// The image as hashes of this r read it: all of it or, of a ROM that is not in memory, the last block.
+    ///
+    /// # Errors
+    /// [`Error::RomTooSmall`] for an r with whose blocks the ROM is not kept; [`Error::RomTag`], [`Error::RomAlignment`] for memory
+    /// that has changed since the ROM was made of it.
+    pub fn view(&self, r: u32) -> Result<RomView<'_>, Error> {
+        match &self.place {
+            Place::Memory(memory) => RomView::from_bytes(memory.bytes()),
+            Place::Untagged(memory) => RomView::untagged(memory.bytes()),
+            Place::Store(store) => {
+                let needed = 128 * u64::from(r);
+                let tail = usize::try_from(needed).ok().and_then(|len| store.tail(len));
+                let actual = self.size;
+                RomView::last_block(tail.ok_or(Error::RomTooSmall { needed, actual })?)
             }
-            !ended.load(Ordering::Relaxed)
-        };
-        let watch: Option<&Watch<'_>> = if watch.is_some() { Some(&told) } else { None };
-        let salt = digest;
-        let salt = if pass == 1 { TAG.as_slice() } else { &salt };
-        let memory = match pass {
-            1 => (&mut *lower, None),
-            2 => (&mut *upper, Some(&*lower)),
-            _ => (&mut *lower, Some(&*upper)),
-        };
-        digest = run(half, (seed, salt), memory, workspace, watch)?;
-        if ended.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
         }
     }
-    image[tail..tail + TAG.len()].copy_from_slice(TAG);
-    image[tail + TAG.len()..].copy_from_slice(&digest);
-    Ok(digest)
+
+    /// Where its blocks are, if it is not in memory.
+    #[must_use]
+    pub fn store(&self) -> Option<&Arc<dyn RomStore>> {
+        match &self.place {
+            Place::Memory(_) | Place::Untagged(_) => None,
+            Place::Store(store) => Some(store),
+        }
+    }
+
+    /// The digest in its last 32 bytes. Not secret.
+    #[must_use]
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Bytes in the image.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// What tells ROMs apart that exist at the same time.
+    pub(crate) fn address(&self) -> usize {
+        match &self.place {
+            Place::Memory(memory) | Place::Untagged(memory) => Arc::as_ptr(memory).addr(),
+            Place::Store(store) => Arc::as_ptr(store).addr(),
+        }
+    }
 }
 
-/// One pass: fills `v`, reading `rom`.
-fn run(
-    half: CheckedParams,
-    (seed, salt): (&[u8], &[u8]),
-    (v, rom): (&mut [SubBlock], Option<&[SubBlock]>),
-    workspace: &mut Workspace,
-    watch: Option<&Watch<'_>>,
-) -> Result<[u8; 32], Error> {
-    let (target, threads) = (workspace.target(), workspace.threads());
-    let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let nrom = half.params().n;
-    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
-    let roms = Schedule::new(reads.as_slice(), true);
-    let mut out = Secret::default();
-    let input = Input { password: seed, salt, out: &mut *out };
-    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads, watch };
-    pass.run(&mut [input], [v, scratch])?;
-    Ok(*out)
+impl PartialEq for Rom {
+    fn eq(&self, other: &Self) -> bool {
+        self.address() == other.address()
+    }
+}
+
+impl Eq for Rom {}
+
+impl Hash for Rom {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.address().hash(state);
+    }
+}
+
+impl fmt::Debug for Rom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.store().is_some() { ", not in memory" } else { "" };
+        write!(f, "Rom {{ {} bytes{place} }}", self.size)
+    }
+}
+
+/// What of a ROM is here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// The last block.
+    Last,
+    /// All of an image of generation 0.5, which has no tag.
+    Untagged,
+}
+
+/// A ROM as one computation reads it: a borrowed image that has a tag at its end, or its last block.
+///
+/// Whether it is the *right* ROM only its digest tells: compare [`RomView::digest`] with the one that you know. A wrong ROM of the
+/// right size gives wrong hashes without any error.
+#[derive(Clone, Copy)]
+pub struct RomView<'a> {
+    blocks: &'a [SubBlock],
+    part: Part,
+}
+
+impl<'a> RomView<'a> {
+    /// The ROM in an owned image.
+    ///
+    /// # Errors
+    /// [`Error::RomTag`] if it was not filled.
+    pub fn new(image: &'a RomImage) -> Result<Self, Error> {
+        Self::from_bytes(image.as_bytes())
+    }
+
+    /// The ROM in any memory that is aligned to 64 bytes and stays as it is: its length a multiple of 64.
+    ///
+    /// # Errors
+    /// [`Error::RomAlignment`], [`Error::RomTag`].
+    pub fn from_bytes(image: &'a [u8]) -> Result<Self, Error> {
+        let blocks = memory::from_bytes(image)?;
+        if !image.len().is_multiple_of(SubBlock::BYTES) {
+            return Err(Error::RomTag);
+        }
+        check_tag(blocks)?;
+        Ok(RomView { blocks, part: Part::Whole })
+    }
+
+    /// A ROM that is not in memory, but for its last block of 128 * r bytes: it has the tag and the digest at its end, and is the one that the
+    /// first step of a hash reads. Only for [`Resumable`](crate::Resumable).
+    ///
+    /// # Errors
+    /// Those of [`RomView::from_bytes`].
+    pub fn last_block(block: &'a [u8]) -> Result<Self, Error> {
+        Ok(RomView { part: Part::Last, ..Self::from_bytes(block)? })
+    }
+
+    /// A ROM of generation 0.5 in any memory that is aligned to 64 bytes.
+    ///
+    /// There is nothing in such an image to tell whether it is a ROM at all, or which: another image of the same size gives other hashes
+    /// without any error.
+    ///
+    /// # Errors
+    /// [`Error::RomAlignment`].
+    pub fn untagged(image: &'a [u8]) -> Result<Self, Error> {
+        Ok(RomView { blocks: memory::from_bytes(image)?, part: Part::Untagged })
+    }
+
+    /// The digest in its last 32 bytes, which identifies the ROM. Not secret.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let bytes = memory::as_bytes(self.blocks);
+        let mut digest = [0; 32];
+        if let Some(last) = bytes.last_chunk() {
+            digest = *last;
+        }
+        digest
+    }
+
+    /// Bytes of it that are here.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of_val(self.blocks)
+    }
+
+    /// Whether only its last block is here.
+    pub(crate) fn elsewhere(&self) -> bool {
+        self.part == Part::Last
+    }
+
+    /// All of the image.
+    pub(crate) fn image(&self) -> &'a [u8] {
+        memory::as_bytes(self.blocks)
+    }
+
+    /// What a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the last one. A smaller ROM may be nested in the image,
+    /// with a tag at its end.
+    pub(crate) fn blocks(&self, nrom: u64, len: usize) -> Result<&'a [SubBlock], Error> {
+        if self.elsewhere() {
+            let (needed, actual) = ((len * SubBlock::BYTES) as u64, self.size() as u64);
+            let whole = needed == actual;
+            return if whole {
+                Ok(self.blocks)
+            } else {
+                Err(Error::BufferLength { needed, actual })
+            };
+        }
+        let needed = u128::from(nrom) * len as u128;
+        let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
+        let too_small = Error::RomTooSmall {
+            needed: u64::try_from(needed * SubBlock::BYTES as u128).unwrap_or(u64::MAX),
+            actual: self.size() as u64,
+        };
+        let blocks = blocks.ok_or(too_small)?;
+        if self.part == Part::Whole {
+            check_tag(blocks)?;
+        }
+        Ok(blocks)
+    }
+}
+
+impl fmt::Debug for RomView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RomView {{ {} bytes }}", self.size())
+    }
 }
 
 /// An image in memory of its own: 64-byte aligned, allocated fallibly, wiped on drop.
@@ -220,26 +303,6 @@ impl RomImage {
         Ok(RomImage { arena, len })
     }
 
-    /// A ROM made from a seed; see [`init_rom`].
-    ///
-    /// ```
-    /// use saltern_yescrypt::{RomImage, RomParams, Workspace};
-    /// let rom = RomImage::init(&RomParams::new(64, 8, 1), b"a seed from the random generator", &mut Workspace::new())?;
-    /// assert_eq!(rom.as_bytes().len(), 128 * 8 * 64);
-    /// # Ok::<(), saltern_yescrypt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`init_rom`].
-    pub fn init(params: &RomParams, seed: &[u8], workspace: &mut Workspace) -> Result<Self, Error> {
-        params.passes()?;
-        let size = params.size();
-        let refused = Error::OutOfMemory { bytes: u64::try_from(size).unwrap_or(u64::MAX) };
-        let mut image = Self::zeroed(usize::try_from(size).map_err(|_| refused)?)?;
-        init_rom(params, seed, image.as_bytes_mut(), workspace)?;
-        Ok(image)
-    }
-
     /// The bytes of the image.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -253,90 +316,15 @@ impl RomImage {
     }
 }
 
-impl core::fmt::Debug for RomImage {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for RomImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RomImage {{ {} bytes }}", self.len * SubBlock::BYTES)
     }
 }
 
-/// A ROM to hash with: a borrowed image that has a tag at its end.
-///
-/// Whether it is the *right* ROM only its digest tells: compare [`Rom::digest`] with the one that you know. A wrong ROM of the
-/// right size gives wrong hashes without any error.
-#[derive(Clone, Copy)]
-pub struct Rom<'a> {
-    blocks: &'a [SubBlock],
-}
-
-impl<'a> Rom<'a> {
-    /// The ROM in an owned image.
-    ///
-    /// # Errors
-    /// [`Error::RomTag`] if it was not filled.
-    pub fn new(image: &'a RomImage) -> Result<Self, Error> {
-        Self::from_bytes(image.as_bytes())
-    }
-
-    /// The ROM in any memory that is aligned to 64 bytes and stays as it is: its length a multiple of 64.
-    ///
-    /// # Errors
-    /// [`Error::RomAlignment`], [`Error::RomTag`].
-    pub fn from_bytes(image: &'a [u8]) -> Result<Self, Error> {
-        let blocks = memory::from_bytes(image)?;
-        if !image.len().is_multiple_of(SubBlock::BYTES) {
-            return Err(Error::RomTag);
-        }
-        check_tag(blocks)?;
-        Ok(Rom { blocks })
-    }
-
-    /// The digest in its last 32 bytes, which identifies the ROM. Not secret.
-    #[must_use]
-    pub fn digest(&self) -> [u8; 32] {
-        let bytes = memory::as_bytes(self.blocks);
-        let mut digest = [0; 32];
-        digest.copy_from_slice(&bytes[bytes.len() - 32..]);
-        digest
-    }
-
-    /// The name that goes with the digest.
-    #[must_use]
-    pub fn id(&self) -> RomId {
-        RomId::of_digest(&self.digest())
-    }
-
-    /// Bytes in the image.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        size_of_val(self.blocks)
-    }
-
-    pub(crate) fn blocks(&self) -> &'a [SubBlock] {
-        self.blocks
-    }
-
-    /// Address and number of sub-blocks: what tells ROMs apart that exist at the same time.
-    pub(crate) fn place(&self) -> (usize, usize) {
-        (self.blocks.as_ptr().addr(), self.blocks.len())
-    }
-
-    /// The blocks that a hash reads: the first NROM of its r. A smaller ROM may be nested in the image, with a tag at its end.
-    pub(crate) fn blocks_for(&self, params: &Params) -> Result<&'a [SubBlock], Error> {
-        let needed = u128::from(params.nrom) * u128::from(params.r) * 2;
-        let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
-        let too_small = Error::RomTooSmall {
-            needed: u64::try_from(needed * 64).unwrap_or(u64::MAX),
-            actual: self.size() as u64,
-        };
-        let blocks = blocks.ok_or(too_small)?;
-        check_tag(blocks)?;
-        Ok(blocks)
-    }
-}
-
-impl core::fmt::Debug for Rom<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Rom {{ {} bytes }}", self.size())
+impl RomMemory for RomImage {
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 

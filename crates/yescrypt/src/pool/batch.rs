@@ -10,7 +10,6 @@ use super::lock;
 use super::queue::Shape;
 use super::recipe::{Either, RomsOf, plain};
 use crate::escrypt;
-use crate::site::rom_set::Roms;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting, ascii};
 use crate::{Error, Hasher};
@@ -21,7 +20,7 @@ pub(super) trait Work: Send + Sync {
     fn input(&self, index: usize) -> (&[u8], &[u8]);
 
     /// The ROMs of an item.
-    fn roms(&self, index: usize) -> RomsOf<'_>;
+    fn roms(&self, index: usize) -> &RomsOf;
 
     /// The bytes of an item, or why there are none. Comes once for each.
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>);
@@ -92,8 +91,8 @@ impl Answer for Zeroizing<Vec<u8>> {
 }
 
 /// An item that is to be computed.
-pub(super) struct Item<'a, C> {
-    pub(super) roms: RomsOf<'a>,
+pub(super) struct Item<C> {
+    pub(super) roms: RomsOf,
     pub(super) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(super) salt: Zeroizing<Vec<u8>>,
@@ -101,11 +100,11 @@ pub(super) struct Item<'a, C> {
     pub(super) check: C,
 }
 
-pub(super) struct Batch<'a, T: Answer> {
+pub(super) struct Batch<T: Answer> {
     /// Has the keys; none for derivations.
-    hasher: Option<Arc<Hasher<'a>>>,
+    hasher: Option<Arc<Hasher>>,
     /// `None` for those that were refused.
-    items: Vec<Option<Item<'a, T::Check>>>,
+    items: Vec<Option<Item<T::Check>>>,
     answers: Mutex<Answers<T>>,
     done: Condvar,
 }
@@ -118,11 +117,11 @@ struct Answers<T> {
     waker: Option<Waker>,
 }
 
-impl<'a, T: Answer> Batch<'a, T> {
+impl<T: Answer> Batch<T> {
     /// Items to be computed, or why they are not.
     pub(super) fn new(
-        hasher: Option<Arc<Hasher<'a>>>,
-        items: Vec<Result<Item<'a, T::Check>, Error>>,
+        hasher: Option<Arc<Hasher>>,
+        items: Vec<Result<Item<T::Check>, Error>>,
     ) -> Self {
         let answers = items.iter().map(|item| item.as_ref().err().map(|e| Err(*e))).collect();
         let items: Vec<_> = items.into_iter().map(Result::ok).collect();
@@ -182,7 +181,7 @@ impl<'a, T: Answer> Batch<'a, T> {
     }
 }
 
-impl<T: Answer> Work for Batch<'_, T> {
+impl<T: Answer> Work for Batch<T> {
     fn input(&self, index: usize) -> (&[u8], &[u8]) {
         match &self.items[index] {
             Some(item) => (&item.password, &item.salt),
@@ -190,9 +189,8 @@ impl<T: Answer> Work for Batch<'_, T> {
         }
     }
 
-    fn roms(&self, index: usize) -> RomsOf<'_> {
-        let none = RomsOf::Current(Roms::Plain(None));
-        self.items[index].as_ref().map_or(none, |item| item.roms)
+    fn roms(&self, index: usize) -> &RomsOf {
+        self.items[index].as_ref().map_or(&super::recipe::NO_ROMS, |item| &item.roms)
     }
 
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {

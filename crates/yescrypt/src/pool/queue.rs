@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::batch::Work;
 use super::recipe::Recipe;
-use crate::site::rom_set::Places;
+use crate::core::reading::Places;
 
 /// What items must have in common to be computed together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,22 +21,22 @@ pub(super) struct Shape {
 }
 
 /// An item of a batch.
-pub(super) struct Task<'a> {
-    pub(super) work: Arc<dyn Work + 'a>,
+pub(super) struct Task {
+    pub(super) work: Arc<dyn Work>,
     pub(super) index: usize,
 }
 
 /// All that waits.
 #[derive(Default)]
-pub(super) struct Queue<'a> {
+pub(super) struct Queue {
     /// Items with their numbers in the order of arrival; no line is empty.
-    lines: HashMap<Shape, VecDeque<(u64, Task<'a>)>>,
+    lines: HashMap<Shape, VecDeque<(u64, Task)>>,
     arrived: u64,
     waiting: usize,
     peak: usize,
 }
 
-impl<'a> Queue<'a> {
+impl Queue {
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
@@ -46,7 +46,7 @@ impl<'a> Queue<'a> {
         self.peak
     }
 
-    pub(super) fn push(&mut self, shape: Shape, task: Task<'a>) {
+    pub(super) fn push(&mut self, shape: Shape, task: Task) {
         self.lines.entry(shape).or_default().push_back((self.arrived, task));
         self.arrived += 1;
         self.waiting += 1;
@@ -55,13 +55,13 @@ impl<'a> Queue<'a> {
 
     /// The shape that comes next, and how many items have it. Costs a look at every shape that waits.
     pub(super) fn next(&self) -> Option<(Shape, usize)> {
-        let age = |line: &VecDeque<(u64, Task<'a>)>| line.front().map(|(number, _)| *number);
+        let age = |line: &VecDeque<(u64, Task)>| line.front().map(|(number, _)| *number);
         let (shape, line) = self.lines.iter().min_by_key(|(_, line)| age(line))?;
         Some((*shape, line.len()))
     }
 
     /// The oldest items of a shape.
-    pub(super) fn take(&mut self, shape: &Shape, count: usize) -> Vec<Task<'a>> {
+    pub(super) fn take(&mut self, shape: &Shape, count: usize) -> Vec<Task> {
         let Some(line) = self.lines.get_mut(shape) else { return Vec::new() };
         let taken: Vec<_> = line.drain(..count.min(line.len())).map(|(_, task)| task).collect();
         if line.is_empty() {
@@ -72,9 +72,9 @@ impl<'a> Queue<'a> {
     }
 
     /// Takes out the items of one batch. Costs a look at every item that waits.
-    pub(super) fn remove(&mut self, batch: &Arc<dyn Work + 'a>) -> Vec<Task<'a>> {
+    pub(super) fn remove(&mut self, batch: &Arc<dyn Work>) -> Vec<Task> {
         let of_batch =
-            |task: &Task<'a>| core::ptr::addr_eq(Arc::as_ptr(&task.work), Arc::as_ptr(batch));
+            |task: &Task| core::ptr::addr_eq(Arc::as_ptr(&task.work), Arc::as_ptr(batch));
         let mut removed = Vec::new();
         for line in self.lines.values_mut() {
             for _ in 0..line.len() {
@@ -91,7 +91,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Takes out everything.
-    pub(super) fn clear(&mut self) -> Vec<Task<'a>> {
+    pub(super) fn clear(&mut self) -> Vec<Task> {
         self.waiting = 0;
         self.lines.drain().flat_map(|(_, line)| line).map(|(_, task)| task).collect()
     }
@@ -112,7 +112,6 @@ pub(super) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
 mod tests {
     use super::super::recipe::RomsOf;
     use super::*;
-    use crate::site::rom_set::Roms;
     use crate::{Error, Limits, Params};
     use zeroize::Zeroizing;
 
@@ -122,8 +121,8 @@ mod tests {
         fn input(&self, _: usize) -> (&[u8], &[u8]) {
             (&[], &[])
         }
-        fn roms(&self, _: usize) -> RomsOf<'_> {
-            RomsOf::Current(Roms::Plain(None))
+        fn roms(&self, _: usize) -> &RomsOf {
+            &super::super::recipe::NO_ROMS
         }
         fn settle(&self, _: usize, _: Result<Zeroizing<Vec<u8>>, Error>) {}
     }
@@ -137,7 +136,7 @@ mod tests {
         Arc::new(Nothing)
     }
 
-    fn indices(tasks: Vec<Task<'_>>) -> Vec<usize> {
+    fn indices(tasks: Vec<Task>) -> Vec<usize> {
         tasks.into_iter().map(|task| task.index).collect()
     }
 

@@ -4,11 +4,11 @@ use zeroize::Zeroizing;
 
 use super::worker::need;
 use crate::core::batch::derive_all;
+use crate::core::reading::RomUse;
 use crate::core::workspace::Workspace;
 use crate::escrypt;
-use crate::site::rom_set::Roms;
 use crate::text::encoding::{HashString, Setting};
-use crate::{CheckedParams, Derivation, Error, Pages};
+use crate::{CheckedParams, Derivation, Error, Pages, Rom};
 
 /// The parameters of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,11 +44,14 @@ impl Either<HashString, escrypt::HashString> {
 }
 
 /// The ROMs of an item, likewise.
-#[derive(Clone, Copy)]
-pub(super) enum RomsOf<'a> {
-    Current(Roms<'a>),
-    Escrypt(Option<escrypt::Rom<'a>>),
+#[derive(Clone)]
+pub(super) enum RomsOf {
+    Current(Vec<RomUse>),
+    Escrypt(Option<(Rom, u32)>),
 }
+
+/// What an item without ROMs has.
+pub(super) static NO_ROMS: RomsOf = RomsOf::Current(Vec::new());
 
 impl From<CheckedParams> for Recipe {
     fn from(params: CheckedParams) -> Self {
@@ -77,14 +80,16 @@ impl Recipe {
     pub(super) fn compute(
         &self,
         jobs: &mut [Derivation<'_>],
-        roms: RomsOf<'_>,
+        roms: &RomsOf,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
         match (self, roms) {
             (Recipe::Current(params), RomsOf::Current(roms)) => {
-                derive_all(jobs, params, &roms, workspace)
+                derive_all(jobs, params, roms, workspace)
             }
             (Recipe::Escrypt(params), RomsOf::Escrypt(rom)) => {
+                let rom = rom.as_ref().map(|(rom, mask)| escrypt::Rom::of(rom, *mask));
+                let rom = rom.transpose()?;
                 jobs.iter_mut().try_for_each(|job| {
                     let rom = rom.as_ref();
                     escrypt::derive(job.password, job.salt, params, rom, workspace, job.out)

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 
 use super::batch::Work;
 use super::*;
-use crate::site::rom_set::Places;
+use crate::core::reading::Places;
 use crate::{Limits, Params, Workspace};
 
 fn params(n: u64) -> CheckedParams {
@@ -16,7 +16,7 @@ fn config(threads: usize) -> PoolConfig {
     PoolConfig { threads, ..PoolConfig::default() }
 }
 
-fn derive(n: u64) -> Derive<'static> {
+fn derive(n: u64) -> Derive {
     Derive { params: params(n), rom: None, len: 32 }
 }
 
@@ -45,8 +45,8 @@ impl Work for Gate {
         assert!(!self.panics, "a panic that the test wants");
         (b"", b"")
     }
-    fn roms(&self, _: usize) -> RomsOf<'_> {
-        RomsOf::Current(Roms::Plain(None))
+    fn roms(&self, _: usize) -> &RomsOf {
+        &super::recipe::NO_ROMS
     }
     fn settle(&self, _: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {
         self.errors.lock().unwrap().extend(outcome.err());
@@ -55,7 +55,7 @@ impl Work for Gate {
 }
 
 /// Occupies one thread of a pool at a gate with an item of this size.
-fn block(pool: &Pool<'static>, gate: &Arc<Gate>, n: u64) {
+fn block(pool: &Pool, gate: &Arc<Gate>, n: u64) {
     let shape = Shape { recipe: params(n).into(), roms: Places::default(), out_len: 32 };
     let work: Arc<dyn Work> = gate.clone();
     pool.shared.submit(&work, &[(0, shape)]).unwrap();
@@ -67,7 +67,7 @@ fn a_panic_hits_its_own_items_only() {
     let (gate, reached, go) = Gate::new(true);
     block(&pool, &gate, 16);
     reached.recv().unwrap();
-    let after = pool.derive(derive(16), [("p", "s")]).unwrap();
+    let after = pool.derive(&derive(16), [("p", "s")]).unwrap();
     go.send(()).unwrap();
     let mut expected = [0; 32];
     crate::derive(b"p", b"s", &params(16), None, &mut Workspace::new(), &mut expected).unwrap();
@@ -85,23 +85,23 @@ fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
     let (gate, reached, go) = Gate::new(false);
     block(&pool, &gate, 16);
     reached.recv().unwrap();
-    let one = pool.derive(derive(32), [("1", "s")]).unwrap();
-    let other = pool.derive(derive(16), [("2", "s")]).unwrap();
-    let two = pool.derive(derive(32), [("3", "s"), ("4", "s")]).unwrap();
+    let one = pool.derive(&derive(32), [("1", "s")]).unwrap();
+    let other = pool.derive(&derive(16), [("2", "s")]).unwrap();
+    let two = pool.derive(&derive(32), [("3", "s"), ("4", "s")]).unwrap();
     let full = Err(Error::Overloaded { waiting: 4, limit: 4 });
-    assert_eq!(pool.derive(derive(16), [("5", "s")]).map(drop), full);
+    assert_eq!(pool.derive(&derive(16), [("5", "s")]).map(drop), full);
     let large = Err(Error::OverLimit { name: "items in one batch", value: 5, limit: 4 });
     assert!(!one.is_done());
     assert_eq!((other.cancel(), other.cancel()), (1, 0));
     assert_eq!(other.wait(), [Err(Error::Cancelled)]);
-    drop(pool.derive(derive(32), [("6", "s")]).unwrap());
+    drop(pool.derive(&derive(32), [("6", "s")]).unwrap());
     assert_eq!(pool.stats().waiting, 3);
     let one = one.try_wait().unwrap_err();
     let one = one.wait_timeout(std::time::Duration::from_millis(1)).unwrap_err();
     go.send(()).unwrap();
     assert!(one.wait()[0].is_ok());
     assert!(two.wait().iter().all(Result::is_ok));
-    assert_eq!(pool.derive(derive(16), [("", ""); 5]).map(drop), large);
+    assert_eq!(pool.derive(&derive(16), [("", ""); 5]).map(drop), large);
     let stats = pool.stats();
     // The gate by itself; then one item of each batch together; then the last.
     assert_eq!(stats.groups[..2], [2, 1]);
@@ -128,7 +128,7 @@ fn items_beside_an_idle_thread_are_not_paired() {
     assert_eq!(gate.settled.load(Ordering::SeqCst), 2);
 }
 
-fn lock_idle(pool: &Pool<'_>) -> usize {
+fn lock_idle(pool: &Pool) -> usize {
     pool.shared.idle()
 }
 
@@ -138,7 +138,7 @@ fn dropping_a_pool_finishes_what_runs_and_cancels_what_waits() {
     let (gate, reached, go) = Gate::new(false);
     block(&pool, &gate, 16);
     reached.recv().unwrap();
-    let waiting = pool.derive(derive(16), [("p", "s"); 3]).unwrap();
+    let waiting = pool.derive(&derive(16), [("p", "s"); 3]).unwrap();
     let shared = pool.shared.clone();
     let dropping = std::thread::spawn(move || drop(pool));
     assert_eq!(
@@ -159,7 +159,7 @@ fn arenas_are_wiped_when_idle_or_after_each() {
         let mut config = config(1);
         config.wipe = wipe;
         let pool = Pool::new(config).unwrap();
-        let ticket = pool.derive(derive(16), [("p", "s")]).unwrap();
+        let ticket = pool.derive(&derive(16), [("p", "s")]).unwrap();
         assert!(ticket.wait()[0].is_ok());
         while lock_idle(&pool) < 1 {
             std::thread::yield_now();
@@ -169,7 +169,7 @@ fn arenas_are_wiped_when_idle_or_after_each() {
     let mut config = config(1);
     config.wipe = WipePolicy::OnDrop;
     let pool = Pool::new(config).unwrap();
-    assert!(pool.derive(derive(16), [("p", "s")]).unwrap().wait()[0].is_ok());
+    assert!(pool.derive(&derive(16), [("p", "s")]).unwrap().wait()[0].is_ok());
     while lock_idle(&pool) < 1 {
         std::thread::yield_now();
     }

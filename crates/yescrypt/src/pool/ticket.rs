@@ -15,13 +15,13 @@ use crate::Error;
 /// It can be waited for, polled, or awaited as a future under any executor. Results are in the order of the items, one for each.
 /// In a process that was forked after the pool was made, all of them are [`Error::Forked`].
 #[must_use = "dropping a ticket cancels its batch"]
-pub struct Ticket<'a, T: Answer> {
-    batch: Arc<Batch<'a, T>>,
-    shared: Arc<Shared<'a>>,
+pub struct Ticket<T: Answer> {
+    batch: Arc<Batch<T>>,
+    shared: Arc<Shared>,
 }
 
-impl<'a, T: Answer> Ticket<'a, T> {
-    pub(super) fn new(batch: Arc<Batch<'a, T>>, shared: Arc<Shared<'a>>) -> Self {
+impl<T: Answer> Ticket<T> {
+    pub(super) fn new(batch: Arc<Batch<T>>, shared: Arc<Shared>) -> Self {
         Ticket { batch, shared }
     }
 
@@ -80,7 +80,7 @@ impl<'a, T: Answer> Ticket<'a, T> {
         if self.is_done() {
             return 0;
         }
-        let batch: Arc<dyn Work + 'a> = self.batch.clone();
+        let batch: Arc<dyn Work> = self.batch.clone();
         self.shared.cancel(&batch)
     }
 
@@ -89,13 +89,13 @@ impl<'a, T: Answer> Ticket<'a, T> {
     }
 }
 
-impl<T: Answer> Drop for Ticket<'_, T> {
+impl<T: Answer> Drop for Ticket<T> {
     fn drop(&mut self) {
         self.cancel();
     }
 }
 
-impl<T: Answer> Future for Ticket<'_, T> {
+impl<T: Answer> Future for Ticket<T> {
     type Output = Vec<Result<T, Error>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -106,7 +106,7 @@ impl<T: Answer> Future for Ticket<'_, T> {
     }
 }
 
-impl<T: Answer> core::fmt::Debug for Ticket<'_, T> {
+impl<T: Answer> core::fmt::Debug for Ticket<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Ticket {{ {} items }}", self.len())
     }

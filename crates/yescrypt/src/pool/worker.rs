@@ -14,19 +14,19 @@ use super::{PoolStats, lock};
 use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
-pub(super) struct Shared<'a> {
+pub(super) struct Shared {
     pub(super) config: PoolConfig,
     /// The process that has the threads.
     process: Process,
-    state: Mutex<State<'a>>,
+    state: Mutex<State>,
     /// There may be something to do: work, memory for it, or the end.
     work: Condvar,
     /// A thread is ready to work, or has failed to get there.
     ready: Condvar,
 }
 
-struct State<'a> {
-    queue: Queue<'a>,
+struct State {
+    queue: Queue,
     ledger: Ledger,
     stats: PoolStats,
     /// Threads that wait for work.
@@ -40,9 +40,9 @@ struct State<'a> {
 }
 
 /// Items that are computed together.
-struct Group<'a> {
+struct Group {
     shape: Shape,
-    tasks: Vec<Task<'a>>,
+    tasks: Vec<Task>,
 }
 
 type Outcome = Result<Vec<Zeroizing<Vec<u8>>>, Error>;
@@ -52,7 +52,7 @@ pub(super) fn need(params: &CheckedParams, pages: Pages, hashes: usize) -> u64 {
     Workspace::bytes_for(params, hashes, pages).unwrap_or(u64::MAX)
 }
 
-impl<'a> Shared<'a> {
+impl Shared {
     pub(super) fn new(config: PoolConfig) -> Self {
         let ledger = Ledger::new(config.threads, config.memory, config.level, config.pages);
         let state = State {
@@ -82,7 +82,7 @@ impl<'a> Shared<'a> {
     /// Puts items into the queue, all or none.
     pub(super) fn submit(
         &self,
-        batch: &Arc<dyn Work + 'a>,
+        batch: &Arc<dyn Work>,
         shapes: &[(usize, Shape)],
     ) -> Result<(), Error> {
         let limit = self.config.max_waiting;
@@ -108,7 +108,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Cancels what waits of a batch; how many items.
-    pub(super) fn cancel(&self, batch: &Arc<dyn Work + 'a>) -> usize {
+    pub(super) fn cancel(&self, batch: &Arc<dyn Work>) -> usize {
         let mut state = lock(&self.state);
         let cancelled = state.queue.remove(batch);
         state.stats.cancelled += cancelled.len() as u64;
@@ -202,7 +202,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Waits for the next group of thread `me`; nothing at the end.
-    fn next(&self, me: usize) -> Option<(Group<'a>, Workspace)> {
+    fn next(&self, me: usize) -> Option<(Group, Workspace)> {
         let mut state = lock(&self.state);
         loop {
             if state.closed {
@@ -243,11 +243,7 @@ impl<'a> Shared<'a> {
     }
 
     /// One step of having nothing to do: wiping, or else waiting.
-    fn rest<'s>(
-        &'s self,
-        me: usize,
-        mut state: MutexGuard<'s, State<'a>>,
-    ) -> MutexGuard<'s, State<'a>> {
+    fn rest<'s>(&'s self, me: usize, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if self.config.wipe == WipePolicy::WhenIdle
             && let Some(mut workspace) = state.ledger.take_dirty(me)
         {
@@ -265,14 +261,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Takes an arena back and counts what was computed with it.
-    fn put(
-        &self,
-        me: usize,
-        workspace: Workspace,
-        dirty: bool,
-        group: &Group<'_>,
-        outcome: &Outcome,
-    ) {
+    fn put(&self, me: usize, workspace: Workspace, dirty: bool, group: &Group, outcome: &Outcome) {
         let mut state = lock(&self.state);
         state.ledger.put(me, workspace, dirty);
         let size = group.tasks.len();
@@ -293,14 +282,14 @@ impl<'a> Shared<'a> {
     }
 
     /// Memory has become free: whoever waits for it looks again.
-    fn feed(&self, state: &State<'_>) {
+    fn feed(&self, state: &State) {
         if state.starved > 0 {
             self.work.notify_all();
         }
     }
 }
 
-impl State<'_> {
+impl State {
     fn admit(&mut self, items: usize, limit: usize) -> Result<(), Error> {
         let waiting = self.queue.waiting();
         if waiting + items > limit {
@@ -312,7 +301,7 @@ impl State<'_> {
 }
 
 #[cfg(test)]
-impl Shared<'_> {
+impl Shared {
     /// Threads that wait for work.
     pub(super) fn idle(&self) -> usize {
         lock(&self.state).idle
@@ -329,7 +318,7 @@ pub(super) fn over_budget(value: u64, limit: u64) -> Error {
     Error::OverLimit { name: "memory of the pool in bytes", value, limit }
 }
 
-impl Group<'_> {
+impl Group {
     fn compute(&self, workspace: &mut Workspace) -> Outcome {
         let mut outs = Vec::with_capacity(self.tasks.len());
         for _ in &self.tasks {
@@ -365,7 +354,7 @@ fn buffer(len: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
     Ok(buffer)
 }
 
-fn settle_all(tasks: &[Task<'_>], error: Error) {
+fn settle_all(tasks: &[Task], error: Error) {
     for task in tasks {
         task.work.settle(task.index, Err(error));
     }

@@ -4,6 +4,7 @@ mod many;
 mod plan;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
@@ -12,21 +13,25 @@ use zeroize::Zeroizing;
 pub use self::many::Verification;
 pub use self::plan::Plan;
 
-use crate::core::batch::derive_alike;
-use crate::core::cost::Medium;
-use crate::core::pass::Input;
+use crate::core::batch::{Derivation, derive_all};
+use crate::core::params::Params;
+use crate::core::reading::{RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
+use crate::error::Error;
 use crate::escrypt;
 use crate::site::encrypt::{HashKey, rekeyed};
 use crate::site::keys::KeySet;
-use crate::site::rom_set::{RomSet, Roms};
+use crate::site::limits::Limits;
+use crate::site::rom_set::RomSet;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Scheme, Setting};
+use crate::text::encoding::{HashString, Scheme, Setting, ascii};
 use crate::text::roms::NamedRom;
-use crate::{CheckedParams, Error, Limits, Params};
 
 /// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
+///
+/// A hasher is a value that never changes: clones are cheap and share everything. A service that changes its ROMs, keys or costs makes a new
+/// one from the old, and hashes with that from then on.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace};
@@ -38,22 +43,20 @@ use crate::{CheckedParams, Error, Limits, Params};
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Hasher<'a> {
+pub struct Hasher {
+    site: Arc<Site>,
+}
+
+#[derive(Clone, Debug)]
+struct Site {
     params: Params,
     /// For new hashes.
     named_roms: Vec<NamedRom>,
     limits: Limits,
     keys: KeySet,
-    roms: RomSet<'a>,
-    escrypt_rom: Option<escrypt::Rom<'a>>,
-}
-
-/// A hash that may be computed.
-pub(crate) struct Admitted<'a> {
-    pub(crate) params: CheckedParams,
-    /// As it goes into the KDF.
-    pub(crate) salt: Zeroizing<Vec<u8>>,
-    pub(crate) roms: Roms<'a>,
+    roms: RomSet,
+    /// With its mask.
+    escrypt_rom: Option<(Rom, u32)>,
 }
 
 /// In what a stored string differs from those that a [`Hasher`] makes.
@@ -76,32 +79,36 @@ impl Outdated {
     }
 }
 
-impl<'a> Hasher<'a> {
+impl Hasher {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
     pub fn new() -> Self {
-        let params = Params::default();
-        Hasher {
-            params,
+        let site = Site {
+            params: Params::default(),
             named_roms: Vec::new(),
             limits: Limits::server(),
             keys: KeySet::new(),
             roms: RomSet::new(),
             escrypt_rom: None,
-        }
+        };
+        Hasher { site: Arc::new(site) }
+    }
+
+    fn site(&mut self) -> &mut Site {
+        Arc::make_mut(&mut self.site)
     }
 
     /// Other parameters for new hashes. They are checked when hashing, by the same limits as those of stored hashes.
     #[must_use]
     pub fn with_params(mut self, params: Params) -> Self {
-        self.params = params;
+        self.site().params = params;
         self
     }
 
     /// Other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.site().limits = limits;
         self
     }
 
@@ -109,29 +116,29 @@ impl<'a> Hasher<'a> {
     /// have another key some day gives keys names, with [`Hasher::with_keys`].
     #[must_use]
     pub fn with_key(mut self, key: HashKey) -> Self {
-        self.keys.set_unnamed(key);
+        self.site().keys.set_unnamed(key);
         self
     }
 
     /// Several keys, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
     pub fn with_keys(mut self, keys: KeySet) -> Self {
-        self.keys = keys;
+        self.site().keys = keys;
         self
     }
 
     /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say which ROM it is: a site
     /// that will have another one some day has a [`RomSet`].
     #[must_use]
-    pub fn with_rom(mut self, rom: Rom<'a>) -> Self {
-        self.roms.set_unnamed(rom);
+    pub fn with_rom(mut self, rom: Rom) -> Self {
+        self.site().roms.set_unnamed(rom);
         self
     }
 
     /// Several ROMs, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
-    pub fn with_roms(mut self, roms: RomSet<'a>) -> Self {
-        self.roms = roms;
+    pub fn with_roms(mut self, roms: RomSet) -> Self {
+        self.site().roms = roms;
         self
     }
 
@@ -139,28 +146,34 @@ impl<'a> Hasher<'a> {
     /// then have NROM 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
-        self.named_roms = list.to_vec();
+        self.site().named_roms = list.to_vec();
         self
     }
 
     /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that have RW (the others never have a ROM), and
     /// without it none has one.
     #[must_use]
-    pub fn with_escrypt_rom(mut self, rom: escrypt::Rom<'a>) -> Self {
-        self.escrypt_rom = Some(rom);
+    pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
+        self.site().escrypt_rom = Some((rom, mask));
         self
     }
 
     /// The parameters for new hashes.
     #[must_use]
     pub fn params(&self) -> &Params {
-        &self.params
+        &self.site.params
     }
 
     /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.site.limits
+    }
+
+    /// The ROMs, to make a changed copy of.
+    #[must_use]
+    pub fn roms(&self) -> &RomSet {
+        &self.site.roms
     }
 
     /// The setting of a new hash with this salt: `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
@@ -171,19 +184,19 @@ impl<'a> Hasher<'a> {
     /// attached; [`Error::KeyNotApplicable`] for an extended string and a key without a name.
     pub fn setting(&self, salt: &[u8]) -> Result<Setting, Error> {
         // Refuse before hashing what could not be verified afterwards.
-        self.params.check(&self.limits)?;
-        let key = self.keys.active();
-        if self.named_roms.is_empty() && self.params.flags().is_some() {
-            let setting = Setting::new(&self.params, salt)?;
-            self.limits.admit_crypt3(setting.refused_by_crypt())?;
-            let rom = self.roms.active().filter(|_| self.params.nrom != 0);
+        self.site.params.check(&self.site.limits)?;
+        let key = self.site.keys.active();
+        if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
+            let setting = Setting::new(&self.site.params, salt)?;
+            self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
+            let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
             return setting.with_ids(rom, key);
         }
-        if key.is_none() && self.keys.unnamed().is_some() {
+        if key.is_none() && self.site.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
-        self.named_roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
-        Setting::extended(&self.params, &self.named_roms, key, salt)
+        self.site.named_roms.iter().try_for_each(|rom| self.site.roms.rom(rom.id).map(drop))?;
+        Setting::extended(&self.site.params, &self.site.named_roms, key, salt)
     }
 
     /// Hashes a password with a random salt of 16 bytes into a string: see [`Hasher::setting`].
@@ -209,7 +222,7 @@ impl<'a> Hasher<'a> {
     ) -> Result<String, Error> {
         let setting = self.setting(salt)?;
         let hash = self.compute(workspace, password, &setting)?;
-        Ok(crate::text::encoding::ascii(setting.with_hash(&hash)))
+        Ok(ascii(setting.with_hash(&hash)))
     }
 
     /// What crypt(3) does: hashes a password under a setting of any scheme ([`escrypt`] included), and returns the complete string. A complete
@@ -302,10 +315,11 @@ impl<'a> Hasher<'a> {
         }
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
-        let to = self.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
+        let to =
+            self.site.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
         let renamed = stored.setting().with_key_id(Some(to))?;
-        let (from, to) = (self.key_of(stored.setting())?, self.keys.by_id(&to)?);
-        Ok(crate::text::encoding::ascii(rekeyed(&stored, &renamed, from, Some(to))))
+        let (from, to) = (self.key_of(stored.setting())?, self.site.keys.by_id(&to)?);
+        Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
     }
 
     /// The 32 bytes of a hash, encrypted if there is a key.
@@ -315,10 +329,10 @@ impl<'a> Hasher<'a> {
         password: &[u8],
         setting: &Setting,
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
-        let Admitted { params, salt, roms } = self.admit(password, setting)?;
+        let Plan { params, salt, roms } = self.admit(password, setting)?;
         let mut hash = Zeroizing::new([0; HASH]);
-        let input = Input { password, salt: &salt, out: &mut *hash };
-        derive_alike(&mut [input], &params, &roms, workspace)?;
+        let job = Derivation { password, salt: &salt, out: &mut *hash };
+        derive_all(&mut [job], &params, &roms, workspace)?;
         Ok(self.seal(setting, hash))
     }
 
@@ -331,6 +345,7 @@ impl<'a> Hasher<'a> {
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
         let (params, rom) = self.admit_escrypt(password, setting)?;
         let mut hash = Zeroizing::new([0; HASH]);
+        let rom = rom.as_ref().map(|(rom, mask)| escrypt::Rom::of(rom, *mask)).transpose()?;
         escrypt::derive(password, setting.salt(), &params, rom.as_ref(), workspace, &mut *hash)?;
         Ok(hash)
     }
@@ -340,68 +355,59 @@ impl<'a> Hasher<'a> {
         &self,
         password: &[u8],
         setting: &escrypt::Setting,
-    ) -> Result<(escrypt::CheckedParams, Option<escrypt::Rom<'a>>), Error> {
-        self.limits.admit_password(password)?;
-        self.limits.admit_output(HASH as u64)?;
-        let params = setting.params().check(&self.limits)?;
-        self.limits.admit_crypt3(setting.refused())?;
-        if self.keys.unnamed().is_some() {
+    ) -> Result<(escrypt::CheckedParams, Option<(Rom, u32)>), Error> {
+        self.site.limits.admit_password(password)?;
+        self.site.limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(&self.site.limits)?;
+        self.site.limits.admit_crypt3(setting.refused())?;
+        if self.site.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
         // Without RW nothing can have been hashed with a ROM.
-        Ok((params, self.escrypt_rom.filter(|_| setting.params().flags.rw)))
+        Ok((params, self.site.escrypt_rom.clone().filter(|_| setting.params().flags.rw)))
     }
 
-    /// Decides whether a hash may be computed, and from what.
-    pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Admitted<'a>, Error> {
-        let (params, salt) = self.admit_input(password, setting)?;
-        Ok(Admitted { params, salt, roms: self.roms_of(setting)? })
-    }
-
-    /// The same but for its ROMs: parameters, and the salt as it goes into the KDF.
-    fn admit_input(
-        &self,
-        password: &[u8],
-        setting: &Setting,
-    ) -> Result<(CheckedParams, Zeroizing<Vec<u8>>), Error> {
-        self.limits.admit_password(password)?;
-        self.limits.admit_output(HASH as u64)?;
-        let params = setting.params().check(&self.limits)?;
-        self.limits.admit_crypt3(setting.refused_by_crypt())?;
-        let mut salt = Zeroizing::new(setting.salt().to_vec());
-        if let Some(key) = self.key_of(setting)? {
-            key.encrypt(&mut salt);
-        }
-        self.admit_roms(setting)?;
-        Ok((params, salt))
-    }
-
-    /// Whether the limits allow the ROMs of a list, which the parameters do not tell of.
-    fn admit_roms(&self, setting: &Setting) -> Result<(), Error> {
-        match setting.roms().first() {
-            Some(&NamedRom { nrom, .. }) if !self.limits.rom => Err(Error::RomUnavailable { nrom }),
-            _ => self.limits.admit_roms(setting.params(), setting.roms(), Medium::Memory),
-        }
+    /// What a hash that this process computes is made from.
+    pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
+        let plan = self.plan(password, setting)?;
+        let Some(at) = plan.roms.iter().position(|used| used.rom.store().is_some()) else {
+            return Ok(plan);
+        };
+        let nrom = plan.roms[at].reading.nrom;
+        let id = setting.rom_id().or(setting.roms().get(at).map(|rom| rom.id));
+        Err(id.map_or(Error::RomUnavailable { nrom }, |id| Error::RomNotLoaded { id }))
     }
 
     /// The ROMs that a setting needs.
-    fn roms_of(&self, setting: &Setting) -> Result<Roms<'a>, Error> {
+    fn roms_of(&self, setting: &Setting) -> Result<Vec<RomUse>, Error> {
+        let roms = &self.site.roms;
         let nrom = setting.params().nrom;
-        match (setting.scheme(), setting.rom_id()) {
-            (Scheme::Extended, _) => Ok(Roms::List(self.roms.resolve(setting.roms())?)),
-            (_, Some(id)) => Ok(Roms::Plain(Some(self.roms.rom(id)?))),
-            (_, None) => Ok(Roms::Plain(self.roms.unnamed().filter(|_| nrom != 0))),
+        if let Some(&NamedRom { reading, .. }) = setting.roms().first()
+            && !self.site.limits.rom
+        {
+            return Err(Error::RomUnavailable { nrom: reading.nrom });
         }
+        if nrom == 0 {
+            let find = |named: &NamedRom| {
+                Ok(RomUse { rom: roms.rom(named.id)?.clone(), reading: named.reading })
+            };
+            return setting.roms().iter().map(find).collect();
+        }
+        let rom = match setting.rom_id() {
+            Some(id) => roms.rom(id)?,
+            None => roms.unnamed().ok_or(Error::RomUnavailable { nrom })?,
+        };
+        Ok(alloc::vec![RomUse { rom: rom.clone(), reading: RomReading::new(nrom) }])
     }
 
     /// The key that a setting needs.
     fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
         match (setting.scheme(), setting.key_id()) {
-            (_, Some(id)) => Ok(Some(self.keys.by_id(&id)?)),
+            (_, Some(id)) => Ok(Some(self.site.keys.by_id(&id)?)),
             // Extended strings are encrypted if they say so.
             (Scheme::Extended, None) => Ok(None),
-            (Scheme::Yescrypt, None) => Ok(self.keys.unnamed()),
-            (_, None) if self.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
+            (Scheme::Yescrypt, None) => Ok(self.site.keys.unnamed()),
+            (_, None) if self.site.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
             (_, None) => Ok(None),
         }
     }
@@ -420,7 +426,7 @@ impl<'a> Hasher<'a> {
     }
 }
 
-impl Default for Hasher<'_> {
+impl Default for Hasher {
     fn default() -> Self {
         Self::new()
     }

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::core::cost::Medium;
 use crate::core::flavor::Flavor;
+use crate::core::reading::RomUse;
 use crate::text::crypt3;
-use crate::text::roms::NamedRom;
 use crate::{CheckedParams, Error, Params};
 
 /// Which flavours of pwxform may run.
@@ -154,14 +154,10 @@ impl Limits {
     }
 
     /// Refuses reads of ROMs that take longer than allowed, which the parameters do not tell of.
-    pub(crate) fn admit_roms(
-        &self,
-        params: &Params,
-        roms: &[NamedRom],
-        medium: Medium,
-    ) -> Result<(), Error> {
-        let masks: Vec<_> = roms.iter().map(|rom| rom.masks).collect();
-        self.admit_work(params.work_with(&masks, medium))
+    pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
+        let medium = |rom: &RomUse| rom.rom.store().map_or(Medium::Memory, |_| Medium::File);
+        let roms: Vec<_> = roms.iter().map(|rom| (rom.reading.masks, medium(rom))).collect();
+        self.admit_work(params.work_with(&roms))
     }
 
     /// Refuses parameters that cost more than allowed.

@@ -7,7 +7,7 @@ use password_hash::{CustomizedPasswordHasher, PasswordHasher, PasswordVerifier, 
 
 use crate::{Error, Hasher, Params, Scheme, Workspace};
 
-impl PasswordHasher<String> for Hasher<'_> {
+impl PasswordHasher<String> for Hasher {
     fn hash_password_with_salt(
         &self,
         password: &[u8],
@@ -17,7 +17,7 @@ impl PasswordHasher<String> for Hasher<'_> {
     }
 }
 
-impl CustomizedPasswordHasher<String> for Hasher<'_> {
+impl CustomizedPasswordHasher<String> for Hasher {
     type Params = Params;
 
     /// `algorithm` is `y` if given; the format has no versions.
@@ -39,7 +39,7 @@ impl CustomizedPasswordHasher<String> for Hasher<'_> {
     }
 }
 
-impl PasswordVerifier<str> for Hasher<'_> {
+impl PasswordVerifier<str> for Hasher {
     fn verify_password(&self, password: &[u8], hash: &str) -> password_hash::Result<()> {
         if Scheme::of(hash.as_bytes()).is_none() {
             return Err(password_hash::Error::Algorithm);

@@ -4,11 +4,9 @@ use alloc::vec::Vec;
 
 use subtle::ConstantTimeEq;
 
-use crate::Error;
-use crate::RomId;
-use crate::core::reading::{MAX_ROMS, RomUse};
 use crate::core::rom::Rom;
-use crate::text::roms::NamedRom;
+use crate::error::Error;
+use crate::ids::RomId;
 
 /// The ROMs of a site: any number by their names, one of them active, and perhaps one for strings that name none.
 ///
@@ -22,7 +20,8 @@ use crate::text::roms::NamedRom;
 /// let mut workspace = Workspace::new();
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
 /// let mut roms = RomSet::new();
-/// let id = roms.attach(Rom::new(&image)?)?;
+/// let id = "00ff1122334455aa".parse()?;
+/// roms.attach(id, Rom::new(image)?)?;
 /// roms.activate(id)?;
 /// let mut params = Params::from_cost(1)?;
 /// params.nrom = 64;
@@ -33,64 +32,52 @@ use crate::text::roms::NamedRom;
 /// assert!(Hasher::new().verify(&mut workspace, b"correct horse", stored.as_bytes()).is_err());
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
+///
+/// A set is a value: whoever changes the ROMs of a service makes a new [`Hasher`](crate::Hasher) with a changed copy of the set, and hashes from then on
+/// with that one. The memory of a ROM that was taken out goes back when the last hash that uses it has ended and the last hasher that has it is gone.
 #[derive(Clone, Default, Debug)]
-pub struct RomSet<'a> {
-    roms: Vec<Held<'a>>,
+pub struct RomSet {
+    roms: Vec<(RomId, Rom)>,
     active: Option<RomId>,
-    unnamed: Option<Held<'a>>,
+    unnamed: Option<Rom>,
 }
 
-/// A ROM's name, and the ROM itself if it is in memory.
-type Held<'a> = (RomId, Option<Rom<'a>>);
-
-impl<'a> RomSet<'a> {
+impl RomSet {
     /// No ROMs.
     #[must_use]
     pub const fn new() -> Self {
         RomSet { roms: Vec::new(), active: None, unnamed: None }
     }
 
-    /// Adds a ROM and returns its name; this does not make it the active one. A second copy of a ROM takes the place of the first.
+    /// Adds a ROM under a name; this does not make it the active one. A second copy of a ROM takes the place of the first.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there, [`Error::BufferLength`] for one with its
     /// digest and another size, which is no whole copy.
-    pub fn attach(&mut self, rom: Rom<'a>) -> Result<RomId, Error> {
-        let id = rom.id();
-        match self.roms.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, known @ None)) => *known = Some(rom),
-            Some((_, Some(known))) if known.digest().ct_eq(&rom.digest()).into() => {
-                // The end of an image has the digest of the whole.
-                if known.size() != rom.size() {
-                    let (needed, actual) = (known.size() as u64, rom.size() as u64);
-                    return Err(Error::BufferLength { needed, actual });
-                }
-                *known = rom;
-            }
-            Some(_) => {
-                let expected = "1: make one of these ROMs again from another seed";
-                return Err(Error::invalid("number of ROMs with one id", 2, expected));
-            }
-            None => self.roms.push((id, Some(rom))),
+    pub fn attach(&mut self, id: RomId, rom: Rom) -> Result<(), Error> {
+        let Some((_, known)) = self.roms.iter_mut().find(|(known, _)| *known == id) else {
+            self.roms.push((id, rom));
+            return Ok(());
+        };
+        if !bool::from(known.digest().ct_eq(rom.digest())) {
+            let expected = "1: make one of these ROMs again from another seed";
+            return Err(Error::invalid("number of ROMs with one id", 2, expected));
         }
-        Ok(id)
-    }
-
-    /// Adds a ROM by its name alone: it is not in memory, and whoever computes what [`Hasher::plan`](crate::Hasher::plan) says has it. For everything else it
-    /// is not loaded. Changes nothing if there is one of this name.
-    pub fn attach_elsewhere(&mut self, id: RomId) {
-        if self.known(id).is_err() {
-            self.roms.push((id, None));
+        // The end of an image has the digest of the whole.
+        if known.size() != rom.size() {
+            return Err(Error::BufferLength { needed: known.size(), actual: rom.size() });
         }
+        *known = rom;
+        Ok(())
     }
 
     /// Takes a ROM out; whether it was there. New strings have no ROM by name until another one is made active.
     pub fn detach(&mut self, id: RomId) -> bool {
-        let before = self.roms.len();
-        self.roms.retain(|(known, _)| *known != id);
+        let Some(at) = self.roms.iter().position(|(known, _)| *known == id) else { return false };
+        let (_, rom) = self.roms.remove(at);
         self.active = self.active.filter(|active| *active != id);
-        self.unnamed = self.unnamed.filter(|(unnamed, _)| *unnamed != id);
-        before != self.roms.len()
+        self.unnamed.take_if(|unnamed| *unnamed == rom);
+        true
     }
 
     /// Takes this ROM for new strings from now on.
@@ -98,23 +85,14 @@ impl<'a> RomSet<'a> {
     /// # Errors
     /// [`Error::RomNotLoaded`] if there is none of this name.
     pub fn activate(&mut self, id: RomId) -> Result<(), Error> {
-        self.known(id)?;
+        self.rom(id)?;
         self.active = Some(id);
         Ok(())
     }
 
     /// Takes this ROM, which need not be attached, for strings that name none, and for new ones as long as no ROM is active.
-    pub fn set_unnamed(&mut self, rom: Rom<'a>) {
-        self.unnamed = Some((rom.id(), Some(rom)));
-    }
-
-    /// Takes the ROM of this name for strings that name none: as [`RomSet::set_unnamed`], for one that may be elsewhere.
-    ///
-    /// # Errors
-    /// [`Error::RomNotLoaded`] if there is none of this name.
-    pub fn set_unnamed_id(&mut self, id: RomId) -> Result<(), Error> {
-        self.unnamed = Some(self.known(id)?);
-        Ok(())
+    pub fn set_unnamed(&mut self, rom: Rom) {
+        self.unnamed = Some(rom);
     }
 
     /// The name of the active ROM.
@@ -128,97 +106,18 @@ impl<'a> RomSet<'a> {
         self.roms.iter().map(|(id, _)| *id)
     }
 
-    /// The ROM of this name, the one for strings without a name included.
+    /// The ROM of this name.
     ///
     /// # Errors
     /// [`Error::RomNotLoaded`]
-    pub fn rom(&self, id: RomId) -> Result<Rom<'a>, Error> {
-        self.known(id)?.1.ok_or(Error::RomNotLoaded { id })
+    pub fn rom(&self, id: RomId) -> Result<&Rom, Error> {
+        let found = self.roms.iter().find(|(known, _)| *known == id);
+        found.map(|(_, rom)| rom).ok_or(Error::RomNotLoaded { id })
     }
 
-    /// The same for one that may be elsewhere.
-    pub(crate) fn known(&self, id: RomId) -> Result<Held<'a>, Error> {
-        let mut all = self.roms.iter().chain(&self.unnamed);
-        all.find(|(known, _)| *known == id).copied().ok_or(Error::RomNotLoaded { id })
-    }
-
-    /// The ROM for strings that name none, if it is in memory.
-    pub(crate) fn unnamed(&self) -> Option<Rom<'a>> {
-        self.unnamed?.1
-    }
-
-    /// The name of the ROM for strings that name none.
-    pub(crate) fn unnamed_id(&self) -> Option<RomId> {
-        Some(self.unnamed?.0)
-    }
-
-    /// The ROMs themselves for those that a string names.
-    pub(crate) fn resolve(&self, named: &[NamedRom]) -> Result<RomList<'a>, Error> {
-        let mut list = RomList::default();
-        for &NamedRom { id, nrom, masks, look_ahead } in named {
-            list.push(RomUse { rom: self.rom(id)?, nrom, masks, look_ahead })?;
-        }
-        Ok(list)
+    /// The ROM for strings that name none.
+    #[must_use]
+    pub const fn unnamed(&self) -> Option<&Rom> {
+        self.unnamed.as_ref()
     }
 }
-
-/// At most [`MAX_ROMS`] of something, in place.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct UpToFour<T>([Option<T>; MAX_ROMS]);
-
-impl<T> Default for UpToFour<T> {
-    fn default() -> Self {
-        UpToFour([const { None }; MAX_ROMS])
-    }
-}
-
-impl<T: Copy> UpToFour<T> {
-    pub(crate) fn push(&mut self, item: T) -> Result<(), Error> {
-        let expected = "at most 4";
-        let refused = Error::invalid("number of ROMs", MAX_ROMS as u64 + 1, expected);
-        *self.0.iter_mut().find(|place| place.is_none()).ok_or(refused)? = Some(item);
-        Ok(())
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
-        self.0.iter().copied().flatten()
-    }
-}
-
-pub(crate) type RomList<'a> = UpToFour<RomUse<'a>>;
-
-/// The ROMs of one computation.
-#[derive(Clone, Copy)]
-pub(crate) enum Roms<'a> {
-    /// That of parameters with NROM, if they have one.
-    Plain(Option<Rom<'a>>),
-    /// A list, for parameters without NROM.
-    List(RomList<'a>),
-}
-
-impl<'a> Roms<'a> {
-    /// What tells the ROMs of computations apart that exist at the same time.
-    pub(crate) fn places(&self) -> Places {
-        let mut places = UpToFour::default();
-        let place = |used: RomUse<'_>| Place {
-            place: used.rom.place(),
-            nrom: used.nrom,
-            how: [used.masks.fill, used.masks.mix, used.look_ahead],
-        };
-        match self {
-            Roms::Plain(rom) => places.0[0] = rom.map(|rom| place(RomUse::new(rom, 0))),
-            Roms::List(list) => places.0 = list.0.map(|used| used.map(place)),
-        }
-        places
-    }
-}
-
-/// Where a ROM is and how it is read.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Place {
-    place: (usize, usize),
-    nrom: u64,
-    how: [u32; 3],
-}
-
-pub(crate) type Places = UpToFour<Place>;

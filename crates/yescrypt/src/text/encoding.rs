@@ -209,11 +209,9 @@ impl Setting {
     /// longer than a `$y$` setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better choice.
     ///
     /// ```
-    /// use saltern_yescrypt::{NamedRom, Params, RomMasks, Setting};
-    /// let on_disk = NamedRom {
-    ///     masks: RomMasks { fill: 0, mix: 63 },
-    ///     ..NamedRom::new("00ff1122334455aa".parse()?, 1 << 25)
-    /// };
+    /// use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, Setting};
+    /// let reading = RomReading { masks: RomMasks { fill: 0, mix: 63 }, ..RomReading::new(1 << 25) };
+    /// let on_disk = NamedRom { id: "00ff1122334455aa".parse()?, reading };
     /// let setting = Setting::extended(&Params::yescrypt(4096, 32), &[on_disk], None, &[7; 16])?;
     /// let text = b"$saltern-yescrypt$v=1$ln=12,r=32,p=1,rom1=00ff1122334455aa.25.0.63.0$BwcHBwcHBwcHBwcHBwcHBw";
     /// assert_eq!(setting.as_bytes(), text);

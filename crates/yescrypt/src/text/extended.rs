@@ -9,9 +9,9 @@ use core::fmt::Write;
 use base64ct::{Base64Unpadded, Encoding};
 
 use super::HASH;
-use crate::core::reading::{MAX_ROMS, RomMasks};
+use super::roms::{self, NamedRom};
+use crate::core::reading::{MAX_ROMS, RomMasks, RomReading};
 use crate::ids::KeyId;
-use crate::text::roms::{NamedRom, never_read};
 use crate::{Error, Flavor, Mode, Params};
 
 /// What these strings start with.
@@ -120,8 +120,9 @@ impl Extended {
         if !flavor.has_default_salsa() {
             add("salsa", format_args!("{}.{}", flavor.salsa_mix(), flavor.salsa_tail()));
         }
-        for (NamedRom { id, nrom, masks, look_ahead }, name) in self.roms.iter().zip(ROM_NAMES) {
-            let (log2, RomMasks { fill, mix }) = (nrom.ilog2(), masks);
+        for (NamedRom { id, reading }, name) in self.roms.iter().zip(ROM_NAMES) {
+            let &RomReading { nrom, masks: RomMasks { fill, mix }, look_ahead } = reading;
+            let log2 = nrom.ilog2();
             add(name, format_args!("{id}.{log2}.{fill}.{mix}.{look_ahead}"));
         }
         if let Some(key) = self.key {
@@ -133,26 +134,11 @@ impl Extended {
     /// Refuses what no string says.
     fn validate(&self) -> Result<(), Error> {
         self.params.validate()?;
-        if self.params.nrom != 0 {
-            let expected = "0 where ROMs are named in a list";
-            return Err(Error::invalid("NROM", self.params.nrom, expected));
-        }
-        if self.params.mode != Mode::Rw {
-            if !self.roms.is_empty() {
-                return Err(Error::RomNotUsed);
-            }
-            if Pwx::of(&self.params.flavor) != Pwx::of(&Flavor::DEFAULT) {
-                let rounds = self.params.flavor.rounds().into();
-                return Err(Error::invalid("PWXrounds", rounds, "the default outside the RW mode"));
-            }
-        }
-        if self.roms.len() > MAX_ROMS {
-            return Err(Error::invalid("number of ROMs", self.roms.len() as u64, "at most 4"));
-        }
-        self.roms.iter().try_for_each(NamedRom::validate)?;
-        if let Some(at) = never_read(&self.roms) {
-            let expected = "where some step reads it: list the rarest first";
-            return Err(Error::invalid("place of a ROM in the list", at as u64 + 1, expected));
+        roms::check(&self.params, &self.roms)?;
+        let flavor = &self.params.flavor;
+        if self.params.mode != Mode::Rw && Pwx::of(flavor) != Pwx::of(&Flavor::DEFAULT) {
+            let rounds = flavor.rounds().into();
+            return Err(Error::invalid("PWXrounds", rounds, "the default outside the RW mode"));
         }
         Ok(())
     }
@@ -252,7 +238,8 @@ fn named_rom(text: &str) -> Result<NamedRom, Error> {
     let (log2_nrom, rest) = rest.split_once('.').ok_or(expected)?;
     let [fill, mix, look_ahead] = numbers(rest, expected)?;
     let (id, nrom) = (id.parse()?, power(log2_nrom)?);
-    Ok(NamedRom { id, nrom, masks: RomMasks { fill, mix }, look_ahead })
+    let reading = RomReading { nrom, masks: RomMasks { fill, mix }, look_ahead };
+    Ok(NamedRom { id, reading })
 }
 
 /// Exactly so many numbers with dots between them.

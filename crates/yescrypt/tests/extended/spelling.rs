@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use saltern_yescrypt::{
-    HashString, KeyId, Limits, MAX_ROMS, Mode, NamedRom, RomMasks, Scheme, Setting,
+    HashString, KeyId, Limits, MAX_ROMS, Mode, NamedRom, RomMasks, RomReading, Scheme, Setting,
 };
 
 use super::any::params;
@@ -14,17 +14,18 @@ fn named_rom() -> impl Strategy<Value = NamedRom> {
         // Most of what is not valid is made so.
         let mix = if mix == 0 && fill != 0 { 0 } else { mix | 1 };
         let id = format!("{id:016x}").parse().unwrap();
-        NamedRom { id, nrom: 1 << log2, masks: RomMasks { fill, mix }, look_ahead }
+        let masks = RomMasks { fill, mix };
+        NamedRom { id, reading: RomReading { nrom: 1 << log2, masks, look_ahead } }
     })
 }
 
 /// Whether a ROM of the list is read in no step that any mask tells from others.
 fn hidden(roms: &[NamedRom]) -> bool {
     let mut read = vec![false; roms.len()];
-    if let Some(at) = roms.iter().position(|rom| rom.masks.fill != 0) {
+    if let Some(at) = roms.iter().position(|rom| rom.reading.masks.fill != 0) {
         read[at] = true;
     }
-    for mask in [|rom: &NamedRom| rom.masks.fill, |rom: &NamedRom| rom.masks.mix] {
+    for mask in [|rom: &NamedRom| rom.reading.masks.fill, |rom: &NamedRom| rom.reading.masks.mix] {
         for step in roms.iter().map(|rom| !mask(rom) | 1).chain([1, 3, 5, 7, u32::MAX]) {
             if let Some(at) = roms.iter().position(|rom| step & mask(rom) == 1) {
                 read[at] = true;

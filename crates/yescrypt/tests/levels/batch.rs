@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::{Strategy, prop};
 use saltern_yescrypt::{
-    Derivation, Error, Flavor, HashKey, Hasher, Level, Mode, Params, Rom, Verification, Workspace,
-    derive_many,
+    Derivation, Error, Flavor, HashKey, Hasher, Level, Mode, Params, RomView, Verification,
+    Workspace, derive_many,
 };
 
 use super::oracle::{Ask, any_ask, any_params, checked, derived, expected};
@@ -18,7 +18,7 @@ pub(crate) fn together(params: &Params, asks: &[Ask], workspace: &mut Workspace)
 
 pub(crate) fn together_with(
     params: &Params,
-    rom: Option<&Rom<'_>>,
+    rom: Option<&RomView<'_>>,
     asks: &[Ask],
     workspace: &mut Workspace,
 ) -> Vec<Vec<u8>> {
@@ -102,7 +102,7 @@ fn nothing_leaks_between_lanes() {
 }
 
 /// What a batch is mixed of: shapes that repeat, a hash twice, wrong passwords, and everything that is refused.
-fn stored(hasher: &Hasher<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn stored(hasher: &Hasher) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut workspace = Workspace::new();
     let mut hash = |setting: &[u8], password: &[u8]| {
         let hash = hasher.hash_with_setting(&mut workspace, password, setting).unwrap();

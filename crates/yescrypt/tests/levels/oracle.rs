@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    CheckedParams, Flavor, Limits, Mode, Params, Rom, RomImage, Workspace, derive,
+    CheckedParams, Flavor, Limits, Mode, Params, RomImage, RomView, Workspace, derive,
 };
 
 /// A password, a salt and how many bytes are wanted.
@@ -77,7 +77,7 @@ pub(crate) fn derived(
     ask: &Ask,
     workspace: &mut Workspace,
 ) -> Vec<u8> {
-    let rom = rom.map(|image| Rom::new(image).unwrap());
+    let rom = rom.map(|image| RomView::new(image).unwrap());
     let mut out = vec![0xee; ask.len];
     derive(&ask.password, &ask.salt, params, rom.as_ref(), workspace, &mut out).unwrap();
     out

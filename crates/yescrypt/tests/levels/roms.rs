@@ -2,13 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use saltern_reference::yescrypt::{self as reference, RomPlan};
 use saltern_yescrypt::{
-    CheckedParams, Error, MAX_LOOK_AHEAD, Mode, Params, Progress, Resumable, Rom, RomElsewhere,
-    RomImage, RomMasks, RomSource, RomUse, Workspace, derive_with_roms,
+    CheckedParams, Error, MAX_LOOK_AHEAD, Mode, Params, Progress, Resumable, Rom, RomImage,
+    RomMasks, RomReading, RomStore, RomUse, RomView, Workspace, derive_with_roms,
 };
 
 use crate::oracle::{Ask, any_ask, any_params, checked, derived, reference_params};
@@ -44,8 +45,22 @@ fn any_plan() -> impl Strategy<Value = Plan> {
     )
 }
 
+/// Standing for a file.
+struct Elsewhere(Arc<RomImage>);
+
+impl RomStore for Elsewhere {
+    fn size(&self) -> u64 {
+        self.0.as_bytes().len() as u64
+    }
+
+    fn tail(&self, len: usize) -> Option<&[u8]> {
+        let image = self.0.as_bytes();
+        image.get(image.len().checked_sub(len)?..)
+    }
+}
+
 impl Plan {
-    fn image(&self, r: u32) -> RomImage {
+    fn image(&self, r: u32) -> Arc<RomImage> {
         let mut image = RomImage::zeroed((128 * r as usize) << self.log2_nrom).unwrap();
         let mut state = self.contents;
         for word in image.as_bytes_mut().as_chunks_mut::<8>().0 {
@@ -54,24 +69,24 @@ impl Plan {
         }
         let tag = image.as_bytes().len() - 48;
         image.as_bytes_mut()[tag..tag + 16].copy_from_slice(b"yescrypt-ROMhash");
-        image
+        Arc::new(image)
     }
 
-    fn rom_use<'a>(&self, image: &'a RomImage) -> RomUse<'a> {
-        let (rom, nrom) = (Rom::new(image).unwrap(), 1 << self.log2_nrom);
+    fn reading(&self) -> RomReading {
         let masks = RomMasks { fill: self.fill, mix: self.mix };
-        RomUse { rom, nrom, masks, look_ahead: self.look_ahead }
+        RomReading { nrom: 1 << self.log2_nrom, masks, look_ahead: self.look_ahead }
     }
 
-    fn source<'a>(&self, image: &'a RomImage, r: u32) -> RomSource<'a> {
-        let whole = self.rom_use(image);
-        if !self.elsewhere {
-            return RomSource::Memory(whole);
-        }
-        let last = &image.as_bytes()[image.as_bytes().len() - 128 * r as usize..];
-        let RomUse { nrom, masks, look_ahead, .. } = whole;
-        let last = Rom::from_bytes(last).unwrap();
-        RomSource::Elsewhere(RomElsewhere { last, nrom, masks, look_ahead })
+    fn rom_use<'a>(&self, image: &'a RomImage) -> RomUse<RomView<'a>> {
+        RomUse { rom: RomView::new(image).unwrap(), reading: self.reading() }
+    }
+
+    fn held(&self, image: &Arc<RomImage>) -> RomUse {
+        let rom = match self.elsewhere {
+            true => Rom::stored(Arc::new(Elsewhere(image.clone()))).unwrap(),
+            false => Rom::new(image.clone()).unwrap(),
+        };
+        RomUse { rom, reading: self.reading() }
     }
 
     fn reference<'a>(&self, image: &'a RomImage) -> RomPlan<'a> {
@@ -85,7 +100,7 @@ impl Plan {
 }
 
 /// Runs what was begun to its end; returns how often it needed something.
-fn finish(hash: &mut Resumable<'_>, roms: &[(Plan, RomImage)], r: u32) -> usize {
+fn finish(hash: &mut Resumable, roms: &[(Plan, Arc<RomImage>)], r: u32) -> usize {
     let mut announced = vec![VecDeque::new(); roms.len()];
     let mut stops = 0;
     let mut progress = hash.advance(&[]).unwrap();
@@ -114,12 +129,12 @@ fn finish(hash: &mut Resumable<'_>, roms: &[(Plan, RomImage)], r: u32) -> usize 
 /// The outputs of resumable hashes, and how often they had to be supplied.
 fn resumed(
     params: &CheckedParams,
-    roms: &[(Plan, RomImage)],
+    roms: &[(Plan, Arc<RomImage>)],
     asks: &[&Ask],
     workspace: &mut Workspace,
 ) -> (Vec<Vec<u8>>, usize) {
     let r = params.params().r;
-    let sources: Vec<_> = roms.iter().map(|(plan, image)| plan.source(image, r)).collect();
+    let sources: Vec<_> = roms.iter().map(|(plan, image)| plan.held(image)).collect();
     let inputs: Vec<_> = asks.iter().map(|ask| (&ask.password[..], &ask.salt[..])).collect();
     let mut hash = Resumable::new(std::mem::take(workspace));
     hash.begin(&inputs, params, &sources, asks[0].len).unwrap();
@@ -213,29 +228,30 @@ fn what_cannot_be_supplied_or_begun_is_refused_and_harms_nothing() {
     let plan = Plan { log2_nrom: 4, fill: 1, mix: 3, look_ahead: 2, elsewhere: true, contents: 9 };
     let (image, ask) = (plan.image(2), Ask { len: 32, ..Ask::number(5) });
     let params = checked(&Params::yescrypt(8, 2));
-    let RomSource::Elsewhere(source) = plan.source(&image, 2) else { unreachable!() };
     let mut hash = Resumable::new(Workspace::new());
     assert_eq!(hash.advance(&[]), Ok(Progress::Done), "nothing begun");
     let input = (&ask.password[..], &ask.salt[..]);
-    let rom = RomSource::Elsewhere(source);
-    let wrong_r = checked(&Params::yescrypt(8, 3));
-    let refused = hash.begin(&[input], &wrong_r, &[rom], 32);
-    assert_eq!(refused, Err(Error::BufferLength { needed: 384, actual: 256 }));
+    let rom = plan.held(&image);
+    let roms = std::slice::from_ref(&rom);
+    let wrong_r = checked(&Params::yescrypt(8, 64));
+    let refused = hash.begin(&[input], &wrong_r, roms, 32);
+    assert_eq!(refused, Err(Error::RomTooSmall { needed: 8192, actual: 4096 }));
     for (change, name) in [((15, 0), "NROM"), ((16, MAX_LOOK_AHEAD + 1), "look-ahead")] {
-        let rom = RomElsewhere { nrom: change.0, look_ahead: change.1, ..source };
-        let refused = hash.begin(&[input], &params, &[RomSource::Elsewhere(rom)], 32);
+        let reading = RomReading { nrom: change.0, look_ahead: change.1, ..rom.reading };
+        let rom = RomUse { reading, ..rom.clone() };
+        let refused = hash.begin(&[input], &params, &[rom], 32);
         assert!(matches!(refused, Err(Error::InvalidParameter { name: n, .. }) if n == name));
     }
-    assert!(hash.begin(&[], &params, &[rom], 32).is_err());
-    assert!(hash.begin(&[input; 5], &params, &[rom], 32).is_err());
-    assert!(hash.begin(&[input], &params, &[rom; 5], 32).is_err());
+    assert!(hash.begin(&[], &params, roms, 32).is_err());
+    assert!(hash.begin(&[input; 5], &params, roms, 32).is_err());
+    assert!(hash.begin(&[input], &params, &vec![rom.clone(); 5], 32).is_err());
     let worm = checked(&Params::new(Mode::Worm, 8, 2));
-    assert_eq!(hash.begin(&[input], &worm, &[rom], 32), Err(Error::RomNotUsed));
+    assert_eq!(hash.begin(&[input], &worm, roms, 32), Err(Error::RomNotUsed));
     let mut named = Params::yescrypt(8, 2);
     named.nrom = 16;
-    assert!(hash.begin(&[input], &checked(&named), &[rom], 32).is_err());
+    assert!(hash.begin(&[input], &checked(&named), roms, 32).is_err());
 
-    hash.begin(&[input], &params, &[rom], 32).unwrap();
+    hash.begin(&[input], &params, roms, 32).unwrap();
     let mut needs = hash.advance(&[]).unwrap();
     while matches!(needs, Progress::Announces(_)) {
         let refused = hash.advance(&[&image.as_bytes()[..256]]);

@@ -51,7 +51,7 @@ fn mutate(text: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// Of the schemes of [`setting`], alone or as a complete hash.
-fn original(random: &mut Random, hasher: &Hasher<'_>, workspace: &mut Workspace) -> Vec<u8> {
+fn original(random: &mut Random, hasher: &Hasher, workspace: &mut Workspace) -> Vec<u8> {
     let salt = salt(random.below(5) as usize, random);
     let text = setting(random.below(8) as usize, &salt, random);
     match random.below(2) {
@@ -97,7 +97,7 @@ fn what_is_accepted_there_is_accepted_here_and_nothing_else() {
 
 fn compare(
     system: &mut System,
-    [hasher, wide]: [&Hasher<'_>; 2],
+    [hasher, wide]: [&Hasher; 2],
     workspace: &mut Workspace,
     (password, text): (&[u8], &[u8]),
     seen: &mut Seen,

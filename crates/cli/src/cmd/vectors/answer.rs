@@ -3,8 +3,8 @@
 use std::fmt;
 
 use saltern_yescrypt::{
-    Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Rom, RomImage, RomParams, Scheme,
-    Setting, Workspace, derive, reencrypt,
+    Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Rom, RomImage, RomParams, RomView,
+    Scheme, Setting, Workspace, derive, reencrypt,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -117,14 +117,15 @@ impl Solver {
         out.resize(length, 0);
         let workspace = &mut self.workspace;
         self.roms.attach(case, &self.ceiling, workspace, |rom, workspace| {
-            derive(&case.password.0, &case.salt.0, &params, rom, workspace, &mut out)
+            let rom = rom.map(RomView::new).transpose()?;
+            derive(&case.password.0, &case.salt.0, &params, rom.as_ref(), workspace, &mut out)
         })?;
         Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
     }
 
     fn rom(&mut self, case: &Case) -> Result<Answer> {
         let image = self.roms.image(case.as_rom(), case, &self.ceiling, &mut self.workspace)?;
-        let digest = Rom::new(image).map_err(refused)?.digest();
+        let digest = RomView::new(image).map_err(refused)?.digest();
         Ok(Answer {
             digest: Some(hex::encode(&digest)),
             image_sha256: Some(hex::encode(&Sha256::digest(image.as_bytes()))),
@@ -144,7 +145,7 @@ impl Solver {
         let text = self.roms.attach(case, &self.ceiling, workspace, |rom, workspace| {
             let mut hasher = Hasher::new().with_limits(Limits::unlimited());
             if let Some(rom) = rom {
-                hasher = hasher.with_rom(*rom);
+                hasher = hasher.with_rom(copy(rom)?);
             }
             if let Some(key) = key {
                 hasher = hasher.with_key(key);
@@ -168,6 +169,13 @@ impl Ceiling {
     }
 }
 
+/// A ROM of its own for a hasher.
+fn copy(image: &RomImage) -> std::result::Result<Rom, saltern_yescrypt::Error> {
+    let mut copy = RomImage::zeroed(image.as_bytes().len())?;
+    copy.as_bytes_mut().copy_from_slice(image.as_bytes());
+    Rom::new(copy)
+}
+
 /// The ROM that was built last, since neighbouring cases use the same.
 #[derive(Default)]
 struct RomCache(Option<(RomCase, Option<Constants>, RomImage)>);
@@ -180,7 +188,7 @@ impl RomCache {
         ceiling: &Ceiling,
         workspace: &mut Workspace,
         act: impl FnOnce(
-            Option<&Rom<'_>>,
+            Option<&RomImage>,
             &mut Workspace,
         ) -> std::result::Result<T, saltern_yescrypt::Error>,
     ) -> Result<T> {
@@ -189,7 +197,7 @@ impl RomCache {
         };
         let image = self.image(rom_case.clone(), case, ceiling, workspace)?;
         poke(image, case)?;
-        let result = Rom::new(image).and_then(|rom| act(Some(&rom), workspace));
+        let result = act(Some(image), workspace);
         poke(image, case)?;
         result.map_err(refused)
     }

@@ -117,8 +117,11 @@ impl Solver<'_> {
         self.ceiling.check("the working memory", memory)?;
         self.attach(inputs)?;
         let mut hasher = Hasher::new().with_limits(Limits::unlimited());
-        if let Some(rom) = self.roms.rom(inputs)? {
-            hasher = hasher.with_escrypt_rom(rom);
+        if let Some((_, _, image, _)) = self.roms.0.as_ref().filter(|_| inputs.rom.is_some()) {
+            let mut copy = RomImage::zeroed(image.as_bytes().len()).map_err(refused)?;
+            copy.as_bytes_mut().copy_from_slice(image.as_bytes());
+            let rom = saltern_yescrypt::Rom::untagged(copy).map_err(refused)?;
+            hasher = hasher.with_escrypt_rom(rom, inputs.mask);
         }
         let text = hasher.hash_with_setting(self.workspace, &inputs.password.0, setting);
         text_answer(text.map_err(refused)?)

@@ -123,8 +123,8 @@ impl Params {
     /// there were a ROM in memory.
     #[must_use]
     pub fn work(&self) -> u128 {
-        let rom = [RomMasks::escrypt(1)];
-        self.pass().work(if self.flags.rw { &rom } else { &[] }, Medium::Memory)
+        let rom = [(RomMasks::escrypt(1), Medium::Memory)];
+        self.pass().work(if self.flags.rw { &rom } else { &[] })
     }
 
     fn pass(&self) -> Pass<'_> {

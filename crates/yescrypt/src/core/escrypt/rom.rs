@@ -131,6 +131,11 @@ impl<'a> Rom<'a> {
         Ok(Rom { blocks: memory::from_bytes(image)?, masks: RomMasks::escrypt(mask) })
     }
 
+    /// The ROM that a hasher holds.
+    pub(crate) fn of(rom: &'a crate::Rom, mask: u32) -> Result<Self, Error> {
+        Self::from_bytes(rom.view(1)?.image(), mask)
+    }
+
     /// The checked view for one hash.
     pub(super) fn reads(&self, params: &CheckedParams) -> Result<RomReads<'a>, Error> {
         let flags = params.params().flags;

@@ -10,13 +10,13 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::{Progress, RomRead};
 use crate::core::blockmix::{Boxes, MAX_LANES};
-use crate::core::dispatch;
+use crate::core::dispatch::{self, Target};
 use crate::core::kdf::derive_together;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
 use crate::core::pbkdf2::Secret;
-use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
+use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
 use crate::{Error, Workspace};
 
@@ -53,14 +53,13 @@ enum Stage {
 }
 
 /// Hashes on their way.
-pub(super) struct Running<'a> {
+pub(super) struct Running {
     /// Of the main pass.
     main: CheckedParams,
     /// Of this pass.
     params: CheckedParams,
     kind: Kind,
-    roms: [RomReads<'a>; MAX_ROMS],
-    rom_count: usize,
+    roms: Vec<RomUse>,
     hashes: Vec<Hash>,
     secrets: [Secret; MAX_HASHES],
     groups: Vec<Group>,
@@ -71,7 +70,7 @@ pub(super) struct Running<'a> {
     needed: Option<RomRead>,
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     /// Which blocks were read tells something of the password.
     fn drop(&mut self) {
         for announced in &mut self.announced {
@@ -95,11 +94,11 @@ struct Memory<'m> {
     spare: &'m mut [SubBlock],
 }
 
-impl<'a> Running<'a> {
+impl Running {
     pub(super) fn new(
         inputs: &[(&[u8], &[u8])],
         params: &CheckedParams,
-        roms: &[RomReads<'a>],
+        (roms, reads): (&[RomUse], Reads<'_>),
         len: usize,
     ) -> Result<Self, Error> {
         let mut hashes = list(inputs.len(), core::iter::empty())?;
@@ -111,11 +110,9 @@ impl<'a> Running<'a> {
             let out = Zeroizing::new(list(len, core::iter::repeat_n(0, len))?);
             hashes.push(Hash { password, salt, out });
         }
-        let mut all = [RomReads::default(); MAX_ROMS];
-        all[..roms.len()].copy_from_slice(roms);
         let mut announced: [VecDeque<_>; MAX_ROMS] = Default::default();
-        for (announced, rom) in announced.iter_mut().zip(roms) {
-            let most = if rom.elsewhere { MAX_LOOK_AHEAD as usize + 1 } else { 0 };
+        for (announced, elsewhere) in announced.iter_mut().zip(reads.elsewhere()) {
+            let most = if elsewhere { MAX_LOOK_AHEAD as usize + 1 } else { 0 };
             let bytes = (most * size_of::<[u64; MAX_LANES]>()) as u64;
             announced.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes })?;
         }
@@ -124,8 +121,7 @@ impl<'a> Running<'a> {
             main: *params,
             params: small.unwrap_or(*params),
             kind: if small.is_some() { Kind::Prehash } else { Kind::Main },
-            roms: all,
-            rom_count: roms.len(),
+            roms: roms.to_vec(),
             hashes,
             secrets: Default::default(),
             groups: Vec::new(),
@@ -169,8 +165,21 @@ impl<'a> Running<'a> {
         let target = workspace.target();
         let plan = Plan::new(&self.main, self.hashes.len(), 1)?;
         let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
-        let roms = self.roms;
-        let roms = Schedule::new(&roms[..self.rom_count], true);
+        let roms = core::mem::take(&mut self.roms);
+        let progress = Reads::of(&self.main, &roms)
+            .and_then(|reads| self.proceed(reads.schedule(), &blocks, target, (v, scratch)));
+        self.roms = roms;
+        progress
+    }
+
+    /// Computes up to the next stop.
+    fn proceed(
+        &mut self,
+        roms: Schedule<'_>,
+        blocks: &[&[SubBlock]],
+        target: Target,
+        (v, scratch): (&mut [SubBlock], &mut [SubBlock]),
+    ) -> Result<Progress, Error> {
         self.cursor.fed = self.needed.take().is_some();
         while self.stage != Stage::Done {
             let pass = Pass {
@@ -182,7 +191,7 @@ impl<'a> Running<'a> {
                 watch: None,
             };
             let mut memory = self.memory(v, scratch);
-            if let Some((stop, lanes)) = self.work(&pass, &mut memory, &blocks)? {
+            if let Some((stop, lanes)) = self.work(&pass, &mut memory, blocks)? {
                 return self.stopped(stop, lanes);
             }
         }

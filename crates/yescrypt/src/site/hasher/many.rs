@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::Admitted;
+use super::Plan;
 use crate::core::batch::derive_all;
+use crate::core::reading::{Places, places};
 use crate::escrypt;
-use crate::site::rom_set::Places;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
 use crate::{Derivation, Error, Hasher, Params, Workspace};
@@ -36,10 +36,10 @@ struct Pending<'a> {
     index: usize,
     password: &'a [u8],
     setting: &'a Setting,
-    admitted: Admitted<'a>,
+    admitted: Plan,
 }
 
-impl Hasher<'_> {
+impl Hasher {
     /// [`Hasher::hash`] for many passwords. Results are in the order of the passwords; one that is refused does not touch the others.
     /// Takes the memory of [`CheckedParams::degree`] hashes.
     ///
@@ -130,12 +130,12 @@ impl Hasher<'_> {
             .collect();
         let mut batch: Vec<_> = batch.into_iter().flatten().collect();
         let alike = |a: &Pending<'_>, b: &Pending<'_>| {
-            let places = |pending: &Pending<'_>| pending.admitted.roms.places();
+            let places = |pending: &Pending<'_>| places(&pending.admitted.roms);
             a.admitted.params == b.admitted.params && places(a) == places(b)
         };
         batch.sort_by_cached_key(|pending| shape(&pending.admitted));
         for alike in batch.chunk_by(alike) {
-            let Admitted { params, roms, .. } = &alike[0].admitted;
+            let Plan { params, roms, .. } = &alike[0].admitted;
             let mut hashes = alloc::vec![Zeroizing::new([0; HASH]); alike.len()];
             let jobs = alike.iter().zip(&mut hashes);
             let mut jobs: Vec<_> = jobs
@@ -155,8 +155,8 @@ impl Hasher<'_> {
 }
 
 /// What brings hashes of one shape next to each other.
-fn shape(admitted: &Admitted<'_>) -> ([u64; 5], Option<u32>, Places) {
+fn shape(admitted: &Plan) -> ([u64; 5], Option<u32>, Places) {
     let Params { n, r, p, t, nrom, .. } = *admitted.params.params();
     let numbers = [n, r.into(), p.into(), t.into(), nrom];
-    (numbers, admitted.params.params().flags(), admitted.roms.places())
+    (numbers, admitted.params.params().flags(), places(&admitted.roms))
 }

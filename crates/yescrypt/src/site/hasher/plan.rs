@@ -1,6 +1,5 @@
 //! Strings whose bytes somebody else computes: from what, and what becomes of them.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -8,11 +7,11 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Hasher;
-use crate::core::cost::Medium;
+use crate::core::params::CheckedParams;
+use crate::core::reading::RomUse;
+use crate::error::Error;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Scheme, Setting};
-use crate::text::roms::NamedRom;
-use crate::{CheckedParams, Error, Params};
+use crate::text::encoding::{HashString, Setting};
 
 /// What the 32 bytes of a hash are computed from, beside the password.
 #[derive(Clone)]
@@ -23,7 +22,7 @@ pub struct Plan {
     /// The salt, as it goes into the KDF.
     pub salt: Zeroizing<Vec<u8>>,
     /// The ROMs, as for [`derive_with_roms`](crate::derive_with_roms).
-    pub roms: Vec<NamedRom>,
+    pub roms: Vec<RomUse>,
 }
 
 /// Without the salt, which a key may have encrypted.
@@ -35,8 +34,8 @@ impl fmt::Debug for Plan {
 
 /// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as [`Resumable`](crate::Resumable) with ROMs that are not in
 /// memory.
-impl Hasher<'_> {
-    /// What a password has to be hashed with under a setting. ROMs may be elsewhere ([`RomSet::attach_elsewhere`](crate::RomSet::attach_elsewhere)).
+impl Hasher {
+    /// What a password has to be hashed with under a setting. ROMs need not be in memory ([`Rom::stored`](crate::Rom::stored)).
     ///
     /// ```
     /// use saltern_yescrypt::{HashString, Hasher, Workspace, derive};
@@ -53,19 +52,17 @@ impl Hasher<'_> {
     /// # Errors
     /// Those of [`Hasher::hash_with_setting`] that do not come from computing.
     pub fn plan(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
-        let (params, salt) = self.admit_input(password, setting)?;
-        let nrom = setting.params().nrom;
-        let roms = match (setting.scheme(), nrom) {
-            (Scheme::Extended, _) => setting.roms().to_vec(),
-            (_, 0) => Vec::new(),
-            _ => {
-                let id = setting.rom_id().or(self.roms.unnamed_id());
-                vec![NamedRom::new(id.ok_or(Error::RomUnavailable { nrom })?, nrom)]
-            }
-        };
-        roms.iter().try_for_each(|rom| self.roms.known(rom.id).map(drop))?;
-        let params = Params { nrom: 0, ..*params.params() }.check(&self.limits)?;
-        self.limits().admit_roms(params.params(), &roms, Medium::File)?;
+        let limits = self.limits();
+        limits.admit_password(password)?;
+        limits.admit_output(HASH as u64)?;
+        let params = setting.params().check(limits)?;
+        limits.admit_crypt3(setting.refused_by_crypt())?;
+        let mut salt = Zeroizing::new(setting.salt().to_vec());
+        if let Some(key) = self.key_of(setting)? {
+            key.encrypt(&mut salt);
+        }
+        let (params, roms) = (params.without_nrom(), self.roms_of(setting)?);
+        limits.admit_roms(params.params(), &roms)?;
         Ok(Plan { params, salt, roms })
     }
 

@@ -1,0 +1,217 @@
+//! Filling a ROM from its seed (section 18): three passes, a tag and a digest.
+
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::core::flavor::Flavor;
+use crate::core::memory::{self, SubBlock};
+use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::pass::{Input, Kind, Pass, Plan, Watch};
+use crate::core::pbkdf2::Secret;
+use crate::core::reading::{RomMasks, RomReads, Schedule};
+use crate::core::rom::{RomImage, TAG, TRAILER};
+use crate::core::workspace::Workspace;
+use crate::error::Error;
+
+/// What a ROM is made from, beside its seed. The same values and seed give the same image anywhere (on machines of one byte order).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RomParams {
+    /// The flavour; hashes may use the ROM with any other.
+    pub flavor: Flavor,
+    /// NROM: the number of blocks, a power of two of at least 4.
+    pub nrom: u64,
+    /// r: block size in units of 128 bytes.
+    pub r: u32,
+    /// p: slices that are filled independently of each other; part of the result.
+    pub p: u32,
+    /// t: extra time.
+    pub t: u32,
+}
+
+impl RomParams {
+    /// A ROM of `128 * r * nrom` bytes in the default flavour, `t` = 0.
+    #[must_use]
+    pub const fn new(nrom: u64, r: u32, p: u32) -> Self {
+        RomParams { flavor: Flavor::DEFAULT, nrom, r, p, t: 0 }
+    }
+
+    /// Bytes in the image: `128 * r * nrom`.
+    #[must_use]
+    pub const fn size(&self) -> u128 {
+        128 * self.r as u128 * self.nrom as u128
+    }
+
+    /// Decides whether these parameters define a ROM that this machine can address.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`], [`Error::OutOfMemory`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.passes().map(|_| ())
+    }
+
+    /// The parameters of the three passes, each of which fills one half. All checks are made here, before any pass.
+    fn passes(&self) -> Result<CheckedParams, Error> {
+        let whole = Params {
+            mode: Mode::Rw,
+            flavor: self.flavor,
+            n: self.nrom,
+            r: self.r,
+            p: self.p,
+            t: self.t,
+            g: 0,
+            nrom: 0,
+        };
+        let expected = "a power of two of at least 4";
+        if !self.nrom.is_power_of_two() || self.nrom < 4 {
+            return Err(Error::invalid("NROM", self.nrom, expected));
+        }
+        whole.checked()?;
+        Params { n: self.nrom / 2, ..whole }.checked()
+    }
+}
+
+/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Returns its digest.
+///
+/// `seed` may have any length and is secret: with it and the parameters the ROM can be made again. Costs three passes over half the
+/// image and, beside it, a few blocks in `workspace`; with p > 1 and [`Workspace::set_threads`] slices are filled in parallel.
+/// An old tag is destroyed first, so that an image on which this was interrupted is refused.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`], [`Error::RomAlignment`],
+/// [`Error::OutOfMemory`].
+pub fn init_rom(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+) -> Result<[u8; 32], Error> {
+    fill(params, seed, image, workspace, None)
+}
+
+/// How far the filling of a ROM is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RomProgress {
+    /// Which of the three passes: 1 and 3 fill the lower half, 2 the upper.
+    pub pass: u8,
+    /// Bytes that have gone through block mixes in all passes so far.
+    pub done: u64,
+    /// What `done` will be at the end: about four times the size of half the image, more with t > 0.
+    pub total: u64,
+}
+
+/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB, by any of the threads that work.
+///
+/// ```
+/// use core::ops::ControlFlow;
+/// use saltern_yescrypt::{Error, RomImage, RomParams, Workspace, init_rom_with};
+/// let params = RomParams::new(64, 8, 1);
+/// let mut image = RomImage::zeroed(128 * 8 * 64)?;
+/// let stop = |_| ControlFlow::Break(());
+/// let ended = init_rom_with(&params, b"seed", image.as_bytes_mut(), &mut Workspace::new(), &stop);
+/// assert_eq!(ended, Err(Error::Cancelled));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered [`ControlFlow::Break`]: the image then holds no ROM.
+pub fn init_rom_with(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+    watch: &(dyn Fn(RomProgress) -> ControlFlow<()> + Sync),
+) -> Result<[u8; 32], Error> {
+    fill(params, seed, image, workspace, Some(watch))
+}
+
+fn fill(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+    watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
+) -> Result<[u8; 32], Error> {
+    let half = params.passes()?;
+    let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    if image.len() as u64 != needed {
+        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
+    }
+    // Refuse before anything is changed.
+    memory::from_bytes_mut(image)?;
+    let tail = image.len() - TRAILER;
+    image[tail..].fill(0);
+    let blocks = memory::from_bytes_mut(image)?;
+    let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
+    let total = 3 * half.rom_work();
+    let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
+    let mut digest = [0; 32];
+    for pass in 1..=3 {
+        let told = |bytes| {
+            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            let progress = RomProgress { pass, done: done.min(total), total };
+            if watch.is_some_and(|watch| watch(progress).is_break()) {
+                ended.store(true, Ordering::Relaxed);
+            }
+            !ended.load(Ordering::Relaxed)
+        };
+        let watch: Option<&Watch<'_>> = if watch.is_some() { Some(&told) } else { None };
+        let salt = digest;
+        let salt = if pass == 1 { TAG.as_slice() } else { &salt };
+        let memory = match pass {
+            1 => (&mut *lower, None),
+            2 => (&mut *upper, Some(&*lower)),
+            _ => (&mut *lower, Some(&*upper)),
+        };
+        digest = run(half, (seed, salt), memory, workspace, watch)?;
+        if ended.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+    }
+    image[tail..tail + TAG.len()].copy_from_slice(TAG);
+    image[tail + TAG.len()..].copy_from_slice(&digest);
+    Ok(digest)
+}
+
+/// One pass: fills `v`, reading `rom`.
+fn run(
+    half: CheckedParams,
+    (seed, salt): (&[u8], &[u8]),
+    (v, rom): (&mut [SubBlock], Option<&[SubBlock]>),
+    workspace: &mut Workspace,
+    watch: Option<&Watch<'_>>,
+) -> Result<[u8; 32], Error> {
+    let (target, threads) = (workspace.target(), workspace.threads());
+    let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
+    let nrom = half.params().n;
+    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
+    let roms = Schedule::new(reads.as_slice(), true);
+    let mut out = Secret::default();
+    let input = Input { password: seed, salt, out: &mut *out };
+    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads, watch };
+    pass.run(&mut [input], [v, scratch])?;
+    Ok(*out)
+}
+
+impl RomImage {
+    /// A ROM made from a seed; see [`init_rom`].
+    ///
+    /// ```
+    /// use saltern_yescrypt::{RomImage, RomParams, Workspace};
+    /// let rom = RomImage::init(&RomParams::new(64, 8, 1), b"a seed from the random generator", &mut Workspace::new())?;
+    /// assert_eq!(rom.as_bytes().len(), 128 * 8 * 64);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`init_rom`].
+    pub fn init(params: &RomParams, seed: &[u8], workspace: &mut Workspace) -> Result<Self, Error> {
+        params.check()?;
+        let size = params.size();
+        let refused = Error::OutOfMemory { bytes: u64::try_from(size).unwrap_or(u64::MAX) };
+        let mut image = Self::zeroed(usize::try_from(size).map_err(|_| refused)?)?;
+        init_rom(params, seed, image.as_bytes_mut(), workspace)?;
+        Ok(image)
+    }
+}
