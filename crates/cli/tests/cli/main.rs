@@ -6,6 +6,8 @@ mod hash;
 mod hostile;
 mod inspect;
 mod jsonl;
+#[cfg(target_os = "linux")]
+mod memory;
 mod pages;
 mod program;
 mod reencrypt;
