@@ -21,7 +21,7 @@ pub(crate) struct EffortArgs {
     #[arg(long, value_name = "GIB", default_value_t = (SERVER.max_work >> 30) as u32)]
     max_work: u32,
 
-    /// Take what crypt(3) refuses: any flavour, salt, length of string and password
+    /// Take what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
     #[arg(long)]
     wide: bool,
 
@@ -37,7 +37,7 @@ impl EffortArgs {
         limits.max_work = u64::from(self.max_work) << 30;
         if self.wide {
             (limits.syntax, limits.flavors) = (Syntax::Wide, FlavorPolicy::Any);
-            limits.max_password = WIDE_PASSWORD;
+            (limits.max_p, limits.max_password) = (u32::MAX, WIDE_PASSWORD);
         }
         limits
     }
@@ -71,7 +71,10 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
         Error::RefusedByCrypt { why } => {
             anyhow!("crypt(3) refuses this: {why}; --wide takes it all the same")
         }
-        Error::FlavorNotAllowed => anyhow!("{error}: --wide"),
+        Error::OverLimit { name: "p", value, limit } => {
+            anyhow!("p is {value}, above {limit}; --wide takes any")
+        }
+        Error::FlavorNotAllowed => anyhow!("this flavour is not the default one; --wide takes any"),
         other => other.into(),
     }
 }

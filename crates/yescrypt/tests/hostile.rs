@@ -75,8 +75,8 @@ fn absurd_parameters_are_refused_by_name() {
         (encoded(|p| (p.n, p.r) = (2, (1 << 30) - 1)), "memory in bytes"),
         (encoded(|p| (p.n, p.r) = (1 << 20, 257)), "memory in bytes"),
         (encoded(|p| (p.n, p.r) = (1 << 20, 256)), "memory in bytes"),
-        (encoded(|p| (p.n, p.r, p.p) = (1 << 31, 1, (1 << 30) - 1)), "memory in bytes"),
-        (encoded(|p| (p.n, p.p) = (1 << 20, 65)), "memory in bytes"),
+        (encoded(|p| (p.n, p.r, p.p) = (1 << 31, 1, (1 << 30) - 1)), "p"),
+        (encoded(|p| (p.n, p.p) = (1 << 20, 65)), "p"),
         (encoded(|p| p.p = 4096), "p"),
         (encoded(|p| p.t = 1_091_060_272), "work in bytes of the default flavour"),
         (encoded(|p| p.g = 1), "g"),
@@ -227,7 +227,7 @@ fn a_mebibyte_of_anything_is_answered_soon() {
                 }
                 let error = name(refused(&text));
                 assert!(
-                    matches!(error, "malformed" | "r" | "N" | "memory in bytes" | "crypt(3)"),
+                    matches!(error, "malformed" | "r" | "N" | "p" | "memory in bytes" | "crypt(3)"),
                     "{start} {fill:?} {end}: {error}"
                 );
             }
@@ -336,10 +336,12 @@ fn a_rom_that_cannot_be_filled_is_left_as_it_was() {
 #[test]
 fn copies_of_secrets_are_not_left_behind() {
     let password = vec![b'P'; 4096];
-    let hasher = Hasher::new().with_params(Params::yescrypt(16, 8)).with_key(HashKey::new([3; 32]));
+    let mut limits = Limits::server();
+    (limits.syntax, limits.max_password) = (Syntax::Wide, password.len());
+    let plain = Hasher::new().with_limits(limits);
+    let hasher = plain.clone().with_params(Params::yescrypt(16, 8)).with_key(HashKey::new([3; 32]));
     let mut workspace = Workspace::new();
     let stored = hasher.hash(&mut workspace, &password).unwrap();
-    let plain = Hasher::new();
     let setting = b"$7X3$26..../....salt";
     let old = plain.hash_with_setting(&mut workspace, &password, setting).unwrap();
     let outcome = freed(|| {

@@ -114,8 +114,7 @@ fn compare(
     seen.matches += usize::from(verified);
     *if theirs.is_some() { &mut seen.accepted } else { &mut seen.refused } += 1;
     if matches!(ours, Err(Error::RefusedByCrypt { .. })) {
-        // There is no other obstacle.
-        assert!(wide.hash_with_setting(workspace, password, text).is_ok(), "{shown}");
-        seen.strict += 1;
+        // Unless it needs a ROM as well.
+        seen.strict += usize::from(wide.hash_with_setting(workspace, password, text).is_ok());
     }
 }
