@@ -4,10 +4,12 @@
 use saltern_simd::lanes::{Lanes, Row, Word};
 use zeroize::Zeroize;
 
-use crate::variant::{State, Variant};
+use crate::function::{Function, State};
 
 /// The most lanes that any kernel has.
 pub(crate) const MAX_LANES: usize = 16;
+/// The most leaves of a parallel tree.
+pub(crate) const MAX_LEAVES: usize = 8;
 
 /// The message schedule (RFC 7693, section 2.7).
 const SIGMA: [[usize; 16]; 10] = [
@@ -38,7 +40,7 @@ const ORDER: [[usize; 16]; 10] = {
 
 /// Four mixing functions side by side: down the columns of the matrix.
 #[inline(always)]
-fn mix<V: Variant, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> [R; 4] {
+fn mix<V: Function, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> [R; 4] {
     let [r1, r2, r3, r4] = V::ROTATIONS;
     // The message is added before b, which is the last of the four to be known.
     let a = a.add(x).add(b);
@@ -55,7 +57,7 @@ fn mix<V: Variant, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) -> 
 /// One round. The diagonals are brought into columns by turning the first, third and fourth row instead of the
 /// second, third and fourth: the second is on the critical path, the others have cycles to spare.
 #[inline(always)]
-fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
+fn round<V: Function, R: Row<Word = V::Word>, const ROUND: usize>(
     token: R::Token,
     v: [R; 4],
     message: &R::Message,
@@ -69,7 +71,7 @@ fn round<V: Variant, R: Row<Word = V::Word>, const ROUND: usize>(
 
 /// The compression function (RFC 7693, section 3.2). `offset` is the row of counter and flags: t0, t1, f0, f1.
 #[inline(always)]
-pub(crate) fn compress<V: Variant, R: Row<Word = V::Word>>(
+pub(crate) fn compress<V: Function, R: Row<Word = V::Word>>(
     token: R::Token,
     [h0, h1]: [R; 2],
     message: &R::Message,
@@ -98,7 +100,7 @@ pub(crate) fn compress<V: Variant, R: Row<Word = V::Word>>(
 }
 
 /// Blocks of one message at a fixed distance.
-pub(crate) struct Run<'a, V: Variant> {
+pub(crate) struct Run<'a, V: Function> {
     /// Where the first block begins.
     pub(crate) input: &'a [u8],
     /// Bytes from the beginning of a block to that of the next.
@@ -113,7 +115,7 @@ pub(crate) struct Run<'a, V: Variant> {
 
 /// Compresses a run into one state.
 #[inline(always)]
-pub(crate) fn one<V: Variant, R: Row<Word = V::Word>>(
+pub(crate) fn one<V: Function, R: Row<Word = V::Word>>(
     token: R::Token,
     h: &mut State<V>,
     run: &Run<'_, V>,
@@ -136,13 +138,13 @@ pub(crate) fn one<V: Variant, R: Row<Word = V::Word>>(
 
 /// A counter as its two words.
 #[inline(always)]
-pub(crate) fn split<V: Variant>(count: u128) -> [V::Word; 2] {
+pub(crate) fn split<V: Function>(count: u128) -> [V::Word; 2] {
     [V::Word::truncate(count), V::Word::truncate(count >> (8 * V::Word::BYTES))]
 }
 
 /// States side by side: word `j` of state `i` is `h[j][i]`.
 #[repr(C, align(64))]
-pub(crate) struct Group<V: Variant> {
+pub(crate) struct Group<V: Function> {
     pub(crate) h: [[V::Word; MAX_LANES]; 8],
     /// t0, t1, f0, f1 of each: counters for the next block, that block included, and flags.
     offset: [[V::Word; MAX_LANES]; 4],
@@ -150,7 +152,7 @@ pub(crate) struct Group<V: Variant> {
     pub(crate) is_secret: bool,
 }
 
-impl<V: Variant> Drop for Group<V> {
+impl<V: Function> Drop for Group<V> {
     fn drop(&mut self) {
         if self.is_secret {
             self.h.zeroize();
@@ -158,7 +160,7 @@ impl<V: Variant> Drop for Group<V> {
     }
 }
 
-impl<V: Variant> Group<V> {
+impl<V: Function> Group<V> {
     pub(crate) fn new() -> Self {
         Self {
             h: [[V::Word::default(); MAX_LANES]; 8],
@@ -219,7 +221,7 @@ pub(crate) struct Inputs<'a> {
 /// Compresses `blocks` blocks into each of the first `L::COUNT` states. Not more than there is [room](Group::room)
 /// for: on the way only the low words of the counters move, and they are left to the caller.
 #[inline(always)]
-pub(crate) fn many<V: Variant, L: Lanes<Word = V::Word>>(
+pub(crate) fn many<V: Function, L: Lanes<Word = V::Word>>(
     token: L::Token,
     group: &mut Group<V>,
     inputs: &Inputs<'_>,

@@ -11,24 +11,30 @@ use saltern_simd::Level;
 
 use crate::batch::{self, Batch};
 use crate::compress::{self, Group, Inputs, Run};
-use crate::variant::{Blake2b, Blake2s, State, Variant};
+use crate::function::{Blake2b, Blake2s, Block, Function, State};
+use crate::whole;
 
 type One<V> = unsafe fn(&mut State<V>, &Run<'_, V>);
 type Many<V> = unsafe fn(&mut Group<V>, &Inputs<'_>, usize);
-type Whole<V> = unsafe fn(&mut Batch<'_, '_, V>);
+type BatchOf<V> = unsafe fn(&mut Batch<'_, V>);
+type Message<V> = unsafe fn(&State<V>, bool, &[u8]) -> State<V>;
+type Tree<V> = unsafe fn(&[State<V>; 2], &[u8]) -> State<V>;
 
 /// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and [`blake2s`].
 #[doc(hidden)]
-pub struct Kernels<V: Variant> {
+pub struct Kernels<V: Function> {
     pub(crate) level: Level,
     one: One<V>,
     /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time is best.
     many: &'static [(usize, Many<V>)],
     /// The kernel for batches, with as many lanes as the widest of those.
-    batch: Option<Whole<V>>,
+    batch: Option<BatchOf<V>>,
+    message: Message<V>,
+    /// Where a kernel has as many lanes as a tree has leaves.
+    tree: Option<Tree<V>>,
 }
 
-impl<V: Variant> Kernels<V> {
+impl<V: Function> Kernels<V> {
     /// The most lanes of any kernel; 1 where there is none for many states.
     pub(crate) fn widest(&self) -> usize {
         self.many.first().map_or(1, |&(lanes, _)| lanes)
@@ -47,9 +53,46 @@ impl<V: Variant> Kernels<V> {
         unsafe { (self.one)(h, run) }
     }
 
+    /// Compresses whole blocks that are not the last; returns the count after them.
+    pub(crate) fn absorb(&self, h: &mut State<V>, count: u128, input: &[u8]) -> u128 {
+        let run = Run {
+            input,
+            stride: V::BLOCK_BYTES,
+            blocks: input.len() / V::BLOCK_BYTES,
+            count: count.wrapping_add(V::BLOCK_BYTES as u128),
+            flags: [V::Word::default(); 2],
+        };
+        if run.blocks > 0 {
+            self.one(h, &run);
+        }
+        count.wrapping_add(input.len() as u128)
+    }
+
+    /// Compresses the last block; `count` includes it, as far as it is not padding.
+    pub(crate) fn finish(&self, h: &mut State<V>, count: u128, block: &Block<V>, last_node: bool) {
+        let flags = [V::ALL_ONES, if last_node { V::ALL_ONES } else { V::Word::default() }];
+        let stride = V::BLOCK_BYTES;
+        self.one(h, &Run { input: block.as_ref(), stride, blocks: 1, count, flags });
+    }
+
+    /// The final state for a whole message under an initial value.
+    #[inline]
+    pub(crate) fn message(&self, h: &State<V>, last_node: bool, input: &[u8]) -> State<V> {
+        // SAFETY: the tables below are only handed out where the processor has their level.
+        unsafe { (self.message)(h, last_node, input) }
+    }
+
+    /// The root's final state for the whole message of a parallel tree, from the initial values of its first leaf and
+    /// of its root. `None` where no kernel has as many lanes as there are leaves.
+    #[inline]
+    pub(crate) fn tree(&self, states: &[State<V>; 2], input: &[u8]) -> Option<State<V>> {
+        // SAFETY: the tables below are only handed out where the processor has their level.
+        self.tree.map(|kernel| unsafe { kernel(states, input) })
+    }
+
     /// [`batch::hash`] with the widest kernel. Does nothing where there is none for many states.
     #[inline]
-    pub(crate) fn batch(&self, batch: &mut Batch<'_, '_, V>) {
+    pub(crate) fn batch(&self, batch: &mut Batch<'_, V>) {
         if let Some(kernel) = self.batch {
             // SAFETY: the tables below are only handed out where the processor has their level.
             unsafe { kernel(batch) }
@@ -87,21 +130,34 @@ impl<V: Variant> Kernels<V> {
 mod portable {
     use super::*;
 
-    fn one<V: Variant>(h: &mut State<V>, run: &Run<'_, V>) {
+    fn one<V: Function>(h: &mut State<V>, run: &Run<'_, V>) {
         compress::one::<V, [V::Word; 4]>((), h, run);
     }
 
-    pub(super) static BLAKE2B: Kernels<Blake2b> =
-        Kernels { level: Level::Portable, one: one::<Blake2b>, many: &[], batch: None };
-    pub(super) static BLAKE2S: Kernels<Blake2s> =
-        Kernels { level: Level::Portable, one: one::<Blake2s>, many: &[], batch: None };
+    fn message<V: Function>(h: &State<V>, last_node: bool, input: &[u8]) -> State<V> {
+        whole::message::<V, [V::Word; 4]>((), h, last_node, input)
+    }
+
+    const fn table<V: Function>() -> Kernels<V> {
+        Kernels {
+            level: Level::Portable,
+            one: one::<V>,
+            many: &[],
+            batch: None,
+            message: message::<V>,
+            tree: None,
+        }
+    }
+
+    pub(super) static BLAKE2B: Kernels<Blake2b> = table();
+    pub(super) static BLAKE2S: Kernels<Blake2s> = table();
 }
 
 /// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! kernels {
     ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty,
-     $most:ident: $widest:ty $(, $many:ident: $lanes:ty)*) => {
+     $most:ident: $widest:ty $(, $many:ident: $lanes:ty)* $(; $leaves:ty)?) => {
         mod $module {
             use super::*;
 
@@ -111,20 +167,40 @@ macro_rules! kernels {
             }
 
             #[target_feature(enable = $features)]
-            fn batch(batch: &mut Batch<'_, '_, $variant>) {
+            fn batch(batch: &mut Batch<'_, $variant>) {
                 let token = <$widest as Vector>::Token::here();
                 batch::hash::<$variant, $widest>(token, batch);
             }
 
+            #[target_feature(enable = $features)]
+            fn message(h: &State<$variant>, last_node: bool, input: &[u8]) -> State<$variant> {
+                whole::message::<$variant, $row>(<$row as Vector>::Token::here(), h, last_node, input)
+            }
+
             kernels!(@many $features, $variant, $most: $widest $(, $many: $lanes)*);
+            kernels!(@tree $features, $variant, $row $(, $leaves)?);
 
             pub(super) static KERNELS: Kernels<$variant> = Kernels {
                 level: Level::$level,
                 one,
                 many: &[(<$widest>::COUNT, $most) $(, (<$lanes>::COUNT, $many))*],
                 batch: Some(batch),
+                message,
+                tree: TREE,
             };
         }
+    };
+    (@tree $features:literal, $variant:ty, $row:ty, $leaves:ty) => {
+        #[target_feature(enable = $features)]
+        fn tree(states: &[State<$variant>; 2], input: &[u8]) -> State<$variant> {
+            let tokens = (<$leaves as Vector>::Token::here(), <$row as Vector>::Token::here());
+            whole::tree::<$variant, $leaves, $row>(tokens, states, input)
+        }
+
+        const TREE: Option<Tree<$variant>> = Some(tree);
+    };
+    (@tree $features:literal, $variant:ty, $row:ty) => {
+        const TREE: Option<Tree<$variant>> = None;
     };
     (@many $features:literal, $variant:ty, $($many:ident: $lanes:ty),+) => {
         $(
@@ -148,23 +224,23 @@ mod x86 {
 
     kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2<Sse41>, many_2: U64x2<Sse41>);
     kernels!(s_sse41, Sse41, "ssse3,sse4.1", Blake2s, U32x4<Sse41>, many_4: U32x4<Sse41>);
-    kernels!(b_avx2, Avx2, "avx2", Blake2b, U64x4<Avx2>, many_4: U64x4<Avx2>);
-    kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Sse41>, many_8: U32x8<Avx2>);
+    kernels!(b_avx2, Avx2, "avx2", Blake2b, U64x4<Avx2>, many_4: U64x4<Avx2>; U64x4<Avx2>);
+    kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Avx2>, many_8: U32x8<Avx2>; U32x8<Avx2>);
     kernels!(
         b_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Avx512>,
-        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>
+        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>; U64x4<Avx512>
     );
     kernels!(
         s_avx512, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Avx512>,
-        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>
+        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>; U32x8<Avx512>
     );
     kernels!(
         b_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2b, U64x4<Zen4>,
-        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>
+        many_8: U64x8<Avx512>, many_4: U64x4<Avx512>; U64x4<Avx512>
     );
     kernels!(
         s_zen4, Avx512, "avx2,avx512f,avx512bw,avx512dq,avx512vl", Blake2s, U32x4<Zen4>,
-        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>
+        many_16: U32x16<Avx512>, many_8: U32x8<Avx512>; U32x8<Avx512>
     );
 
     /// The tables of levels that have more than one.

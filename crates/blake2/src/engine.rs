@@ -6,11 +6,11 @@
 
 use saltern_simd::lanes::Word;
 
-use crate::batch::copy_short;
 use crate::compress::{Group, Inputs, MAX_LANES};
 use crate::dispatch::Kernels;
-use crate::params::{absorb, finish};
-use crate::variant::{Block, State, Variant};
+use crate::function::{Block, State};
+use crate::variant::Variant;
+use crate::whole::copy_short;
 
 /// Input for one state.
 pub(crate) struct Task<'a, V: Variant> {
@@ -187,7 +187,7 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         let mut blocks = task.plain_blocks();
         while blocks > 0 {
             let input = &task.place()[..blocks * V::BLOCK_BYTES];
-            absorb(self.kernels, task.h, task.count, input);
+            self.kernels.absorb(task.h, task.count, input);
             task.advance(blocks);
             blocks = task.plain_blocks();
         }
@@ -196,7 +196,7 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
             let place = task.place();
             block.as_mut()[..place.len()].copy_from_slice(place);
             let count = task.count.wrapping_add(place.len() as u128);
-            finish(self.kernels, task.h, count, &block, last_node);
+            self.kernels.finish(task.h, count, &block, last_node);
         }
         self.active = usize::from(self.refill(0));
     }

@@ -50,8 +50,6 @@ pub enum Error {
         /// The largest there is.
         max: u64,
     },
-    /// A maximal depth of 0.
-    MaxDepth,
     /// An output length of BLAKE2X that is 0 or that the parameter block has no room for.
     OutputLength {
         /// What was asked for, in bytes.
@@ -65,6 +63,13 @@ pub enum Error {
         wanted: usize,
         /// Bytes that are left.
         left: u64,
+    },
+    /// A hash in hexadecimal that is none of this function.
+    Hex {
+        /// How many digits there are, if they are digits.
+        digits: usize,
+        /// The most that a hash has.
+        max: usize,
     },
     /// A level that this processor cannot run.
     Level(UnavailableLevel),
@@ -94,12 +99,17 @@ impl fmt::Display for Error {
             Error::NodeOffset { offset, max } => {
                 write!(f, "the node offset is {offset}: at most {max} is allowed")
             }
-            Error::MaxDepth => f.write_str("the maximal depth is 0: use 1 to 255"),
             Error::OutputLength { length, max } => {
                 write!(f, "an output of {length} bytes was asked for: ask for 1 to {max}")
             }
             Error::OutputEnd { wanted, left } => {
                 write!(f, "{wanted} more bytes of output were asked for and {left} are left")
+            }
+            Error::Hex { digits, max } => {
+                write!(
+                    f,
+                    "{digits} characters are no hash: expected an even number of hexadecimal digits, up to {max}"
+                )
             }
             Error::Level(unavailable) => unavailable.fmt(f),
         }

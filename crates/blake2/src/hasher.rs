@@ -7,9 +7,10 @@ use zeroize::Zeroize;
 
 use crate::dispatch::Kernels;
 use crate::engine::Task;
+use crate::function::{Block, State};
 use crate::output::Hash;
-use crate::params::{Params, absorb, finish};
-use crate::variant::{Block, State, Variant};
+use crate::params::Params;
+use crate::variant::Variant;
 
 /// A BLAKE2b or BLAKE2s computation in progress. A few hundred bytes, no allocation; `Clone` forks it.
 ///
@@ -68,10 +69,10 @@ impl<V: Variant> Hasher<V> {
         if !rest.is_empty() {
             // Not a method of `self`, so that the buffer need not be copied.
             let buffered = &self.buffer.as_ref()[..usize::from(self.buffered)];
-            let count = absorb(self.kernels, &mut self.h, self.count, buffered);
-            absorb(self.kernels, &mut self.h, count, whole_blocks::<V>(rest));
+            let count = self.kernels.absorb(&mut self.h, self.count, buffered);
+            self.kernels.absorb(&mut self.h, count, whole_blocks::<V>(rest));
         }
-        self.settle(rest);
+        self.keep_rest(rest);
         self
     }
 
@@ -97,7 +98,7 @@ impl<V: Variant> Hasher<V> {
     }
 
     /// The third step, when buffer and whole blocks are compressed: keeps what is left.
-    pub(crate) fn settle(&mut self, rest: &[u8]) {
+    pub(crate) fn keep_rest(&mut self, rest: &[u8]) {
         if rest.is_empty() {
             return;
         }
@@ -109,7 +110,7 @@ impl<V: Variant> Hasher<V> {
         self.buffered = tail.len() as u8;
     }
 
-    /// Makes believe that so many bytes have been compressed.
+    /// As if so many bytes had been compressed.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, count: u128) {
         self.count = count;
@@ -127,7 +128,7 @@ impl<V: Variant> Hasher<V> {
         let buffered = usize::from(self.buffered);
         block.as_mut()[buffered..].fill(0);
         let count = self.count.wrapping_add(buffered as u128);
-        finish(self.kernels, &mut h, count, &block, self.last_node);
+        self.kernels.finish(&mut h, count, &block, self.last_node);
         let hash = Hash::from_state(&h, self.hash_length);
         if self.keyed {
             h.zeroize();
@@ -141,6 +142,26 @@ impl<V: Variant> Hasher<V> {
     pub fn count(&self) -> u128 {
         let key = if self.keyed { V::BLOCK_BYTES as u128 } else { 0 };
         self.count.wrapping_add(u128::from(self.buffered)).wrapping_sub(key)
+    }
+}
+
+impl<V: Variant> Params<V> {
+    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is allocated.
+    #[must_use]
+    pub fn hash(&self, data: &[u8]) -> Hash<V> {
+        if self.key_block().is_some() {
+            return self.to_hasher().update(data).finalize(); // which knows how to wipe its state
+        }
+        Hash::from_state(
+            &self.kernels().message(&self.initial_state(), self.is_last_node(), data),
+            self.output_length(),
+        )
+    }
+
+    /// A state that takes the message in pieces.
+    #[must_use]
+    pub fn to_hasher(&self) -> Hasher<V> {
+        Hasher::with_params(self)
     }
 }
 

@@ -20,8 +20,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Features: `std` (the default) adds threads for batches and for single long trees; `digest` adds the traits of the
-//! [`digest`](https://docs.rs/digest) crate. Neither changes a result.
+//! Features: `std` (the default) adds threads for batches and for single long trees, and `std::io`'s traits for
+//! hashers and outputs; `digest` re-exports the crate [`digest`](https://docs.rs/digest) and adds the module
+//! `rustcrypto`, with its traits for types under the names of the crate `blake2`. Neither changes a result.
 //!
 //! A hash of plain data is not a way to store passwords. Keyed states and keys are wiped when they are dropped, and hashes
 //! are compared in a time that depends on their lengths alone; no branch or address depends on data or key.
@@ -37,27 +38,33 @@ extern crate std;
 
 mod batch;
 mod compress;
-#[cfg(feature = "digest")]
-pub mod digest;
 mod dispatch;
 mod engine;
 mod error;
+mod function;
 mod hasher;
+#[cfg(feature = "std")]
+mod io;
+mod job;
 pub mod many;
 mod output;
 mod params;
+#[cfg(feature = "digest")]
+pub mod rustcrypto;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "std")]
-mod threads;
 mod tree;
 mod variant;
+mod whole;
 mod xof;
 
+#[cfg(feature = "digest")]
+pub use digest;
 pub use error::Error;
+pub use function::{Blake2b, Blake2s, Function};
 pub use output::HexString;
 pub use saltern_simd::Level;
-pub use variant::{Blake2b, Blake2s, Variant};
+pub use variant::Variant;
 
 pub mod blake2b {
     //! BLAKE2b: for 64-bit processors, outputs of 1 to 64 bytes.

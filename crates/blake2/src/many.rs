@@ -7,105 +7,23 @@
 
 use alloc::vec::Vec;
 
-use core::fmt;
-
 use saltern_simd::Level;
 
 use crate::batch::Batch;
+use crate::compress::MAX_LANES;
 use crate::dispatch::Kernels;
-use crate::engine::{self, Task};
+use crate::engine;
 use crate::hasher::Hasher;
 use crate::output::Hash;
 use crate::params::Params;
-use crate::variant::{State, Variant};
+use crate::variant::Variant;
 
 #[cfg(feature = "std")]
-pub use crate::threads::hash_many_threaded;
+pub(crate) mod threads;
 
-/// One message to be hashed among others, and its hash afterwards.
-///
-/// A job of a keyed hash holds no part of the key; after hashing, its state is the hash.
-#[derive(Clone)]
-pub struct Job<'a, V: Variant> {
-    params: &'a Params<V>,
-    input: &'a [u8],
-    /// Of use from the moment that a kernel has it.
-    h: State<V>,
-    is_done: bool,
-}
-
-impl<'a, V: Variant> Job<'a, V> {
-    /// A message and the parameters to hash it with. Nothing is computed yet.
-    #[must_use]
-    pub fn new(params: &'a Params<V>, input: &'a [u8]) -> Self {
-        Self { params, input, h: [V::Word::default(); 8], is_done: false }
-    }
-
-    /// The hash. A job that [`hash_many`] has not seen yet is computed here, alone.
-    #[must_use]
-    pub fn hash(&self) -> Hash<V> {
-        if self.is_done {
-            Hash::from_state(&self.h, self.params.output_length())
-        } else {
-            self.hash_alone()
-        }
-    }
-
-    #[cold]
-    fn hash_alone(&self) -> Hash<V> {
-        self.params.hash(self.input)
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) fn bytes(&self) -> usize {
-        self.input.len()
-    }
-
-    #[cfg(feature = "std")]
-    pub(crate) fn kernels(&self) -> &'static Kernels<V> {
-        self.params.kernels()
-    }
-
-    pub(crate) fn params(&self) -> &'a Params<V> {
-        self.params
-    }
-
-    pub(crate) fn input(&self) -> &'a [u8] {
-        self.input
-    }
-
-    /// Takes note of the state after the last block.
-    #[inline(always)]
-    pub(crate) fn settle(&mut self, h: State<V>) {
-        self.h = h;
-        self.is_done = true;
-    }
-
-    pub(crate) fn task(&mut self) -> Task<'_, V> {
-        if !self.is_done {
-            self.is_done = true;
-            self.h = self.params.initial_state();
-            return Task {
-                h: &mut self.h,
-                count: 0,
-                head: self.params.key_block(),
-                input: self.input,
-                finish: Some(self.params.is_last_node()),
-            };
-        }
-        Task { h: &mut self.h, count: 0, head: None, input: &[], finish: None }
-    }
-}
-
-impl<V: Variant> fmt::Debug for Job<'_, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
-            .field("params", &self.params)
-            .field("bytes", &self.input.len())
-            .field("is_done", &self.is_done)
-            .finish_non_exhaustive()
-    }
-}
+pub use crate::job::Job;
+#[cfg(feature = "std")]
+pub use threads::hash_many_threaded;
 
 /// Hashes all the messages, at the level of the first job's parameters. Jobs done before are left as they are.
 ///
@@ -135,16 +53,15 @@ pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
 /// Hashes jobs that are in order: those of equal lengths in batches, the others in lanes that are kept full.
 pub(crate) fn run<'j, 'a: 'j, V: Variant>(
     kernels: &Kernels<V>,
-    mut jobs: impl Iterator<Item = &'j mut Job<'a, V>>,
+    jobs: impl Iterator<Item = &'j mut Job<'a, V>>,
 ) {
     let lanes = kernels.widest();
     if lanes == 1 {
         return engine::run(kernels, jobs.map(Job::task));
     }
-    let Some(first) = jobs.next() else { return };
-    let mut batch = Batch::new(first);
+    let mut batch = Alike::new();
     let mut others = Vec::new();
-    for job in core::iter::once(first).chain(jobs).filter(|job| !job.is_done) {
+    for job in jobs.filter(|job| !job.is_done()) {
         if !batch.takes(job) {
             others.extend(batch.drain());
             batch.restart(job);
@@ -154,11 +71,60 @@ pub(crate) fn run<'j, 'a: 'j, V: Variant>(
             }
         }
         if batch.push(job) == lanes {
-            kernels.batch(&mut batch);
+            batch.hash(kernels);
         }
     }
     others.extend(batch.drain());
     engine::run(kernels, others.into_iter().map(Job::task));
+}
+
+/// Jobs that can be hashed in one batch.
+struct Alike<'j, 'a, V: Variant> {
+    params: Option<&'a Params<V>>,
+    jobs: [Option<&'j mut Job<'a, V>>; MAX_LANES],
+    batch: Batch<'a, V>,
+}
+
+impl<'j, 'a, V: Variant> Alike<'j, 'a, V> {
+    fn new() -> Self {
+        Self { params: None, jobs: [const { None }; MAX_LANES], batch: Batch::new() }
+    }
+
+    /// Makes an empty batch one for jobs like this one; one with a key can be in none.
+    fn restart(&mut self, job: &Job<'a, V>) {
+        self.params = Some(job.params).filter(|params| params.key_block().is_none());
+        self.batch.restart(job.params.initial_state(), job.params.is_last_node(), job.input);
+    }
+
+    /// Whether a job can be in one batch with those before.
+    #[inline]
+    fn takes(&self, job: &Job<'a, V>) -> bool {
+        self.params.is_some_and(|params| core::ptr::eq(params, job.params))
+            && self.batch.takes(job.input)
+    }
+
+    /// Adds a job that the batch takes, and says how many there are now.
+    #[inline]
+    fn push(&mut self, job: &'j mut Job<'a, V>) -> usize {
+        let count = self.batch.push(job.input);
+        self.jobs[count - 1] = Some(job);
+        count
+    }
+
+    /// Hashes a full batch.
+    fn hash(&mut self, kernels: &Kernels<V>) {
+        kernels.batch(&mut self.batch);
+        for (job, h) in self.jobs.iter_mut().flatten().zip(self.batch.take()) {
+            job.set_done(*h);
+        }
+    }
+
+    /// The jobs, which leave an empty batch.
+    fn drain(&mut self) -> impl Iterator<Item = &'j mut Job<'a, V>> {
+        let count = self.batch.len();
+        self.batch.clear();
+        self.jobs[..count].iter_mut().filter_map(Option::take)
+    }
 }
 
 impl<V: Variant> Params<V> {
@@ -195,7 +161,7 @@ pub fn update_many<V: Variant>(updates: &mut [(&mut Hasher<V>, &[u8])]) {
     }
     engine::run(kernels, updates.iter_mut().map(|(hasher, data)| hasher.task(data)));
     for (hasher, data) in updates.iter_mut() {
-        hasher.settle(data);
+        hasher.keep_rest(data);
     }
 }
 

@@ -3,11 +3,13 @@
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
+use core::str::FromStr;
 
 use saltern_simd::lanes::Word;
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::variant::{State, Variant};
+use crate::error::Error;
+use crate::function::{Function, State};
 
 /// The most bytes in any output of fixed length.
 const MAX_BYTES: usize = 64;
@@ -23,19 +25,17 @@ const MAX_BYTES: usize = 64;
 /// assert!(hash.to_hex().starts_with("508c5e8c"));
 /// ```
 #[derive(Clone, Copy)]
-pub struct Hash<V: Variant> {
+pub struct Hash<V: Function> {
     bytes: [u8; MAX_BYTES],
     length: u8,
     variant: PhantomData<V>,
 }
 
-impl<V: Variant> Hash<V> {
+impl<V: Function> Hash<V> {
     /// The first `length` bytes of a state; `length` is at most `V::OUT_BYTES`.
     pub(crate) fn from_state(h: &State<V>, length: u8) -> Self {
         let mut bytes = [0; MAX_BYTES];
-        for (chunk, word) in bytes.chunks_exact_mut(V::Word::BYTES).zip(h) {
-            chunk.copy_from_slice(&word.to_u64().to_le_bytes()[..V::Word::BYTES]);
-        }
+        V::Word::write(h, &mut bytes);
         Self { bytes, length, variant: PhantomData }
     }
 
@@ -57,45 +57,91 @@ impl<V: Variant> Hash<V> {
     }
 }
 
-impl<V: Variant> AsRef<[u8]> for Hash<V> {
+/// A hash from elsewhere, of 1 byte up to as many as the function has; other lengths do not compile.
+impl<V: Function, const N: usize> From<[u8; N]> for Hash<V> {
+    fn from(hash: [u8; N]) -> Self {
+        const { assert!(N > 0 && N <= V::OUT_BYTES, "no such hash length") };
+        let mut bytes = [0; MAX_BYTES];
+        bytes[..N].copy_from_slice(&hash);
+        Self { bytes, length: N as u8, variant: PhantomData }
+    }
+}
+
+/// A hash from elsewhere in hexadecimal, of either case.
+///
+/// # Errors
+/// [`Error::Hex`] for anything but an even number of digits, for 1 byte up to as many as the function has.
+impl<V: Function> FromStr for Hash<V> {
+    type Err = Error;
+
+    fn from_str(digits: &str) -> Result<Self, Error> {
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        let error = Error::Hex { digits: digits.len(), max: 2 * V::OUT_BYTES };
+        if pairs.is_empty() || pairs.len() > V::OUT_BYTES || !rest.is_empty() {
+            return Err(error);
+        }
+        let value = |digit: u8| char::from(digit).to_digit(16).ok_or(error);
+        let mut bytes = [0; MAX_BYTES];
+        for (byte, &[high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = (value(high)? << 4 | value(low)?) as u8;
+        }
+        Ok(Self { bytes, length: pairs.len() as u8, variant: PhantomData })
+    }
+}
+
+impl<V: Function> fmt::LowerHex for Hash<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.to_hex())
+    }
+}
+
+impl<V: Function> fmt::UpperHex for Hash<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut hex = self.to_hex();
+        hex.digits.make_ascii_uppercase();
+        f.pad(&hex)
+    }
+}
+
+impl<V: Function> AsRef<[u8]> for Hash<V> {
     fn as_ref(&self) -> &[u8] {
         self.as_bytes()
     }
 }
 
-impl<V: Variant> fmt::Debug for Hash<V> {
+impl<V: Function> fmt::Debug for Hash<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Hash({})", self.to_hex())
     }
 }
 
-impl<V: Variant> ConstantTimeEq for Hash<V> {
+impl<V: Function> ConstantTimeEq for Hash<V> {
     fn ct_eq(&self, other: &Self) -> Choice {
         self.as_bytes().ct_eq(other.as_bytes())
     }
 }
 
-impl<V: Variant> PartialEq for Hash<V> {
+impl<V: Function> PartialEq for Hash<V> {
     fn eq(&self, other: &Self) -> bool {
         self.ct_eq(other).into()
     }
 }
 
-impl<V: Variant> Eq for Hash<V> {}
+impl<V: Function> Eq for Hash<V> {}
 
-impl<V: Variant> PartialEq<[u8]> for Hash<V> {
+impl<V: Function> PartialEq<[u8]> for Hash<V> {
     fn eq(&self, other: &[u8]) -> bool {
         self.as_bytes().ct_eq(other).into()
     }
 }
 
-impl<V: Variant> PartialEq<&[u8]> for Hash<V> {
+impl<V: Function> PartialEq<&[u8]> for Hash<V> {
     fn eq(&self, other: &&[u8]) -> bool {
         *self == **other
     }
 }
 
-impl<V: Variant, const N: usize> PartialEq<[u8; N]> for Hash<V> {
+impl<V: Function, const N: usize> PartialEq<[u8; N]> for Hash<V> {
     fn eq(&self, other: &[u8; N]) -> bool {
         *self == other[..]
     }

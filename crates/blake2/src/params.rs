@@ -6,12 +6,10 @@ use saltern_simd::Level;
 use saltern_simd::lanes::{Vector, Word};
 use zeroize::Zeroize;
 
-use crate::compress::Run;
 use crate::dispatch::Kernels;
 use crate::error::Error;
-use crate::hasher::Hasher;
-use crate::output::Hash;
-use crate::variant::{Block, State, Variant};
+use crate::function::{Block, State};
+use crate::variant::Variant;
 
 /// All the parameters of one BLAKE2b or BLAKE2s hash, and the instruction-set level to compute it with.
 ///
@@ -120,16 +118,11 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// Tree hashing: the maximal depth, 1 to 255; 255 is unlimited, 1 (the default) is sequential hashing.
-    ///
-    /// # Errors
-    /// [`Error::MaxDepth`].
-    pub fn max_depth(mut self, depth: u8) -> Result<Self, Error> {
-        if depth == 0 {
-            return Err(Error::MaxDepth);
-        }
+    /// Tree hashing: the maximal depth; 255 is unlimited, 1 (the default) is sequential hashing. BLAKE2X has 0.
+    #[must_use]
+    pub fn max_depth(mut self, depth: u8) -> Self {
         self.set(offset::MAX_DEPTH, depth);
-        Ok(self)
+        self
     }
 
     /// Tree hashing: the most bytes in a leaf; 0, the default, is unlimited.
@@ -186,42 +179,28 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is allocated.
-    #[must_use]
-    pub fn hash(&self, data: &[u8]) -> Hash<V> {
-        if self.key_block().is_some() {
-            return self.to_hasher().update(data).finalize(); // which knows how to wipe its state
-        }
-        let mut h = self.initial_state();
-        let mut count = 0;
-        let whole = data.len().saturating_sub(1) / V::BLOCK_BYTES * V::BLOCK_BYTES;
-        let (blocks, tail) = data.split_at(whole);
-        count = absorb(self.kernels, &mut h, count, blocks);
-        count += tail.len() as u128;
-        match V::Word::first_block(tail) {
-            Some(block) => finish(self.kernels, &mut h, count, block, self.last_node),
-            None => {
-                let mut block = V::Word::ZERO_BLOCK;
-                block.as_mut()[..tail.len()].copy_from_slice(tail);
-                finish(self.kernels, &mut h, count, &block, self.last_node);
-            }
-        }
-        Hash::from_state(&h, self.output_length())
-    }
-
-    /// A state that takes the message in pieces.
-    #[must_use]
-    pub fn to_hasher(&self) -> Hasher<V> {
-        Hasher::with_params(self)
-    }
-
     /// The initial value with the parameter block in it.
+    #[inline(always)]
     pub(crate) fn initial_state(&self) -> State<V> {
+        Self::state_of(&self.block)
+    }
+
+    /// The initial value with this parameter block in it.
+    #[inline(always)]
+    fn state_of(block: &Block<V>) -> State<V> {
         let mut h = V::IV;
         for (i, word) in h.iter_mut().enumerate() {
-            *word = word.xor(V::Word::of_block(&self.block, i));
+            *word = word.xor(V::Word::of_block(block, i));
         }
         h
+    }
+
+    /// The initial values of this node, a parallel tree's first leaf, and of its root.
+    pub(crate) fn tree_states(&self) -> [State<V>; 2] {
+        let mut root = V::Word::ZERO_BLOCK;
+        root.as_mut()[..V::OUT_BYTES].copy_from_slice(&self.block.as_ref()[..V::OUT_BYTES]);
+        root.as_mut()[Self::NODE_DEPTH] = 1;
+        [self.initial_state(), Self::state_of(&root)]
     }
 
     /// The padded key, where there is one.
@@ -239,21 +218,6 @@ impl<V: Variant> Params<V> {
 
     pub(crate) fn kernels(&self) -> &'static Kernels<V> {
         self.kernels
-    }
-
-    /// With an output length that is known to be one.
-    #[cfg(feature = "digest")]
-    pub(crate) fn truncated(mut self, length: u8) -> Self {
-        self.set_hash_length(length);
-        self
-    }
-
-    /// With a key that is known to be as long as a key can be.
-    #[cfg(feature = "digest")]
-    pub(crate) fn with_full_key(mut self, key: &[u8]) -> Self {
-        self.key.as_mut()[..V::OUT_BYTES].copy_from_slice(key);
-        self.set(offset::KEY_LENGTH, V::OUT_BYTES as u8);
-        self
     }
 
     /// With a table that the processor can use but would not choose.
@@ -303,39 +267,6 @@ impl<V: Variant> Params<V> {
         field.get_mut(..value.len())?.copy_from_slice(value);
         Some(())
     }
-}
-
-/// Compresses whole blocks that are not the last; returns the count after them.
-pub(crate) fn absorb<V: Variant>(
-    kernels: &Kernels<V>,
-    h: &mut State<V>,
-    count: u128,
-    input: &[u8],
-) -> u128 {
-    let run = Run {
-        input,
-        stride: V::BLOCK_BYTES,
-        blocks: input.len() / V::BLOCK_BYTES,
-        count: count.wrapping_add(V::BLOCK_BYTES as u128),
-        flags: [V::Word::default(); 2],
-    };
-    if run.blocks > 0 {
-        kernels.one(h, &run);
-    }
-    count.wrapping_add(input.len() as u128)
-}
-
-/// Compresses the last block; `count` includes it, as far as it is not padding.
-pub(crate) fn finish<V: Variant>(
-    kernels: &Kernels<V>,
-    h: &mut State<V>,
-    count: u128,
-    block: &Block<V>,
-    last_node: bool,
-) {
-    let flags = [V::ALL_ONES, if last_node { V::ALL_ONES } else { V::Word::default() }];
-    let stride = V::BLOCK_BYTES;
-    kernels.one(h, &Run { input: block.as_ref(), stride, blocks: 1, count, flags });
 }
 
 impl<V: Variant> Default for Params<V> {

@@ -8,13 +8,13 @@ use saltern_simd::lanes::Word;
 
 use crate::dispatch::{self, Kernels};
 use crate::engine::{self, Task};
+use crate::function::{Blake2b, Blake2s, State};
 use crate::hasher::Hasher;
 use crate::many;
 use crate::output::Hash;
 use crate::params::Params;
-#[cfg(feature = "std")]
 use crate::tree;
-use crate::variant::{Blake2b, Blake2s, State, Variant};
+use crate::variant::Variant;
 
 /// Bytes without a period that a block could hide.
 fn input(length: usize) -> Vec<u8> {
@@ -192,13 +192,26 @@ fn batches_equal_one_by_one() {
     assert_eq!(messages_in_batches::<Blake2s>(&s), s.len() * 3 * 8 * 128);
 }
 
-#[test]
-fn each_level_has_its_own_kernels() {
-    for level in Level::available() {
-        let expected = if level == Level::Sse2 { Level::Portable } else { level };
-        assert_eq!(Blake2b::kernels(level).level, expected);
-        assert_eq!(Blake2s::kernels(level).level, expected);
+/// Every length up to more than three stripes: each way in which the leaves of a tree can end.
+fn trees_at_once<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
+    let data = input(3 * V::LEAVES * V::BLOCK_BYTES + 2);
+    let mut checks = 0;
+    for kernels in every {
+        let params = tree::Params::<V>::new().hash_length(20).unwrap().with_kernels(kernels);
+        for length in 0..=data.len() {
+            let expected = params.to_hasher().update(&data[..length]).finalize();
+            assert_eq!(params.hash(&data[..length]), expected, "{} {length}", kernels.level);
+            checks += 1;
+        }
     }
+    checks
+}
+
+#[test]
+fn trees_in_one_call_equal_hashers() {
+    let (b, s) = dispatch::every();
+    assert_eq!(trees_at_once::<Blake2b>(&b), b.len() * 1539);
+    assert_eq!(trees_at_once::<Blake2s>(&s), s.len() * 1539);
 }
 
 #[cfg(feature = "std")]

@@ -6,16 +6,15 @@ use saltern_simd::Level;
 use saltern_simd::lanes::Word;
 use zeroize::Zeroize;
 
-use crate::compress::{Group, Inputs, MAX_LANES, Run};
+use crate::compress::{Group, Inputs, MAX_LANES, MAX_LEAVES, Run};
 use crate::engine::{self, Task};
 use crate::error::Error;
+use crate::function::State;
 use crate::hasher::Hasher as NodeHasher;
 use crate::output::Hash;
 use crate::params::Params as NodeParams;
-use crate::variant::{State, Variant};
+use crate::variant::Variant;
 
-/// The most leaves of a tree.
-const MAX_LEAVES: usize = 8;
 /// Bytes of buffer: two stripes of one block for each leaf. Four blocks of BLAKE2b are as long as eight of BLAKE2s.
 const BUFFER: usize = 1024;
 
@@ -69,7 +68,7 @@ impl<V: Variant> Params<V> {
     }
 
     /// With a table that the processor can use but would not choose.
-    #[cfg(all(test, feature = "std"))]
+    #[cfg(test)]
     pub(crate) fn with_kernels(self, kernels: &'static crate::dispatch::Kernels<V>) -> Self {
         Self { node: self.node.with_kernels(kernels) }
     }
@@ -77,6 +76,11 @@ impl<V: Variant> Params<V> {
     /// The hash of `data`, computed by the calling thread. No memory is allocated.
     #[must_use]
     pub fn hash(&self, data: &[u8]) -> Hash<V> {
+        if self.node.key_block().is_none()
+            && let Some(root) = self.node.kernels().tree(&self.node.tree_states(), data)
+        {
+            return Hash::from_state(&root, self.node.output_length());
+        }
         self.to_hasher().update(data).finalize()
     }
 
@@ -95,7 +99,7 @@ impl<V: Variant> Params<V> {
     #[must_use]
     pub fn hash_threaded(&self, data: &[u8]) -> Hash<V> {
         let mut hasher = self.to_hasher();
-        if crate::threads::worthwhile(None, data.len()) >= V::LEAVES {
+        if crate::many::threads::worthwhile(None, data.len()) >= V::LEAVES {
             hasher.update_threaded(data)
         } else {
             hasher.update(data)

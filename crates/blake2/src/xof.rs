@@ -134,6 +134,13 @@ impl<V: Variant> Hasher<V> {
     }
 }
 
+impl<V: Variant> Default for Hasher<V> {
+    /// A computation with the default parameters.
+    fn default() -> Self {
+        Params::new().to_hasher()
+    }
+}
+
 /// The output of BLAKE2X, read from front to back. Debug output shows none of it.
 #[derive(Clone)]
 pub struct Reader<V: Variant> {

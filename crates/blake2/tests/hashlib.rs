@@ -60,7 +60,7 @@ macro_rules! case {
             .and_then(|p| p.key(&key))
             .and_then(|p| p.salt(&salt))
             .and_then(|p| p.personal(&person))
-            .and_then(|p| p.max_depth(depth as u8))
+            .map(|p| p.max_depth(depth as u8))
             .and_then(|p| p.node_offset(node_offset))
             .and_then(|p| p.inner_hash_length(inner_size as usize))
             .and_then(|p| p.level($level))

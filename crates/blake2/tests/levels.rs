@@ -98,7 +98,7 @@ macro_rules! params_of {
                 .and_then(|p| p.key(&expected.key))
                 .and_then(|p| p.salt(&expected.salt))
                 .and_then(|p| p.personal(&expected.personal))
-                .and_then(|p| p.max_depth(max_depth))
+                .map(|p| p.max_depth(max_depth))
                 .and_then(|p| p.node_offset(expected.node_offset))
                 .and_then(|p| p.inner_hash_length(usize::from(expected.inner_hash_length)))
                 .and_then(|p| p.level(level))
@@ -263,6 +263,37 @@ fn outputs_of_unknown_length_begin_like_the_longest() {
 }
 
 #[test]
+fn hashes_from_elsewhere() {
+    let hash = blake2s::hash(b"abc");
+    let bytes: [u8; 32] = hash.as_bytes().try_into().unwrap();
+    assert_eq!(blake2s::Hash::from(bytes), hash);
+    assert_eq!(blake2b::Hash::from([7; 20]).as_bytes(), [7; 20]);
+    assert_eq!(hash.to_hex().parse(), Ok(hash));
+    assert_eq!(format!("{hash:X}").parse(), Ok(hash));
+    assert_eq!(format!("{hash:x}"), hash.to_hex().as_str());
+    for digits in ["", "0", "0g", "+1", &"00".repeat(33)] {
+        let error = digits.parse::<blake2s::Hash>().unwrap_err();
+        assert_eq!(error, Error::Hex { digits: digits.len(), max: 64 });
+    }
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn hashers_are_written_to_and_outputs_are_read() {
+    let data: Vec<u8> = (0..100_000).map(|i| (i * 7 % 251) as u8).collect();
+    let mut hasher = blake2sp::Hasher::new();
+    assert_eq!(std::io::copy(&mut &data[..], &mut hasher).unwrap(), 100_000);
+    assert_eq!(hasher.finalize(), blake2sp::hash(&data));
+    let mut output = blake2xb::Params::new().output_length(1000).unwrap().to_hasher();
+    std::io::copy(&mut &data[..], &mut output).unwrap();
+    let mut read = Vec::new();
+    std::io::copy(&mut output.finalize(), &mut read).unwrap();
+    let mut filled = [0; 1000];
+    output.finalize().fill(&mut filled).unwrap();
+    assert_eq!(read, filled);
+}
+
+#[test]
 fn limits_are_errors_that_name_value_and_limit() {
     let text = |error: Error| error.to_string();
     let b = blake2b::Params::new;
@@ -270,7 +301,6 @@ fn limits_are_errors_that_name_value_and_limit() {
     assert_eq!(b().key(&[0; 65]).unwrap_err(), Error::KeyLength { length: 65, max: 64 });
     assert_eq!(b().salt(&[0; 17]).unwrap_err(), Error::SaltLength { length: 17, max: 16 });
     assert_eq!(b().personal(&[0; 17]).unwrap_err(), Error::PersonalLength { length: 17, max: 16 });
-    assert_eq!(b().max_depth(0).unwrap_err(), Error::MaxDepth);
     assert!(text(b().inner_hash_length(65).unwrap_err()).contains("65"));
     assert!(b().node_offset(u64::MAX).is_ok());
     let s = blake2s::Params::new;

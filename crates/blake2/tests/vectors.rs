@@ -87,7 +87,7 @@ fn parameter_blocks() {
                 .and_then(|p| p.key(&bytes($case, "key")))
                 .and_then(|p| p.salt(&bytes($case, "salt")))
                 .and_then(|p| p.personal(&bytes($case, "person")))
-                .and_then(|p| p.max_depth(number("depth") as u8))
+                .map(|p| p.max_depth(number("depth") as u8))
                 .and_then(|p| p.node_offset(number("node_offset")))
                 .and_then(|p| p.inner_hash_length(number("inner_size") as usize))
                 .unwrap()

@@ -19,6 +19,8 @@ pub trait Word: Copy + Default + Eq + Debug + Send + Sync + 'static {
     fn to_u64(self) -> u64;
     /// The block at the start of `bytes`, or `None` where they are fewer.
     fn first_block(bytes: &[u8]) -> Option<&Self::Block>;
+    /// Words as bytes to the front of `bytes`, as far as there is room.
+    fn write(words: &[Self], bytes: &mut [u8]);
     /// Word `index` of a block; `index` is below 16.
     fn of_block(block: &Self::Block, index: usize) -> Self;
 }

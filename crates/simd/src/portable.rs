@@ -26,6 +26,13 @@ macro_rules! word {
             }
 
             #[inline(always)]
+            fn write(words: &[Self], bytes: &mut [u8]) {
+                for (chunk, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+                    *chunk = word.to_le_bytes();
+                }
+            }
+
+            #[inline(always)]
             fn of_block(block: &Self::Block, index: usize) -> Self {
                 $word::from_le_bytes(block.as_chunks().0[index])
             }

@@ -146,6 +146,7 @@ mod x86 {
         let Some(token) = Avx2::detect() else { return eprintln!("skipped: no AVX2 here") };
         assert_eq!(check_lanes::<U64x4<Avx2>>(token) + check_lanes::<U32x8<Avx2>>(token), 200);
         assert_eq!(check_row::<U64x4<Avx2>>(token) + check_row::<[U32x8<Avx2>; 4]>(token), 200);
+        assert_eq!(check_row::<U32x4<Avx2>>(token) + check_lanes::<U64x2<Avx2>>(token), 200);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! says which.
 #![allow(unsafe_code, reason = "intrinsics")]
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::sse41::{XOR_OF_THREE, part};
-use super::{Avx2, Avx512, Zen4};
+use super::sse41::{Rotate128, XOR_OF_THREE, part};
+use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
 /// How a level rotates the words of 256-bit vectors. Its methods take the token that proves the level, by value.
@@ -32,7 +33,7 @@ impl Rotate256 for Avx2 {
         proven!(match bits {
             32 => _mm256_shuffle_epi32::<0b10_11_00_01>(v),
             24 => _mm256_shuffle_epi8(v, bytes(0x0A09_080F_0E0D_0C0B, 0x0201_0007_0605_0403)),
-            16 => _mm256_shuffle_epi8(v, bytes(0x0908_0F0E_0D0C_0B0A, 0x0100_0706_0504_0302)),
+            16 => rotate_64_by_16(v),
             63 => _mm256_or_si256(_mm256_srli_epi64::<63>(v), _mm256_add_epi64(v, v)),
             _ => {
                 let (right, left) = distances(bits, 64 - bits);
@@ -44,13 +45,28 @@ impl Rotate256 for Avx2 {
     #[inline(always)]
     fn rotate_32(self, v: __m256i, bits: u32) -> __m256i {
         proven!(match bits {
-            16 => _mm256_shuffle_epi8(v, bytes(0x0D0C_0F0E_0908_0B0A, 0x0504_0706_0100_0302)),
+            16 => rotate_32_by_16(v),
             8 => _mm256_shuffle_epi8(v, bytes(0x0C0F_0E0D_080B_0A09, 0x0407_0605_0003_0201)),
             _ => {
                 let (right, left) = distances(bits, 32 - bits);
                 _mm256_or_si256(_mm256_srl_epi32(v, right), _mm256_sll_epi32(v, left))
             }
         })
+    }
+}
+
+impl Rotate128 for Avx2 {
+    #[inline(always)]
+    fn rotate_64(self, v: __m128i, bits: u32) -> __m128i {
+        Sse41::from(self).rotate_64(v, bits)
+    }
+
+    #[inline(always)]
+    fn rotate_32(self, v: __m128i, bits: u32) -> __m128i {
+        match bits {
+            16 => proven!(rotate_4_words_by_16(v)),
+            _ => Sse41::from(self).rotate_32(v, bits),
+        }
     }
 }
 
@@ -72,21 +88,21 @@ impl Rotate256 for Avx512 {
 impl Rotate256 for Zen4 {
     #[inline(always)]
     fn rotate_64(self, v: __m256i, bits: u32) -> __m256i {
-        Avx512::from(self).rotate_64(v, bits)
+        Rotate256::rotate_64(Avx512::from(self), v, bits)
     }
 
     #[inline(always)]
     fn rotate_32(self, v: __m256i, bits: u32) -> __m256i {
-        Avx512::from(self).rotate_32(v, bits)
+        Rotate256::rotate_32(Avx512::from(self), v, bits)
     }
 
     /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
     #[inline(always)]
     fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
         if bits == 32 {
-            return self.rotate_64(proven!(_mm256_xor_si256(early, late)), bits);
+            return Rotate256::rotate_64(self, proven!(_mm256_xor_si256(early, late)), bits);
         }
-        let early = self.rotate_64(early, bits);
+        let early = Rotate256::rotate_64(self, early, bits);
         let (right, left) = distances(bits, 64 - bits);
         proven!({
             let (low, high) = (_mm256_srl_epi64(late, right), _mm256_sll_epi64(late, left));
@@ -99,6 +115,63 @@ impl Rotate256 for Zen4 {
 #[inline(always)]
 fn bytes(high: i64, low: i64) -> __m256i {
     proven!(_mm256_set_epi64x(high, low, high, low))
+}
+
+/// An order of bytes, aligned for instructions that read it from memory.
+#[repr(align(32))]
+struct Order(#[expect(dead_code, reason = "instructions read it")] [u8; 32]);
+
+/// Orders that rotate by 16 bits.
+static ROTATE_64_BY_16: Order = Order::of_words(8, 2);
+static ROTATE_32_BY_16: Order = Order::of_words(4, 2);
+
+impl Order {
+    /// Every word of so many bytes rotated right by so many bytes.
+    const fn of_words(word: usize, by: usize) -> Self {
+        let mut order = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            order[i] = (i % 16 / word * word + (i + by) % word) as u8;
+            i += 1;
+        }
+        Self(order)
+    }
+}
+
+/// Stamps rotations by 16 bits, in one instruction. From the intrinsic with a known order the compiler makes two
+/// shuffles of half words: one operation and one cycle more, 24 times for a block of BLAKE2b (callgrind: 28 of 716).
+macro_rules! rotate_by_16 {
+    ($($name:ident, $register:ident, $class:ident, $order:ident;)+) => {
+        $(
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn $name(v: $register) -> $register {
+                let rotated;
+                // SAFETY: the instruction reads a static of this file and writes a register.
+                unsafe {
+                    asm!("vpshufb {r}, {v}, [rip + {order}]", r = lateout($class) rotated,
+                        v = in($class) v, order = sym $order, options(pure, readonly, nostack, preserves_flags));
+                }
+                rotated
+            }
+        )+
+    };
+}
+
+rotate_by_16! {
+    rotate_64_by_16, __m256i, ymm_reg, ROTATE_64_BY_16;
+    rotate_32_by_16, __m256i, ymm_reg, ROTATE_32_BY_16;
+    rotate_4_words_by_16, __m128i, xmm_reg, ROTATE_32_BY_16;
+}
+
+/// The vector, about which the compiler knows nothing any more. No instruction. What it knows it uses: where both halves
+/// of a vector are the same, it makes three instructions out of two that pick message words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unknown(mut v: __m256i) -> __m256i {
+    // SAFETY: there is no instruction, so nothing can go wrong.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    v
 }
 
 /// Two distances for shifts.
@@ -227,7 +300,7 @@ impl<T: Rotate256> Row for U64x4<T> {
     fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 8] {
         let mut pairs = [parts(blocks[0], blocks[0], 0); 8];
         for (i, pair) in pairs.iter_mut().enumerate() {
-            *pair = proven!(_mm256_broadcastsi128_si256(part(blocks[0], i)));
+            *pair = proven!(unknown(_mm256_broadcastsi128_si256(part(blocks[0], i))));
         }
         pairs
     }

@@ -239,7 +239,7 @@ impl<T: Permute2> Row for U32x4<T> {
         let (x, z) = proven!((_mm256_castsi256_si128(xy), _mm256_castsi256_si128(zw)));
         let (y, w) =
             proven!((_mm256_extracti128_si256::<1>(xy), _mm256_extracti128_si256::<1>(zw)));
-        [x, y, z, w].map(|words| Self(words, token))
+        [Self(x, token), Self(y, token), Self(z, token), Self(w, token)]
     }
 }
 

@@ -4,7 +4,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Avx512, Sse41, Zen4};
+use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
 /// How a level rotates the words of 128-bit vectors. Its methods take the token that proves the level, by value.
@@ -275,41 +275,50 @@ impl<T: Copy> U32x4<T> {
     }
 }
 
-impl Row for U32x4<Sse41> {
-    /// The block's words in fours.
-    type Message = [__m128i; 4];
+/// Rows at the levels whose permutations take one source.
+macro_rules! rows {
+    ($($token:ty),+) => {
+        $(
+            impl Row for U32x4<$token> {
+                /// The block's words in fours.
+                type Message = [__m128i; 4];
 
-    #[inline(always)]
-    fn from_words(token: Sse41, words: [u32; 4]) -> Self {
-        Self::of_words(token, words)
-    }
+                #[inline(always)]
+                fn from_words(token: $token, words: [u32; 4]) -> Self {
+                    Self::of_words(token, words)
+                }
 
-    #[inline(always)]
-    fn to_words(self) -> [u32; 4] {
-        self.words()
-    }
+                #[inline(always)]
+                fn to_words(self) -> [u32; 4] {
+                    self.words()
+                }
 
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        self.turn(by)
-    }
+                #[inline(always)]
+                fn rotate_words(self, by: usize) -> Self {
+                    self.turn(by)
+                }
 
-    #[inline(always)]
-    fn message(_: Sse41, blocks: &[&BlockOf<Self>]) -> [__m128i; 4] {
-        let block = blocks[0];
-        [part(block, 0), part(block, 1), part(block, 2), part(block, 3)]
-    }
+                #[inline(always)]
+                fn message(_: $token, blocks: &[&BlockOf<Self>]) -> [__m128i; 4] {
+                    let block = blocks[0];
+                    [part(block, 0), part(block, 1), part(block, 2), part(block, 3)]
+                }
 
-    #[inline(always)]
-    fn schedule(token: Sse41, fours: &[__m128i; 4], order: &[usize; 16]) -> [Self; 4] {
-        [
-            Self(pick_32(fours, order, 0), token),
-            Self(pick_32(fours, order, 4), token),
-            Self(pick_32(fours, order, 8), token),
-            Self(pick_32(fours, order, 12), token),
-        ]
-    }
+                #[inline(always)]
+                fn schedule(token: $token, fours: &[__m128i; 4], order: &[usize; 16]) -> [Self; 4] {
+                    [
+                        Self(pick_32(fours, order, 0), token),
+                        Self(pick_32(fours, order, 4), token),
+                        Self(pick_32(fours, order, 8), token),
+                        Self(pick_32(fours, order, 12), token),
+                    ]
+                }
+            }
+        )+
+    };
 }
+
+rows!(Sse41, Avx2);
 
 /// Words `order[at..at + 4]`, in three shuffles wherever they are.
 #[inline(always)]

@@ -44,7 +44,7 @@ macro_rules! sequential {
             .salt(&inputs.salt.0)?
             .personal(&inputs.person.0)?
             .fanout(inputs.fanout.unwrap_or(1))
-            .max_depth(inputs.depth.unwrap_or(1))?
+            .max_depth(inputs.depth.unwrap_or(1))
             .max_leaf_length(inputs.leaf_size)
             .node_offset(inputs.node_offset)?
             .node_depth(inputs.node_depth)

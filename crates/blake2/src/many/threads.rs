@@ -7,7 +7,8 @@ use std::num::NonZero;
 use std::thread;
 use std::vec::Vec;
 
-use crate::many::{self, Job};
+use super::{hash_many, run};
+use crate::job::Job;
 use crate::variant::Variant;
 
 /// Bytes that a thread must have to do to be started: some hundred microseconds' worth.
@@ -28,26 +29,26 @@ pub fn hash_many_threaded<V: Variant>(
     jobs: &mut [Job<'_, V>],
     threads: impl Into<Option<NonZero<usize>>>,
 ) {
-    let total: usize = jobs.iter().map(Job::bytes).sum();
+    let total: usize = jobs.iter().map(|job| job.input.len()).sum();
     let threads = worthwhile(threads.into(), total).min(jobs.len());
     if threads < 2 {
-        return many::hash_many(jobs);
+        return hash_many(jobs);
     }
-    let kernels = jobs[0].kernels();
+    let kernels = jobs[0].params.kernels();
     let mut order: Vec<&mut Job<'_, V>> = jobs.iter_mut().collect();
-    order.sort_by_cached_key(|job| core::cmp::Reverse(job.bytes()));
+    order.sort_by_cached_key(|job| core::cmp::Reverse(job.input.len()));
     // Longest first, each to the thread that has least so far: near enough to the best partition.
     let mut parts: Vec<(usize, Vec<&mut Job<'_, V>>)> =
         (0..threads).map(|_| (0, Vec::new())).collect();
     for job in order {
         if let Some((bytes, part)) = parts.iter_mut().min_by_key(|(bytes, _)| *bytes) {
-            *bytes += job.bytes() + V::BLOCK_BYTES;
+            *bytes += job.input.len() + V::BLOCK_BYTES;
             part.push(job);
         }
     }
     thread::scope(|scope| {
         for (_, part) in parts {
-            scope.spawn(move || many::run(kernels, part.into_iter()));
+            scope.spawn(move || run(kernels, part.into_iter()));
         }
     });
 }
