@@ -218,7 +218,7 @@ fn hashes_agree_in_both_directions() {
         let mut other = password.clone();
         match other.last_mut() {
             // As long as crypt(3) takes.
-            Some(last) if case % 2 == 0 || password.len() == 511 => *last ^= 1,
+            Some(last) if case % 2 == 0 || password.len() == 511 => *last = *last % 255 + 1,
             _ => other.push(b'x'),
         }
         assert_eq!(hasher.verify(&mut workspace, &other, &theirs), Ok(false), "{shown}");

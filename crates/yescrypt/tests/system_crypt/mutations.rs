@@ -70,7 +70,10 @@ fn what_is_accepted_there_is_accepted_here_and_nothing_else() {
     let (mut random, mut seen) = (Random(22), Seen::default());
     for case in 0..wanted {
         let mut text = original(&mut random, &hasher, &mut workspace);
-        mutate(&mut text, &mut random);
+        // Some stay as they are.
+        if case % 32 != 0 {
+            mutate(&mut text, &mut random);
+        }
         if !text.starts_with(b"$y$") && !text.starts_with(b"$7$") {
             seen.foreign += 1;
             continue;
@@ -91,7 +94,7 @@ fn what_is_accepted_there_is_accepted_here_and_nothing_else() {
     println!("{seen:?} of {wanted}");
     let of = |share: usize| wanted / 1000 * share;
     assert!(seen.accepted > of(150) && seen.refused > of(200), "{seen:?}");
-    assert!(seen.strict > of(10) && seen.matches > of(5), "{seen:?}");
+    assert!(seen.strict > of(10) && seen.matches > of(10), "{seen:?}");
     assert!(seen.costly + seen.foreign < of(500), "{seen:?}");
 }
 
