@@ -6,12 +6,15 @@
 
 mod works;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail, ensure};
 use saltern_yescrypt::{Level, Pages};
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::record::Kind;
+use crate::ssd::Access;
 use crate::work::{Message, Work, pages_from_name};
 
 /// One table to be measured.
@@ -43,12 +46,24 @@ pub struct RomFile {
     pub shape: (u64, u32),
     /// Blocks of the ROM.
     pub nrom: u64,
-    /// Steps of the second loop that read the ROM: those with `i & mix == 1`.
+    /// Steps of the first loop that read the ROM: those with `i & fill == 1`.
+    #[serde(default)]
+    pub fill: u32,
+    /// The same of the second loop.
     pub mix: u32,
+    /// How many steps before a read its block is chosen.
+    #[serde(default)]
+    pub look_ahead: u32,
+    /// Hashes in flight in each thread, where reads overlap with hashes; none for what is best.
+    pub in_flight: Option<usize>,
     /// Seconds of each measurement.
     pub seconds: f64,
     /// How often each is made.
     pub rounds: usize,
+    /// How the ROM is read, in the order in which it is measured in each round.
+    pub ways: Vec<Access>,
+    /// The image of the ROM; none for one that is made and removed again.
+    pub image: Option<PathBuf>,
 }
 
 /// Some work by some engine, with several numbers of threads.

@@ -1,4 +1,4 @@
-//! Measuring Saltern beside its peers: what is behind `saltern bench`.
+//! Measuring Saltern beside its peers: what is behind the program `saltern-bench`.
 //!
 //! [`case`] reads what is to be measured from `bench/cases/*.toml`; [`engine`] holds who computes it; [`suite`] has every engine's hashes
 //! compared with the others' and then measured by [`runner`]; [`stats`] turns samples into estimates; [`mod@record`] is the result, which [`text`]
@@ -24,12 +24,14 @@ pub mod case;
 pub mod compare;
 pub mod crypt_r;
 pub mod engine;
+pub mod instructions;
 pub mod libargon2;
 pub mod machine;
 pub mod process;
 pub mod record;
 pub mod report;
 pub mod runner;
+pub mod ssd;
 pub mod stats;
 pub mod suite;
 pub mod text;

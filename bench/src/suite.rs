@@ -1,7 +1,6 @@
 //! Whole runs: the sections of a case file, measured one after the other, into a record.
 
 mod check;
-#[cfg(target_os = "linux")]
 mod files;
 mod section;
 
@@ -18,7 +17,7 @@ use crate::machine;
 use crate::record::{self, Build, Machine, Record};
 use crate::runner::Effort;
 
-/// The case files, by the names of `saltern bench`.
+/// The case files, by the names of the subcommands.
 pub const SUITES: [(&str, &str); 6] = [
     ("yescrypt", include_str!("../cases/yescrypt.toml")),
     ("blake2", include_str!("../cases/blake2.toml")),

@@ -27,7 +27,7 @@ impl Program {
             _ => ("b2sum", &[]),
         };
         let program = match name {
-            "saltern sum" => saltern().ok_or("no program saltern: this process is another one")?,
+            "saltern sum" => saltern().ok_or("build it: cargo build --release -p saltern-cli")?,
             _ => PathBuf::from(name),
         };
         let version = if name == "openssl" { "version" } else { "--version" };
@@ -41,10 +41,11 @@ impl Program {
     }
 }
 
-/// The program that runs, if it is the one that can sum files.
+/// The program of the same build: beside this one, or above the directory of a test.
 fn saltern() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok()?;
-    (program.file_stem()? == "saltern").then_some(program)
+    let this = std::env::current_exe().ok()?;
+    let places = this.ancestors().skip(1).take(2).map(|directory| directory.join("saltern"));
+    places.into_iter().find(|program| program.is_file())
 }
 
 impl Engine for Program {

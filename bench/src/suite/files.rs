@@ -1,35 +1,26 @@
-//! Hashes with a ROM that stays in its file: overlapped reads beside a mapped file with more and more threads, the same ROM in memory, and none.
-//! The measuring is `saltern_rom`'s own, since hashes wait for a device here and not for a processor.
+//! Hashes with a ROM in a file, in every way that a section names. [`crate::ssd`] measures, since hashes wait for a device here and not for a processor.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use saltern_rom::{Backend, BenchCase, BenchOptions, BenchRow, Create, Pages, Seed, bench};
+use saltern_rom::{Backend, Create, EngineConfig, Pages, Seed};
 use saltern_yescrypt::{Limits, Params, RomMasks, RomParams};
+use tempfile::TempDir;
 
+use super::Bench;
 use super::Options;
 use crate::case::RomFile;
 use crate::record::{self, Bandwidth, Estimate};
 use crate::runner::Effort;
+use crate::ssd::{self, Access, Load, Row};
 use crate::stats::digits;
 use crate::work::{Work, ensure_memory};
-
-/// In the order in which they are measured in each round.
-const CASES: [BenchCase; 7] = [
-    BenchCase::None,
-    BenchCase::Memory(Pages::Transparent),
-    BenchCase::Engine(Backend::IoUring),
-    BenchCase::Engine(Backend::Pread),
-    BenchCase::Mapped { random: true, threads: 1 },
-    BenchCase::Mapped { random: true, threads: 2 },
-    BenchCase::Mapped { random: true, threads: 3 },
-];
 
 /// About how long it takes.
 pub(super) fn length(file: &RomFile, options: &Options) -> Duration {
     let (time, rounds) = effort(file, options);
-    time * (rounds * CASES.len()) as u32
+    time * (rounds * file.ways.len()) as u32
 }
 
 fn effort(file: &RomFile, options: &Options) -> (Duration, usize) {
@@ -39,53 +30,84 @@ fn effort(file: &RomFile, options: &Options) -> (Duration, usize) {
     (Duration::from_secs_f64(file.seconds), file.rounds)
 }
 
-/// Makes the ROM in a temporary file and measures all cases.
-///
-/// # Errors
-/// No room for the ROM on disk or in memory.
-pub(super) fn measure(
-    section: &str,
-    file: &RomFile,
-    options: &Options,
-) -> anyhow::Result<Vec<record::Cell>> {
-    let (n, r) = file.shape;
-    let rom = RomParams::new(file.nrom, r, 4);
-    ensure_memory(2 * u64::try_from(rom.size())?)?;
+impl Bench<'_> {
+    /// Measures all ways, with the ROM that is named or one that is made.
+    ///
+    /// # Errors
+    /// No room for the ROM on disk or in memory, and a ROM that is not as its manifest says.
+    pub(super) fn file(
+        &mut self,
+        section: &str,
+        file: &RomFile,
+    ) -> anyhow::Result<Vec<record::Cell>> {
+        let (n, r) = file.shape;
+        let copies = file.ways.iter().filter(|access| matches!(access, Access::Memory(_))).count();
+        ensure_memory(copies as u64 * 128 * u64::from(r) * file.nrom)?;
+        let made = file.image.is_none().then(|| make(file)).transpose()?;
+        let made = made.as_ref().map(|(_, image)| image);
+        let image = file.image.as_ref().or(made).context("an image")?;
+        let (time, rounds) = effort(file, self.options);
+        let mut engine = EngineConfig::default();
+        engine.threads = self.options.threads.unwrap_or(engine.threads);
+        engine.in_flight = file.in_flight.unwrap_or(engine.in_flight);
+        let load = Load {
+            params: Params::yescrypt(n, r).check(&Limits::unlimited())?,
+            masks: RomMasks { fill: file.fill, mix: file.mix },
+            look_ahead: file.look_ahead,
+            time,
+            rounds,
+            engine,
+        };
+        let rows = ssd::measure(image, &load, &file.ways)?;
+        for row in &rows {
+            let notes = row.notes.iter().map(|note| format!("{}: {note}", row.access));
+            notes.chain(row.reads()).for_each(|note| self.note(note));
+        }
+        Ok(rows.iter().map(|row| cell(section, file, &load, row)).collect())
+    }
+}
+
+/// A ROM in a temporary file, and the directory that goes with it.
+fn make(file: &RomFile) -> anyhow::Result<(TempDir, PathBuf)> {
     // Not /tmp, which may be memory.
     let kept = Path::new("/var/tmp");
     let directory = if kept.is_dir() { tempfile::tempdir_in(kept) } else { tempfile::tempdir() };
     let directory = directory.context("a temporary directory")?;
     let image = directory.path().join("bench.rom");
-    Create::new(rom, &Seed::from_bytes(b"saltern bench: a ROM of no secret seed")?)
-        .file(&image)
-        .context("a ROM in a temporary file")?;
-    let params = Params::yescrypt(n, r);
-    let mut how = BenchOptions::new(params.check(&Limits::unlimited())?);
-    how.masks = RomMasks { fill: 0, mix: file.mix };
-    (how.time, how.rounds) = effort(file, options);
-    let threads = options.threads.unwrap_or(how.engine.threads);
-    how.engine.threads = threads;
-    let rows = bench(&image, &how, &CASES, &mut |_, _| {})?;
-    Ok(rows.iter().map(|row| cell(section, file, &how, row)).collect())
+    let seed = Seed::from_bytes(b"saltern bench: a ROM of no secret seed")?;
+    let rom = RomParams::new(file.nrom, file.shape.1, 4);
+    Create::new(rom, &seed).file(&image).context("a ROM in a temporary file")?;
+    Ok((directory, image))
 }
 
-fn cell(section: &str, file: &RomFile, how: &BenchOptions, row: &BenchRow) -> record::Cell {
+/// Where the ROM is, who hashes, and with how many times as many threads.
+fn words(access: Access) -> (Option<&'static str>, &'static str, usize) {
+    match access {
+        Access::None => (None, "saltern", 1),
+        Access::Memory(Pages::Transparent) => (Some("RAM"), "saltern", 1),
+        Access::Memory(Pages::Base) => (Some("RAM, 4 KiB pages"), "saltern", 1),
+        Access::Memory(Pages::Huge1G) => (Some("RAM, 1 GiB pages"), "saltern", 1),
+        Access::Memory(_) => (Some("RAM, 2 MiB pages"), "saltern", 1),
+        Access::Overlapped(Backend::Pread) => (Some("SSD"), "saltern, reading threads", 1),
+        Access::Overlapped(_) => (Some("SSD"), "saltern, io_uring", 1),
+        Access::Mapped { random: true, threads } => (Some("SSD"), "mapped file", threads),
+        Access::Mapped { random: false, threads } => {
+            (Some("SSD"), "mapped file, read ahead", threads)
+        }
+        Access::One => (Some("SSD"), "saltern, one hash", 1),
+    }
+}
+
+fn cell(section: &str, file: &RomFile, how: &Load, row: &Row) -> record::Cell {
     let (n, r) = file.shape;
     let work = Work::Yescrypt(Params::yescrypt(n, r), None);
     let bandwidth = work.traffic().0;
     let bytes = work.memory() as f64;
     let mut work = work.record();
-    let (medium, engine, times) = match row.case {
-        BenchCase::None => (None, "saltern", 1),
-        BenchCase::Memory(_) => (Some("RAM"), "saltern", 1),
-        BenchCase::Engine(Backend::IoUring) => (Some("SSD"), "saltern, io_uring", 1),
-        BenchCase::Engine(_) => (Some("SSD"), "saltern, reading threads", 1),
-        BenchCase::Mapped { threads, .. } => (Some("SSD"), "mapped file", threads),
-        _ => (Some("SSD"), "saltern", 1),
-    };
+    let (medium, engine, times) = words(row.access);
     work.rom_kib = medium.map(|_| (128 * u64::from(r) * file.nrom) >> 10);
     work.rom_medium = medium.map(str::to_owned);
-    let threads = how.engine.threads * times;
+    let threads = if row.access == Access::One { 1 } else { how.engine.threads * times };
     let seconds = how.time.as_secs_f64() * how.rounds as f64;
     let cpu = 1000.0 / row.cpu_ms;
     let hashes = row.rate * seconds;

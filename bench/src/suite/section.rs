@@ -42,17 +42,11 @@ impl Bench<'_> {
         effort.sample * (cells * (effort.rounds + 1)) as u32
             + effort.turn * (section.pairs.len() * 2 * (effort.turns + 2)) as u32
             + curves.sum::<Duration>()
-            + self.files(section)
-    }
-
-    #[cfg(target_os = "linux")]
-    fn files(&self, section: &Section) -> Duration {
-        section.files.iter().map(|file| super::files::length(file, self.options)).sum()
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn files(&self, _: &Section) -> Duration {
-        Duration::ZERO
+            + section
+                .files
+                .iter()
+                .map(|file| super::files::length(file, self.options))
+                .sum::<Duration>()
     }
 
     fn step(&mut self, what: &str, length: Duration) {
@@ -62,12 +56,10 @@ impl Bench<'_> {
 
     /// Measures a section.
     pub(super) fn section(&mut self, section: &Section) -> anyhow::Result<record::Section> {
-        #[cfg_attr(not(target_os = "linux"), allow(unused_mut, reason = "no ROMs in files"))]
         let mut cells = self.cells(section)?;
-        #[cfg(target_os = "linux")]
         for file in &section.files {
             self.step(&section.title, super::files::length(file, self.options));
-            cells.extend(super::files::measure(&section.id, file, self.options)?);
+            cells.extend(self.file(&section.id, file)?);
         }
         Ok(record::Section {
             id: section.id.clone(),

@@ -144,7 +144,6 @@ fn suites_and_sections_that_are_not_there_are_errors() {
     assert!(error.contains("no such section"), "{error}");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_rom_in_a_file_is_measured_in_every_way() {
     let text = r#"
@@ -159,6 +158,7 @@ fn a_rom_in_a_file_is_measured_in_every_way() {
         mix = 3
         seconds = 1
         rounds = 1
+        ways = ["none", "ram", "ram-4k", "uring", "pread", "map", "random-2x", "one"]
     "#;
     let record = measured(text).unwrap();
     let cells = &record.sections[0].cells;
@@ -166,16 +166,21 @@ fn a_rom_in_a_file_is_measured_in_every_way() {
     let expected = [
         ("saltern", 2),
         ("saltern", 2),
+        ("saltern", 2),
         ("saltern, io_uring", 2),
         ("saltern, reading threads", 2),
-        ("mapped file", 2),
+        ("mapped file, read ahead", 2),
         ("mapped file", 4),
-        ("mapped file", 6),
+        ("saltern, one hash", 1),
     ];
     assert_eq!(engines, expected);
     assert!(cells.iter().all(|cell| cell.real.median > 0.0));
     assert_eq!(cells[1].work.rom_medium.as_deref(), Some("RAM"));
-    assert_eq!(cells[2].work.rom_kib, Some(256));
+    assert_eq!(cells[2].work.rom_medium.as_deref(), Some("RAM, 4 KiB pages"));
+    assert_eq!(cells[3].work.rom_kib, Some(256));
     let ids: std::collections::BTreeSet<_> = cells.iter().map(|cell| &cell.id).collect();
-    assert_eq!(ids.len(), 7, "{ids:?}");
+    assert_eq!(ids.len(), 8, "{ids:?}");
+    // What overlaps reads has counted its reads.
+    let reads = record.notes.iter().filter(|note| note.contains(" reads/s, "));
+    assert_eq!(reads.count(), 3, "{:?}", record.notes);
 }

@@ -1,7 +1,5 @@
 //! The subcommands, one module each.
 
-#[cfg(feature = "bench")]
-pub(crate) mod bench;
 pub(crate) mod checksalt;
 pub(crate) mod completions;
 pub(crate) mod hash;
@@ -11,5 +9,4 @@ pub(crate) mod reencrypt;
 #[cfg(target_os = "linux")]
 pub(crate) mod rom;
 pub(crate) mod sum;
-pub(crate) mod vectors;
 pub(crate) mod verify;

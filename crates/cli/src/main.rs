@@ -44,9 +44,6 @@ enum Command {
     #[cfg(target_os = "linux")]
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
-    Vectors(cmd::vectors::Args),
-    #[cfg(feature = "bench")]
-    Bench(cmd::bench::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -65,9 +62,6 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
-        Command::Vectors(args) => cmd::vectors::run(args),
-        #[cfg(feature = "bench")]
-        Command::Bench(args) => cmd::bench::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

@@ -29,7 +29,6 @@
 #![cfg(target_os = "linux")]
 
 mod attach;
-mod bench;
 mod check;
 mod copy;
 mod create;
@@ -53,7 +52,6 @@ mod sysv;
 mod timestamp;
 
 pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
-pub use bench::{BenchCase, BenchOptions, BenchRow, bench};
 pub use check::{rebuild_sums, recompute, verify};
 pub use copy::{CopyOptions, adopt, copy, remove, set_immutable};
 pub use create::{Create, FillIn};

@@ -385,38 +385,3 @@ fn dropping_an_engine_cancels_what_waits_and_finishes_what_is_in_flight() {
     assert!(answers.iter().all(|(_, answer)| **answer.as_ref().unwrap() == expected));
     assert!(answers.len() < 400, "some were cancelled");
 }
-
-/// Not what it measures, only that each case hashes and says what it read.
-#[test]
-fn all_cases_of_the_benchmark_run() {
-    use saltern_rom::{BenchCase, BenchOptions, Pages, bench};
-    let site = Site::new();
-    let mut options = BenchOptions::new(work(64, 8, &[]).params);
-    (options.masks, options.rounds) = (RomMasks { fill: 3, mix: 3 }, 1);
-    options.time = std::time::Duration::from_millis(20);
-    options.engine = config(Backend::Auto);
-    let mapped = |random, threads| BenchCase::Mapped { random, threads };
-    let overlapped = BenchCase::Engine(Backend::Pread);
-    let cases = [
-        BenchCase::None,
-        BenchCase::Memory(Pages::Base),
-        BenchCase::Engine(Backend::Auto),
-        overlapped,
-        mapped(false, 1),
-        mapped(true, 2),
-        BenchCase::One,
-    ];
-    let mut told = Vec::new();
-    let rows = bench(&site.paths[0], &options, &cases, &mut |case, rate| {
-        assert!(rate > 0.0);
-        told.push(case);
-    });
-    let rows = rows.unwrap();
-    assert_eq!(told, cases);
-    for (row, case) in rows.iter().zip(cases) {
-        assert!(row.case == case && row.rate > 0.0 && row.range[0] <= row.range[1]);
-        let reads = matches!(case, BenchCase::Engine(_) | BenchCase::One);
-        assert_eq!(row.stats.is_some_and(|stats| stats.reads > 0), reads);
-        assert_eq!(row.to_string().contains("reads/s"), reads, "{row}");
-    }
-}

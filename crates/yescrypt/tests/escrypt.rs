@@ -34,7 +34,7 @@ fn cases() -> Vec<Value> {
     cases.filter(|case: &Value| case["kind"] != "header").collect()
 }
 
-/// A ROM of 3 GiB is used by four cases, which `saltern vectors check` computes.
+/// A ROM of 3 GiB is used by four cases, which `saltern-dev vectors check` computes.
 fn too_large(case: &Value) -> bool {
     case.get("rom").is_some_and(|rom| number(rom, "N") > 1 << 20)
 }

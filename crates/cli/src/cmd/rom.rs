@@ -1,7 +1,6 @@
 //! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its subcommands.
 
 mod attach;
-mod bench;
 mod copy;
 mod create;
 mod info;
@@ -51,7 +50,6 @@ enum Command {
     List(list::Args),
     Copy(copy::Args),
     Adopt(copy::AdoptArgs),
-    Bench(bench::Args),
 }
 
 /// Run the subcommand.
@@ -65,7 +63,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => list::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
-        Command::Bench(args) => bench::run(&args),
     };
     work::status(result)
 }

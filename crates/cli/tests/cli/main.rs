@@ -1,7 +1,5 @@
 //! The program as its users run it: one module for each subcommand, and for what all of them share.
 
-#[cfg(feature = "bench")]
-mod bench;
 mod hash;
 mod hostile;
 mod inspect;
@@ -14,5 +12,4 @@ mod reencrypt;
 mod rom;
 mod streams;
 mod terminal;
-mod vectors;
 mod verify;

@@ -14,12 +14,12 @@ fn saltern(args: &[&str]) -> Command {
 
 #[test]
 fn a_reader_that_went_away() {
-    let mut command = saltern(&["vectors", "answer"]);
+    let mut command = saltern(&["verify", "--jsonl"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     // Only now is there anything to write, so the pipe is surely closed.
     let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(b"{\"id\":1,\"kind\":\"none\"}\n").unwrap();
+    stdin.write_all(b"{\"id\":1}\n").unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.len()), (Some(2), 0), "{output:?}");
@@ -78,12 +78,6 @@ fn closed_standard_input() {
         shell.args(["-c", &script]).arg(program).arg(YESCRYPT);
         assert_one_error(&shell.output().unwrap(), "");
     }
-    let output = Command::new("sh")
-        .args(["-c", "exec \"$0\" vectors answer <&-"])
-        .arg(program)
-        .output()
-        .unwrap();
-    assert!(output.status.success() && output.stdout.is_empty());
 }
 
 #[cfg(target_os = "linux")]
@@ -109,12 +103,9 @@ fn passwords_from_descriptors() {
 #[test]
 fn a_directory_is_no_file() {
     let vectors = repository("vectors");
-    for args in [
-        &["verify", "--hash-file"][..],
-        &["inspect", "--hash-file"],
-        &["vectors", "check"],
-        &["hash", "--key-file"],
-    ] {
+    for args in
+        [&["verify", "--hash-file"][..], &["inspect", "--hash-file"], &["hash", "--key-file"]]
+    {
         let mut command = saltern(args);
         let output = command.arg(&vectors).stdin(Stdio::null()).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);

@@ -154,26 +154,6 @@ fn whoever_makes_a_seed_is_asked_for_a_copy() {
     assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
 }
 
-#[test]
-fn every_medium_can_be_measured() {
-    let site = Site::new();
-    let rom = site.rom("site.rom", "seed");
-    let cases = "none,ram,ram-4k,pread,map,map-3x,random,one";
-    let bench = ["rom", "bench", &rom, "--n=64", "--rounds=1", "--seconds=0.05", "--cases", cases];
-    let output = run(&[&bench[..], &["--json"]].concat(), "");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let rows: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(rows.len(), 8);
-    for row in &rows {
-        assert!(row["hashes_per_second"].as_f64().unwrap() > 0.0, "{row}");
-    }
-    // What overlaps reads has counted its reads.
-    assert!(rows[3]["reads"].as_u64().unwrap() > 0 && rows[0]["reads"].is_null());
-    assert_one_error(&run(&["rom", "bench", &rom, "--r=12"], ""), "power of two");
-    assert_one_error(&run(&["rom", "bench", &site.path("none"), "--n=64"], ""), "manifest");
-}
-
 /// The manifest in shared memory could have been put there by anybody.
 #[test]
 fn detaching_removes_nothing_from_a_disk() {

@@ -1,4 +1,4 @@
-//! `saltern vectors`: compute test vectors from their inputs, or compare them with what a file expects.
+//! `saltern-dev vectors`: compute test vectors from their inputs, or compare them with what a file expects.
 
 mod answer;
 mod blake2;
@@ -6,22 +6,17 @@ mod case;
 mod check;
 mod escrypt;
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
+use saltern_yescrypt::{Level, Workspace};
 use serde::Serialize;
 
-use crate::effort::LevelArgs;
-use crate::lines::{Line, Lines};
-use crate::output::Output;
 use answer::{Answer, Failure, Solver};
 use case::Case;
-
-/// Longest line of a file of cases.
-const MAX_LINE: usize = 64 << 20;
 
 const EXAMPLES: &str = "\
 Each line is a JSON object with an `id`, a `kind` (kdf, rom, crypt,
@@ -31,9 +26,9 @@ inputs of that kind; byte strings are hexadecimal. Header lines are
 passed over.
 
 Examples:
-  saltern vectors answer < vectors/yescrypt_kdf.jsonl
-  saltern vectors check vectors/*.jsonl
-  saltern vectors check --level portable vectors/yescrypt_rom.jsonl
+  saltern-dev vectors answer < vectors/yescrypt_kdf.jsonl
+  saltern-dev vectors check vectors/*.jsonl
+  saltern-dev vectors check --level portable vectors/yescrypt_rom.jsonl
 
 Exit status: 0 every line was answered or every case passed, 1 a case
 failed, 2 an error.";
@@ -49,8 +44,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MIB", default_value_t = 4096, global = true)]
     max_memory: u32,
 
-    #[command(flatten)]
-    level: LevelArgs,
+    /// Use this instruction set instead of the best one: portable, sse2, sse41, avx2, avx512, neon
+    #[arg(long, global = true)]
+    level: Option<Level>,
 }
 
 #[derive(Subcommand)]
@@ -75,8 +71,11 @@ enum VectorsCommand {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let solver =
-        Solver::new(args.level.workspace()?, args.level.level, u64::from(args.max_memory) << 20);
+    let workspace = match args.level {
+        Some(level) => Workspace::with_level(level)?,
+        None => Workspace::new(),
+    };
+    let solver = Solver::new(workspace, args.level, u64::from(args.max_memory) << 20);
     match args.command {
         VectorsCommand::Answer => answer_all(solver),
         VectorsCommand::Check { files } => check::run(solver, &files),
@@ -94,7 +93,7 @@ struct AnswerLine<'a> {
 }
 
 fn answer_all(mut solver: Solver) -> anyhow::Result<ExitCode> {
-    let mut output = Output::new();
+    let mut output = BufWriter::new(io::stdout().lock());
     let mut unreadable = false;
     each_line(io::stdin().lock(), |number, line| {
         let (id, result) = match Case::parse(line) {
@@ -111,8 +110,9 @@ fn answer_all(mut solver: Solver) -> anyhow::Result<ExitCode> {
             Ok(answer) => (Some(answer), None),
             Err(failure) => (None, Some(failure.to_string())),
         };
-        output.json(&AnswerLine { id: &id, answer, error })?;
-        output.flush()
+        serde_json::to_writer(&mut output, &AnswerLine { id: &id, answer, error })?;
+        writeln!(output)?;
+        Ok(output.flush()?)
     })
     .context("cannot answer the cases on standard input")?;
     Ok(if unreadable { ExitCode::from(2) } else { ExitCode::SUCCESS })
@@ -123,17 +123,11 @@ fn each_line(
     input: impl BufRead,
     mut act: impl FnMut(u64, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut lines = Lines::new(input, MAX_LINE);
-    let mut line = Vec::new();
-    while let Some(kind) = lines.next(&mut line)? {
-        anyhow::ensure!(
-            kind == Line::Whole,
-            "line {} is longer than {MAX_LINE} bytes",
-            lines.number()
-        );
+    for (number, line) in (1..).zip(input.split(b'\n')) {
+        let line = line?;
         let content = line.trim_ascii();
         if !content.is_empty() {
-            act(lines.number(), content)?;
+            act(number, content)?;
         }
     }
     Ok(())

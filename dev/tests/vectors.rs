@@ -1,17 +1,47 @@
-//! `saltern vectors` over the repository's own files.
+//! `saltern-dev vectors` over the repository's own files.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
+use std::process::Output;
 
+use assert_cmd::Command;
 use serde_json::{Value, json};
 
-use crate::program::{repository, run, saltern, seen, stderr, stdout};
+/// The program.
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern-dev"));
+    command.args(args);
+    command
+}
+
+fn run(args: &[&str], input: impl AsRef<[u8]>) -> Output {
+    program(args).write_stdin(input.as_ref()).output().expect("the program can be run")
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
+}
+
+fn stderr(output: &Output) -> &str {
+    std::str::from_utf8(&output.stderr).expect("standard error is UTF-8")
+}
+
+/// The exit status and both streams.
+fn seen(output: &Output) -> (Option<i32>, &str, &str) {
+    (output.status.code(), stdout(output), stderr(output))
+}
+
+/// A file of the repository.
+fn repository(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
 
 /// The counts that `check` prints for a file.
 #[track_caller]
 fn check(file: &str) -> BTreeMap<String, String> {
     let path = repository("vectors").join(file);
-    let output = saltern(&["vectors", "check"]).arg(path).output().unwrap();
+    let output = program(&["vectors", "check"]).arg(path).output().unwrap();
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{}", stdout(&output));
     let counts = stdout(&output).lines().filter_map(|line| line.split_once(": "));
     counts.map(|(kind, words)| (kind.to_owned(), words.to_owned())).collect()
@@ -244,7 +274,7 @@ fn every_level_of_this_machine() {
     let mut tried = Vec::new();
     for level in ["portable", "sse2", "sse41", "avx2", "avx512", "neon"] {
         let output =
-            saltern(&["vectors", "check", "--level", level]).args(&paths).output().unwrap();
+            program(&["vectors", "check", "--level", level]).args(&paths).output().unwrap();
         if stderr(&output).contains("cannot run level") {
             assert_eq!(output.status.code(), Some(2));
             continue;
@@ -257,4 +287,33 @@ fn every_level_of_this_machine() {
         tried.push(level);
     }
     assert!(tried.contains(&"portable") && tried.len() > 1, "{tried:?}");
+}
+
+/// Streams that are gone, closed or no files.
+#[cfg(unix)]
+#[test]
+fn streams() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("saltern-dev"))
+        .args(["vectors", "answer"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    // Only now is there anything to write, so the pipe is surely closed.
+    let line = b"{\"id\":1,\"kind\":\"none\"}\n";
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(2), 0), "{output:?}");
+
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" vectors answer <&-"]);
+    let output = shell.arg(assert_cmd::cargo::cargo_bin!("saltern-dev")).output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty());
+
+    let directory = repository("vectors");
+    let output = run(&["vectors", "check", directory.to_str().unwrap()], "");
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("vectors"), "{output:?}");
 }

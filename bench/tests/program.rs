@@ -1,11 +1,41 @@
-//! `saltern bench`: that everything runs and says what it should, never how fast.
+//! The program `saltern-bench`: that everything runs and says what it should, never how fast.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Output;
 
+use assert_cmd::Command;
 use serde_json::Value;
 
-use crate::program::{assert_one_error, repository, run, seen, stdout};
+/// What the program did.
+fn run(args: &[&str]) -> Output {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern-bench"));
+    command.args(args).output().expect("the program can be run")
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
+}
+
+/// The exit status and both streams.
+fn seen(output: &Output) -> (Option<i32>, &str, &str) {
+    let err = std::str::from_utf8(&output.stderr).expect("standard error is UTF-8");
+    (output.status.code(), stdout(output), err)
+}
+
+/// Assert that the program ended with status 2, printed nothing and told one line that contains `part`.
+#[track_caller]
+fn assert_one_error(output: &Output, part: &str) {
+    let (code, out, err) = seen(output);
+    assert_eq!((code, out), (Some(2), ""), "{err}");
+    let lines: Vec<_> = err.lines().collect();
+    assert!(lines.len() == 1 && err.starts_with("saltern-bench: ") && err.contains(part), "{err}");
+}
+
+/// A file of the repository.
+fn repository(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
 
 const CASES: &str = r#"
     [[section]]
@@ -33,7 +63,7 @@ fn measured(directory: &Path, name: &str) -> String {
     fs::write(&cases, CASES).unwrap();
     let record = directory.join(name).to_str().unwrap().to_owned();
     let cases = cases.to_str().unwrap();
-    let output = run(&["bench", "cases", cases, "--smoke", "--json", &record], "");
+    let output = run(&["cases", cases, "--smoke", "--json", &record]);
     assert_eq!((seen(&output).0, seen(&output).2), (Some(0), ""), "{:?}", seen(&output));
     let text = stdout(&output);
     assert!(text.contains("== Tiny (tiny)\nTwo hashes.\n"), "{text}");
@@ -58,22 +88,21 @@ fn cases_are_measured_recorded_shown_and_compared() {
     assert_eq!(value["sections"][0]["cells"].as_array().unwrap().len(), 4);
     assert_eq!(value["sections"][0]["cells"][0]["agrees_with"][0], "reference");
     assert_eq!(value["sections"][0]["curves"][0]["values"].as_array().unwrap().len(), 8);
-    assert!(value["command"].as_str().unwrap().starts_with("saltern bench cases "));
+    assert!(value["command"].as_str().unwrap().starts_with("saltern-bench cases "));
 
-    let shown = run(&["bench", "show", &record], "");
+    let shown = run(&["show", &record]);
     assert!(stdout(&shown).contains("== Tiny (tiny)"));
     let page = directory.path().join("page.html");
-    let shown =
-        run(&["bench", "show", &record, "--markdown", "--html", page.to_str().unwrap()], "");
+    let shown = run(&["show", &record, "--markdown", "--html", page.to_str().unwrap()]);
     assert!(stdout(&shown).contains("| crate yescrypt | 1 | 2 |"), "{}", stdout(&shown));
     assert!(fs::read_to_string(page).unwrap().contains("<svg"));
 
-    let same = run(&["bench", "compare", &record, &record], "");
+    let same = run(&["compare", &record, &record]);
     assert_eq!(seen(&same), (Some(0), "5 of 5 agree\n", ""));
     let other = directory.path().join("other.json");
     let example = repository("bench/src/record/example.json");
     fs::copy(example, &other).unwrap();
-    let nothing = run(&["bench", "compare", &record, other.to_str().unwrap()], "");
+    let nothing = run(&["compare", &record, other.to_str().unwrap()]);
     assert_one_error(&nothing, "nothing in common");
 }
 
@@ -89,12 +118,12 @@ fn records_that_differ_are_status_1() {
     assert_ne!(changed, text);
     let other = directory.path().join("other.json");
     fs::write(&other, changed).unwrap();
-    let arguments = ["bench", "compare", example.to_str().unwrap(), other.to_str().unwrap()];
-    let output = run(&arguments, "");
+    let arguments = ["compare", example.to_str().unwrap(), other.to_str().unwrap()];
+    let output = run(&arguments);
     assert_eq!(seen(&output).0, Some(1), "{:?}", seen(&output));
     assert!(stdout(&output).starts_with("differ  +14.3 %"), "{}", stdout(&output));
     assert!(stdout(&output).ends_with("16 of 17 agree\n"), "{}", stdout(&output));
-    let tolerant = run(&[&arguments[..], &["--tolerance", "15"]].concat(), "");
+    let tolerant = run(&[&arguments[..], &["--tolerance", "15"]].concat());
     assert_eq!(seen(&tolerant).0, Some(0));
 }
 
@@ -110,16 +139,31 @@ fn mistakes_are_one_error_each() {
     let unknown = file("unknown.toml", &CASES.replace("crate yescrypt", "crate nobody"));
     let json = file("record.json", "{}");
     let cases: [(&[&str], &str); 6] = [
-        (&["bench", "cases", &wrong, "--smoke"], "63"),
-        (&["bench", "cases", &unknown, "--smoke"], "crate nobody"),
-        (&["bench", "cases", "/nonexistent/cases.toml"], "/nonexistent/cases.toml"),
-        (&["bench", "show", &json], "record.json"),
-        (&["bench", "yescrypt", "--smoke", "--only", "no such section"], "no such section"),
-        (&["bench", "compare", &json, &json], "record.json"),
+        (&["cases", &wrong, "--smoke"], "63"),
+        (&["cases", &unknown, "--smoke"], "crate nobody"),
+        (&["cases", "/nonexistent/cases.toml"], "/nonexistent/cases.toml"),
+        (&["show", &json], "record.json"),
+        (&["yescrypt", "--smoke", "--only", "no such section"], "no such section"),
+        (&["compare", &json, &json], "record.json"),
     ];
     for (arguments, part) in cases {
-        assert_one_error(&run(arguments, ""), part);
+        assert_one_error(&run(arguments), part);
     }
-    assert_eq!(seen(&run(&["bench"], "")).0, Some(2));
-    assert_eq!(seen(&run(&["bench", "yescrypt", "--threads", "0"], "")).0, Some(2));
+    assert_eq!(seen(&run(&[])).0, Some(2));
+    assert_eq!(seen(&run(&["yescrypt", "--threads", "0"])).0, Some(2));
+}
+
+#[test]
+fn a_rom_in_a_file() {
+    let common = ["ssd", "--smoke", "--n=64", "--r=8", "--ways"];
+    let output = run(&[&common[..], &["none,pread,map", "--size=0.0005"]].concat());
+    assert_one_error(&output, "power of two");
+    let output = run(&[&common[..], &["none,pread,map", "--size=0.00048828125"]].concat());
+    assert_eq!(seen(&output).0, Some(0), "{:?}", seen(&output));
+    let text = stdout(&output);
+    for part in ["== A ROM in a file (ssd)", "saltern, reading threads", "note: pread: "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(seen(&run(&[&common[..], &["tape"]].concat())).0, Some(2));
+    assert_one_error(&run(&["ssd", "/nonexistent.rom"]), "nonexistent.rom");
 }

@@ -1,6 +1,7 @@
-//! Full load on a pool for a while: are the answers right, does memory stay, does it keep its speed?
+//! `saltern-bench soak`: full load on a pool for a while: are the answers right, does memory stay, does it keep its speed?
 
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,50 +13,59 @@ use saltern_yescrypt::{
     WipePolicy, Workspace, derive,
 };
 
-const USAGE: &str = "\
-usage: soak [--seconds N] [--threads N] [--memory MIB] [--standard] [--wipe] [--n N] [--seed N]
+/// Keep a pool of threads busy with random batches, and judge what came of it
+///
+/// Batches of 1 to 32 items hash, verify and derive with many parameters; some items are malformed or too expensive,
+/// some batches are cancelled. Every match is checked, and of other results a sample against one computed by
+/// itself. At the end memory and speed of the last third are compared with the thirds before; speed is per
+/// second of processor time, so that other load on the machine counts little. The status is 1 if a result is
+/// wrong, memory has grown, the budget was exceeded or speed has gone down.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// How long
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
 
-Keeps a pool of threads busy with random batches. Batches of 1 to 32 items hash, verify and derive with many
-parameters; some items are malformed or too expensive, some batches are cancelled. Every match is checked, and
-of other results a sample against one computed by itself. At the end memory and speed of the last third are
-compared with the thirds before; speed is per second of processor time, so that other load on the machine counts
-little. The status is 1 if a result is wrong, memory has grown, the budget was exceeded or speed has gone down.
+    /// Threads that compute [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<u16>>,
 
-  --seconds N        how long; default 60
-  --threads N        threads that compute; default: one for each processor
-  --memory MIB       what they may take together; default 128
-  --standard         do not ask for huge pages
-  --wipe             wipe memory after each group of hashes
-  --n N              only hashes of this N and r = 8, such as 4096 for 4 MiB
-  --seed N           where the random sequence starts; default 1
-";
+    /// What they may take together
+    #[arg(long, value_name = "MIB", default_value_t = 128)]
+    memory: u32,
 
-struct Options {
-    time: Duration,
-    config: PoolConfig,
+    /// Do not ask for huge pages
+    #[arg(long)]
+    standard: bool,
+
+    /// Wipe memory after each group of hashes
+    #[arg(long)]
+    wipe: bool,
+
+    /// Only hashes of this N and r = 8, such as 4096 for 4 MiB
+    #[arg(long)]
     n: Option<u64>,
+
+    /// Where the random sequence starts
+    #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-fn options() -> Result<Options, lexopt::Error> {
-    use lexopt::prelude::*;
-    let mut options =
-        Options { time: Duration::from_secs(60), config: PoolConfig::default(), n: None, seed: 1 };
-    options.config.memory = 128 << 20;
-    let mut parser = lexopt::Parser::from_env();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("seconds") => options.time = Duration::from_secs(parser.value()?.parse()?),
-            Long("threads") => options.config.threads = parser.value()?.parse()?,
-            Long("memory") => options.config.memory = parser.value()?.parse::<u64>()? << 20,
-            Long("standard") => options.config.pages = Pages::Standard,
-            Long("wipe") => options.config.wipe = WipePolicy::AfterEach,
-            Long("n") => options.n = Some(parser.value()?.parse()?),
-            Long("seed") => options.seed = parser.value()?.parse()?,
-            _ => return Err(argument.unexpected()),
+impl Args {
+    fn config(&self) -> PoolConfig {
+        let mut config = PoolConfig::default();
+        config.memory = u64::from(self.memory) << 20;
+        if let Some(threads) = self.threads {
+            config.threads = threads.get().into();
         }
+        if self.standard {
+            config.pages = Pages::Standard;
+        }
+        if self.wipe {
+            config.wipe = WipePolicy::AfterEach;
+        }
+        config
     }
-    Ok(options)
 }
 
 /// Threads that submit, beside those of the pool.
@@ -70,37 +80,24 @@ const STEADY: f64 = 0.85;
 /// How much more memory in the last third than before is a fault, in bytes.
 const GROWTH: u64 = 4 << 20;
 
-fn main() -> ExitCode {
-    let options = match options() {
-        Ok(options) => options,
-        Err(error) => {
-            eprint!("soak: {error}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    match run(options) {
-        Ok(faults) if faults.is_empty() => {
-            println!("soak: ok");
-            ExitCode::SUCCESS
-        }
-        Ok(faults) => {
-            faults.iter().for_each(|fault| println!("FAULT: {fault}"));
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("soak: {error:#}");
-            ExitCode::FAILURE
-        }
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let faults = load(args)?;
+    if faults.is_empty() {
+        println!("soak: ok");
+        return Ok(ExitCode::SUCCESS);
     }
+    faults.iter().for_each(|fault| println!("FAULT: {fault}"));
+    Ok(ExitCode::FAILURE)
 }
 
 /// The whole run; what went wrong in it.
-fn run(options: Options) -> anyhow::Result<Vec<String>> {
-    let Options { time, config, n, seed } = options;
+fn load(args: &Args) -> anyhow::Result<Vec<String>> {
+    let (config, time, seed) = (args.config(), Duration::from_secs(args.seconds), args.seed);
     println!("{config:?}, {time:?}, seed {seed}");
     let budget = config.memory;
     let pool = Pool::new(config)?;
-    let world = World::new(&pool, n)?;
+    let world = World::new(&pool, args.n)?;
     let totals = Totals::default();
     let start = Instant::now();
     let samples = std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Results as they come, and the progress bar on standard error.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,15 +8,13 @@ use saltern_bench::record::{self, Build, Machine};
 use saltern_bench::suite::Watch;
 use saltern_bench::text;
 
-use crate::output::Output;
-
 /// Prints sections while the rest is still being measured.
 pub(super) struct Progress {
     bar: ProgressBar,
     /// Sections are not printed, because all comes at the end in another form.
     silent: bool,
     /// The first failure to write, which is told at the end.
-    failure: Option<anyhow::Error>,
+    failure: Option<io::Error>,
 }
 
 impl Progress {
@@ -38,15 +36,15 @@ impl Progress {
             return;
         }
         let print = || {
-            let mut output = Output::new();
-            output.bytes(text.as_bytes())?;
+            let mut output = io::stdout().lock();
+            output.write_all(text.as_bytes())?;
             output.flush()
         };
         self.failure = self.bar.suspend(print).err();
     }
 
     /// Removes the bar; what could not be printed is an error.
-    pub(super) fn finish(self) -> anyhow::Result<()> {
+    pub(super) fn finish(self) -> io::Result<()> {
         self.bar.finish_and_clear();
         self.failure.map_or(Ok(()), Err)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +11,6 @@ use anyhow::{Context, anyhow};
 use super::answer::{Answer, Failure, Solver};
 use super::case::Case;
 use super::each_line;
-use crate::output::Output;
 
 /// How one case went.
 enum Verdict {
@@ -34,7 +33,7 @@ struct Counts {
 
 /// Check files; the last line sums up.
 pub(super) fn run(mut solver: Solver, files: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    let mut output = Output::new();
+    let mut output = io::stdout().lock();
     let mut kinds: BTreeMap<String, Counts> = BTreeMap::new();
     for file in files {
         check_file(file, &mut solver, &mut kinds, &mut output)
@@ -42,11 +41,10 @@ pub(super) fn run(mut solver: Solver, files: &[PathBuf]) -> anyhow::Result<ExitC
     }
     let mut total = Counts::default();
     for (kind, counts) in &kinds {
-        output.line(format!("{kind}: {}", counts.words()))?;
+        writeln!(output, "{kind}: {}", counts.words())?;
         total.add(counts);
     }
-    output.line(format!("total: {}", total.words()))?;
-    output.flush()?;
+    writeln!(output, "total: {}", total.words())?;
     anyhow::ensure!(total.cases() > 0, "the files hold no cases");
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
@@ -55,7 +53,7 @@ fn check_file(
     path: &Path,
     solver: &mut Solver,
     kinds: &mut BTreeMap<String, Counts>,
-    output: &mut Output,
+    output: &mut impl Write,
 ) -> anyhow::Result<()> {
     each_line(BufReader::new(File::open(path)?), |number, line| {
         let case = Case::parse(line).map_err(|error| anyhow!("line {number}: {error}"))?;
@@ -70,8 +68,7 @@ fn check_file(
             Verdict::Unsupported => counts.unsupported += 1,
             Verdict::Failed(why) => {
                 counts.failed += 1;
-                output.line(format!("FAILED {} ({}): {why}", case.id, case.kind))?;
-                output.flush()?;
+                writeln!(output, "FAILED {} ({}): {why}", case.id, case.kind)?;
             }
         }
         Ok(())

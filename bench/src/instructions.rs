@@ -1,0 +1,343 @@
+//! Instructions for each 64 bytes that are mixed, as valgrind's callgrind counts them: exact, whatever else the
+//! machine does, and what decides where both threads of a core are busy.
+//!
+//! A child process under callgrind computes the hashes of one engine, each with N and with 2 N. [`counted`] is where
+//! counting begins and ends; the difference of the two counts leaves out everything that does not grow with N.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::case::{self, Cell, Side};
+use crate::engine::rom::Roms;
+use crate::engine::{self, Places, Setup, Task};
+use crate::record::Build;
+use crate::stats::digits;
+use crate::work::Work;
+
+/// Where the record is kept.
+pub const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json");
+
+/// How much a count may grow: compilers of one version differ by less.
+pub const TOLERANCE: f64 = 0.01;
+
+/// Counts of one build.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// The compiler, on which counts depend.
+    pub rustc: Option<String>,
+    /// The commit that was counted.
+    pub commit: Option<String>,
+    /// All counts, in the order of the case file.
+    pub counts: Vec<Count>,
+    /// Engines that were left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// As in cases.
+    pub engine: String,
+    /// r of the hash.
+    pub r: u32,
+    /// How many hashes advance at once.
+    pub together: usize,
+    /// Whether there is a ROM.
+    pub rom: bool,
+    /// Instructions for each 64 bytes of a hash.
+    pub instructions: f64,
+}
+
+impl Count {
+    fn is_of(&self, other: &Count) -> bool {
+        (&self.engine, self.r, self.together, self.rom)
+            == (&other.engine, other.r, other.together, other.rom)
+    }
+
+    fn name(&self) -> String {
+        let form = if self.together == 1 { "one hash" } else { "batch" };
+        let rom = if self.rom { ", with a ROM" } else { "" };
+        format!("{}, r = {}, {form}{rom}", self.engine, self.r)
+    }
+}
+
+/// What is counted.
+fn cells() -> anyhow::Result<Vec<Cell>> {
+    let sections = case::parse(include_str!("../cases/instructions.toml"), false)?;
+    Ok(sections.into_iter().flat_map(|section| section.cells).collect())
+}
+
+/// The work with another N: `times` as large.
+fn scaled(work: &Work, times: u64) -> anyhow::Result<Work> {
+    let Work::Yescrypt(mut params, rom) = *work else { bail!("only yescrypt is counted") };
+    params.n *= times;
+    Ok(Work::Yescrypt(params, rom))
+}
+
+/// The call that callgrind counts: its name is on the command line in [`count`].
+///
+/// # Errors
+/// Those of the task.
+#[inline(never)]
+pub fn counted(task: &mut dyn Task) -> anyhow::Result<()> {
+    std::hint::black_box(task.run(1))
+}
+
+/// In the child: computes all work of an engine, and prints how many hashes advance at once in each.
+///
+/// # Errors
+/// An engine that this system does not have, or that valgrind does not show.
+pub fn probe(name: &str, places: &Places) -> anyhow::Result<()> {
+    let engine = engine::find(name, places)?.map_err(anyhow::Error::msg)?;
+    let mut roms = Roms::default();
+    for Cell { side, .. } in cells()?.iter().filter(|cell| cell.side.engine == name) {
+        for times in [1, 2] {
+            let work = scaled(&side.work, times)?;
+            let setup = Setup { together: side.together, pages: side.pages, rom: roms.of(&work)? };
+            let mut task = engine.task(&work, &setup)?;
+            counted(&mut *task)?;
+            println!("{}", task.together());
+        }
+    }
+    Ok(())
+}
+
+/// Counts everything. Takes a minute or two.
+///
+/// # Errors
+/// No valgrind, and what a child process refuses. An engine that is not there is a note.
+pub fn count(places: &Places) -> anyhow::Result<Counts> {
+    let cells = cells()?;
+    let mut engines: Vec<&str> = cells.iter().map(|cell| cell.side.engine.as_str()).collect();
+    engines.dedup();
+    let Build { rustc, commit, .. } = Build::here();
+    let mut counts = Counts { rustc, commit, counts: Vec::new(), notes: Vec::new() };
+    for name in engines {
+        if let Err(missing) = engine::find(name, places)? {
+            counts.notes.push(format!("{name} is left out: {missing}"));
+            continue;
+        }
+        let sides = cells.iter().map(|cell| &cell.side).filter(|side| side.engine == name);
+        match count_engine(name, &sides.collect::<Vec<_>>(), places) {
+            Ok(found) => counts.counts.extend(found),
+            // Valgrind may show fewer instruction sets than the processor has.
+            Err(error) => counts.notes.push(format!("{name} is left out: {error:#}")),
+        }
+    }
+    ensure!(!counts.counts.is_empty(), "nothing was counted: {}", counts.notes.join("; "));
+    Ok(counts)
+}
+
+fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<Vec<Count>> {
+    let directory = tempfile::tempdir().context("a temporary directory")?;
+    let dumps = directory.path().join("count");
+    let function = "saltern_bench::instructions::counted*";
+    let mut command = Command::new("valgrind");
+    command
+        .args(["--tool=callgrind", "--quiet"])
+        .arg(format!("--callgrind-out-file={}", dumps.display()))
+        .args([format!("--zero-before={function}"), format!("--dump-after={function}")])
+        .arg(std::env::current_exe()?)
+        .args(["instructions", "--probe", name]);
+    if let Some(upstream) = &places.upstream {
+        command.arg("--upstream").arg(upstream);
+    }
+    let output = command.output().context("cannot run valgrind (Debian: valgrind)")?;
+    let (told, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{}", complaint.trim());
+    let together: Vec<usize> = told.lines().map(str::parse).collect::<Result<_, _>>()?;
+    ensure!(together.len() == 2 * sides.len(), "{} counts, not {}", together.len(), sides.len());
+    let count = |(index, side): (usize, &&Side)| {
+        let [first, second] = [2 * index, 2 * index + 1].map(|part| total(&dumps, part + 1));
+        let more = second?.checked_sub(first?).context("more work took fewer instructions")?;
+        let Work::Yescrypt(params, _) = side.work else { bail!("only yescrypt is counted") };
+        let Work::Yescrypt(twice, _) = scaled(&side.work, 2)? else { bail!("yescrypt") };
+        let together = together[2 * index];
+        let sub_blocks = (twice.work() - params.work()) / 64 * together as u128;
+        Ok(Count {
+            engine: name.to_owned(),
+            r: params.r,
+            together,
+            rom: params.nrom > 0,
+            instructions: digits(more as f64 / sub_blocks as f64, 5),
+        })
+    };
+    let mut counts: Vec<Count> =
+        sides.iter().enumerate().map(count).collect::<anyhow::Result<_>>()?;
+    // At a level that advances one hash at a time, a batch is the same again.
+    counts.dedup_by(|second, first| second.is_of(first));
+    Ok(counts)
+}
+
+/// The instructions of a dump.
+fn total(dumps: &Path, part: usize) -> anyhow::Result<u64> {
+    let path = format!("{}.{part}", dumps.display());
+    let text = fs::read_to_string(&path).with_context(|| {
+        format!("valgrind has not counted call {part}: is the program stripped of its symbols?")
+    })?;
+    let line = text.lines().find_map(|line| line.strip_prefix("summary: "));
+    Ok(line.context("a dump without a summary")?.trim().parse()?)
+}
+
+impl Counts {
+    /// The record in a JSON text.
+    ///
+    /// # Errors
+    /// A text that is no such record.
+    pub fn from_json(text: &str) -> anyhow::Result<Counts> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The record as JSON, one line for each count.
+    ///
+    /// # Errors
+    /// None that is expected.
+    pub fn to_json(&self) -> anyhow::Result<String> {
+        let mut text = format!(
+            "{{\n  \"rustc\": {},\n  \"commit\": {},\n  \"counts\": [\n",
+            serde_json::to_string(&self.rustc)?,
+            serde_json::to_string(&self.commit)?
+        );
+        let lines: Vec<_> = self
+            .counts
+            .iter()
+            .map(|count| Ok(format!("    {}", serde_json::to_string(count)?)))
+            .collect::<anyhow::Result<_>>()?;
+        text += &lines.join(",\n");
+        Ok(text + "\n  ]\n}\n")
+    }
+
+    /// A Markdown table: a row for each engine and r.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut text = "| engine | r | one hash | batch | one, ROM | batch, ROM |\n".to_owned();
+        text += "|---|---|---|---|---|---|\n";
+        let mut rows: Vec<(&str, u32)> = Vec::new();
+        for count in &self.counts {
+            let row = (count.engine.as_str(), count.r);
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        for (engine, r) in rows {
+            let cell = |batch: bool, rom: bool| {
+                let mut found = self.counts.iter();
+                let found = found.find(|count| {
+                    count.engine == engine
+                        && count.r == r
+                        && (count.together > 1) == batch
+                        && count.rom == rom
+                });
+                found.map(|count| format!("{:.1}", count.instructions)).unwrap_or_default()
+            };
+            let cells = [(false, false), (true, false), (false, true), (true, true)]
+                .map(|(b, m)| cell(b, m));
+            let _ = writeln!(text, "| {engine} | {r} | {} |", cells.join(" | "));
+        }
+        text
+    }
+
+    /// What is worse than in a record: counts that have grown, that are new, or that are gone.
+    ///
+    /// What this system does not have is not missed; other compilers are not compared, which is an error.
+    ///
+    /// # Errors
+    /// Another compiler than the record's.
+    pub fn worse_than(&self, record: &Counts) -> anyhow::Result<Vec<String>> {
+        ensure!(
+            self.rustc == record.rustc,
+            "the record is of {}, this program of {}: counts of two compilers are not compared",
+            record.rustc.as_deref().unwrap_or("an unknown compiler"),
+            self.rustc.as_deref().unwrap_or("an unknown compiler")
+        );
+        let ours = |count: &&Count| count.engine.starts_with("saltern");
+        let mut worse = Vec::new();
+        for count in self.counts.iter().filter(ours) {
+            let Some(known) = record.counts.iter().find(|known| known.is_of(count)) else {
+                worse.push(format!("{}: not in the record", count.name()));
+                continue;
+            };
+            let growth = count.instructions / known.instructions - 1.0;
+            if growth > TOLERANCE {
+                worse.push(format!(
+                    "{}: {} instructions, {} in the record (+{:.1} %)",
+                    count.name(),
+                    count.instructions,
+                    known.instructions,
+                    100.0 * growth
+                ));
+            }
+        }
+        let counted = |known: &Count| self.counts.iter().any(|count| count.engine == known.engine);
+        for known in record.counts.iter().filter(ours).filter(|known| counted(known)) {
+            if !self.counts.iter().any(|count| count.is_of(known)) {
+                worse.push(format!("{}: not counted any more", known.name()));
+            }
+        }
+        Ok(worse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(values: &[(usize, bool, f64)]) -> Counts {
+        let count = |&(together, rom, instructions): &(usize, bool, f64)| Count {
+            engine: "saltern avx2".to_owned(),
+            r: 8,
+            together,
+            rom,
+            instructions,
+        };
+        Counts {
+            rustc: Some("rustc 1.95.0".to_owned()),
+            commit: None,
+            counts: values.iter().map(count).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn growth_of_more_than_one_percent_is_worse() {
+        let record = counts(&[(1, false, 250.0), (2, false, 240.0)]);
+        let none: [&str; 0] = [];
+        for same in [[250.0, 240.0], [252.5, 242.3], [200.0, 100.0]] {
+            let now = counts(&[(1, false, same[0]), (2, false, same[1])]);
+            assert_eq!(now.worse_than(&record).unwrap(), none);
+        }
+        let now = counts(&[(1, false, 253.0), (2, false, 240.0)]);
+        let expected =
+            "saltern avx2, r = 8, one hash: 253 instructions, 250 in the record (+1.2 %)";
+        assert_eq!(now.worse_than(&record).unwrap(), [expected]);
+        let now = counts(&[(1, false, 250.0), (2, true, 240.0)]);
+        let worse = now.worse_than(&record).unwrap();
+        assert!(worse[0].ends_with("ROM: not in the record"), "{worse:?}");
+        assert!(worse[1].ends_with("batch: not counted any more"), "{worse:?}");
+    }
+
+    #[test]
+    fn other_compilers_are_not_compared_and_missing_levels_are_not_missed() {
+        let record = counts(&[(1, false, 250.0)]);
+        let mut other = record.clone();
+        other.rustc = Some("rustc 1.96.0".to_owned());
+        assert!(other.worse_than(&record).unwrap_err().to_string().contains("1.96.0"));
+        let mut portable = record.clone();
+        portable.counts[0].engine = "crypt_r".to_owned();
+        assert!(portable.worse_than(&record).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_record_is_read_and_written_byte_for_byte() {
+        let text = fs::read_to_string(RECORD).unwrap();
+        let record = Counts::from_json(&text).unwrap();
+        assert_eq!(record.to_json().unwrap(), text);
+    }
+}
