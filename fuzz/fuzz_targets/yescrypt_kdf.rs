@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, RomImage, RomView, RomParams,
+    CheckedParams, Derivation, Flavor, Level, Limits, Mode, Params, RomImage, RomParams, RomView,
     Workspace, derive, derive_many, init_rom,
 };
 
