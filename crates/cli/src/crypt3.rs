@@ -12,6 +12,14 @@ const MAX_PASSWORD: usize = 511;
 ///
 /// That a string is encrypted with a key does not show, so the caller has to mind that.
 pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
+    let unknown = match setting.scheme() {
+        Scheme::Escrypt => Some("it does not know this generation"),
+        Scheme::ScryptPhc => Some("it does not know this format"),
+        _ => None,
+    };
+    if let Some(unknown) = unknown {
+        return vec![unknown.to_owned()];
+    }
     let mut found = params_obstacles(setting.params());
     if setting.rom_id().is_some() {
         // Said below, and by name.
@@ -31,6 +39,25 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     }
     found.extend(setting.refused_by_crypt().map(str::to_owned));
     found
+}
+
+/// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it. One with a key that
+/// it does not name does not show that.
+pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
+    let mut found = match Setting::parse(setting) {
+        Ok(setting) => {
+            let mut found = obstacles(&setting);
+            if unnamed_key && setting.key_id().is_none() {
+                found.push("it is encrypted with a key".to_owned());
+            }
+            found
+        }
+        // It will not be hashed either.
+        Err(_) => Vec::new(),
+    };
+    found.extend(password_obstacle(password));
+    let note = |reason| format!("crypt(3) of a plain Linux cannot verify this string: {reason}");
+    found.into_iter().map(note).collect()
 }
 
 /// Why crypt(3) cannot take a password; `None` if it can.

@@ -1,7 +1,7 @@
 //! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limits, Syntax, Workspace};
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax, Workspace};
 
 /// Longest password with `--wide`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
@@ -56,23 +56,23 @@ impl EffortArgs {
 /// An error of the library, with the option that moves the limit where there is one.
 pub(crate) fn explain(error: Error) -> anyhow::Error {
     match error {
-        Error::OverLimit { name: "memory in bytes", value, limit } => {
+        Error::OverLimit { what: Limit::Memory, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
         }
-        Error::OverLimit { name: "memory of the pool in bytes", value, limit } => {
+        Error::OverLimit { what: Limit::PoolMemory, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --memory {limit} allows")
         }
-        Error::OverLimit { name: "work in bytes of the default flavour", value, limit } => {
+        Error::OverLimit { what: Limit::Work, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);
             anyhow!("this takes as long as mixing {need} GiB, more than --max-work {limit} allows")
         }
+        Error::OverLimit { what: Limit::P, value, limit } => {
+            anyhow!("p is {value}, above {limit}; --wide takes any")
+        }
         Error::RefusedByCrypt { why } => {
             anyhow!("crypt(3) refuses this: {why}; --wide takes it all the same")
-        }
-        Error::OverLimit { name: "p", value, limit } => {
-            anyhow!("p is {value}, above {limit}; --wide takes any")
         }
         Error::FlavorNotAllowed => anyhow!("this flavour is not the default one; --wide takes any"),
         other => other.into(),

@@ -120,13 +120,8 @@ fn shapes(costs: &mut Costs) -> Result<(), Error> {
 fn older(costs: &mut Costs) -> Result<(), Error> {
     for bits in 0..8 {
         for (n, r) in [(2048, 8), (16_384, 1)] {
-            let params = escrypt::Params::new(escrypt::Flags::from_bits(bits)?, n, r);
-            let checked = params.check(&Limits::unlimited())?;
-            let workspace = &mut costs.workspace;
-            let out = &mut [0; 32];
-            let time = shortest(|| escrypt::derive(b"p", b"s", &checked, None, workspace, out))?;
-            let ratio = time / params.work() as f64 / costs.usual;
-            costs.print(&format!("generation 0.5, flags {bits}: N = {n}, r = {r}"), ratio);
+            let params = Params::new(Mode::Escrypt(Flags::from_bits(bits)?), n, r);
+            costs.row(&format!("generation 0.5, flags {bits}: N = {n}, r = {r}"), &params)?;
         }
     }
     Ok(())

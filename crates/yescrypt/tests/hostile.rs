@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
-    CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limits, Mode, Params,
-    RomImage, RomParams, RomView, Setting, Syntax, Verification, Workspace, derive, escrypt,
+    CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limit, Limits, Mode,
+    Params, RomImage, RomParams, RomView, Setting, Syntax, Verification, Workspace, derive,
     init_rom, reencrypt, verify,
 };
 
@@ -50,7 +50,8 @@ fn refused(text: &[u8]) -> Error {
 /// The name in an error about a number.
 fn name(error: Error) -> &'static str {
     match error {
-        Error::OverLimit { name, .. } | Error::InvalidParameter { name, .. } => name,
+        Error::InvalidParameter { name, .. } => name,
+        Error::OverLimit { what, .. } => what.name(),
         Error::Malformed { .. } => "malformed",
         Error::RomUnavailable { .. } => "ROM",
         Error::FlavorNotAllowed => "flavour",
@@ -78,14 +79,14 @@ fn absurd_parameters_are_refused_by_name() {
         (encoded(|p| (p.n, p.r, p.p) = (1 << 31, 1, (1 << 30) - 1)), "p"),
         (encoded(|p| (p.n, p.p) = (1 << 20, 65)), "p"),
         (encoded(|p| p.p = 4096), "p"),
-        (encoded(|p| p.t = 1_091_060_272), "work in bytes of the default flavour"),
+        (encoded(|p| p.t = 1_091_060_272), Limit::Work.name()),
         (encoded(|p| p.g = 1), "g"),
         (encoded(|p| p.nrom = 1 << 63), "ROM"),
         (encoded(|p| p.nrom = 2), "ROM"),
         (encoded(|p| p.flavor = Flavor::new(6, 8, 8, 786_432).unwrap()), "flavour"),
         (
             encoded(|p| (p.mode, p.n, p.r, p.p) = (Mode::Classic, 1 << 18, 1, 64)),
-            "work in bytes of the default flavour",
+            Limit::Work.name(),
         ),
         (format!("$7$zzzzzzzzzzzsalt${HASH}"), "r"),
         (format!("$7$z6..../....salt${HASH}"), "N"),
@@ -339,7 +340,10 @@ fn copies_of_secrets_are_not_left_behind() {
     let mut limits = Limits::server();
     (limits.syntax, limits.max_password) = (Syntax::Wide, password.len());
     let plain = Hasher::new().with_limits(limits);
-    let hasher = plain.clone().with_params(Params::yescrypt(16, 8)).with_key(HashKey::new([3; 32]));
+    let hasher = plain
+        .clone()
+        .with_params(Params::yescrypt(16, 8))
+        .assuming_unnamed_key(HashKey::new([3; 32]));
     let mut workspace = Workspace::new();
     let stored = hasher.hash(&mut workspace, &password).unwrap();
     let setting = b"$7X3$26..../....salt";
@@ -361,7 +365,8 @@ fn nothing_secret_is_shown_by_debug() {
     let (password, salt) = (b"Tr0ub4dor", b"NaClNaCl");
     let key = [b'K'; 32];
     let mut out = *b"derived!";
-    let hasher = Hasher::new().with_key(HashKey::new(key)).with_params(Params::yescrypt(16, 1));
+    let hasher =
+        Hasher::new().assuming_unnamed_key(HashKey::new(key)).with_params(Params::yescrypt(16, 1));
     let hash = hasher.hash(&mut Workspace::new(), password).unwrap();
     let digits = hash[hash.len() - 43..].to_owned();
     let image =
@@ -373,11 +378,8 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{hasher:?}"),
         format!("{:?}", HashKey::new(key)),
         format!("{:?}", HashString::parse(hash.as_bytes()).unwrap()),
-        format!(
-            "{:?}",
-            escrypt::HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())
-        ),
-        format!("{:?}", escrypt::Rom::from_bytes(image.as_bytes(), 1)),
+        format!("{:?}", HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())),
+        format!("{:?}", RomView::untagged(image.as_bytes())),
         format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),
         format!("{workspace:?} {image:?} {:?}", RomView::new(&image).unwrap()),

@@ -5,13 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, Job, JsonlArgs};
+use crate::jsonl::{self, HashJob, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -31,8 +30,7 @@ Examples:
   saltern hash --n 2048 --r 16           parameters of your own: 4 MiB
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
-  saltern hash --key-file pepper.key     needs the key to verify
-  saltern hash --key 2026=pepper.key     and says so in the string
+  saltern hash --key 2026=pepper.key     needs the key, and says so
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
                                          the same, from its file
@@ -44,8 +42,10 @@ which is repeated in the answer. Answers are objects with `line` and
 `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
-They come in the order of the lines, each as soon as it can. A bad line
-is answered by its error; the others are not touched.
+They come in the order of the lines, each as soon as it can, or with
+--unordered as soon as it is there. What is noted on the terminal stands
+in `notes`. A line's `deadline_ms` goes before --deadline. A bad line is
+answered by its error; the others are not touched.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
@@ -125,14 +125,12 @@ enum SchemeName {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if args.how.setting.as_ref().is_some_and(|text| is_escrypt(text.as_encoded_bytes())) {
-        return args.run_escrypt();
-    }
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
     // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
     params.check(&limits).map_err(explain)?;
-    if args.how.scheme == SchemeName::Scrypt {
+    let given = args.how.setting.as_ref().and_then(|text| Scheme::of(text.as_encoded_bytes()));
+    if args.how.scheme == SchemeName::Scrypt || given == Some(Scheme::Escrypt) {
         ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
     }
     let new = args.how.setting.is_none();
@@ -142,23 +140,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
     let setting = args.how.setting(&hasher)?;
     if args.key.is_given() {
-        ensure!(setting.scheme() != Scheme::Scrypt, "a key works with yescrypt strings only");
+        let keyless = matches!(setting.scheme(), Scheme::Scrypt | Scheme::Escrypt);
+        ensure!(!keyless, "a key works with yescrypt strings only");
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
-        return jsonl::run(job, Many::new(hasher, roms.direct, pool)?);
-    }
-    let mut obstacles = crypt3::obstacles(&setting);
-    if args.key.is_given() && setting.key_id().is_none() {
-        obstacles.push("it is encrypted with a key".to_owned());
+        let job = Job::Hash(HashJob {
+            setting: Box::new(move || how.setting(&settings)),
+            allow_empty,
+            unnamed_key: args.key.is_given(),
+        });
+        return jsonl::run(&args.many, job, Many::new(hasher, roms.direct, pool)?);
     }
     let computer = One::new(hasher, roms.direct, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
     let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-    args.hash_one(computer, given.unwrap_or(setting.as_bytes()), obstacles)
+    args.hash_one(computer, given.unwrap_or(setting.as_bytes()))
 }
 
 impl SettingArgs {
@@ -198,40 +197,21 @@ impl SettingArgs {
 }
 
 impl Args {
-    /// Under a `$7X` setting, which has neither key nor, here, a ROM.
-    fn run_escrypt(&self) -> anyhow::Result<ExitCode> {
-        let limits = self.effort.limits();
-        let text = self.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-        let setting = escrypt::Setting::parse(text.unwrap_or_default())?;
-        setting.params().check(&limits).map_err(explain)?;
-        ensure!(!self.key.is_given(), "a key works with yescrypt strings only");
-        ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
-        let hasher = Hasher::new().with_limits(limits);
-        let obstacles = vec!["it does not know this generation".to_owned()];
-        let computer = One::new(hasher, None, &self.effort)?;
-        self.hash_one(computer, text.unwrap_or_default(), obstacles)
-    }
-
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
-    fn hash_one(
-        &self,
-        mut computer: One,
-        setting: &[u8],
-        mut obstacles: Vec<String>,
-    ) -> anyhow::Result<ExitCode> {
+    fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
             bail!("the password is empty: give --allow-empty if that is meant");
         }
         let hash = computer.hash(&password, setting)?;
+        let notes = crypt3::notes(setting, self.key.is_given(), &password);
+        // Writing may take as long as it likes: by then no secret is left.
+        drop((computer, password));
         let mut output = Output::new();
         output.line(&hash)?;
         output.flush()?;
-        obstacles.extend(crypt3::password_obstacle(&password));
-        for reason in obstacles {
-            tell(format_args!(
-                "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
-            ));
+        for note in notes {
+            tell(format_args!("note: {note}"));
         }
         Ok(ExitCode::SUCCESS)
     }

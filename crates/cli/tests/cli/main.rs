@@ -1,10 +1,12 @@
 //! The program as its users run it: one module for each subcommand, and for what all of them share.
 
+#[cfg(target_os = "linux")]
+mod budget;
 mod hash;
 mod hostile;
 mod inspect;
 mod jsonl;
-#[cfg(target_os = "linux")]
+mod key;
 mod memory;
 mod pages;
 mod program;

@@ -68,8 +68,12 @@ impl Params {
     /// ```
     #[must_use]
     pub fn work(&self) -> u128 {
-        let plain = [(RomMasks::YESCRYPT, Medium::Memory)];
-        self.work_with(if self.nrom == 0 { &[] } else { &plain })
+        let plain = match self.mode {
+            // Its strings do not say whether there is a ROM.
+            Mode::Escrypt(flags) if flags.rw => Some(RomMasks::escrypt(1)),
+            _ => (self.nrom != 0).then_some(RomMasks::YESCRYPT),
+        };
+        self.work_with(plain.map(|masks| (masks, Medium::Memory)).as_slice())
     }
 
     /// [`Params::work`] of a hash that reads ROMs with these masks, wherever they are.
@@ -101,13 +105,13 @@ impl<'a> Pass<'a> {
     fn of(params: &'a Params) -> Self {
         let (n, p, all) =
             (u128::from(params.n), params.p.into(), LoopCounts::new(params, false).all);
-        let rw = params.mode == Mode::Rw;
+        let boxes = if params.mode.pwxform() { params.flavor.sbox_bytes() } else { 0 };
         Pass {
             block: 128 * u128::from(params.r),
-            fill: if rw { n } else { n.saturating_mul(p) },
+            fill: if params.mode.divides() { n } else { n.saturating_mul(p) },
             mix: all.saturating_mul(p),
             instances: p,
-            boxes: if rw { p * u128::from(params.flavor.sbox_bytes()) } else { 0 },
+            boxes: p * u128::from(boxes),
             flavor: &params.flavor,
         }
     }

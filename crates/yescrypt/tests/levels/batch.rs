@@ -176,7 +176,7 @@ fn hash_many_makes_hashes_that_verify() {
     for key in [None, Some(HashKey::new([9; 32]))] {
         let mut hasher = Hasher::new().with_params(Params::yescrypt(16, 2));
         if let Some(key) = key {
-            hasher = hasher.with_key(key);
+            hasher = hasher.assuming_unnamed_key(key);
         }
         let long = [b'x'; 5000];
         for mut workspace in workspaces() {
@@ -188,8 +188,11 @@ fn hash_many_makes_hashes_that_verify() {
                 for (password, hash) in passwords.iter().zip(&hashes) {
                     let Ok(hash) = hash else {
                         let limit = 4096;
-                        let refusal =
-                            Error::OverLimit { name: "password length", value: 5000, limit };
+                        let refusal = Error::OverLimit {
+                            what: saltern_yescrypt::Limit::Password,
+                            value: 5000,
+                            limit,
+                        };
                         assert_eq!((hash, password.len()), (&Err(refusal), 5000));
                         continue;
                     };

@@ -4,8 +4,10 @@ use proptest::prelude::*;
 
 use super::counter::{Done, counted};
 use super::*;
-use crate::core::escrypt;
-use crate::{Limits, RomImage, RomParams, RomView, Workspace, derive};
+use crate::core::kdf::derive;
+use crate::core::params::Flags;
+use crate::core::workspace::Workspace;
+use crate::{RomImage, RomParams, RomView};
 
 /// What the parts weigh that were counted, the ROM being in memory.
 fn weighed(done: &Done, flavor: &Flavor) -> u128 {
@@ -44,7 +46,7 @@ proptest! {
         let image = image.unwrap();
         let rom = (with_rom && params.mode == Mode::Rw).then(|| RomView::new(&image).unwrap());
         params.nrom = if rom.is_some() { 32 } else { 0 };
-        let checked = params.check(&Limits::unlimited()).unwrap();
+        let checked = params.checked().unwrap();
         let done = counted(|| {
             derive(b"p", b"s", &checked, rom.as_ref(), &mut workspace, &mut [0; 32]).unwrap();
         });
@@ -61,13 +63,12 @@ proptest! {
     fn so_it_does_for_the_older_generation(
         bits in 0..8u32, log2_n in 2..9u32, r in 1..12u32, p in 1..5u32, t in 0..3u32,
     ) {
-        let flags = escrypt::Flags::from_bits(bits).unwrap();
-        let mut params = escrypt::Params::new(flags, 1 << log2_n, r);
+        let flags = Flags::from_bits(bits).unwrap();
+        let mut params = Params::new(Mode::Escrypt(flags), 1 << log2_n, r);
         (params.p, params.t) = (p.min(1 << (log2_n - 1)), t);
-        let checked = params.check(&Limits::unlimited()).unwrap();
+        let checked = params.checked().unwrap();
         let done = counted(|| {
-            let (workspace, out) = (&mut Workspace::new(), &mut [0; 32]);
-            escrypt::derive(b"p", b"s", &checked, None, workspace, out).unwrap();
+            derive(b"p", b"s", &checked, None, &mut Workspace::new(), &mut [0; 32]).unwrap();
         });
         let (booked, weighed) = (params.work(), weighed(&done, &Flavor::ESCRYPT));
         prop_assert!(booked >= weighed, "{params:?}: {booked} for {done:?}");

@@ -3,13 +3,14 @@
 use std::vec::Vec;
 
 use super::region::tests::given_back;
-use crate::{
-    CheckedParams, Derivation, Limits, Mode, Params, RomImage, RomParams, Workspace, derive,
-    derive_many,
-};
+use crate::core::batch::{Derivation, derive_many};
+use crate::core::kdf::derive;
+use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::workspace::Workspace;
+use crate::{RomImage, RomParams};
 
 fn checked(params: &Params) -> CheckedParams {
-    params.check(&Limits::unlimited()).unwrap()
+    params.checked().unwrap()
 }
 
 fn run(params: &CheckedParams, workspace: &mut Workspace) {
