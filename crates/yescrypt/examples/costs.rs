@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use saltern_yescrypt::{
-    Error, Flavor, Limits, Mode, Params, RomImage, RomParams, RomView, Workspace, derive, escrypt,
+    Error, Flags, Flavor, Limits, Mode, Params, RomImage, RomParams, RomView, Workspace, derive,
 };
 
 struct Costs {
