@@ -14,14 +14,17 @@ pub fn prefetch_read<T>(address: *const T) {
     let _ = address;
 }
 
-/// Hints that the line at `address` will be written.
+/// Hints that the line `AHEAD` bytes behind `base + offset` will be written.
 #[inline(always)]
-pub fn prefetch_write<T>(address: *const T) {
+pub fn prefetch_write<const AHEAD: usize, T>(base: *const T, offset: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: a prefetch may name any address; processors without `prefetchw` take it for a no-op.
     unsafe {
-        core::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        core::arch::asm!(
+            "prefetchw [{} + {} + {}]", in(reg) base, in(reg) offset, const AHEAD,
+            options(nostack, preserves_flags, readonly),
+        );
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
-    let _ = address;
+    let _ = (base, offset);
 }

@@ -31,7 +31,7 @@ pub(crate) const MAX_LANES: usize = 4;
 /// The blocks of one instance in one step, borrowed for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Io<'a> {
-    pub(crate) blocks: Pointers,
+    blocks: Pointers,
     shape: Shape,
     borrowed: PhantomData<&'a mut SubBlock>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Pointers {
 
 impl<'a> Io<'a> {
     /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`. All blocks have one length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn mix(
         src: &'a [SubBlock],
         other: Option<&'a [SubBlock]>,
@@ -65,7 +65,7 @@ impl<'a> Io<'a> {
     }
 
     /// `x <- BlockMix(x ^ other)`; `spare` changes places with `x` where the kernel does not work in place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step(
         kernel: &Kernel,
         x: &'a mut [SubBlock],
@@ -77,7 +77,7 @@ impl<'a> Io<'a> {
     }
 
     /// `v <- v ^ x`, then `x <- BlockMix(v)`; `spare` as above.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step_save(
         kernel: &Kernel,
         x: &'a mut [SubBlock],
@@ -88,7 +88,7 @@ impl<'a> Io<'a> {
         Self::update(kernel, [x, spare], v.as_mut_ptr(), shape)
     }
 
-    #[inline]
+    #[inline(always)]
     fn update(
         kernel: &Kernel,
         [x, spare]: [&'a mut [SubBlock]; 2],
@@ -163,17 +163,17 @@ impl<'a> Boxes<'a> {
         }
     }
 
-    /// The end of a pwxform call: the boxes rotate.
+    /// After `calls` of pwxform: as many rotations, and where S2 is written next.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, write: usize) {
-        self.rotation = if self.rotation == 2 { 0 } else { self.rotation + 1 };
+    pub(crate) fn settle(&mut self, calls: usize, write: usize) {
+        self.rotation = (self.rotation + calls) % 3;
         self.write = write;
     }
 }
 
 /// A block mix as compiled for one level and number of lanes. Unsafe to call: the processor must have the level's features, there must be as
 /// many [`Io`]s as lanes, their pointers as [`Pointers`] says, and the S-boxes of the flavour's size for each.
-pub(crate) type BlockFn = unsafe fn(&Flavor, &mut Boxes<'_>, Shape, &[Io<'_>]);
+pub(crate) type BlockFn = unsafe fn(&Flavor, &mut Boxes<'_>, Shape, &[Pointers]);
 
 /// The block mix of one mode and flavour at one level, for a number of lanes.
 #[derive(Clone, Copy)]
@@ -190,13 +190,17 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// Does the same step on the blocks of each lane.
-    #[inline]
-    pub(crate) fn run(&self, boxes: &mut Boxes<'_>, io: &[Io<'_>]) {
+    #[inline(always)]
+    pub(crate) fn run<const K: usize>(&self, boxes: &mut Boxes<'_>, io: &[Io<'_>; K]) {
         let shape = io[0].shape;
-        assert!(io.len() == self.lanes && boxes.blocks.len() == self.lanes * self.sbox_len);
+        assert!(K == self.lanes && boxes.blocks.len() == K * self.sbox_len);
         assert!(io.iter().all(|io| io.shape == shape));
+        let mut blocks = [io[0].blocks; K];
+        for (blocks, io) in blocks.iter_mut().zip(io) {
+            *blocks = io.blocks;
+        }
         // SAFETY: a kernel is made by `dispatch` for a level that is available; an `Io` holds pointers of live borrows of the
         // same length, 2r sub-blocks; lanes and S-boxes were just counted.
-        unsafe { (self.block)(&self.flavor, boxes, shape, io) }
+        unsafe { (self.block)(&self.flavor, boxes, shape, &blocks) }
     }
 }

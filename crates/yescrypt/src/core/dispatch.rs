@@ -4,7 +4,7 @@
 
 use saltern_simd::{Level, PortableRow, PortableWide, Row};
 
-use crate::core::blockmix::{BlockFn, Boxes, Io, Kernel, Pointers, Shape, Step};
+use crate::core::blockmix::{BlockFn, Boxes, Kernel, Pointers, Shape, Step};
 use crate::core::flavor::Flavor;
 use crate::core::params::Mode;
 use crate::core::pwxform::{self, Constants, Lane};
@@ -111,10 +111,17 @@ fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor
 
 impl Constants {
     /// The default flavour as literals.
-    const DEFAULT: Constants =
-        Constants { rounds: 6, mask: 0x0ff0_0000_0ff0, box_lanes: 512, tail: 2, stateless: false };
+    pub(crate) const DEFAULT: Constants = Constants {
+        rounds: 6,
+        mask: 0x0ff0_0000_0ff0,
+        box_lanes: 512,
+        tail: 2,
+        stateless: false,
+        usual: true,
+    };
     /// [`Flavor::ESCRYPT`] as literals.
-    const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
+    const ESCRYPT: Constants =
+        Constants { tail: 8, stateless: true, usual: false, ..Self::DEFAULT };
 
     #[inline(always)]
     fn of(flavor: &Flavor) -> Self {
@@ -125,6 +132,7 @@ impl Constants {
             box_lanes: flavor.box_bytes() as usize / 8,
             tail: flavor.salsa_tail(),
             stateless: flavor.stateless(),
+            usual: false,
         }
     }
 }
@@ -141,20 +149,20 @@ trait Isa: Copy {
     type Wide8: Lane<Token: From<Self>>;
 
     /// [`salsa20::blockmix`].
-    unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+    unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
 
     /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
-    unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+    unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
 
     /// The same for the tuning of escrypt 0.5.
-    unsafe fn escrypt<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Io<'_>]);
+    unsafe fn escrypt<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
 
     /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
     unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
         f: &Flavor,
         b: &mut Boxes<'_>,
         s: Shape,
-        io: &[Io<'_>],
+        io: &[Pointers],
     );
 }
 
@@ -169,7 +177,7 @@ macro_rules! isa {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn salsa20<const K: usize>(
-                flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+                flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 // SAFETY: promised by the caller.
                 unsafe { salsa20_literal::<$row, K>($make.into(), flavor, shape, pointers(io)) }
@@ -177,7 +185,7 @@ macro_rules! isa {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn default<const K: usize>(
-                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 // SAFETY: promised by the caller.
                 unsafe {
@@ -189,7 +197,7 @@ macro_rules! isa {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn escrypt<const K: usize>(
-                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 // SAFETY: promised by the caller.
                 unsafe {
@@ -201,7 +209,7 @@ macro_rules! isa {
 
             $(#[target_feature(enable = $features)])?
             unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
-                flavor: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Io<'_>],
+                flavor: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 let (constants, io) = (Constants::of(flavor), pointers(io));
                 // SAFETY: promised by the caller; a flavour's numbers fit each other.
@@ -267,8 +275,10 @@ unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
 
 /// The pointers of `K` lanes.
 #[inline(always)]
-fn pointers<const K: usize>(io: &[Io<'_>]) -> [Pointers; K] {
-    core::array::from_fn(|k| io[k].blocks)
+fn pointers<const K: usize>(io: &[Pointers]) -> [Pointers; K] {
+    let mut pointers = [io[0]; K];
+    pointers.copy_from_slice(&io[..K]);
+    pointers
 }
 
 /// No instruction set: the definition.
@@ -306,7 +316,7 @@ mod x86 {
         _: &Flavor,
         boxes: &mut Boxes<'_>,
         shape: Shape,
-        io: &[Io<'_>],
+        io: &[Pointers],
     ) {
         let tokens = (Avx2::here(), Avx2::here().into());
         // SAFETY: promised by the caller.

@@ -19,6 +19,7 @@
 use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write};
 
 use crate::core::blockmix::{Boxes, Pointers, Shape, Step};
+use crate::core::memory::SubBlock;
 use crate::core::salsa20::Rows;
 
 #[cfg(target_arch = "x86_64")]
@@ -40,16 +41,19 @@ pub(crate) struct Constants {
     pub(crate) tail: u32,
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed with itself.
     pub(crate) stateless: bool,
+    /// The literals of the default flavour, for which there may be a kernel by hand.
+    pub(crate) usual: bool,
 }
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache: far enough for main memory, and not
-/// a whole block at once, which delays the loads that are waited for.
-const AHEAD_READ: usize = 3;
-/// How many sub-blocks ahead the lines of the output are asked for.
-const AHEAD_WRITE: usize = 8;
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so many are asked for together when the
+/// block begins, and its last one, which is needed first; the others one by one, since a whole block at once delays the loads
+/// that are waited for.
+const AHEAD_READ: usize = 4;
+/// How many bytes ahead the lines of the output are asked for.
+const AHEAD_WRITE: usize = 8 * SubBlock::BYTES;
 
 /// The lanes of one group in `K` hashes.
-type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
+pub(crate) type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K];
 
 /// Section 8 on `K` blocks at once.
 ///
@@ -69,39 +73,47 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
 {
     let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
-    let groups = 8 * len / lanes;
-    let mut x: State<W, GATHER, K> = core::array::from_fn(|k| {
-        core::array::from_fn(|j| {
-            let at = (groups - 1) * lanes + j * W::LANES;
-            // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
-            unsafe { io[k].lanes::<W>(tokens.0, step, at) }
-        })
-    });
+    // Written so that the compiler sees what is left over in a whole sub-block: nothing.
+    let groups = if lanes <= 8 { len * (8 / lanes) } else { len / (lanes / 8) };
+    if step != Step::Plain {
+        for io in &io {
+            prefetch_read(io.other.wrapping_add(len - 1));
+            (0..AHEAD_READ).for_each(|i| prefetch_read(io.other.wrapping_add(i)));
+        }
+    }
+    let last = (groups - 1) * lanes;
+    // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
+    let any = unsafe { io[0].lanes::<W>(tokens.0, step, last) };
+    let mut x: State<W, GATHER, K> = [[any; GATHER]; K];
+    for k in 0..K {
+        for j in 0..GATHER {
+            // SAFETY: as above.
+            let input = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
+            // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
+            let own = lanes > 8 && groups == 1 && !constants.stateless;
+            x[k][j] = if own { input.xor(input) } else { input };
+        }
+    }
+    let mut tables = Tables::of(boxes, constants);
     for group in 0..groups {
         for io in &io {
             if step != Step::Plain {
                 prefetch_read(io.other.cast::<u64>().wrapping_add(group * lanes + AHEAD_READ * 8));
             }
             if step != Step::Save {
-                prefetch_write(io.dst.cast::<u64>().wrapping_add(group * lanes + AHEAD_WRITE * 8));
+                prefetch_write::<AHEAD_WRITE, _>(io.dst, group * lanes * 8);
             }
         }
         for k in 0..K {
             for j in 0..GATHER {
                 let at = group * lanes + j * W::LANES;
                 // SAFETY: as above.
-                let input = unsafe { io[k].lanes::<W>(tokens.0, step, at) };
-                if step == Step::Save {
-                    // SAFETY: as above; `other` is writable in this step.
-                    unsafe { input.store(io[k].other.cast::<u64>().add(at)) };
-                }
-                // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
-                let xored = groups > 1 || constants.stateless;
-                x[k][j] = if xored { x[k][j].xor(input) } else { input };
+                unsafe { take::<W, K>(tokens.0, step, &io[k], at, &mut x[k][j]) };
             }
         }
         // SAFETY: promised by the caller.
-        unsafe { pwxform(tokens.0, constants, boxes, &mut x) };
+        unsafe { W::pwxform(tokens.0, constants, &tables, &mut x) };
+        tables.advance(constants, lanes);
         for k in 0..K {
             for j in 0..GATHER {
                 // SAFETY: as above.
@@ -109,65 +121,113 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
             }
         }
     }
+    boxes.settle(groups, tables.write / 8);
     for block in io {
         // SAFETY: promised by the caller; the last group starts below `len`.
-        unsafe { tail::<R>(tokens.1, constants.tail, shape, [groups * lanes, lanes], block) };
+        unsafe { tail::<R>(tokens.1, constants.tail, shape, (groups, lanes), block) };
     }
 }
 
-/// Section 7 on `K` states.
+/// Brings the lanes from lane `at` of a block into the mix.
 ///
 /// # Safety
-/// [`blockmix`]'s contract for `constants` and `boxes`.
+/// [`Pointers`]'s contract, the lanes within the block.
 #[inline(always)]
-unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
-    token: L::Token,
-    constants: Constants,
-    boxes: &mut Boxes<'_>,
-    x: &mut State<L, GATHER, K>,
+unsafe fn take<W: Lane, const K: usize>(
+    token: W::Token,
+    step: Step,
+    io: &Pointers,
+    at: usize,
+    x: &mut W,
 ) {
-    let size = constants.box_lanes;
-    if constants.stateless {
-        let tables = Tables { base: boxes.lanes(), order: [0, size, 0], size: 2 * size };
-        for _ in 0..constants.rounds {
-            // SAFETY: promised by the caller; nothing is written.
-            unsafe { round(token, constants.mask, &tables, x, None) };
-        }
+    let (own, place) = (io.src.cast::<u64>(), io.other.cast::<u64>());
+    // SAFETY: promised by the caller; sub-blocks are aligned to the widest entry.
+    let own = unsafe { W::load(token, own.add(at)) };
+    if step == Step::Plain {
+        *x = x.xor(own);
         return;
     }
-    let tables = Tables { base: boxes.lanes(), order: boxes.order(size), size: 3 * size };
+    // SAFETY: as above, for the steps that have another block.
+    let other = unsafe { W::load(token, place.add(at)) };
+    if step == Step::Xor && K > 1 {
+        // Several hashes leave no cycle unused: two instructions instead of three, with operands from memory.
+        *x = x.xor(own).fixed().xor(other);
+        return;
+    }
+    // One hash waits for `x`, which is XORed once.
+    let sum = own.xor(other);
+    if step == Step::Save {
+        // SAFETY: as above; `other` is writable in this step.
+        unsafe { sum.store(place.add(at)) };
+    }
+    *x = x.absorb(sum.fixed());
+}
+
+/// Where the S-boxes are during a call of pwxform.
+pub(crate) struct Tables {
+    /// S0, S1 and S2 of the first state.
+    boxes: [*mut u64; 3],
+    /// From one state's boxes to the next's, in lanes.
+    size: usize,
+    /// Bytes of S2 written so far, from its start.
+    write: usize,
+}
+
+impl Tables {
+    #[inline(always)]
+    fn of(boxes: &mut Boxes<'_>, constants: Constants) -> Self {
+        let third = constants.box_lanes;
+        let (base, write) = (boxes.lanes(), boxes.write * 8);
+        let (order, size) = match constants.stateless {
+            true => ([0, third, 0], 2 * third),
+            false => (boxes.order(third), 3 * third),
+        };
+        Tables { boxes: order.map(|start| base.wrapping_add(start)), size, write }
+    }
+
+    /// The end of a call, which wrote one group of `lanes` in each inner round: the boxes rotate.
+    #[inline(always)]
+    fn advance(&mut self, constants: Constants, lanes: usize) {
+        if constants.stateless {
+            return;
+        }
+        let [s0, s1, s2] = self.boxes;
+        self.boxes = [s2, s0, s1];
+        let inner = constants.rounds.saturating_sub(2) as usize;
+        self.write = (self.write + 8 * inner * lanes) & (8 * constants.box_lanes - 1);
+    }
+}
+
+/// Section 7 on `K` states, but for the rotation of the boxes.
+///
+/// # Safety
+/// [`blockmix`]'s contract for `constants` and for the boxes of `tables`.
+#[inline(always)]
+pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
+    token: L::Token,
+    constants: Constants,
+    tables: &Tables,
+    x: &mut State<L, GATHER, K>,
+) {
     let step = GATHER * L::LANES;
-    let mut write = boxes.write;
-    // The first and the last round write nothing. Written out for the default number of rounds, since the compiler does not unroll so much
+    let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
+    // The first and the last round write nothing. Written out for the usual numbers of rounds, since the compiler does not unroll so much
     // by itself.
     // SAFETY: promised by the caller, for every round.
     unsafe {
-        round(token, constants.mask, &tables, x, None);
+        round(token, constants.mask, tables, x, None);
         if constants.rounds == 6 {
-            round(token, constants.mask, &tables, x, Some(write));
-            round(token, constants.mask, &tables, x, Some(write + step));
-            round(token, constants.mask, &tables, x, Some(write + 2 * step));
-            round(token, constants.mask, &tables, x, Some(write + 3 * step));
-            write += 4 * step;
+            round(token, constants.mask, tables, x, inner(0));
+            round(token, constants.mask, tables, x, inner(1));
+            round(token, constants.mask, tables, x, inner(2));
+            round(token, constants.mask, tables, x, inner(3));
         } else if constants.rounds == 3 {
-            round(token, constants.mask, &tables, x, Some(write));
-            write += step;
+            round(token, constants.mask, tables, x, inner(0));
         }
         if constants.rounds > 1 {
-            round(token, constants.mask, &tables, x, None);
+            round(token, constants.mask, tables, x, None);
         }
     }
-    boxes.advance(write & (size - 1));
-}
-
-/// Where the S-boxes of a call are.
-struct Tables {
-    /// Of the first state.
-    base: *mut u64,
-    /// The starts of S0, S1 and S2, in lanes.
-    order: [usize; 3],
-    /// From one state's boxes to the next's, in lanes.
-    size: usize,
 }
 
 /// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2 on in an inner round.
@@ -182,20 +242,18 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
     x: &mut State<L, GATHER, K>,
     keep: Option<usize>,
 ) {
-    let [s0, s1, s2] = tables.order;
     for k in 0..K {
         // SAFETY: promised by the caller.
-        let own = unsafe { tables.base.add(k * tables.size) };
+        let [s0, s1, s2] = tables.boxes.map(|first| unsafe { first.add(k * tables.size) });
         for j in 0..GATHER {
             // SAFETY: promised by the caller.
             unsafe {
-                let (s0, s1) = (own.add(s0), own.add(s1));
                 x[k][j] = match K {
                     1 => x[k][j].round(token, mask, s0, s1),
                     _ => x[k][j].round_dense(token, mask, s0, s1),
                 };
                 if let Some(write) = keep {
-                    x[k][j].store(own.add(s2 + write + j * L::LANES));
+                    x[k][j].store(s2.add(write + j * L::LANES));
                 }
             }
         }
@@ -204,6 +262,33 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
 
 /// A group's lanes in one round.
 pub(crate) trait Lane: Wide {
+    /// [`pwxform()`]; written by hand where that was worth it.
+    ///
+    /// # Safety
+    /// That of [`pwxform()`].
+    #[inline(always)]
+    unsafe fn pwxform<const GATHER: usize, const K: usize>(
+        token: Self::Token,
+        constants: Constants,
+        tables: &Tables,
+        x: &mut State<Self, GATHER, K>,
+    ) {
+        // SAFETY: promised by the caller.
+        unsafe { pwxform(token, constants, tables, x) }
+    }
+
+    /// [`Wide::xor`], the result in the register of `self`.
+    #[inline(always)]
+    fn absorb(self, input: Self) -> Self {
+        self.xor(input)
+    }
+
+    /// The value itself, of which the compiler no longer knows how it was made, so that it cannot rearrange a sum.
+    #[inline(always)]
+    fn fixed(self) -> Self {
+        self
+    }
+
     /// Steps 3 to 7 of section 7.
     ///
     /// # Safety
@@ -240,7 +325,7 @@ impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
 #[cfg(target_arch = "aarch64")]
 impl Lane for saltern_simd::aarch64::WideNeon {}
 
-/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last group, `lanes` before the end of the `mixed` lanes.
+/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last of the `groups`, each of `lanes`.
 ///
 /// # Safety
 /// As [`blockmix`].
@@ -249,13 +334,16 @@ unsafe fn tail<R: Row>(
     token: R::Token,
     rounds: u32,
     shape: Shape,
-    [mixed, lanes]: [usize; 2],
+    (groups, lanes): (usize, usize),
     io: Pointers,
 ) {
     let Shape { len, step } = shape;
-    // What is left after the last whole group has not been copied yet; only groups of 256 bytes and more leave
-    // anything, and then whole sub-blocks.
-    for i in mixed / 8..len {
+    // Groups of 256 bytes and more can leave whole sub-blocks behind the last of them, not copied yet.
+    let (first, mixed) = match lanes {
+        ..=8 => (len - 1, len),
+        _ => ((groups - 1) * (lanes / 8), groups * (lanes / 8)),
+    };
+    for i in mixed..len {
         // SAFETY: i is below `len`.
         unsafe {
             let input = io.input::<R>(token, step, i);
@@ -265,7 +353,6 @@ unsafe fn tail<R: Row>(
             input.store(io.dst.add(i));
         }
     }
-    let first = (mixed - lanes) / 8;
     // SAFETY: `first` is below `len`.
     let mut x = unsafe { Rows::<R>::load(token, io.dst.add(first)) }.salsa20(rounds);
     // SAFETY: as above.

@@ -12,12 +12,6 @@ use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
 /// Blocks or memories of a group's instances, empty ones behind the last.
 pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
 
-/// The same blocks for a shorter time.
-pub(crate) fn reborrow<'a>(blocks: &'a mut [&mut [SubBlock]]) -> Lanes<'a> {
-    let mut blocks = blocks.iter_mut();
-    core::array::from_fn(|_| blocks.next().map_or(Default::default(), |block| &mut **block))
-}
-
 /// `memory` cut into pieces of `len`.
 pub(crate) fn split(memory: &mut [SubBlock], len: usize) -> Lanes<'_> {
     let mut pieces = memory.chunks_exact_mut(len);
@@ -82,7 +76,22 @@ impl Mixer<'_> {
         v: &mut [&mut [SubBlock]],
         cursor: &mut Cursor,
     ) -> Option<Stop> {
-        let (lanes, len) = (x.len(), x[0].len());
+        match x.len() {
+            1 => self.fill_lanes(boxes, lanes_mut::<1, _>(x), lanes_mut(v), cursor),
+            2 => self.fill_lanes(boxes, lanes_mut::<2, _>(x), lanes_mut(v), cursor),
+            _ => self.fill_lanes(boxes, lanes_mut::<MAX_LANES, _>(x), lanes_mut(v), cursor),
+        }
+    }
+
+    /// [`Mixer::fill`] for `K` lanes: what is done for each block is then straight code.
+    fn fill_lanes<const K: usize>(
+        &self,
+        boxes: &mut Boxes<'_>,
+        x: &mut [&mut [SubBlock]; K],
+        v: &mut [&mut [SubBlock]; K],
+        cursor: &mut Cursor,
+    ) -> Option<Stop> {
+        let len = x[0].len();
         let n = v[0].len() / len;
         if cursor.step == 0 {
             for (v, x) in v.iter_mut().zip(&*x) {
@@ -93,25 +102,25 @@ impl Mixer<'_> {
         for i in cursor.step as usize..end as usize {
             if self.roms.elsewhere {
                 let now = |lane: usize| integerify(block(v[lane], i, len));
-                let stop = self.stop(cursor, (Loop::Fill, i as u64, n as u64), now, lanes);
+                let stop = self.stop(cursor, (Loop::Fill, i as u64, n as u64), now, K);
                 if stop.is_some() {
                     return stop;
                 }
             }
-            let mut io = [Io::NONE; MAX_LANES];
+            let mut io = [Io::NONE; K];
             for (lane, (io, (x, v))) in io.iter_mut().zip(x.iter_mut().zip(&mut *v)).enumerate() {
                 let (done, next) = v.split_at_mut((i + 1) * len);
                 let dst = if i + 1 < n { &mut next[..len] } else { &mut **x };
                 *io = Io::mix(&done[i * len..], self.fill_reads(i, lane, done, len), dst);
             }
-            self.kernel.run(boxes, &io[..lanes]);
+            self.kernel.run(boxes, &io);
         }
         cursor.step = end;
         None
     }
 
     /// Steps 4 to 6 of SMix1: which block is XORed in at step `i`, `done` being everything up to V_i.
-    #[inline]
+    #[inline(always)]
     fn fill_reads<'b>(
         &'b self,
         i: usize,
@@ -126,8 +135,10 @@ impl Mixer<'_> {
             let source = i.saturating_sub(rom.look_ahead as usize);
             return Some(self.rom_block(rom, lane, integerify(block(done, source, len)), len));
         }
-        let own = || block(done, wrap(integerify(block(done, i, len)), i), len);
-        (self.rw && i > 1).then(own)
+        if !self.rw || i == 1 {
+            return None;
+        }
+        Some(block(done, wrap(integerify(block(done, i, len)), i), len))
     }
 
     /// SMix2 with writes: `loops` steps (an even number) on the first p2floor(n) of the n blocks of each `v`. `spare` is scratch of one block each.
@@ -139,36 +150,13 @@ impl Mixer<'_> {
         loops: u64,
         cursor: &mut Cursor,
     ) -> Option<Stop> {
-        let (lanes, len) = (x.len(), x[0].len());
-        let n = p2floor(v[0].len() / len);
-        let (mut x, mut spare) = self.places(x, spare, cursor.step);
-        let end = cursor.pause.min(loops);
-        for i in cursor.step..end {
-            let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
-            if stop.is_some() {
-                return stop;
+        match x.len() {
+            1 => self.mix_lanes(boxes, Pair::<1>::new(x, spare), lanes_mut(v), loops, cursor),
+            2 => self.mix_lanes(boxes, Pair::<2>::new(x, spare), lanes_mut(v), loops, cursor),
+            _ => {
+                self.mix_lanes(boxes, Pair::<MAX_LANES>::new(x, spare), lanes_mut(v), loops, cursor)
             }
-            let rom = self.roms.at(Loop::Mix, i);
-            let mut io = [Io::NONE; MAX_LANES];
-            let each = x.iter_mut().zip(&mut spare).zip(&mut *v);
-            for (lane, (io, ((x, spare), v))) in io.iter_mut().zip(each).enumerate() {
-                let j = integerify(x);
-                *io = match rom {
-                    Some(rom) => {
-                        let j = cursor.trail.look(rom.look_ahead, i, lane).unwrap_or(j);
-                        Io::step(&self.kernel, x, spare, self.rom_block(rom, lane, j, len))
-                    }
-                    None => {
-                        let v = &mut v[(j as usize & (n - 1)) * len..][..len];
-                        Io::step_save(&self.kernel, x, spare, v)
-                    }
-                };
-            }
-            self.kernel.run(boxes, &io[..lanes]);
-            self.settle(&mut x, &mut spare);
         }
-        cursor.step = end;
-        None
     }
 
     /// SMix2 without writes: `loops` steps (an even number) on all of each `v`.
@@ -180,38 +168,71 @@ impl Mixer<'_> {
         loops: u64,
         cursor: &mut Cursor,
     ) -> Option<Stop> {
-        let (lanes, len) = (x.len(), x[0].len());
-        let n = v[0].len() / len;
-        let (mut x, mut spare) = self.places(x, spare, cursor.step);
+        let mut own = [Default::default(); MAX_LANES];
+        own[..v.len()].copy_from_slice(v);
+        match x.len() {
+            1 => {
+                self.mix_lanes(boxes, Pair::<1>::new(x, spare), lanes_mut(&mut own), loops, cursor)
+            }
+            2 => {
+                self.mix_lanes(boxes, Pair::<2>::new(x, spare), lanes_mut(&mut own), loops, cursor)
+            }
+            _ => self.mix_lanes(
+                boxes,
+                Pair::<MAX_LANES>::new(x, spare),
+                lanes_mut(&mut own),
+                loops,
+                cursor,
+            ),
+        }
+    }
+
+    /// SMix2 for `K` lanes, with writes if `V` takes them.
+    fn mix_lanes<V: Memory, const K: usize>(
+        &self,
+        boxes: &mut Boxes<'_>,
+        blocks: Pair<'_, K>,
+        v: &mut [V; K],
+        loops: u64,
+        cursor: &mut Cursor,
+    ) -> Option<Stop> {
+        let Pair { mut x, mut spare } = blocks;
+        let len = x[0].len();
+        let n = p2floor(v[0].size() / len);
+        // The two blocks of each lane as they are before this step: `settle` has exchanged them as often.
+        if cursor.step % 2 == 1 {
+            self.settle(&mut x, &mut spare);
+        }
         let end = cursor.pause.min(loops);
         for i in cursor.step..end {
-            let stop = self.arrive(cursor, [i, loops], &x[..lanes]);
-            if stop.is_some() {
-                return stop;
+            if self.roms.ahead || self.roms.elsewhere {
+                let stop = self.arrive(cursor, [i, loops], &x);
+                if stop.is_some() {
+                    return stop;
+                }
             }
             let rom = self.roms.at(Loop::Mix, i);
-            let mut io = [Io::NONE; MAX_LANES];
-            let each = x.iter_mut().zip(&mut spare).zip(v);
+            let mut io = [Io::NONE; K];
+            let each = x.iter_mut().zip(&mut spare).zip(&mut *v);
             for (lane, (io, ((x, spare), v))) in io.iter_mut().zip(each).enumerate() {
                 let j = integerify(x);
-                let other = match rom {
+                *io = match rom {
                     Some(rom) => {
                         let j = cursor.trail.look(rom.look_ahead, i, lane).unwrap_or(j);
-                        self.rom_block(rom, lane, j, len)
+                        Io::step(&self.kernel, x, spare, self.rom_block(rom, lane, j, len))
                     }
-                    None => block(v, j as usize & (n - 1), len),
+                    None => v.step(&self.kernel, x, spare, (j as usize & (n - 1)) * len),
                 };
-                *io = Io::step(&self.kernel, x, spare, other);
             }
-            self.kernel.run(boxes, &io[..lanes]);
+            self.kernel.run(boxes, &io);
             self.settle(&mut x, &mut spare);
         }
         cursor.step = end;
         None
     }
 
-    /// The beginning of a step of the second loop.
-    #[inline]
+    /// The beginning of a step of the second loop with ROMs that are read ahead or are elsewhere.
+    #[inline(never)]
     fn arrive(
         &self,
         cursor: &mut Cursor,
@@ -270,27 +291,88 @@ impl Mixer<'_> {
         if rom.elsewhere { self.supplied[lane] } else { rom.block(x, len) }
     }
 
-    /// The two blocks of each lane as they are before step `step`: [`Mixer::settle`] has exchanged them as often.
-    fn places<'b>(
-        &self,
-        x: &'b mut [&mut [SubBlock]],
-        spare: &'b mut [&mut [SubBlock]],
-        step: u64,
-    ) -> (Lanes<'b>, Lanes<'b>) {
-        let (mut x, mut spare) = (reborrow(x), reborrow(spare));
-        if step % 2 == 1 {
-            self.settle(&mut x, &mut spare);
-        }
-        (x, spare)
-    }
-
     /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both are where they were.
-    #[inline]
-    fn settle<'b>(&self, x: &mut Lanes<'b>, spare: &mut Lanes<'b>) {
+    #[inline(always)]
+    fn settle<'b, const K: usize>(
+        &self,
+        x: &mut [&'b mut [SubBlock]; K],
+        spare: &mut [&'b mut [SubBlock]; K],
+    ) {
         if !self.kernel.in_place {
             core::mem::swap(x, spare);
         }
     }
+}
+
+/// The blocks that the second loop works on, and as many to write to.
+struct Pair<'a, const K: usize> {
+    x: [&'a mut [SubBlock]; K],
+    spare: [&'a mut [SubBlock]; K],
+}
+
+impl<'a, const K: usize> Pair<'a, K> {
+    fn new(x: &'a mut [&mut [SubBlock]], spare: &'a mut [&mut [SubBlock]]) -> Self {
+        let x = lanes_mut(x).each_mut().map(|block| &mut **block);
+        Pair { x, spare: lanes_mut(spare).each_mut().map(|block| &mut **block) }
+    }
+}
+
+/// A lane's V in the second loop.
+trait Memory {
+    /// In sub-blocks.
+    fn size(&self) -> usize;
+    /// The step with the block from sub-block `at` on.
+    fn step<'b>(
+        &'b mut self,
+        kernel: &Kernel,
+        x: &'b mut [SubBlock],
+        spare: &'b mut [SubBlock],
+        at: usize,
+    ) -> Io<'b>;
+}
+
+/// With writes.
+impl Memory for &mut [SubBlock] {
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn step<'b>(
+        &'b mut self,
+        kernel: &Kernel,
+        x: &'b mut [SubBlock],
+        spare: &'b mut [SubBlock],
+        at: usize,
+    ) -> Io<'b> {
+        let len = x.len();
+        Io::step_save(kernel, x, spare, &mut self[at..][..len])
+    }
+}
+
+/// Without.
+impl Memory for &[SubBlock] {
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn step<'b>(
+        &'b mut self,
+        kernel: &Kernel,
+        x: &'b mut [SubBlock],
+        spare: &'b mut [SubBlock],
+        at: usize,
+    ) -> Io<'b> {
+        let len = x.len();
+        Io::step(kernel, x, spare, &self[at..][..len])
+    }
+}
+
+/// The first `K` of some lanes, of which there are as many.
+#[inline(always)]
+fn lanes_mut<const K: usize, T>(lanes: &mut [T]) -> &mut [T; K] {
+    lanes.first_chunk_mut().expect("kernels exist for 1, 2 and 4 lanes")
 }
 
 /// Integerify at the last steps of the second loop, by step and lane, once there is a ROM that is read with a look-ahead.
