@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod hash;
 pub(crate) mod inspect;
+pub(crate) mod key;
 pub(crate) mod man;
 pub(crate) mod reencrypt;
 #[cfg(target_os = "linux")]

@@ -1,11 +1,14 @@
 //! What computes hashes: this thread, a pool of threads, or an engine that reads ROMs from files.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use anyhow::Error;
 use saltern_yescrypt::escrypt::is_escrypt;
 use saltern_yescrypt::{Hasher, Pool, PoolConfig, Ticket, Workspace};
 
+use crate::aside::Aside;
 use crate::effort::{EffortArgs, explain};
 use crate::password::Password;
 use crate::rom::{Direct, DirectHasher, DirectTicket};
@@ -58,13 +61,14 @@ impl One {
 /// Many at once.
 pub(crate) enum Many {
     Pool(Arc<Hasher>, Pool),
-    Direct(DirectHasher),
+    /// With what waits for its tickets, which cannot be asked whether they are ready.
+    Direct(DirectHasher, Aside),
 }
 
 /// One of them, with the pool's ticket for it. Functions of that are handed in, since what tickets have in common has no name out here.
 pub(crate) enum Waiting<P, T> {
     Pool(P),
-    Direct(DirectTicket<T>),
+    Direct(Receiver<Result<T, String>>),
 }
 
 pub(crate) type WaitingHash = Waiting<Ticket<Vec<u8>>, Vec<u8>>;
@@ -77,7 +81,7 @@ impl Many {
         config: PoolConfig,
     ) -> anyhow::Result<Self> {
         Ok(match direct {
-            Some(direct) => Many::Direct(direct.many(hasher, &config)?),
+            Some(direct) => Many::Direct(direct.many(hasher, &config)?, Aside::new("tickets")?),
             None => Many::Pool(Arc::new(hasher), Pool::new(config)?),
         })
     }
@@ -89,7 +93,10 @@ impl Many {
                 let ticket = pool.hash_with_settings(hasher, [(password, setting)]);
                 ticket.map(Waiting::Pool).map_err(text)
             }
-            Many::Direct(direct) => direct.hash(password, setting).map(Waiting::Direct),
+            Many::Direct(direct, aside) => {
+                let ticket = direct.hash(password, setting)?;
+                Ok(Waiting::Direct(aside.ask(move || ticket.wait())))
+            }
         }
     }
 
@@ -100,30 +107,34 @@ impl Many {
                 let ticket = pool.verify(hasher, [(password, hash)]);
                 ticket.map(Waiting::Pool).map_err(text)
             }
-            Many::Direct(direct) => direct.verify(password, hash).map(Waiting::Direct),
+            Many::Direct(direct, aside) => {
+                let ticket = direct.verify(password, hash)?;
+                Ok(Waiting::Direct(aside.ask(move || ticket.wait())))
+            }
         }
     }
 }
 
 impl<P, T> Waiting<P, T> {
-    /// Whether the answer is known to be there.
-    pub(crate) fn is_done(&self, of_pool: impl FnOnce(&P) -> bool) -> bool {
-        match self {
-            Waiting::Pool(ticket) => of_pool(ticket),
-            Waiting::Direct(_) => false,
-        }
-    }
-
+    /// The answer, if it is there within this time.
     pub(crate) fn wait(
         self,
-        of_pool: impl FnOnce(P) -> Vec<Result<T, saltern_yescrypt::Error>>,
-    ) -> Result<T, String> {
+        time: Duration,
+        of_pool: impl FnOnce(P, Duration) -> Result<Vec<Result<T, saltern_yescrypt::Error>>, P>,
+    ) -> Result<Result<T, String>, Self> {
         match self {
             Waiting::Pool(ticket) => {
-                let answer = of_pool(ticket).into_iter().next();
-                answer.unwrap_or(Err(saltern_yescrypt::Error::Cancelled)).map_err(text)
+                let answers = of_pool(ticket, time).map_err(Waiting::Pool)?;
+                let answer = answers.into_iter().next();
+                Ok(answer.unwrap_or(Err(saltern_yescrypt::Error::Cancelled)).map_err(text))
             }
-            Waiting::Direct(ticket) => ticket.wait(),
+            Waiting::Direct(receiver) => match receiver.recv_timeout(time) {
+                Ok(answer) => Ok(answer),
+                Err(RecvTimeoutError::Timeout) => Err(Waiting::Direct(receiver)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    Ok(Err("the thread that waits for a ROM has failed".to_owned()))
+                }
+            },
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform flavour, no ROM, no
 //! key, and slightly narrower ranges than the algorithm itself.
 
+use saltern_yescrypt::escrypt::is_escrypt;
 use saltern_yescrypt::{Flavor, Limits, Mode, Params, Scheme, Setting};
 
 /// Longest string that crypt(3) returns, without its terminating zero.
@@ -45,6 +46,26 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
         found.push("its salt holds a character that crypt(3) refuses".to_owned());
     }
     found
+}
+
+/// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it. One with a key that
+/// it does not name does not show that.
+pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
+    let mut found = match Setting::parse(setting) {
+        Ok(setting) => {
+            let mut found = obstacles(&setting);
+            if unnamed_key && setting.key_id().is_none() {
+                found.push("it is encrypted with a key".to_owned());
+            }
+            found
+        }
+        Err(_) if is_escrypt(setting) => vec!["it does not know this generation".to_owned()],
+        // It will not be hashed either.
+        Err(_) => Vec::new(),
+    };
+    found.extend(password_obstacle(password));
+    let note = |reason| format!("crypt(3) of a plain Linux cannot verify this string: {reason}");
+    found.into_iter().map(note).collect()
 }
 
 /// Why crypt(3) cannot take a password; `None` if it can.

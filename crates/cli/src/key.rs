@@ -11,26 +11,28 @@ use saltern_yescrypt::{HashKey, KeyId, KeySet};
 use zeroize::Zeroizing;
 
 use crate::hex;
-use crate::output::tell;
+use crate::secret_file;
 
 /// Longest content: 64 digits and a newline; one byte more shows that there is too much.
 const MAX: usize = 64 + 2;
 
-/// The options `--key-file` and `--key`.
+/// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Hash encryption with the key in this file (yescrypt only)
-    ///
-    /// The file holds 32 bytes, or 64 hexadecimal digits with or without a newline after them. A string does not
-    /// show whether it is encrypted or with which key; without the right one no password matches.
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-
     /// Hash encryption with a key that has a name, which strings then carry; to verify, any number of them
     ///
-    /// The file is as with --key-file. A name has 1 to 32 letters, digits, dots and hyphens.
+    /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after them, or 32 bytes. A
+    /// name has 1 to 32 letters, digits, dots and hyphens; with the fingerprint after it, as in
+    /// 2026+00ff1122334455aa, a file with another key is refused. Strings carry the fingerprint, too: with another
+    /// key under their name they are errors, never mismatches.
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
+
+    /// Assume that strings that name no key are encrypted with the one in this file
+    ///
+    /// Nothing can check that: if they are plain, or encrypted with another key, no password matches.
+    #[arg(long, value_name = "FILE")]
+    assume_unnamed_key: Option<PathBuf>,
 }
 
 /// A key file and the name of the key in it.
@@ -60,14 +62,19 @@ impl NamedFile {
 impl KeyArgs {
     /// Whether there is any key.
     pub(crate) fn is_given(&self) -> bool {
-        self.key_file.is_some() || !self.named.is_empty()
+        self.assume_unnamed_key.is_some() || !self.named.is_empty()
+    }
+
+    /// Whether strings that name no key are taken to be encrypted.
+    pub(crate) fn assumes_unnamed(&self) -> bool {
+        self.assume_unnamed_key.is_some()
     }
 
     /// The keys to verify with.
     pub(crate) fn read(&self) -> anyhow::Result<KeySet> {
         let mut keys = read_all(&self.named)?;
-        if let Some(path) = &self.key_file {
-            keys.set_unnamed(read(path)?);
+        if let Some(path) = &self.assume_unnamed_key {
+            keys.assume_unnamed(read(path)?);
         }
         Ok(keys)
     }
@@ -75,11 +82,11 @@ impl KeyArgs {
     /// The key for new strings: at most one. Without names it stands in no string.
     pub(crate) fn read_for_new(&self, no_names: bool) -> anyhow::Result<KeySet> {
         let mut keys = self.read()?;
-        match (&self.named[..], &self.key_file) {
+        match (&self.named[..], &self.assume_unnamed_key) {
             ([], _) => {}
-            ([one], None) if no_names => keys.set_unnamed(read(&one.path)?),
+            ([one], None) if no_names => keys.assume_unnamed(read(&one.path)?),
             ([one], None) => keys.activate(one.id)?,
-            _ => bail!("a new string has one key: give --key or --key-file once"),
+            _ => bail!("a new string has one key: give --key once"),
         }
         Ok(keys)
     }
@@ -89,7 +96,12 @@ impl KeyArgs {
 pub(crate) fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
     let mut keys = KeySet::new();
     for NamedFile { id, path } in named {
-        keys.add(*id, read(path)?).with_context(|| format!("the key {id} is given twice"))?;
+        let key = read(path)?;
+        let is = KeyId::with_fingerprint(*id, key.fingerprint());
+        if id.fingerprint().is_some_and(|wanted| wanted != key.fingerprint()) {
+            bail!("the file {} holds the key {is}, not {id}", path.display());
+        }
+        keys.add(*id, key).with_context(|| format!("the key {id} is given twice"))?;
     }
     Ok(keys)
 }
@@ -98,7 +110,7 @@ pub(crate) fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
 pub(crate) fn read(path: &Path) -> anyhow::Result<HashKey> {
     let context = || format!("cannot read the key file {}", path.display());
     let mut file = File::open(path).with_context(context)?;
-    warn_if_shared(&file, path);
+    secret_file::warn_if_loose(&file, path, "key");
     let mut content = Zeroizing::new([0; MAX + 1]);
     let mut length = 0;
     while length < content.len() {
@@ -129,23 +141,6 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
     hex::decode_into(digits, &mut *key).map(|()| key)
-}
-
-/// Say so when others can read a key; refusing would break set-ups where a group is meant to.
-fn warn_if_shared(file: &File, path: &Path) {
-    #[cfg(unix)]
-    if let Ok(metadata) = file.metadata() {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = metadata.permissions().mode() & 0o7777;
-        if metadata.is_file() && mode & 0o077 != 0 {
-            let path = path.display();
-            tell(format_args!(
-                "warning: others can read or change the key file {path} (mode {mode:o})"
-            ));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = (file, path);
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! This file only knows which subcommands there are and how a failure is shown. Each lives in `cmd/<name>.rs`
 //! and offers `Args` and `run`.
 
+mod aside;
 mod cmd;
 mod compute;
 mod crypt3;
@@ -17,6 +18,7 @@ mod password;
 #[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
 mod rom;
 mod scheme;
+mod secret_file;
 mod streams;
 mod terminal;
 
@@ -40,6 +42,7 @@ enum Command {
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
     Reencrypt(cmd::reencrypt::Args),
+    Key(cmd::key::Args),
     #[cfg(target_os = "linux")]
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        Command::Key(args) => cmd::key::run(args),
         #[cfg(target_os = "linux")]
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),

@@ -124,7 +124,7 @@ impl fmt::Display for Error {
                 write!(f, "the ROM {id} is needed and is not available: attach it")
             }
             Error::KeyNotLoaded { id } => {
-                write!(f, "the key {id} is needed and is not available: load it under this name")
+                write!(f, "the key {id} is needed and is not available: load it, and no other, under this name")
             }
             Error::RomNotUsed => f.write_str(
                 "a ROM was given but the parameters name none: pass it only for settings with NROM",

@@ -51,15 +51,17 @@ impl fmt::Debug for RomId {
 /// The longest name of a key, in characters.
 pub(crate) const MAX_KEY_ID: usize = 32;
 
-/// A name for a [`HashKey`]: 1 to 32 characters out of `A`–`Z`, `a`–`z`, `0`–`9`, `.` and `-`.
+/// A name for a [`HashKey`](crate::HashKey): 1 to 32 characters out of `A`–`Z`, `a`–`z`, `0`–`9`, `.` and `-`; and,
+/// after a `+`, the fingerprint of the key, if it is known.
 ///
-/// It stands readably in the strings that need the key. Names are never used again for another key: a string that names one would
-/// then be taken for a mismatch.
+/// It stands readably in the strings that need the key. With the fingerprint there, another key under the same name
+/// is noticed: it is unavailable, and never makes a mismatch of the right password.
 ///
 /// ```
 /// use saltern_yescrypt::KeyId;
-/// let id: KeyId = "2026-01".parse()?;
-/// assert_eq!(id.to_string(), "2026-01");
+/// let id: KeyId = "2026-01+00ff1122334455aa".parse()?;
+/// assert_eq!((id.to_string().as_str(), id.as_str()), ("2026-01+00ff1122334455aa", "2026-01"));
+/// assert!("2026-01".parse::<KeyId>()?.fingerprint().is_none());
 /// assert!("a key".parse::<KeyId>().is_err());
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
@@ -68,10 +70,30 @@ pub struct KeyId {
     /// Zeros after the end.
     pub(crate) text: [u8; MAX_KEY_ID],
     pub(crate) len: u8,
+    pub(crate) fingerprint: Option<KeyFingerprint>,
 }
 
 impl KeyId {
-    /// The name.
+    /// The same name with a fingerprint.
+    #[must_use]
+    pub const fn with_fingerprint(mut self, fingerprint: KeyFingerprint) -> Self {
+        self.fingerprint = Some(fingerprint);
+        self
+    }
+
+    /// The fingerprint, where it stands after the name.
+    #[must_use]
+    pub const fn fingerprint(&self) -> Option<KeyFingerprint> {
+        self.fingerprint
+    }
+
+    /// Whether a key that is known in full may be the one that this names.
+    pub(crate) fn may_be(&self, known: &KeyId) -> bool {
+        let fingerprint = self.fingerprint.is_none() || self.fingerprint == known.fingerprint;
+        self.as_str() == known.as_str() && fingerprint
+    }
+
+    /// The name, without the fingerprint.
     #[must_use]
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.text[..self.len.into()]).unwrap_or_default()
@@ -80,12 +102,30 @@ impl KeyId {
 
 impl fmt::Display for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.as_str())?;
+        self.fingerprint.map_or(Ok(()), |fingerprint| write!(f, "+{fingerprint}"))
     }
 }
 
 impl fmt::Debug for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "KeyId({self})")
+    }
+}
+
+/// What tells a [`HashKey`](crate::HashKey) from others and does not help to find it: eight bytes of a hash of the
+/// key ([`HashKey::fingerprint`](crate::HashKey::fingerprint)), written as 16 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyFingerprint(pub(crate) [u8; 8]);
+
+impl fmt::Display for KeyFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyFingerprint({self})")
     }
 }

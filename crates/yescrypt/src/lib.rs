@@ -39,7 +39,7 @@ pub use self::core::resumable::{Progress, Resumable, RomRead};
 pub use self::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
 pub use self::core::workspace::Workspace;
 pub use error::Error;
-pub use ids::{KeyId, RomId};
+pub use ids::{KeyFingerprint, KeyId, RomId};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use saltern_simd::{Level, UnavailableLevel};

@@ -324,7 +324,7 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     let params = params.check(&Limits::server()).unwrap();
     let refused = escrypt::derive(b"", b"", &params, Some(&rom), &mut Workspace::new(), &mut []);
     assert!(matches!(refused, Err(Error::InvalidParameter { name: "flags", .. })), "{refused:?}");
-    let keyed = Hasher::new().with_key(HashKey::new([7; 32]));
+    let keyed = Hasher::new().assuming_unnamed_key(HashKey::new([7; 32]));
     let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
     assert_eq!(answer, Err(Error::KeyNotApplicable));
     let too_small = RomParams::new(2, 3, 1);

@@ -365,7 +365,9 @@ fn a_rom_that_cannot_be_filled_is_left_as_it_was() {
 #[test]
 fn copies_of_secrets_are_not_left_behind() {
     let password = vec![b'P'; 4096];
-    let hasher = Hasher::new().with_params(Params::yescrypt(16, 8)).with_key(HashKey::new([3; 32]));
+    let hasher = Hasher::new()
+        .with_params(Params::yescrypt(16, 8))
+        .assuming_unnamed_key(HashKey::new([3; 32]));
     let mut workspace = Workspace::new();
     let stored = hasher.hash(&mut workspace, &password).unwrap();
     let plain = Hasher::new();
@@ -388,7 +390,8 @@ fn nothing_secret_is_shown_by_debug() {
     let (password, salt) = (b"Tr0ub4dor", b"NaClNaCl");
     let key = [b'K'; 32];
     let mut out = *b"derived!";
-    let hasher = Hasher::new().with_key(HashKey::new(key)).with_params(Params::yescrypt(16, 1));
+    let hasher =
+        Hasher::new().assuming_unnamed_key(HashKey::new(key)).with_params(Params::yescrypt(16, 1));
     let hash = hasher.hash(&mut Workspace::new(), password).unwrap();
     let digits = hash[hash.len() - 43..].to_owned();
     let image =

@@ -83,7 +83,7 @@ fn verification_is_as_one_by_one_with_and_without_a_key() {
     for key in [None, Some(HashKey::new([7; 32]))] {
         let mut hasher = Hasher::new().with_params(Params::yescrypt(64, 8));
         if let Some(key) = key {
-            hasher = hasher.with_key(key);
+            hasher = hasher.assuming_unnamed_key(key);
         }
         let hasher = Arc::new(hasher);
         let pool = Pool::new(config(2, 8)).unwrap();

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(setting.as_bytes(), reference::encode_setting(&theirs(&params), &salt)?);
         let mut hasher = Hasher::new().with_limits(Limits::unlimited());
         if let Some(key) = key {
-            hasher = hasher.with_key(HashKey::new(key));
+            hasher = hasher.assuming_unnamed_key(HashKey::new(key));
         }
         let mut workspace = Workspace::new();
         let hash = hasher.hash_with_setting(&mut workspace, &password, setting.as_bytes());

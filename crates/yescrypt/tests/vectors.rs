@@ -144,7 +144,7 @@ impl Answers {
                 limits.flavors = FlavorPolicy::Encodable;
                 let mut hasher = Hasher::new().with_limits(limits);
                 if let Some(key) = case.key("key") {
-                    hasher = hasher.with_key(key);
+                    hasher = hasher.assuming_unnamed_key(key);
                 }
                 if let Some(image) = image {
                     if Setting::parse(&setting)?.params().nrom == 0 {

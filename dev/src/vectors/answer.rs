@@ -148,7 +148,7 @@ impl Solver {
                 hasher = hasher.with_rom(copy(rom)?);
             }
             if let Some(key) = key {
-                hasher = hasher.with_key(key);
+                hasher = hasher.assuming_unnamed_key(key);
             }
             hasher.hash_with_setting(workspace, &case.password.0, case.setting())
         })?;

@@ -11,7 +11,7 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, Job, JsonlArgs};
+use crate::jsonl::{self, HashJob, Job, JsonlArgs};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -31,8 +31,7 @@ Examples:
   saltern hash --n 2048 --r 16           parameters of your own: 4 MiB
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
-  saltern hash --key-file pepper.key     needs the key to verify
-  saltern hash --key 2026=pepper.key     and says so in the string
+  saltern hash --key 2026=pepper.key     needs the key, and says so
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
                                          the same, from its file
@@ -44,8 +43,10 @@ which is repeated in the answer. Answers are objects with `line` and
 `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
-They come in the order of the lines, each as soon as it can. A bad line
-is answered by its error; the others are not touched.
+They come in the order of the lines, each as soon as it can, or with
+--unordered as soon as it is there. What is noted on the terminal stands
+in `notes`. A line's `deadline_ms` goes before --deadline. A bad line is
+answered by its error; the others are not touched.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
@@ -148,15 +149,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let job = Job::Hash { setting: Box::new(move || how.setting(&settings)), allow_empty };
-        return jsonl::run(job, Many::new(hasher, roms.direct, pool)?);
-    }
-    let mut obstacles = crypt3::obstacles(&setting);
-    if args.key.is_given() && setting.key_id().is_none() {
-        obstacles.push("it is encrypted with a key".to_owned());
+        let job = Job::Hash(HashJob {
+            setting: Box::new(move || how.setting(&settings)),
+            allow_empty,
+            unnamed_key: args.key.is_given(),
+        });
+        return jsonl::run(&args.many, job, Many::new(hasher, roms.direct, pool)?);
     }
     let computer = One::new(hasher, roms.direct, &args.effort)?;
-    args.hash_one(computer, setting.as_bytes(), obstacles)
+    args.hash_one(computer, setting.as_bytes())
 }
 
 impl SettingArgs {
@@ -205,31 +206,25 @@ impl Args {
         ensure!(!self.key.is_given(), "a key works with yescrypt strings only");
         ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
         let hasher = Hasher::new().with_limits(limits);
-        let obstacles = vec!["it does not know this generation".to_owned()];
         let computer = One::new(hasher, None, &self.effort)?;
-        self.hash_one(computer, setting.as_bytes(), obstacles)
+        self.hash_one(computer, setting.as_bytes())
     }
 
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
-    fn hash_one(
-        &self,
-        mut computer: One,
-        setting: &[u8],
-        mut obstacles: Vec<String>,
-    ) -> anyhow::Result<ExitCode> {
+    fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
             bail!("the password is empty: give --allow-empty if that is meant");
         }
         let hash = computer.hash(&password, setting)?;
+        let notes = crypt3::notes(setting, self.key.is_given(), &password);
+        // Writing may take as long as it likes: by then no secret is left.
+        drop((computer, password));
         let mut output = Output::new();
         output.line(&hash)?;
         output.flush()?;
-        obstacles.extend(crypt3::password_obstacle(&password));
-        for reason in obstacles {
-            tell(format_args!(
-                "note: crypt(3) of a plain Linux cannot verify this string: {reason}"
-            ));
+        for note in notes {
+            tell(format_args!("note: {note}"));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::ArgGroup;
 use saltern_yescrypt::escrypt::{self, is_escrypt};
-use saltern_yescrypt::{Error, HashString, Hasher, Limits};
+use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
-use crate::jsonl::{self, Job, JsonlArgs};
+use crate::jsonl::{self, Job, JsonlArgs, VerifyJob};
 use crate::key::KeyArgs;
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
 use crate::rom::{Direct, RomArgs, RomChecks};
 use crate::scheme::{self, Stored};
@@ -39,8 +39,10 @@ repeated in the answer. Answers are objects with `line` and `match` or
 `error`, such as
   {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
   {\"line\":1,\"id\":7,\"match\":true}
-They come in the order of the lines, each as soon as it can. A bad line
-is answered by its error; the others are not touched.
+They come in the order of the lines, each as soon as it can, or with
+--unordered as soon as it is there. What is noted on the terminal stands
+in `notes`. A line's `deadline_ms` goes before --deadline. A bad line is
+answered by its error; the others are not touched.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
@@ -122,7 +124,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, roms, direct) = hasher(&args)?;
-        return jsonl::run(Job::Verify { obstacle, roms }, Many::new(hasher, direct, pool)?);
+        let key_is_assumed = args.key.assumes_unnamed();
+        let job = Job::Verify(VerifyJob { obstacle, roms, note: key_note, key_is_assumed });
+        return jsonl::run(&args.many, job, Many::new(hasher, direct, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -137,6 +141,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             None => verifier.verify(&args.password, entry)?,
         };
         tally.count(&outcome);
+        if let (Outcome::Mismatch, Ok(field)) = (&outcome, entry.field()) {
+            let note = key_note(field, args.key.assumes_unnamed());
+            note.iter().for_each(|note| tell(format_args!("note: {note}")));
+        }
         args.show(entry, &outcome, &mut output)?;
         output.flush()?;
     }
@@ -180,6 +188,18 @@ fn unknown(field: &[u8]) -> Option<Outcome> {
 /// The same in words.
 fn obstacle(field: &[u8]) -> Option<String> {
     unknown(field).map(|outcome| outcome.reason().to_owned())
+}
+
+/// What else a mismatch may come of: an assumption about the key that nothing in the string confirms.
+fn key_note(field: &[u8], assumed: bool) -> Option<String> {
+    let string = HashString::parse(field).ok().filter(|_| assumed)?;
+    let setting = string.setting();
+    let unnamed = setting.scheme() == Scheme::Yescrypt && setting.key_id().is_none();
+    unnamed.then(|| {
+        "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: if it \
+         is plain, or of another key, no password matches"
+            .to_owned()
+    })
 }
 
 /// What is needed to compute strings; the password is asked for when the first one has to be.

@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 const BUFFER: usize = 64 << 10;
 
-/// As [`io::BufReader`], but nothing that was read stays in memory after it is gone.
+/// As [`io::BufReader`], but nothing stays in memory once it was consumed.
 pub(super) struct WipedReader<R> {
     input: R,
     buffer: Zeroizing<Vec<u8>>,
@@ -30,7 +30,9 @@ impl<R: Read> BufRead for WipedReader<R> {
     }
 
     fn consume(&mut self, amount: usize) {
-        self.start = (self.start + amount).min(self.end);
+        let end = (self.start + amount).min(self.end);
+        self.buffer[self.start..end].zeroize();
+        self.start = end;
     }
 }
 

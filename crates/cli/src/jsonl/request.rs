@@ -1,77 +1,71 @@
 //! One line of input.
 
+use std::fmt;
+use std::time::Duration;
+
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
+use super::text;
 use crate::hex;
 use crate::password::Password;
 
 /// What a line asks for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default)]
 pub(crate) struct Request {
-    /// Anything; the answer repeats it as it is.
-    #[serde(default)]
-    id: Option<Box<RawValue>>,
-    #[serde(default)]
-    password: Option<Secret>,
+    password: Option<Zeroizing<String>>,
     /// Passwords that are not Unicode.
-    #[serde(default)]
-    password_hex: Option<Secret>,
+    password_hex: Option<Zeroizing<String>>,
     /// To hash with.
-    #[serde(default)]
-    pub(super) setting: Option<String>,
+    pub(super) setting: Option<Zeroizing<String>>,
     /// To verify.
-    #[serde(default)]
-    pub(super) hash: Option<String>,
+    pub(super) hash: Option<Zeroizing<String>>,
+    /// How long the answer is waited for.
+    pub(super) deadline: Option<Duration>,
 }
 
-/// A text that is wiped when dropped.
-#[derive(Deserialize)]
-#[serde(from = "String")]
-struct Secret(Zeroizing<String>);
-
-impl From<String> for Secret {
-    fn from(text: String) -> Secret {
-        Secret(Zeroizing::new(text))
-    }
+/// The fields of a line, as they are written there.
+#[derive(Default)]
+struct Fields<'a> {
+    id: Option<&'a RawValue>,
+    password: Option<&'a RawValue>,
+    password_hex: Option<&'a RawValue>,
+    setting: Option<&'a RawValue>,
+    hash: Option<&'a RawValue>,
+    deadline_ms: Option<&'a RawValue>,
+    /// There is another one, or one of these twice.
+    odd: bool,
 }
 
-/// The one field that an answer to a bad line needs.
-#[derive(Deserialize)]
-struct IdAlone {
-    id: Option<Box<RawValue>>,
-}
+const EXPECTED: &str = "expected an object of `id`, `password` or `password_hex`, `setting` or `hash`, \
+                        and `deadline_ms`, each once and a string but for `id` and the number `deadline_ms`";
 
 impl Request {
     /// The line's id, as far as it can be made out, and what it asks for.
     ///
-    /// What is wrong is told by place only: the words of the JSON library quote the line, which holds a password.
+    /// What is wrong is told by kind and place only, and no copy is made of what is not known to be harmless: the line
+    /// holds a password, and the JSON library would quote it.
     pub(super) fn parse(line: &[u8]) -> (Option<Box<RawValue>>, Result<Request, String>) {
-        match serde_json::from_slice::<Request>(line) {
-            Ok(mut request) => (request.id.take(), Ok(request)),
-            Err(error) if error.is_data() => {
-                let id = serde_json::from_slice::<IdAlone>(line).ok().and_then(|line| line.id);
-                let expected =
-                    "an object of `id`, `password` or `password_hex`, and `setting` or `hash`";
-                let column = error.column();
-                (
-                    id,
-                    Err(format!(
-                        "expected {expected}, each once and a string but for `id`: column {column}"
-                    )),
-                )
-            }
-            Err(error) => (None, Err(format!("this is not JSON: column {}", error.column()))),
+        let syntax =
+            |error: serde_json::Error| format!("this is not JSON: column {}", error.column());
+        if !line.trim_ascii_start().starts_with(b"{") {
+            let json = serde_json::from_slice::<IgnoredAny>(line);
+            return (None, Err(json.map_or_else(syntax, |_| format!("{EXPECTED}: column 1"))));
         }
+        let fields = match serde_json::from_slice::<Fields<'_>>(line) {
+            Ok(fields) => fields,
+            Err(error) => return (None, Err(syntax(error))),
+        };
+        (fields.id.map(ToOwned::to_owned), fields.request(line))
     }
 
     /// The password, which has to be given in one of its two forms.
     pub(super) fn password(&self) -> Result<Password, String> {
         match (&self.password, &self.password_hex) {
-            (Some(Secret(text)), None) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
-            (None, Some(Secret(digits))) => {
+            (Some(text), None) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
+            (None, Some(digits)) => {
                 let mut password = Zeroizing::new(vec![0; digits.len() / 2]);
                 hex::decode_into(digits.as_bytes(), &mut password)
                     .ok_or("`password_hex` has to be an even number of hexadecimal digits")?;
@@ -82,6 +76,75 @@ impl Request {
                 Err("`password` and `password_hex` exclude each other".to_owned())
             }
         }
+    }
+}
+
+impl Fields<'_> {
+    fn request(&self, line: &[u8]) -> Result<Request, String> {
+        if self.odd {
+            return Err(EXPECTED.to_owned());
+        }
+        let wrong = |raw: &RawValue| {
+            let column = raw.get().as_ptr().addr().wrapping_sub(line.as_ptr().addr()) + 1;
+            format!("{EXPECTED}: column {column}")
+        };
+        let string = |raw: Option<&RawValue>| match raw {
+            None => Ok(None),
+            Some(raw) if raw.get() == "null" => Ok(None),
+            Some(raw) => text::decode(raw.get()).map(Some).ok_or_else(|| wrong(raw)),
+        };
+        let deadline = match self.deadline_ms {
+            Some(raw) if raw.get() != "null" => {
+                let number = raw.get().parse().map_err(|_| wrong(raw))?;
+                Some(Duration::from_millis(number))
+            }
+            _ => None,
+        };
+        Ok(Request {
+            password: string(self.password)?,
+            password_hex: string(self.password_hex)?,
+            setting: string(self.setting)?,
+            hash: string(self.hash)?,
+            deadline,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+struct Collect;
+
+impl<'de> Visitor<'de> for Collect {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Fields::default();
+        while let Some(name) = map.next_key::<&RawValue>()? {
+            let field = match name.get() {
+                "\"id\"" => &mut fields.id,
+                "\"password\"" => &mut fields.password,
+                "\"password_hex\"" => &mut fields.password_hex,
+                "\"setting\"" => &mut fields.setting,
+                "\"hash\"" => &mut fields.hash,
+                "\"deadline_ms\"" => &mut fields.deadline_ms,
+                _ => {
+                    fields.odd = true;
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+            };
+            let value = map.next_value::<&RawValue>()?;
+            fields.odd |= field.replace(value).is_some();
+        }
+        Ok(fields)
     }
 }
 
@@ -117,6 +180,11 @@ mod tests {
             (r#"{"id":"i","password":1234567}"#, "expected an object"),
             (r#"{"id":"i","hunter2":1}"#, "expected an object"),
             (r#"{"id":"i","password":"hunter2","password":"a"}"#, "expected an object"),
+            (r#"["hunter2",7,"a","b"]"#, "expected an object"),
+            ("1234567", "expected an object"),
+            (r#"{"id":"i","password":["hunter2"]}"#, "expected an object"),
+            (r#"{"id":"i","password":"hunter2\ud800"}"#, "expected an object"),
+            (r#"{"id":"i","password":"hunter2","deadline_ms":-1}"#, "expected an object"),
             (r#"{"id":"i"}"#, "missing"),
             (r#"{"id":"i","password":null}"#, "missing"),
             (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "exclude"),

@@ -106,25 +106,29 @@ fn a_key_is_needed_to_verify() {
     let raw = file("raw", &[0xa5; 32]);
     let digits = file("digits", "a5".repeat(32).as_bytes());
     let other = file("other", "5A".repeat(32).as_bytes());
-    let hash = hash(&["--cost", "1", "--key-file", &raw], b"secret");
+    let hash = hash(&["--cost", "1", "--assume-unnamed-key", &raw], b"secret");
     assert!(verifies_quietly(&hash, &digits) && !verifies_quietly(&hash, &other));
     assert!(!verifies(&hash, &[], b"secret"));
     for (name, content) in
         [("short", &[1; 31][..]), ("long", &[1; 33]), ("none", &[]), ("huge", &[b'a'; 999])]
     {
         let path = file(name, content);
-        let output = run(&["hash", "--stdin", "--key-file", &path], "secret");
+        let output = run(&["hash", "--stdin", "--assume-unnamed-key", &path], "secret");
         assert!(stderr(&output).contains("32 bytes or 64 hexadecimal digits"), "{name}");
         assert_eq!(output.status.code(), Some(2));
     }
-    let output = run(&["hash", "-s", "--scheme", "scrypt", "--key-file", &raw], "secret");
+    let output = run(&["hash", "-s", "--scheme", "scrypt", "--assume-unnamed-key", &raw], "secret");
     assert!(stderr(&output).contains("yescrypt strings only") && output.status.code() == Some(2));
-    assert_one_error(&run(&["hash", "-s", "--key-file", "/nowhere/key"], "x"), "/nowhere/key");
+    assert_one_error(
+        &run(&["hash", "-s", "--assume-unnamed-key", "/nowhere/key"], "x"),
+        "/nowhere/key",
+    );
 }
 
 /// As `verifies`, but with a warning about the mode of the key file on standard error.
 fn verifies_quietly(hash: &str, key: &str) -> bool {
-    let output = run(&["verify", "--stdin", hash, "--key-file", key, "--quiet"], "secret");
+    let output =
+        run(&["verify", "--stdin", hash, "--assume-unnamed-key", key, "--quiet"], "secret");
     assert_eq!(stdout(&output), "");
     output.status.code() == Some(0)
 }
@@ -135,7 +139,7 @@ fn keys_that_others_can_read_are_noticed() {
     use std::os::unix::fs::PermissionsExt;
     let key = tempfile::NamedTempFile::new().unwrap();
     fs::write(&key, [7; 32]).unwrap();
-    let args = ["hash", "-s", "--cost", "1", "--key-file", key.path().to_str().unwrap()];
+    let args = ["hash", "-s", "--cost", "1", "--assume-unnamed-key", key.path().to_str().unwrap()];
     for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
         fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
         let output = run(&args, "x");

@@ -89,15 +89,15 @@ fn the_options_of_one_hash_hold_for_many() {
         (&["--cost", "1"][..], "$y$j75$"),
         (&["--cost", "6", "--scheme", "scrypt"], "$7$B"),
         (&["--n", "16", "--r", "8", "--t", "1", "--allow-empty"], "$y$j15"),
-        (&["--n", "16", "--r", "8", "--key-file", key], "$y$j15$"),
+        (&["--n", "16", "--r", "8", "--assume-unnamed-key", key], "$y$j15$"),
         (&["--n", "16", "--r", "8", "--level", "portable"], "$y$j15$"),
     ] {
         let output = run(&[&["hash", "--jsonl"], options].concat(), "{\"password\":\"p\"}");
         let hash = &lines(&output)[0]["hash"];
         assert!(hash.as_str().unwrap().starts_with(prefix), "{options:?}: {hash}");
         let pair = input([json!({ "password": "p", "hash": hash })]);
-        let with_key = options.contains(&"--key-file");
-        let key_args = if with_key { &["--key-file", key][..] } else { &[] };
+        let with_key = options.contains(&"--assume-unnamed-key");
+        let key_args = if with_key { &["--assume-unnamed-key", key][..] } else { &[] };
         let output = run(&[&["verify", "--jsonl"], key_args].concat(), &pair);
         assert_eq!(output.status.code(), Some(0), "{options:?}");
         let without = run(&["verify", "--jsonl"], &pair);
@@ -246,4 +246,57 @@ fn options_that_contradict_are_refused() {
         &run(&["hash", "--jsonl", "--cost", "11", "--max-memory", "8"], ""),
         "--max-memory",
     );
+}
+
+/// About a second of work, and a string that takes none.
+const COSTLY: &str = r#"{"id":"slow","password":"p","setting":"$y$jBT$abcd"}"#;
+
+#[test]
+fn unordered_answers_wait_for_nobody() {
+    let mut child = spawn(&["hash", "--jsonl", "--unordered", "--threads", "2"]);
+    let mut text = format!("{COSTLY}\n");
+    for number in 0..50 {
+        text += &format!("{{\"id\":{number},\"password\":\"p\",\"setting\":\"$y$j75$abcd\"}}\n");
+    }
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answers = lines(&output);
+    assert_eq!((output.status.code(), answers.len()), (Some(0), 51));
+    let place = |id: Value| answers.iter().position(|answer| answer["id"] == id).unwrap();
+    assert_eq!(place(json!("slow")), 50, "the costly one comes last, though it was the first");
+    let numbers: std::collections::HashSet<_> =
+        answers.iter().map(|answer| answer["line"].as_u64()).collect();
+    assert_eq!(numbers.len(), 51, "each is answered once");
+}
+
+#[test]
+fn a_deadline_bounds_what_one_line_holds_up() {
+    let soon = r#"{"id":"soon","password":"p","setting":"$y$j75$abcd","deadline_ms":60000}"#;
+    for (options, line) in [
+        (&["--deadline", "20"][..], COSTLY.to_owned()),
+        (&[], COSTLY.replace("}", r#","deadline_ms":20}"#)),
+    ] {
+        let args = [&["hash", "--jsonl", "--threads", "2"], options].concat();
+        let output = run(&args, format!("{line}\n{soon}\n"));
+        let answers = lines(&output);
+        assert_eq!((output.status.code(), answers.len()), (Some(2), 2));
+        assert!(answers[0]["error"].as_str().unwrap().contains("deadline"), "{answers:?}");
+        assert!(answers[1]["hash"].is_string(), "{answers:?}");
+    }
+}
+
+#[test]
+fn what_is_noted_on_the_terminal_stands_in_the_answer() {
+    let long = "x".repeat(600);
+    let text = input([
+        json!({ "password": long }),
+        json!({ "password": "p" }),
+        json!({ "password": "p\0q" }),
+    ]);
+    let output = run(&[&["hash", "--jsonl"], &TINY[..]].concat(), text);
+    let answers = lines(&output);
+    let notes = |at: usize| answers[at]["notes"].to_string();
+    assert!(notes(0).contains("511 bytes") && notes(2).contains("zero byte"), "{answers:?}");
+    let alone = run(&[&["hash", "--stdin"], &TINY[..]].concat(), "p");
+    assert_eq!(notes(1).contains("cannot verify"), !alone.stderr.is_empty(), "{answers:?}");
 }

@@ -4,6 +4,8 @@ mod hash;
 mod hostile;
 mod inspect;
 mod jsonl;
+mod key;
+mod memory;
 mod pages;
 mod program;
 mod reencrypt;

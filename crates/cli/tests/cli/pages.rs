@@ -2,8 +2,8 @@
 
 use crate::program::{run, seen, stdout};
 
-const COMMANDS: [&str; 8] =
-    ["hash", "verify", "inspect", "reencrypt", "rom", "sum", "man", "completions"];
+const COMMANDS: [&str; 9] =
+    ["hash", "verify", "inspect", "reencrypt", "key", "rom", "sum", "man", "completions"];
 
 #[test]
 fn help_has_examples() {

@@ -21,8 +21,16 @@ struct Site {
 impl Site {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("seed"), "a seed that is long enough\n").unwrap();
-        std::fs::write(dir.path().join("other"), "another seed that is long enough").unwrap();
+        let seeds = [
+            ("seed", "a seed that is long enough\n"),
+            ("other", "another seed that is long enough"),
+        ];
+        for (name, seed) in seeds {
+            let path = dir.path().join(name);
+            std::fs::write(&path, seed).unwrap();
+            let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            std::fs::set_permissions(&path, private).unwrap();
+        }
         Site { dir }
     }
 
@@ -262,6 +270,8 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     assert_one_error(&run(&wrong, ""), "expected");
     let short = site.path("short");
     std::fs::write(&short, "too short").unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&short, private).unwrap();
     let short =
         run(&["rom", "create", &site.path("s.rom"), "--size=1MiB", "--seed-file", &short], "");
     assert_one_error(&short, "seed of 9 bytes");

@@ -30,7 +30,7 @@ fn a_reader_that_went_away() {
 fn a_full_disk() {
     let key = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(&key, [1; 32]).unwrap();
-    let key = key.path().to_str().unwrap();
+    let key = &format!("a={}", key.path().to_str().unwrap());
     for args in [
         &["inspect", YESCRYPT][..],
         &["inspect", "--json", YESCRYPT],
@@ -38,7 +38,7 @@ fn a_full_disk() {
         &["man"],
         &["verify", "--stdin", "$y$j75$abcd$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8"],
         &["hash", "--stdin", "--cost", "1"],
-        &["reencrypt", "--to-key", key],
+        &["reencrypt", "--to", "a", "--key", key],
     ] {
         let mut command = saltern(args);
         command
@@ -58,7 +58,9 @@ fn a_full_disk() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_standard_error() {
-    for args in [&["verify", "$6$"][..], &["hash", "--key-file", "/nowhere"], &["inspect", "?"]] {
+    for args in
+        [&["verify", "$6$"][..], &["hash", "--assume-unnamed-key", "/nowhere"], &["inspect", "?"]]
+    {
         let mut command = saltern(args);
         let full = File::options().write(true).open("/dev/full").unwrap();
         let status = command.stdin(Stdio::null()).stderr(full).status().unwrap();
@@ -103,9 +105,11 @@ fn passwords_from_descriptors() {
 #[test]
 fn a_directory_is_no_file() {
     let vectors = repository("vectors");
-    for args in
-        [&["verify", "--hash-file"][..], &["inspect", "--hash-file"], &["hash", "--key-file"]]
-    {
+    for args in [
+        &["verify", "--hash-file"][..],
+        &["inspect", "--hash-file"],
+        &["hash", "--assume-unnamed-key"],
+    ] {
         let mut command = saltern(args);
         let output = command.arg(&vectors).stdin(Stdio::null()).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);

@@ -7,7 +7,11 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::Error;
+use crate::ids::KeyFingerprint;
 use crate::text::encoding::{HashString, Scheme, Setting};
+
+/// What no other use of SHA-256 on a key begins with: hash encryption begins with a zero.
+const FINGERPRINT: &[u8] = b"saltern hash key fingerprint 1";
 
 /// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing.
 #[derive(Clone)]
@@ -33,6 +37,18 @@ impl HashKey {
     pub fn from_slice(key: &[u8]) -> Result<Self, Error> {
         let length = Error::BufferLength { needed: 32, actual: key.len() as u64 };
         Ok(HashKey(key.try_into().map_err(|_| length)?))
+    }
+
+    /// The first eight bytes of `SHA-256("saltern hash key fingerprint 1" || key)`.
+    ///
+    /// It stands in strings, for everybody to see. Of a key from a random generator it tells nothing that helps to
+    /// find it; of one that can be guessed it confirms the guess.
+    #[must_use]
+    pub fn fingerprint(&self) -> KeyFingerprint {
+        let digest = Sha256::new().chain_update(FINGERPRINT).chain_update(self.0).finalize();
+        let mut fingerprint = [0; 8];
+        fingerprint.copy_from_slice(&digest[..8]);
+        KeyFingerprint(fingerprint)
     }
 
     /// Encrypts 0 to 64 bytes in place.

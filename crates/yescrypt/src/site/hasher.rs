@@ -112,11 +112,11 @@ impl Hasher {
         self
     }
 
-    /// Encrypt new hashes with this key, and take stored ones to be encrypted with it. Strings do not say so: a site that will
-    /// have another key some day gives keys names, with [`Hasher::with_keys`].
+    /// Encrypt new hashes with this key, and assume that stored ones are encrypted with it: see
+    /// [`KeySet::assume_unnamed`]. Nothing checks that; [`Hasher::with_keys`] takes keys with names.
     #[must_use]
-    pub fn with_key(mut self, key: HashKey) -> Self {
-        self.site().keys.set_unnamed(key);
+    pub fn assuming_unnamed_key(mut self, key: HashKey) -> Self {
+        self.site().keys.assume_unnamed(key);
         self
     }
 
@@ -319,6 +319,22 @@ impl Hasher {
         let renamed = stored.setting().with_key_id(Some(to))?;
         let (from, to) = (self.key_of(stored.setting())?, self.site.keys.by_id(&to)?);
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
+    }
+
+    /// Moves a stored hash from the key that it names to none: the string that it would be without hash encryption. One
+    /// that names no key is returned as it is, unless a key is assumed for such strings.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there.
+    pub fn without_key(&self, hash: &[u8]) -> Result<String, Error> {
+        if escrypt::is_escrypt(hash) {
+            escrypt::HashString::parse(hash)?;
+            return Err(Error::KeyNotApplicable);
+        }
+        let stored = HashString::parse(hash)?;
+        let renamed = stored.setting().with_key_id(None)?;
+        let from = self.key_of(stored.setting())?;
+        Ok(ascii(rekeyed(&stored, &renamed, from, None)))
     }
 
     /// The 32 bytes of a hash, encrypted if there is a key.

@@ -7,9 +7,9 @@ use crate::{Error, KeyId};
 
 /// The keys of a site: any number with names, one of them active, and perhaps one without a name.
 ///
-/// The active key encrypts new hashes, which then carry its name. A stored string that names a key is taken to be encrypted with that one, or is an
-/// [`Error::KeyNotLoaded`]. Strings that name none belong to the key without a name where there is one (they do not say so
-/// themselves), and are otherwise taken to be unencrypted.
+/// The active key encrypts new hashes, which then carry its name and fingerprint. A stored string that names a key is
+/// taken to be encrypted with that one, or is an [`Error::KeyNotLoaded`]. Strings that name none are taken to be
+/// unencrypted, unless [`KeySet::assume_unnamed`] says otherwise.
 ///
 /// ```
 /// use saltern_yescrypt::{HashKey, Hasher, KeySet, Params, Workspace};
@@ -19,7 +19,7 @@ use crate::{Error, KeyId};
 /// keys.activate("2026".parse()?)?;
 /// let hasher = Hasher::new().with_params(Params::from_cost(1)?).with_keys(keys);
 /// let stored = hasher.hash(&mut Workspace::new(), b"correct horse")?;
-/// assert!(stored.starts_with("{key=2026}$y$"));
+/// assert!(stored.starts_with("{key=2026+"));
 /// assert!(hasher.verify(&mut Workspace::new(), b"correct horse", stored.as_bytes())?);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
@@ -40,16 +40,21 @@ impl KeySet {
     /// Adds a key, which does not make it the active one.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if there is a key of this name.
+    /// [`Error::InvalidParameter`] if there is a key of this name; [`Error::KeyNotLoaded`] if a fingerprint is given
+    /// and this key has another.
     pub fn add(&mut self, id: KeyId, key: HashKey) -> Result<(), Error> {
-        if self.by_id(&id).is_ok() {
+        let known = id.with_fingerprint(key.fingerprint());
+        if !id.may_be(&known) {
+            return Err(Error::KeyNotLoaded { id });
+        }
+        if self.named.iter().any(|(other, _)| other.as_str() == id.as_str()) {
             return Err(Error::invalid(
                 "number of keys with one id",
                 2,
                 "1: every key has its own",
             ));
         }
-        self.named.push((id, key));
+        self.named.push((known, key));
         Ok(())
     }
 
@@ -58,13 +63,16 @@ impl KeySet {
     /// # Errors
     /// [`Error::KeyNotLoaded`] if there is none of this name.
     pub fn activate(&mut self, id: KeyId) -> Result<(), Error> {
-        self.by_id(&id)?;
-        self.active = Some(id);
+        self.active = Some(self.find(&id)?.0);
         Ok(())
     }
 
-    /// The key for strings that name none, and for new ones as long as no key is active.
-    pub fn set_unnamed(&mut self, key: HashKey) {
+    /// Assume that strings that name no key are encrypted with this one, and encrypt new ones with it as long as no
+    /// key is active.
+    ///
+    /// Nothing can check that: if the assumption is wrong, or the string is plain, right passwords do not match, and
+    /// who encrypts such a string encrypts it twice. Give keys names.
+    pub fn assume_unnamed(&mut self, key: HashKey) {
         self.unnamed = Some(key);
     }
 
@@ -74,14 +82,19 @@ impl KeySet {
         self.active
     }
 
-    /// The names of all keys, in the order in which they were added.
+    /// The names of all keys with their fingerprints, in the order in which they were added.
     pub fn ids(&self) -> impl Iterator<Item = KeyId> {
         self.named.iter().map(|(id, _)| *id)
     }
 
     pub(crate) fn by_id(&self, id: &KeyId) -> Result<&HashKey, Error> {
-        let found = self.named.iter().find(|(known, _)| known == id);
-        found.map(|(_, key)| key).ok_or(Error::KeyNotLoaded { id: *id })
+        Ok(&self.find(id)?.1)
+    }
+
+    /// The key of this name; one with another fingerprint is not it.
+    fn find(&self, id: &KeyId) -> Result<&(KeyId, HashKey), Error> {
+        let found = self.named.iter().find(|(known, _)| id.may_be(known));
+        found.ok_or(Error::KeyNotLoaded { id: *id })
     }
 
     pub(crate) const fn unnamed(&self) -> Option<&HashKey> {

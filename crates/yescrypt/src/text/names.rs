@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::str::FromStr;
 
 use crate::Error;
-use crate::ids::{KeyId, MAX_KEY_ID, RomId};
+use crate::ids::{KeyFingerprint, KeyId, MAX_KEY_ID, RomId};
 
 /// What stands before a `$y$` string.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -56,28 +56,44 @@ impl FromStr for RomId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let digit = |c: u8| match c {
-            b'0'..=b'9' => Some(c - b'0'),
-            b'a'..=b'f' => Some(c - b'a' + 10),
-            _ => None,
-        };
-        let expected = "16 lower-case hexadecimal digits";
-        let refused = Error::invalid("length of the ROM id", text.len() as u64, expected);
-        let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return Err(refused) };
-        let pairs: &[[u8; 2]; 8] = pairs.try_into().map_err(|_| refused)?;
-        let mut id = [0; 8];
-        for (id, [high, low]) in id.iter_mut().zip(*pairs) {
-            let refused = |c: u8| Error::invalid("digit of the ROM id", c.into(), expected);
-            let high_value = digit(high).ok_or_else(|| refused(high))?;
-            *id = high_value << 4 | digit(low).ok_or_else(|| refused(low))?;
-        }
+        let id = decode(text.as_bytes(), "length of the ROM id", "digit of the ROM id")?;
         Ok(RomId(id))
     }
+}
+
+/// The eight bytes of an id; `length` and `digit` name what may be wrong.
+fn decode(text: &[u8], length: &'static str, digit: &'static str) -> Result<[u8; 8], Error> {
+    let value = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let expected = "16 lower-case hexadecimal digits";
+    let refused = Error::invalid(length, text.len() as u64, expected);
+    let (pairs, []) = text.as_chunks::<2>() else { return Err(refused) };
+    let pairs: &[[u8; 2]; 8] = pairs.try_into().map_err(|_| refused)?;
+    let mut id = [0; 8];
+    for (id, [high, low]) in id.iter_mut().zip(*pairs) {
+        let refused = |c: u8| Error::invalid(digit, c.into(), expected);
+        let high_value = value(high).ok_or_else(|| refused(high))?;
+        *id = high_value << 4 | value(low).ok_or_else(|| refused(low))?;
+    }
+    Ok(id)
 }
 
 impl KeyId {
     pub(crate) fn parse(text: &[u8]) -> Result<Self, Error> {
         let expected = "1 to 32 characters out of A-Z, a-z, 0-9, . and -";
+        let plus = text.iter().position(|&c| c == b'+').unwrap_or(text.len());
+        let (text, fingerprint) = text.split_at(plus);
+        let fingerprint = match fingerprint {
+            [] => None,
+            [_, digits @ ..] => Some(KeyFingerprint(decode(
+                digits,
+                "length of the key's fingerprint",
+                "digit of the key's fingerprint",
+            )?)),
+        };
         if text.is_empty() || text.len() > MAX_KEY_ID {
             return Err(Error::invalid("length of the key id", text.len() as u64, expected));
         }
@@ -85,7 +101,7 @@ impl KeyId {
         if let Some(&c) = text.iter().find(|c| !allowed(c)) {
             return Err(Error::invalid("character of the key id", c.into(), expected));
         }
-        let mut id = KeyId { text: [0; MAX_KEY_ID], len: text.len() as u8 };
+        let mut id = KeyId { text: [0; MAX_KEY_ID], len: text.len() as u8, fingerprint };
         id.text[..text.len()].copy_from_slice(text);
         Ok(id)
     }
@@ -100,7 +116,7 @@ impl FromStr for KeyId {
 }
 
 /// More than `rom=…,key=…}` can have.
-const MAX_NAMES: usize = 64;
+const MAX_NAMES: usize = 96;
 
 #[cfg(test)]
 mod tests {

@@ -176,7 +176,7 @@ fn hash_many_makes_hashes_that_verify() {
     for key in [None, Some(HashKey::new([9; 32]))] {
         let mut hasher = Hasher::new().with_params(Params::yescrypt(16, 2));
         if let Some(key) = key {
-            hasher = hasher.with_key(key);
+            hasher = hasher.assuming_unnamed_key(key);
         }
         let long = [b'x'; 5000];
         for mut workspace in workspaces() {

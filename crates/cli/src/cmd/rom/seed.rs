@@ -9,6 +9,7 @@ use saltern_rom::{Error, Seed};
 
 use crate::output::tell;
 use crate::password::open_descriptor;
+use crate::secret_file;
 
 /// A seed that exists.
 #[derive(clap::Args)]
@@ -41,7 +42,12 @@ impl SeedArgs {
     /// The seed, if there is one of the options.
     pub(super) fn read(&self) -> anyhow::Result<Option<Seed>> {
         Ok(match (&self.seed_file, self.seed_fd) {
-            (Some(path), _) => Some(Seed::from_file(path)?),
+            (Some(path), _) => {
+                if let Ok(file) = File::open(path) {
+                    secret_file::warn_if_loose(&file, path, "seed");
+                }
+                Some(Seed::from_file(path)?)
+            }
             (None, Some(number)) => {
                 let file = open_descriptor(number);
                 let context = || format!("cannot read the seed from file descriptor {number}");

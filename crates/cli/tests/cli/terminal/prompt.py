@@ -55,8 +55,9 @@ class Session:
     def type(self, text):
         os.write(self.terminal, text.encode())
 
-    def program(self, name="saltern"):
-        """The process of this name below the leader, or the leader itself."""
+    def program(self):
+        """The process of the program in this session."""
+        name = os.path.basename(sys.argv[1])[:15]
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for entry in filter(str.isdigit, os.listdir("/proc")):

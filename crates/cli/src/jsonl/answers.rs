@@ -1,0 +1,184 @@
+//! Writes the answers: in the order of the lines, or each as soon as it is there.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::pending::Answer;
+use super::{Line, Message, QUEUE};
+use crate::aside::Aside;
+use crate::output::Output;
+
+/// How long to wait for one line before looking at the others.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// As good as for ever.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A line of output.
+#[derive(Serialize)]
+struct Record<'a> {
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    matches: Option<bool>,
+    /// What is noted on the terminal for one password.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// How many lines there were, and what came of them.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) lines: u64,
+    pub(super) errors: u64,
+    pub(super) mismatches: u64,
+}
+
+/// What the answers go through.
+pub(super) struct Answers {
+    output: Output,
+    aside: Aside,
+    waiting: VecDeque<Line>,
+    unordered: bool,
+    tally: Tally,
+}
+
+impl Answers {
+    pub(super) fn new(unordered: bool) -> anyhow::Result<Answers> {
+        let aside = Aside::new("doubts").context("cannot start a thread")?;
+        let (output, tally) = (Output::new(), Tally::default());
+        Ok(Answers { output, aside, waiting: VecDeque::new(), unordered, tally })
+    }
+
+    /// Answer all that comes.
+    pub(super) fn run(mut self, lines: &Receiver<Message>) -> anyhow::Result<Tally> {
+        let mut end = None;
+        loop {
+            while end.is_none() && self.waiting.len() < QUEUE {
+                match lines.try_recv() {
+                    Ok(Message::Line(line)) => self.waiting.push_back(line),
+                    Ok(Message::End(reason)) => end = Some(reason),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return Err(lost()),
+                }
+            }
+            if self.answer_ready()? {
+                continue;
+            }
+            // Whoever waits for an answer before going on gets it now.
+            self.output.flush()?;
+            match (self.waiting.is_empty(), &end) {
+                (true, Some(_)) => break,
+                (true, None) => self.receive(lines, LONG, &mut end)?,
+                (false, None) if self.unordered => self.receive(lines, LOOK, &mut end)?,
+                (false, _) => self.wait_for_first(),
+            }
+        }
+        end.unwrap_or(Ok(()))?;
+        Ok(self.tally)
+    }
+
+    fn receive(
+        &mut self,
+        lines: &Receiver<Message>,
+        time: Duration,
+        end: &mut Option<anyhow::Result<()>>,
+    ) -> anyhow::Result<()> {
+        match lines.recv_timeout(time) {
+            Ok(Message::Line(line)) => self.waiting.push_back(line),
+            Ok(Message::End(reason)) => *end = Some(reason),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(lost()),
+        }
+        Ok(())
+    }
+
+    /// Write what may be written; whether there was anything.
+    fn answer_ready(&mut self) -> anyhow::Result<bool> {
+        let before = self.tally.lines;
+        let mut later = VecDeque::new();
+        while let Some(mut line) = self.waiting.pop_front() {
+            match line.answer(Duration::ZERO, &self.aside) {
+                Some(answer) => self.write(&line, answer)?,
+                None => {
+                    later.push_back(line);
+                    if !self.unordered {
+                        break;
+                    }
+                }
+            }
+        }
+        later.append(&mut self.waiting);
+        self.waiting = later;
+        Ok(self.tally.lines > before)
+    }
+
+    /// Wait for the first line, but not past its deadline, nor for long where others may be ready before it.
+    fn wait_for_first(&mut self) {
+        let most = if self.unordered { LOOK } else { LONG };
+        if let Some(line) = self.waiting.front_mut() {
+            let left = line.due.map(|due| due.saturating_duration_since(Instant::now()));
+            let time = left.unwrap_or(most).min(most);
+            if let Some(answer) = line.answer(time, &self.aside) {
+                line.pending = Err(answer);
+            }
+        }
+    }
+
+    fn write(&mut self, line: &Line, answer: Result<Answer, String>) -> anyhow::Result<()> {
+        let (hash, matches, error) = match answer {
+            Ok(Answer::Hash(hash)) => (Some(hash), None, None),
+            Ok(Answer::Match(matches)) => (None, Some(matches), None),
+            Err(error) => (None, None, Some(error)),
+        };
+        self.tally.lines += 1;
+        self.tally.errors += u64::from(error.is_some());
+        self.tally.mismatches += u64::from(matches == Some(false));
+        let is_told = matches != Some(true) && error.is_none();
+        let notes = if is_told { &line.notes[..] } else { &[] };
+        let id = line.id.as_deref();
+        self.output.json(&Record { line: line.number, id, hash, matches, notes, error })
+    }
+}
+
+impl Line {
+    /// The answer if it is there within this time, or if it is too late for one.
+    fn answer(&mut self, time: Duration, aside: &Aside) -> Option<Result<Answer, String>> {
+        let settled = Err(Err(String::new()));
+        let pending = match std::mem::replace(&mut self.pending, settled) {
+            Ok(pending) => pending,
+            Err(answer) => return Some(answer),
+        };
+        match pending.wait(time, aside) {
+            Ok(answer) => Some(answer),
+            Err(_) if self.due.is_some_and(|due| due <= Instant::now()) => {
+                Some(Err("the deadline passed before there was an answer".to_owned()))
+            }
+            Err(pending) => {
+                self.pending = Ok(pending);
+                None
+            }
+        }
+    }
+}
+
+impl Line {
+    /// One that is answered already.
+    pub(super) fn refused(number: u64, id: Option<Box<RawValue>>, error: String) -> Line {
+        Line { number, id, notes: Vec::new(), due: None, pending: Err(Err(error)) }
+    }
+}
+
+fn lost() -> anyhow::Error {
+    anyhow::anyhow!("the thread that reads standard input has failed")
+}

@@ -1,0 +1,61 @@
+//! A line whose answer is being computed.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use saltern_yescrypt::Ticket;
+
+use crate::aside::Aside;
+use crate::compute::{WaitingHash, WaitingMatch};
+use crate::rom::Doubts;
+
+/// What comes of a line.
+pub(super) enum Answer {
+    Hash(String),
+    Match(bool),
+}
+
+/// An answer that is being computed.
+pub(super) enum Pending {
+    Hash(WaitingHash),
+    /// With the ROMs that are to be checked before a mismatch is told.
+    Verify(WaitingMatch, Doubts),
+    /// Another thread will tell.
+    Elsewhere(Receiver<Result<Answer, String>>),
+}
+
+impl Pending {
+    /// The answer, if it is there within this time.
+    pub(super) fn wait(
+        self,
+        time: Duration,
+        aside: &Aside,
+    ) -> Result<Result<Answer, String>, Pending> {
+        match self {
+            Pending::Hash(waiting) => match waiting.wait(time, Ticket::wait_timeout) {
+                Ok(answer) => Ok(answer.and_then(text)),
+                Err(waiting) => Err(Pending::Hash(waiting)),
+            },
+            Pending::Verify(waiting, doubts) => match waiting.wait(time, Ticket::wait_timeout) {
+                Ok(Ok(false)) => {
+                    let settle = move || doubts.settle().map(|()| Answer::Match(false));
+                    Err(Pending::Elsewhere(aside.ask(settle)))
+                }
+                Ok(answer) => Ok(answer.map(Answer::Match)),
+                Err(waiting) => Err(Pending::Verify(waiting, doubts)),
+            },
+            Pending::Elsewhere(receiver) => match receiver.recv_timeout(time) {
+                Ok(answer) => Ok(answer),
+                Err(RecvTimeoutError::Timeout) => Err(Pending::Elsewhere(receiver)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    Ok(Err("the thread that checks ROMs has failed".to_owned()))
+                }
+            },
+        }
+    }
+}
+
+fn text(hash: Vec<u8>) -> Result<Answer, String> {
+    let text = String::from_utf8(hash);
+    text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
+}

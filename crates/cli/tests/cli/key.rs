@@ -1,0 +1,79 @@
+//! `saltern key`, and what becomes of strings whose key is another.
+
+use std::fs;
+
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
+
+#[test]
+fn a_new_key_has_a_fingerprint_and_a_private_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pepper.key");
+    let file = path.to_str().unwrap();
+    let made = run(&["key", "new", "2026", file], "");
+    assert_eq!((made.status.code(), stderr(&made)), (Some(0), ""));
+    let id = stdout(&made).trim_end();
+    let fingerprint = id.strip_prefix("2026+").unwrap();
+    let told = run(&["key", "fingerprint", file], "");
+    assert_eq!(seen(&told), (Some(0), &*format!("{fingerprint}\n"), ""));
+    let content = fs::read_to_string(&path).unwrap();
+    assert_eq!(content.len(), 65);
+    assert!(!content.contains(fingerprint), "no part of the key");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert_one_error(&run(&["key", "new", "2026", file], ""), "never overwritten");
+    assert_eq!(fs::read_to_string(&path).unwrap(), content);
+    assert_one_error(&run(&["key", "new", "2026", "/nowhere/key"], ""), "/nowhere/key");
+    assert_eq!(run(&["key", "new", "a key", "x"], "").status.code(), Some(2));
+    for wrong in ["2026+0011223344556677", id] {
+        let other = folder.path().join("other");
+        assert_one_error(&run(&["key", "new", wrong, other.to_str().unwrap()], ""), "name alone");
+    }
+}
+
+#[test]
+fn another_file_under_the_right_name_is_no_mismatch() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (right, wrong) = (path("right"), path("wrong"));
+    let id = stdout(&run(&["key", "new", "2026", &right], "")).trim_end().to_owned();
+    run(&["key", "new", "2026", &wrong], "");
+    let named = |file: &str| format!("--key=2026={file}");
+    let stored = run(&["hash", "--stdin", "--cost", "1", &named(&right)], "secret");
+    let stored = stdout(&stored).trim_end();
+    assert!(stored.starts_with(&format!("{{key={id}}}$y$")), "{stored}");
+    let verify = |key: &str| run(&["verify", "--stdin", stored, key], "secret");
+    assert_eq!(seen(&verify(&named(&right))), (Some(0), "match\n", ""));
+    assert_one_error(&verify(&named(&wrong)), &format!("the key {id} is needed"));
+    // A file can be held against a fingerprint before anything is verified.
+    let full = |file: &str| format!("--key={id}={file}");
+    assert_eq!(seen(&verify(&full(&right))), (Some(0), "match\n", ""));
+    assert_one_error(&verify(&full(&wrong)), "holds the key 2026+");
+    let line = format!("{{\"password\":\"secret\",\"hash\":\"{stored}\"}}");
+    let many = run(&["verify", "--jsonl", &named(&wrong)], &line);
+    assert!(many.status.code() == Some(2) && stdout(&many).contains("is needed"), "{many:?}");
+    let moved = run(&["reencrypt", "--to-plain", &named(&wrong)], stored);
+    assert_eq!((moved.status.code(), stdout(&moved)), (Some(2), stored));
+}
+
+/// With a key assumed, a plain string does not match; that is said wherever it is answered.
+#[test]
+fn a_mismatch_under_an_assumption_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let key = key.to_str().unwrap();
+    run(&["key", "new", "a", key], "");
+    let plain = run(&["hash", "--stdin", "--cost", "1"], "secret");
+    let plain = stdout(&plain).trim_end();
+    let output = run(&["verify", "--stdin", plain, "--assume-unnamed-key", key], "secret");
+    assert_eq!((output.status.code(), stdout(&output)), (Some(1), "mismatch\n"));
+    assert!(stderr(&output).contains("names no key"), "{output:?}");
+    let line = format!("{{\"password\":\"secret\",\"hash\":\"{plain}\"}}");
+    let many = run(&["verify", "--jsonl", "--assume-unnamed-key", key], &line);
+    assert_eq!(many.status.code(), Some(1));
+    assert!(stdout(&many).contains("\"notes\":[\"the string names no key"), "{many:?}");
+    let output = run(&["verify", "--stdin", plain], "Secret");
+    assert_eq!(seen(&output), (Some(1), "mismatch\n", ""));
+}

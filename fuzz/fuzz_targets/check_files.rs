@@ -1,0 +1,51 @@
+//! Check files as `saltern sum --check` takes them: what is read from a line can be written, and read again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "."]
+#[allow(dead_code)]
+mod sum {
+    #[path = "../../crates/cli/src/cmd/sum/algorithm.rs"]
+    mod algorithm;
+    #[path = "../../crates/cli/src/cmd/sum/line.rs"]
+    mod line;
+    #[path = "../../crates/cli/src/cmd/sum/parse.rs"]
+    mod parse;
+
+    use algorithm::Algorithm;
+    use parse::{Line, Lines, Parser};
+
+    pub(crate) fn check(data: &[u8], algorithm: Option<Algorithm>) {
+        let mut lines = Lines::new(data);
+        let mut parser = Parser::new(algorithm);
+        while let Some(line) = lines.next().expect("memory can be read") {
+            let line = match line {
+                Line::Whole(line) => line,
+                Line::TooLong(start) => {
+                    parser.may_be_entry(start);
+                    continue;
+                }
+            };
+            let Some(entry) = parser.parse(line) else { continue };
+            // The beginning of a good line is never called hopeless.
+            assert!(parser.may_be_entry(line));
+            let mut written = Vec::new();
+            let style = line::Style { tag: true, binary: true, zero: false };
+            line::push_line(&mut written, style, entry.spec, &entry.digest, &entry.name);
+            written.pop();
+            let again = Parser::new(algorithm).parse(&written);
+            // An untagged line of another length than the tag of its function allows has no such form.
+            assert_eq!(again.as_ref(), Some(&entry));
+        }
+    }
+
+    pub(crate) const ALL: [Option<Algorithm>; 3] =
+        [None, Some(Algorithm::Blake2b), Some(Algorithm::Blake2sp)];
+}
+
+fuzz_target!(|data: &[u8]| {
+    for algorithm in sum::ALL {
+        sum::check(data, algorithm);
+    }
+});
