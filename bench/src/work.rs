@@ -1,7 +1,7 @@
 //! What is computed: the part of a case that does not depend on who computes it.
 
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{CheckedParams, Limits, Mode, Pages, Params, escrypt};
+use saltern_yescrypt::{CheckedParams, Limits, Mode, Pages, Params};
 
 use crate::record;
 
@@ -35,7 +35,7 @@ pub struct Cats {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Escrypt {
     /// The parameters.
-    pub params: escrypt::Params,
+    pub params: Params,
     /// Rounds of Salsa20.
     pub salsa: u32,
     /// Blocks of ROM, and where it is.
@@ -258,6 +258,7 @@ fn of_yescrypt(params: &Params, rom: Option<RomPlace>) -> record::Work {
             Mode::Classic => "scrypt",
             Mode::Worm => "yescrypt-worm",
             Mode::Rw => "yescrypt",
+            Mode::Escrypt(_) => "escrypt",
         }
         .to_owned(),
         memory_kib: Some(0.125 * f64::from(params.r) * params.n as f64),

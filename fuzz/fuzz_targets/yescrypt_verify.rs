@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt::{crypt, escrypt as reference};
-use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Scheme, Workspace, escrypt};
+use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Scheme, Workspace};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     let hasher = Hasher::new().with_limits(limits);
     let answer = WORKSPACE.with_borrow_mut(|workspace| hasher.verify(workspace, password, hash));
     if let Ok(matches) = answer {
-        let expected = match escrypt::is_escrypt(hash) {
+        let expected = match Scheme::of(hash) == Some(Scheme::Escrypt) {
             true => reference::crypt(password, hash, None),
             false => crypt(password, hash, None, None),
         };

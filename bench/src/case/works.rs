@@ -1,7 +1,7 @@
 //! The work that a point of a grid means.
 
 use anyhow::{Context, ensure};
-use saltern_yescrypt::{Flavor, Limits, Mode, Params, escrypt};
+use saltern_yescrypt::{Flags, Flavor, Limits, Mode, Params};
 
 use super::Point;
 use crate::work::{Argon2, Cats, Escrypt, Fill, Message, RomPlace, Variant, Work, pages_from_name};
@@ -57,10 +57,10 @@ fn rom_place(point: &Point) -> anyhow::Result<RomPlace> {
 /// Its RW mode with Salsa20.
 fn escrypt_work(point: &Point) -> anyhow::Result<Work> {
     let (n, r) = point.shape.context("shape = [[N, r], …]")?;
-    let flags = escrypt::Flags { rw: true, ..escrypt::Flags::default() };
-    let mut params = escrypt::Params::new(flags, n, r);
+    let mode = Mode::Escrypt(Flags { rw: true, ..Flags::default() });
+    let mut params = Params::new(mode, n, r);
     let salsa = point.salsa.unwrap_or(8);
-    params.tuning = escrypt::Tuning::new(8, 2, 4, 6, salsa)?;
+    params.flavor = Flavor::escrypt(8, 2, 4, 6, salsa)?;
     (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
     params.check(&Limits::unlimited())?;
     let rom = match point.nrom.unwrap_or(0) {

@@ -67,6 +67,7 @@ fn passwords(
         salsa_pwx: flavor.salsa_tail(),
     };
     let mut slow = match params.mode {
+        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
         Mode::Rw => reference::Params::from_flags(tuning.flags().unwrap_or(reference::RW_DEFAULT)),
         Mode::Worm => reference::Params::from_flags(1),
         Mode::Classic => reference::Params::from_flags(0),

@@ -5,7 +5,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::Error;
-use saltern_yescrypt::escrypt::is_escrypt;
 use saltern_yescrypt::{Hasher, Pool, PoolConfig, Ticket, Workspace};
 
 use crate::aside::Aside;
@@ -34,12 +33,11 @@ impl One {
     /// The complete string under a setting.
     pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
         match &self.direct {
-            // The older generation has no ROM here.
-            Some(direct) if !is_escrypt(setting) => {
+            Some(direct) => {
                 let ticket = direct.hash(password, setting);
                 ticket.and_then(DirectTicket::wait).map_err(Error::msg)
             }
-            _ => {
+            None => {
                 let hash = self.hasher.hash_with_setting(&mut self.workspace, password, setting);
                 hash.map_err(explain)
             }
@@ -49,11 +47,11 @@ impl One {
     /// Whether a password matches a stored string.
     pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
         match &self.direct {
-            Some(direct) if !is_escrypt(hash) => {
+            Some(direct) => {
                 let ticket = direct.verify(password, hash);
                 ticket.and_then(DirectTicket::wait).map_err(Error::msg)
             }
-            _ => self.hasher.verify(&mut self.workspace, password, hash).map_err(explain),
+            None => self.hasher.verify(&mut self.workspace, password, hash).map_err(explain),
         }
     }
 }

@@ -3,7 +3,6 @@
 //! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform flavour, no ROM, no
 //! key, and slightly narrower ranges than the algorithm itself.
 
-use saltern_yescrypt::escrypt::is_escrypt;
 use saltern_yescrypt::{Flavor, Limits, Mode, Params, Scheme, Setting};
 
 /// Longest string that crypt(3) returns, without its terminating zero.
@@ -19,6 +18,14 @@ const HASH_PART: usize = 44;
 ///
 /// That a string is encrypted with a key does not show, so the caller has to mind that.
 pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
+    let unknown = match setting.scheme() {
+        Scheme::Escrypt => Some("it does not know this generation"),
+        Scheme::ScryptPhc => Some("it does not know this format"),
+        _ => None,
+    };
+    if let Some(unknown) = unknown {
+        return vec![unknown.to_owned()];
+    }
     let mut found = params_obstacles(setting.params());
     if setting.rom_id().is_some() {
         // Said below, and by name.
@@ -59,7 +66,6 @@ pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<S
             }
             found
         }
-        Err(_) if is_escrypt(setting) => vec!["it does not know this generation".to_owned()],
         // It will not be hashed either.
         Err(_) => Vec::new(),
     };

@@ -1,7 +1,7 @@
 //! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limits, Workspace};
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Workspace};
 
 /// Longest password, in bytes: as on a server, eight times what crypt(3) takes.
 const MAX_PASSWORD: usize = Limits::server().max_password;
@@ -51,15 +51,15 @@ impl EffortArgs {
 /// An error of the library, with the option that moves the limit where there is one.
 pub(crate) fn explain(error: Error) -> anyhow::Error {
     match error {
-        Error::OverLimit { name: "memory in bytes", value, limit } => {
+        Error::OverLimit { what: Limit::Memory, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
         }
-        Error::OverLimit { name: "memory of the pool in bytes", value, limit } => {
+        Error::OverLimit { what: Limit::PoolMemory, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --memory {limit} allows")
         }
-        Error::OverLimit { name: "work in bytes mixed", value, limit } => {
+        Error::OverLimit { what: Limit::Work, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);
             anyhow!("this mixes {need} GiB, more than --max-work {limit} allows")
         }

@@ -4,15 +4,12 @@
 //! so that a line is never silently passed over.
 
 use saltern_yescrypt::Scheme;
-use saltern_yescrypt::escrypt::is_escrypt;
 
 /// What the password field of an account holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     /// A string of a scheme that this program computes; it may still be malformed.
     Ours(Scheme),
-    /// A `$7X` string, which this program computes as well; it may still be malformed.
-    Escrypt,
     /// A string of a scheme that this program knows by name only.
     Foreign(&'static Foreign),
     /// `!` or `*` in front: no password matches.
@@ -39,7 +36,7 @@ const fn foreign(prefix: &'static str, name: &'static str) -> Foreign {
 }
 
 /// Longer prefixes come before shorter ones that begin them.
-static FOREIGN: [Foreign; 31] = [
+static FOREIGN: [Foreign; 30] = [
     foreign("$gy$", "gost-yescrypt"),
     foreign("$2a$", "bcrypt"),
     foreign("$2b$", "bcrypt"),
@@ -56,7 +53,6 @@ static FOREIGN: [Foreign; 31] = [
     foreign("$argon2id$", "Argon2id"),
     foreign("$argon2i$", "Argon2i"),
     foreign("$argon2d$", "Argon2d"),
-    foreign("$scrypt$", "scrypt in the PHC format"),
     foreign("$s0$", "scrypt in the s0 format"),
     foreign("$pbkdf2-sha512$", "PBKDF2-HMAC-SHA512"),
     foreign("$pbkdf2-sha256$", "PBKDF2-HMAC-SHA256"),
@@ -92,9 +88,6 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
     if let Some(scheme) = Scheme::of(field) {
         return Stored::Ours(scheme);
     }
-    if is_escrypt(field) {
-        return Stored::Escrypt;
-    }
     if let Some(foreign) = FOREIGN.iter().find(|known| field.starts_with(known.prefix.as_bytes())) {
         return Stored::Foreign(foreign);
     }
@@ -105,15 +98,14 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
     Stored::Unknown
 }
 
-/// The name of what `$7X` strings are.
-pub(crate) const ESCRYPT: &str = "escrypt 0.5";
-
 /// The name of a scheme that this program computes.
 pub(crate) fn name(scheme: Scheme) -> &'static str {
     match scheme {
         Scheme::Yescrypt => "yescrypt",
         Scheme::Scrypt => "scrypt",
         Scheme::Extended => "saltern-yescrypt",
+        Scheme::Escrypt => "escrypt 0.5",
+        Scheme::ScryptPhc => "scrypt in the PHC format",
         _ => "another scheme",
     }
 }
@@ -151,7 +143,7 @@ mod tests {
         assert_eq!(identify(b"$Y$j9T$a"), Stored::Unknown);
         assert_eq!(identify(b"$y$"), Stored::Ours(Scheme::Yescrypt));
         assert_eq!(identify(b"$7$x"), Stored::Ours(Scheme::Scrypt));
-        assert_eq!(identify(b"$7X3$x"), Stored::Escrypt);
+        assert_eq!(identify(b"$7X3$x"), Stored::Ours(Scheme::Escrypt));
     }
 
     #[test]

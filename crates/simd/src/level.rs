@@ -14,7 +14,6 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// # Ok::<(), saltern_simd::ParseLevelError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum Level {
     /// Plain Rust, no instruction set assumed: the definition that the others are tested against.
     Portable,

@@ -26,8 +26,8 @@ pub enum Error {
     },
     /// A parameter is valid but above what the [`Limits`](crate::Limits) in force allow.
     OverLimit {
-        /// What was limited.
-        name: &'static str,
+        /// What is limited.
+        what: Limit,
         /// The value that was asked for (saturated).
         value: u64,
         /// The largest value allowed.
@@ -99,6 +99,75 @@ pub enum Error {
     Panicked,
 }
 
+/// What a caller can do about an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// What was given is wrong, and will be the next time: a string, a parameter, a buffer.
+    BadInput,
+    /// It costs more, or is less usual, than the limits in force allow.
+    OverLimit,
+    /// A ROM or a key is not there. The password was not tried; with it there, the same call succeeds.
+    Unavailable,
+    /// Too much at a time: the same call may succeed later.
+    Overloaded,
+    /// Neither the input nor the load: memory, threads or randomness could not be had, or there is a defect.
+    Internal,
+}
+
+/// What a limit is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// N.
+    N,
+    /// r.
+    R,
+    /// p.
+    P,
+    /// t.
+    T,
+    /// Bytes of memory for one hash.
+    Memory,
+    /// Bytes that go through the block mixes.
+    Work,
+    /// Bytes in a password.
+    Password,
+    /// Bytes of output.
+    Output,
+    /// Bytes of memory that a pool may use.
+    PoolMemory,
+    /// Items in one batch.
+    Batch,
+    /// r of a hash with a ROM in a file.
+    StoredRomR,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Limit {
+    /// The words of messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limit::N => "N",
+            Limit::R => "r",
+            Limit::P => "p",
+            Limit::T => "t",
+            Limit::Memory => "memory in bytes",
+            Limit::Work => "work in bytes mixed",
+            Limit::Password => "password length",
+            Limit::Output => "output length",
+            Limit::PoolMemory => "memory of the pool in bytes",
+            Limit::Batch => "items in one batch",
+            Limit::StoredRomR => "r with a ROM in a file",
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -108,9 +177,9 @@ impl fmt::Display for Error {
             Error::InvalidParameter { name, value, expected } => {
                 write!(f, "invalid {name} {value}: it has to be {expected}")
             }
-            Error::OverLimit { name, value, limit } => write!(
+            Error::OverLimit { what, value, limit } => write!(
                 f,
-                "{name} {value} is above the limit of {limit}: raise the limit if this cost is intended"
+                "{what} {value} is above the limit of {limit}: raise the limit if this cost is intended"
             ),
             Error::FlavorNotAllowed => f.write_str(
                 "this pwxform flavour is not allowed by the limits in force: \
@@ -168,6 +237,31 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 impl Error {
+    /// What can be done about it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Malformed { .. }
+            | Error::InvalidParameter { .. }
+            | Error::RomNotUsed
+            | Error::RomTooSmall { .. }
+            | Error::RomTag
+            | Error::RomAlignment
+            | Error::KeyNotApplicable
+            | Error::BufferLength { .. } => ErrorKind::BadInput,
+            Error::OverLimit { .. } | Error::FlavorNotAllowed => ErrorKind::OverLimit,
+            Error::RomUnavailable { .. }
+            | Error::RomNotLoaded { .. }
+            | Error::KeyNotLoaded { .. } => ErrorKind::Unavailable,
+            Error::Overloaded { .. } | Error::Cancelled => ErrorKind::Overloaded,
+            Error::OutOfMemory { .. }
+            | Error::Random
+            | Error::Forked
+            | Error::NoThread { .. }
+            | Error::Panicked => ErrorKind::Internal,
+        }
+    }
+
     pub(crate) const fn malformed(expected: &'static str) -> Self {
         Error::Malformed { expected }
     }

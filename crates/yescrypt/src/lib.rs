@@ -33,12 +33,12 @@ pub use self::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
 pub use self::core::flavor::Flavor;
 pub use self::core::kdf::{derive, derive_with_roms};
 pub use self::core::memory::Pages;
-pub use self::core::params::{CheckedParams, Mode, Params};
+pub use self::core::params::{CheckedParams, Flags, Mode, Params};
 pub use self::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomReading, RomUse};
 pub use self::core::resumable::{Progress, Resumable, RomRead};
 pub use self::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
 pub use self::core::workspace::Workspace;
-pub use error::Error;
+pub use error::{Error, ErrorKind, Limit};
 pub use ids::{KeyFingerprint, KeyId, RomId};
 #[cfg(feature = "std")]
 pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};

@@ -5,7 +5,6 @@ mod config;
 mod ledger;
 mod pages;
 mod queue;
-mod recipe;
 #[cfg(test)]
 mod tests;
 mod ticket;
@@ -19,12 +18,10 @@ use zeroize::Zeroizing;
 use self::batch::{Answer, Batch, Item};
 pub use self::config::{PoolConfig, WipePolicy};
 use self::queue::Shape;
-use self::recipe::{Either, Recipe, RomsOf};
 pub use self::ticket::Ticket;
-use self::worker::{Shared, over_budget};
+use self::worker::{Shared, need, over_budget};
 use crate::core::pass::MAX_HASHES;
-use crate::core::reading::{Places, RomReading, RomUse, places};
-use crate::escrypt;
+use crate::core::reading::{RomReading, RomUse, places};
 use crate::site::hasher::Plan;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
@@ -153,10 +150,7 @@ impl Pool {
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
             hasher.setting(&salt)
         };
-        self.texts(hasher, {
-            let setting = || setting().map(Either::Current);
-            passwords.into_iter().map(move |password| (password, setting()))
-        })
+        self.texts(hasher, passwords.into_iter().map(move |password| (password, setting())))
     }
 
     /// Hashes passwords under settings of any scheme, as [`Hasher::hash_with_setting`].
@@ -169,25 +163,21 @@ impl Pool {
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<Ticket<Vec<u8>>, Error> {
         let parsed = |(password, setting): (P, S)| {
-            let text = setting.as_ref();
-            let setting = match escrypt::is_escrypt(text) {
-                true => escrypt::Setting::parse(text).map(Either::Escrypt),
-                false => Setting::parse(text).map(Either::Current),
-            };
+            let setting = Setting::parse(setting.as_ref());
             (password, setting)
         };
         self.texts(hasher, items.into_iter().map(parsed))
     }
 
-    fn texts<T: Answer<Check = AnySetting>, P: AsRef<[u8]>>(
+    fn texts<T: Answer<Check = Setting>, P: AsRef<[u8]>>(
         &self,
         hasher: &Arc<Hasher>,
-        items: impl Iterator<Item = (P, Result<AnySetting, Error>)>,
+        items: impl Iterator<Item = (P, Result<Setting, Error>)>,
     ) -> Result<Ticket<T>, Error> {
         self.submit(Some(hasher), || {
-            let item = |(password, setting): (P, Result<AnySetting, Error>)| {
+            let item = |(password, setting): (P, Result<Setting, Error>)| {
                 let setting = setting?;
-                let what = admit(hasher, password.as_ref(), setting.as_ref())?;
+                let what = hasher.admit(password.as_ref(), &setting)?;
                 self.item(password.as_ref(), what, setting)
             };
             items.map(item).collect()
@@ -205,13 +195,8 @@ impl Pool {
     ) -> Result<Ticket<bool>, Error> {
         self.submit(Some(hasher), || {
             let item = |(password, hash): (P, H)| {
-                let text = hash.as_ref();
-                let check = match escrypt::is_escrypt(text) {
-                    true => Either::Escrypt(escrypt::HashString::parse(text)?),
-                    false => Either::Current(HashString::parse(text)?),
-                };
-                let setting = check.setting();
-                let what = admit(hasher, password.as_ref(), setting)?;
+                let check = HashString::parse(hash.as_ref())?;
+                let what = hasher.admit(password.as_ref(), check.setting())?;
                 self.item(password.as_ref(), what, check)
             };
             items.into_iter().map(item).collect()
@@ -247,8 +232,7 @@ impl Pool {
             };
             let shape = roms.and_then(|roms| {
                 what.params.check_output(what.len as u64)?;
-                let roms = RomsOf::Current(roms);
-                Ok((self.shape(what.params.without_nrom().into(), &roms, what.len)?, roms))
+                Ok((self.shape(what.params.without_nrom(), &roms, what.len)?, roms))
             });
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
@@ -295,23 +279,19 @@ impl Pool {
     }
 
     /// An item that its hasher admits, if the pool does.
-    fn item<C>(&self, password: &[u8], what: What, check: C) -> Result<Item<C>, Error> {
-        let (recipe, salt, roms) = what;
-        let shape = self.shape(recipe, &roms, HASH)?;
+    fn item<C>(&self, password: &[u8], what: Plan, check: C) -> Result<Item<C>, Error> {
+        let Plan { params, salt, roms } = what;
+        let shape = self.shape(params, &roms, HASH)?;
         Ok(Item { roms, password: copy(password), salt, shape, check })
     }
 
-    fn shape(&self, recipe: Recipe, roms: &RomsOf, out_len: usize) -> Result<Shape, Error> {
-        let (need, budget) = (recipe.need(self.shared.config.pages, 1), self.shared.config.memory);
+    fn shape(&self, params: CheckedParams, roms: &[RomUse], len: usize) -> Result<Shape, Error> {
+        let (need, budget) =
+            (need(&params, self.shared.config.pages, 1), self.shared.config.memory);
         if need > budget {
             return Err(over_budget(need, budget));
         }
-        let roms = match roms {
-            RomsOf::Current(roms) => places(roms),
-            // These are computed one by one, each with its own.
-            RomsOf::Escrypt(_) => Places::default(),
-        };
-        Ok(Shape { recipe, roms, out_len })
+        Ok(Shape { params, roms: places(roms), out_len: len })
     }
 }
 
@@ -336,29 +316,6 @@ impl core::fmt::Debug for Pool {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let PoolConfig { threads, memory, .. } = &self.shared.config;
         write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
-    }
-}
-
-type AnySetting = Either<Setting, escrypt::Setting>;
-
-/// What a hash is computed from, beside the password.
-type What = (Recipe, Zeroizing<Vec<u8>>, RomsOf);
-
-/// Decides whether a hash may be computed, and from what.
-fn admit(
-    hasher: &Hasher,
-    password: &[u8],
-    setting: Either<&Setting, &escrypt::Setting>,
-) -> Result<What, Error> {
-    match setting {
-        Either::Current(setting) => {
-            let Plan { params, salt, roms } = hasher.admit(password, setting)?;
-            Ok((params.into(), salt, RomsOf::Current(roms)))
-        }
-        Either::Escrypt(setting) => {
-            let (params, rom) = hasher.admit_escrypt(password, setting)?;
-            Ok((Recipe::Escrypt(params), copy(setting.salt()), RomsOf::Escrypt(rom)))
-        }
     }
 }
 

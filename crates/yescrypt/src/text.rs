@@ -1,13 +1,23 @@
 //! Strings: parsed and written, nothing is computed here.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 pub(crate) mod base64;
+mod crypt;
 pub(crate) mod encoding;
 pub(crate) mod escrypt;
 pub(crate) mod extended;
 pub(crate) mod names;
+mod phc;
 pub(crate) mod roms;
 
 /// Bytes of hash in every string.
 pub(crate) const HASH: usize = 32;
 /// The digits that they take in the crypt(3) schemes.
 pub(crate) const HASH_DIGITS: usize = 43;
+
+/// Text made of ASCII characters only.
+pub(crate) fn ascii(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap_or_else(|_| unreachable!("digits are ASCII"))
+}

@@ -8,9 +8,11 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
-use saltern_yescrypt::escrypt::{self, Flags, Params, Rom, RomParams, Setting, Tuning};
+use saltern_yescrypt::escrypt::{self, RomParams};
 use saltern_yescrypt::{
-    Error, HashKey, Hasher, Level, Limits, Pool, PoolConfig, RomImage, Verification, Workspace,
+    CheckedParams, Error, Flags, Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Pool,
+    PoolConfig, RomImage, RomMasks, RomReading, RomUse, RomView, Verification, Workspace,
+    derive_with_roms,
 };
 use serde_json::Value;
 
@@ -39,17 +41,17 @@ fn too_large(case: &Value) -> bool {
     case.get("rom").is_some_and(|rom| number(rom, "N") > 1 << 20)
 }
 
-fn tuning(case: &Value) -> Result<Tuning, Error> {
-    let Some(constants) = case.get("constants") else { return Ok(Tuning::DEFAULT) };
+fn tuning(case: &Value) -> Result<Flavor, Error> {
+    let Some(constants) = case.get("constants") else { return Ok(Flavor::ESCRYPT) };
     let [bits, simd, groups, rounds, salsa] =
         ["S_BITS", "S_SIMD", "S_P", "S_ROUNDS", "salsa"].map(|name| number(constants, name));
-    Tuning::new(bits, simd, groups, rounds, salsa)
+    Flavor::escrypt(bits, simd, groups, rounds, salsa)
 }
 
 /// An image and its digest.
 fn rom(case: &Value, rom: &Value, workspace: &mut Workspace) -> Result<(RomImage, Vec<u8>), Error> {
     let mut params = RomParams::new(number(rom, "N").into(), number(rom, "r"), number(rom, "p"));
-    params.tuning = tuning(case)?;
+    params.flavor = tuning(case)?;
     let mut image = RomImage::zeroed(params.size() as usize)?;
     let mut digest = vec![0; number(rom, "digest_len") as usize];
     let seed = bytes(rom, "seed");
@@ -59,10 +61,24 @@ fn rom(case: &Value, rom: &Value, workspace: &mut Workspace) -> Result<(RomImage
 
 fn params(case: &Value) -> Result<Params, Error> {
     let flags = Flags::from_bits(number(case, "flags"))?;
-    let mut params = Params::new(flags, case["N"].as_u64().unwrap(), number(case, "r"));
+    let mut params =
+        Params::new(Mode::Escrypt(flags), case["N"].as_u64().unwrap(), number(case, "r"));
     (params.p, params.t) = (number(case, "p"), number(case, "t"));
-    params.tuning = tuning(case)?;
+    params.flavor = tuning(case)?;
     Ok(params)
+}
+
+/// All of an image, as hashes with these parameters read it.
+fn used<'a>(image: &'a RomImage, mask: u32, params: &CheckedParams) -> RomUse<RomView<'a>> {
+    let nrom = image.as_bytes().len() as u64 / (128 * u64::from(params.params().r));
+    let reading = RomReading { nrom, masks: RomMasks::escrypt(mask), look_ahead: 0 };
+    RomUse { rom: RomView::untagged(image.as_bytes()).unwrap(), reading }
+}
+
+/// The flags of parameters.
+fn flags(params: &Params) -> Flags {
+    let Mode::Escrypt(flags) = params.mode else { panic!("{params:?}") };
+    flags
 }
 
 /// The ROM of a copy of an image.
@@ -77,24 +93,20 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
         Some(inputs) => Some(rom(case, inputs, workspace)?.0),
         None => None,
     };
-    let attached = image
-        .as_ref()
-        .map(|image| Rom::from_bytes(image.as_bytes(), number(case, "mask")).unwrap());
     let [password, salt] = ["password", "salt"].map(|name| bytes(case, name));
     match case["kind"].as_str().unwrap().trim_end_matches("_reject") {
         "kdf05" => {
             let params = params(case)?.check(&Limits::unlimited())?;
             let mut out = vec![0; number(case, "dkLen") as usize];
-            let rom = attached.as_ref();
-            escrypt::derive(&password, &salt, &params, rom, workspace, &mut out)?;
+            let rom = image.as_ref().map(|image| used(image, number(case, "mask"), &params));
+            derive_with_roms(&password, &salt, &params, rom.as_slice(), workspace, &mut out)?;
             Ok(hex(&out))
         }
         "crypt05" => {
             let setting = case["setting"].as_str().unwrap().as_bytes();
             let mut hasher = Hasher::new().with_limits(Limits::unlimited());
-            if attached.is_some() {
-                hasher =
-                    hasher.with_escrypt_rom(held(image.as_ref().unwrap()), number(case, "mask"));
+            if let Some(image) = &image {
+                hasher = hasher.with_escrypt_rom(held(image), number(case, "mask"));
             }
             let text = hasher.hash_with_setting(workspace, &password, setting)?;
             assert_eq!(hasher.verify(workspace, &password, &text), Ok(true));
@@ -108,7 +120,7 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
         }
         "gensalt05" => {
             let sizes = (number(case, "r"), number(case, "p"));
-            Setting::encode(number(case, "flags"), number(case, "N_log2"), sizes, &salt)
+            escrypt::encode_setting(number(case, "flags"), number(case, "N_log2"), sizes, &salt)
         }
         other => panic!("{other}"),
     }
@@ -169,7 +181,7 @@ fn expected(params: &Params, rom: Option<&reference::Rom>, ask: &Ask) -> Vec<u8>
         p: params.p,
         t: params.t,
         tuning: ask.tuning.clone(),
-        ..reference::Params::new(params.flags.bits(), params.n, params.r)
+        ..reference::Params::new(flags(params).bits(), params.n, params.r)
     };
     reference::kdf(&ask.password, &ask.salt, &theirs, rom, ask.length as u64).unwrap()
 }
@@ -206,13 +218,14 @@ fn any_call() -> impl Strategy<Value = (Params, Ask)> {
     (tuning, numbers, rest).prop_map(|(tuning, numbers, (password, salt, length, rom, threads))| {
         let (bits, log2_n, more_r, p, t) = numbers;
         let r = (tuning.groups * tuning.simd).div_ceil(16) + more_r;
-        let mut params = Params::new(Flags::from_bits(bits).unwrap(), 1 << log2_n, r);
-        params.p = if params.flags.parallel_smix { p.min(1 << (log2_n - 1)) } else { p };
+        let mut params =
+            Params::new(Mode::Escrypt(Flags::from_bits(bits).unwrap()), 1 << log2_n, r);
+        params.p = if flags(&params).parallel_smix { p.min(1 << (log2_n - 1)) } else { p };
         params.t = t;
         let reference::Tuning { bits, simd, groups, rounds, salsa } = tuning;
-        params.tuning = Tuning::new(bits, simd, groups, rounds, salsa).unwrap();
+        params.flavor = Flavor::escrypt(bits, simd, groups, rounds, salsa).unwrap();
         // An image of r blocks is one of r / 2 blocks of twice the number, too.
-        let rom = rom.filter(|_| params.flags.rw).map(|(smaller, p, log2_nrom, mask)| {
+        let rom = rom.filter(|_| flags(&params).rw).map(|(smaller, p, log2_nrom, mask)| {
             let halve = smaller == 1 && r % 2 == 0;
             (if halve { r / 2 } else { r }, p.min(1 << (log2_nrom - 2)), log2_nrom, mask)
         });
@@ -239,7 +252,7 @@ fn random_parameters_on_every_level_equal_the_reference() {
             workspace.set_threads(ask.threads);
             let ours = ask.rom.map(|(r, p, log2_nrom, mask)| {
                 let mut rom = RomParams::new(1 << log2_nrom, r, p);
-                rom.tuning = params.tuning;
+                rom.flavor = params.flavor;
                 let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
                 let bytes = image.as_bytes_mut();
                 let mut digest = [0; 32];
@@ -252,17 +265,15 @@ fn random_parameters_on_every_level_equal_the_reference() {
                     "{level} {ask:?}"
                 );
             }
-            let rom = ours
-                .as_ref()
-                .map(|(image, _, mask)| Rom::from_bytes(image.as_bytes(), *mask).unwrap());
+            let rom = ours.as_ref().map(|(image, _, mask)| used(image, *mask, &checked));
             let mut out = vec![0; ask.length];
             let Ask { password, salt, .. } = &ask;
-            escrypt::derive(password, salt, &checked, rom.as_ref(), &mut workspace, &mut out)
+            derive_with_roms(password, salt, &checked, rom.as_slice(), &mut workspace, &mut out)
                 .unwrap();
             assert_eq!(out, answer, "{level} {params:?} {ask:?}");
             compared.set(compared.get() + 1);
         }
-        seen.borrow_mut().insert((params.flags.bits(), params.p > 1, ask.rom.is_some()));
+        seen.borrow_mut().insert((flags(&params).bits(), params.p > 1, ask.rom.is_some()));
         Ok(())
     });
     outcome.unwrap();
@@ -274,14 +285,15 @@ fn random_parameters_on_every_level_equal_the_reference() {
 /// Beside the vectors to be refused: which error, and that limits come before any memory.
 #[test]
 fn refusals_name_what_is_wrong() {
-    let base = Params::new(Flags::from_bits(7).unwrap(), 64, 8);
+    let base = Params::new(Mode::Escrypt(Flags::from_bits(7).unwrap()), 64, 8);
     let refused = |change: fn(&mut Params), limits: &Limits| {
         let mut params = base;
         change(&mut params);
         params.check(limits).expect_err("to be refused")
     };
     let named = |change: fn(&mut Params)| match refused(change, &Limits::server()) {
-        Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => name,
+        Error::InvalidParameter { name, .. } => name,
+        Error::OverLimit { what, .. } => what.name(),
         other => panic!("{other}"),
     };
     assert_eq!(named(|p| (p.r, p.n) = (0, 3)), "r");
@@ -291,9 +303,11 @@ fn refusals_name_what_is_wrong() {
     assert_eq!(named(|p| p.n = 1 << 62), "N");
     assert_eq!(named(|p| p.n = 1 << 21), "N");
     assert_eq!(named(|p| p.n = 1 << 20), "memory in bytes");
-    let many = |p: &mut Params| (p.flags.parallel_smix, p.p, p.n) = (false, 64, 1 << 16);
+    let many = |p: &mut Params| {
+        (p.mode, p.p, p.n) = (Mode::Escrypt(Flags::from_bits(5).unwrap()), 64, 1 << 16)
+    };
     assert_eq!(named(many), "work in bytes mixed");
-    let special = |p: &mut Params| p.tuning = Tuning::new(8, 2, 4, 2, 8).unwrap();
+    let special = |p: &mut Params| p.flavor = Flavor::escrypt(8, 2, 4, 2, 8).unwrap();
     assert_eq!(refused(special, &Limits::server()), Error::FlavorNotAllowed);
     // Beyond what can be addressed: an error, not an attempt.
     let mut workspace = Workspace::new();
@@ -309,7 +323,6 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     let rom = RomParams::new(64, 3, 1);
     let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
     escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
-    let rom = Rom::from_bytes(image.as_bytes(), 1).unwrap();
     let hasher = Hasher::new().with_escrypt_rom(held(&image), 1);
     let mut hash = |setting: &[u8]| hasher.hash_with_setting(&mut workspace, b"", setting);
     // r = 3 fits; 64 * 3 = 192 blocks of r = 1 are no power of two.
@@ -320,9 +333,10 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     let without_rw = b"$7X2$31..../....a";
     let alone = Hasher::new().hash_with_setting(&mut Workspace::new(), b"", without_rw).unwrap();
     assert_eq!(hash(without_rw), Ok(alone));
-    let params = escrypt::Params::new(escrypt::Flags::from_bits(4).unwrap(), 8, 3);
+    let params = Params::new(Mode::Escrypt(Flags::from_bits(4).unwrap()), 8, 3);
     let params = params.check(&Limits::server()).unwrap();
-    let refused = escrypt::derive(b"", b"", &params, Some(&rom), &mut Workspace::new(), &mut []);
+    let roms = [used(&image, 1, &params)];
+    let refused = derive_with_roms(b"", b"", &params, &roms, &mut Workspace::new(), &mut []);
     assert!(matches!(refused, Err(Error::InvalidParameter { name: "flags", .. })), "{refused:?}");
     let keyed = Hasher::new().assuming_unnamed_key(HashKey::new([7; 32]));
     let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
@@ -335,7 +349,7 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
 /// Strings of this generation among others, in one batch.
 #[test]
 fn batches_verify_both_generations() {
-    let hasher = Hasher::new().with_params(saltern_yescrypt::Params::yescrypt(64, 8));
+    let hasher = Hasher::new().with_params(Params::yescrypt(64, 8));
     let mut workspace = Workspace::new();
     let new = hasher.hash_with_salt(&mut workspace, b"p", b"salt").unwrap().into_bytes();
     let old = hasher.hash_with_setting(&mut workspace, b"p", b"$7X3$36..../....salt").unwrap();

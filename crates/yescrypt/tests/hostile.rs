@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
     CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limits, Mode, Params,
-    RomImage, RomParams, RomView, Setting, Verification, Workspace, derive, derive_many, escrypt,
-    init_rom, reencrypt, verify,
+    RomImage, RomParams, RomView, Setting, Verification, Workspace, derive, derive_many, init_rom,
+    reencrypt, verify,
 };
 
 #[global_allocator]
@@ -50,7 +50,8 @@ fn refused(text: &[u8]) -> Error {
 /// The name in an error about a number.
 fn name(error: Error) -> &'static str {
     match error {
-        Error::OverLimit { name, .. } | Error::InvalidParameter { name, .. } => name,
+        Error::InvalidParameter { name, .. } => name,
+        Error::OverLimit { what, .. } => what.name(),
         Error::Malformed { .. } => "malformed",
         Error::RomUnavailable { .. } => "ROM",
         Error::FlavorNotAllowed => "flavour",
@@ -403,11 +404,8 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{hasher:?}"),
         format!("{:?}", HashKey::new(key)),
         format!("{:?}", HashString::parse(hash.as_bytes()).unwrap()),
-        format!(
-            "{:?}",
-            escrypt::HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())
-        ),
-        format!("{:?}", escrypt::Rom::from_bytes(image.as_bytes(), 1)),
+        format!("{:?}", HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())),
+        format!("{:?}", RomView::untagged(image.as_bytes())),
         format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),
         format!("{workspace:?} {image:?} {:?}", RomView::new(&image).unwrap()),

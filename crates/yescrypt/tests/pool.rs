@@ -169,7 +169,7 @@ fn a_batch_above_the_budget_is_computed_in_smaller_groups() {
     small.memory = one - 1;
     let pool = Pool::new(small.clone()).unwrap();
     let refused =
-        Error::OverLimit { name: "memory of the pool in bytes", value: one, limit: one - 1 };
+        Error::OverLimit { what: saltern_yescrypt::Limit::PoolMemory, value: one, limit: one - 1 };
     assert_eq!(
         pool.derive(&what, items).unwrap().wait(),
         [const { Err(()) }; 5].map(|e| e.map_err(|()| refused))
@@ -186,7 +186,11 @@ fn a_batch_above_the_budget_is_computed_in_smaller_groups() {
     let refused = Pool::new(small).map(drop).unwrap_err();
     assert_eq!(
         refused,
-        Error::OverLimit { name: "memory of the pool in bytes", value: 2 * one, limit: one - 1 }
+        Error::OverLimit {
+            what: saltern_yescrypt::Limit::PoolMemory,
+            value: 2 * one,
+            limit: one - 1
+        }
     );
 }
 

@@ -1,7 +1,10 @@
 //! The kinds of escrypt 0.5.
 
-use saltern_yescrypt::escrypt::{Flags, Params, Rom, RomParams, Setting, Tuning, derive, init_rom};
-use saltern_yescrypt::{Hasher, Limits, RomImage, Workspace};
+use saltern_yescrypt::escrypt::{RomParams, encode_setting, init_rom};
+use saltern_yescrypt::{
+    Flags, Flavor, Hasher, Limits, Mode, Params, Rom, RomImage, RomMasks, RomReading, RomUse,
+    RomView, Scheme, Setting, Workspace, derive_with_roms,
+};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -65,7 +68,7 @@ pub(super) fn is_kind(kind: &str) -> bool {
 
 /// The ROM that was made last, since neighbouring cases use the same, with its digest.
 #[derive(Default)]
-pub(super) struct RomCache(Option<(RomInputs, Tuning, RomImage, Vec<u8>)>);
+pub(super) struct RomCache(Option<(RomInputs, Flavor, RomImage, Vec<u8>)>);
 
 /// What answers cases.
 pub(super) struct Solver<'a> {
@@ -87,40 +90,35 @@ impl Solver<'_> {
 
     fn kdf(&mut self, inputs: &Inputs) -> Result<Answer> {
         let flags = Flags::from_bits(narrow(inputs.flags, "flags")?).map_err(refused)?;
-        let mut params = Params::new(flags, inputs.n, narrow(inputs.r, "r")?);
+        let mut params = Params::new(Mode::Escrypt(flags), inputs.n, narrow(inputs.r, "r")?);
         (params.p, params.t) = (narrow(inputs.p, "p")?, narrow(inputs.t, "t")?);
-        params.tuning = inputs.tuning()?;
+        params.flavor = inputs.tuning()?;
         let params = params.check(&Limits::unlimited()).map_err(refused)?;
         self.ceiling.check("the working memory", u128::from(params.memory()))?;
         let mut out = self.output(inputs.dk_len)?;
         self.attach(inputs)?;
-        let rom = self.roms.rom(inputs)?;
+        let rom = self.roms.rom(inputs, params.params().r)?;
         let Inputs { password, salt, .. } = inputs;
-        derive(&password.0, &salt.0, &params, rom.as_ref(), self.workspace, &mut out)
+        let roms = rom.as_slice();
+        derive_with_roms(&password.0, &salt.0, &params, roms, self.workspace, &mut out)
             .map_err(refused)?;
         Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
     }
 
     fn crypt(&mut self, inputs: &Inputs) -> Result<Answer> {
         let setting = inputs.setting.as_bytes();
-        let memory = match Setting::parse(setting) {
-            Ok(setting) => setting.params().memory(),
-            // Classic scrypt, or nothing at all.
-            Err(_) => {
-                let setting = saltern_yescrypt::Setting::parse(setting).map_err(refused)?;
-                if inputs.rom.is_some() {
-                    return Err(Failure::Refused("classic scrypt has no ROM".to_owned()));
-                }
-                setting.params().memory()
-            }
-        };
+        let parsed = Setting::parse(setting).map_err(refused)?;
+        if parsed.scheme() == Scheme::Scrypt && inputs.rom.is_some() {
+            return Err(Failure::Refused("classic scrypt has no ROM".to_owned()));
+        }
+        let memory = parsed.params().memory();
         self.ceiling.check("the working memory", memory)?;
         self.attach(inputs)?;
         let mut hasher = Hasher::new().with_limits(Limits::unlimited());
         if let Some((_, _, image, _)) = self.roms.0.as_ref().filter(|_| inputs.rom.is_some()) {
             let mut copy = RomImage::zeroed(image.as_bytes().len()).map_err(refused)?;
             copy.as_bytes_mut().copy_from_slice(image.as_bytes());
-            let rom = saltern_yescrypt::Rom::untagged(copy).map_err(refused)?;
+            let rom = Rom::untagged(copy).map_err(refused)?;
             hasher = hasher.with_escrypt_rom(rom, inputs.mask);
         }
         let text = hasher.hash_with_setting(self.workspace, &inputs.password.0, setting);
@@ -147,13 +145,13 @@ impl Solver<'_> {
         }
     }
 
-    fn make(&mut self, rom: &RomInputs, tuning: Tuning) -> Result<()> {
+    fn make(&mut self, rom: &RomInputs, tuning: Flavor) -> Result<()> {
         if self.roms.0.as_ref().is_some_and(|(made, with, ..)| made == rom && *with == tuning) {
             return Ok(());
         }
         self.roms.0 = None;
         let mut params = RomParams::new(rom.n, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
-        params.tuning = tuning;
+        params.flavor = tuning;
         self.ceiling.check("the ROM", params.size())?;
         let bytes = usize::try_from(params.size()).unwrap_or(usize::MAX);
         let mut image = RomImage::zeroed(bytes).map_err(refused)?;
@@ -179,29 +177,30 @@ impl Solver<'_> {
 }
 
 impl RomCache {
-    /// The ROM of a case that has been attached.
-    fn rom(&self, inputs: &Inputs) -> Result<Option<Rom<'_>>> {
-        match &self.0 {
-            Some((_, _, image, _)) if inputs.rom.is_some() => {
-                Rom::from_bytes(image.as_bytes(), inputs.mask).map(Some).map_err(refused)
-            }
-            _ => Ok(None),
-        }
+    /// The ROM of a case that has been attached, for hashes of this r.
+    fn rom(&self, inputs: &Inputs, r: u32) -> Result<Option<RomUse<RomView<'_>>>> {
+        let Some((_, _, image, _)) = self.0.as_ref().filter(|_| inputs.rom.is_some()) else {
+            return Ok(None);
+        };
+        let rom = RomView::untagged(image.as_bytes()).map_err(refused)?;
+        let nrom = (rom.size() as u64).checked_div(128 * u64::from(r)).unwrap_or_default();
+        let reading = RomReading { nrom, masks: RomMasks::escrypt(inputs.mask), look_ahead: 0 };
+        Ok(Some(RomUse { rom, reading }))
     }
 }
 
 impl Inputs {
-    fn tuning(&self) -> Result<Tuning> {
-        let Some(constants) = &self.constants else { return Ok(Tuning::DEFAULT) };
+    fn tuning(&self) -> Result<Flavor> {
+        let Some(constants) = &self.constants else { return Ok(Flavor::ESCRYPT) };
         let Constants { bits, simd, groups, rounds, salsa } = *constants;
-        Tuning::new(bits, simd, groups, rounds, salsa).map_err(refused)
+        Flavor::escrypt(bits, simd, groups, rounds, salsa).map_err(refused)
     }
 }
 
 fn gensalt(inputs: &Inputs) -> Result<Answer> {
     let (flags, log2_n) = (narrow(inputs.flags, "flags")?, narrow(inputs.log2_n, "N_log2")?);
     let sizes = (narrow(inputs.r, "r")?, narrow(inputs.p, "p")?);
-    let text = Setting::encode(flags, log2_n, sizes, &inputs.salt.0).map_err(refused)?;
+    let text = encode_setting(flags, log2_n, sizes, &inputs.salt.0).map_err(refused)?;
     text_answer(text.into_bytes())
 }
 

@@ -3,7 +3,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use saltern_yescrypt::{Limits, Workspace, escrypt};
+use saltern_yescrypt::{
+    CheckedParams, Limits, RomMasks, RomReading, RomUse, RomView, Workspace, derive_with_roms,
+};
 
 use crate::engine::rom::RomMemory;
 use crate::engine::{Input, Task, inputs};
@@ -12,7 +14,7 @@ use crate::work::{Escrypt, Work};
 /// One thread's password.
 pub(super) struct Older {
     work: Work,
-    params: escrypt::CheckedParams,
+    params: CheckedParams,
     rom: Option<Arc<RomMemory>>,
     workspace: Workspace,
     input: Vec<Input>,
@@ -31,10 +33,16 @@ impl Older {
 
     fn hash(&mut self, input: &Input) -> anyhow::Result<[u8; 32]> {
         let rom = self.rom.as_ref();
-        let rom = rom.map(|rom| escrypt::Rom::from_bytes(rom.bytes(), 1)).transpose()?;
+        let block = 128 * u64::from(self.params.params().r);
+        let masks = RomMasks::escrypt(1);
+        let rom = rom.map(|rom| RomView::untagged(rom.bytes())).transpose()?;
+        let rom = rom.map(|rom| {
+            let nrom = rom.size() as u64 / block;
+            RomUse { rom, reading: RomReading { nrom, masks, look_ahead: 0 } }
+        });
         let (password, salt, mut hash) = (input.password.to_bytes(), &input.salt, [0; 32]);
         let Self { params, workspace, .. } = self;
-        escrypt::derive(password, salt, params, rom.as_ref(), workspace, &mut hash)?;
+        derive_with_roms(password, salt, params, rom.as_slice(), workspace, &mut hash)?;
         Ok(hash)
     }
 }

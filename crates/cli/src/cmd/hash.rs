@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
 use crate::compute::{Many, One};
@@ -126,14 +125,12 @@ enum SchemeName {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if args.how.setting.as_ref().is_some_and(|text| is_escrypt(text.as_encoded_bytes())) {
-        return args.run_escrypt();
-    }
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
     // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
     params.check(&limits).map_err(explain)?;
-    if args.how.scheme == SchemeName::Scrypt {
+    let given = args.how.setting.as_ref().and_then(|text| Scheme::of(text.as_encoded_bytes()));
+    if args.how.scheme == SchemeName::Scrypt || given == Some(Scheme::Escrypt) {
         ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
     }
     let new = args.how.setting.is_none();
@@ -143,7 +140,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
     let setting = args.how.setting(&hasher)?;
     if args.key.is_given() {
-        ensure!(setting.scheme() != Scheme::Scrypt, "a key works with yescrypt strings only");
+        let keyless = matches!(setting.scheme(), Scheme::Scrypt | Scheme::Escrypt);
+        ensure!(!keyless, "a key works with yescrypt strings only");
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
@@ -197,19 +195,6 @@ impl SettingArgs {
 }
 
 impl Args {
-    /// Under a `$7X` setting, which has neither key nor, here, a ROM.
-    fn run_escrypt(&self) -> anyhow::Result<ExitCode> {
-        let limits = self.effort.limits();
-        let text = self.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-        let setting = escrypt::Setting::parse(text.unwrap_or_default())?;
-        setting.params().check(&limits).map_err(explain)?;
-        ensure!(!self.key.is_given(), "a key works with yescrypt strings only");
-        ensure!(!self.rom.is_given(), "a ROM works with yescrypt strings only");
-        let hasher = Hasher::new().with_limits(limits);
-        let computer = One::new(hasher, None, &self.effort)?;
-        self.hash_one(computer, setting.as_bytes())
-    }
-
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
     fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;

@@ -166,14 +166,14 @@ fn inspect(entry: &Entry) -> Record {
 impl Record {
     fn fill(&mut self, field: &[u8]) -> Result<(), String> {
         match scheme::identify(field) {
+            Stored::Ours(Scheme::Escrypt) => {
+                self.scheme = Some(scheme::name(Scheme::Escrypt));
+                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
+                (self.kind, self.escrypt) = (told.0, Some(told.1));
+            }
             Stored::Ours(scheme) => {
                 self.scheme = Some(scheme::name(scheme));
                 self.fill_ours(field).map_err(|error| error.to_string())?;
-            }
-            Stored::Escrypt => {
-                self.scheme = Some(scheme::ESCRYPT);
-                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
-                (self.kind, self.escrypt) = (told.0, Some(told.1));
             }
             Stored::Foreign(foreign) => {
                 self.scheme = Some(foreign.name);
@@ -227,6 +227,7 @@ impl Details {
                 Mode::Classic => "classic",
                 Mode::Worm => "worm",
                 Mode::Rw => "rw",
+                Mode::Escrypt(_) => "escrypt",
             },
             flags: params.flags(),
             flavor: (params.mode == Mode::Rw).then_some(flavor_details),

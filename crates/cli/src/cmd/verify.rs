@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
-use saltern_yescrypt::escrypt::{self, is_escrypt};
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
@@ -162,18 +161,13 @@ fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
 
 /// Whether a string is a complete hash that may be computed.
 fn admitted(field: &[u8], limits: &Limits) -> Result<(), Error> {
-    if is_escrypt(field) {
-        escrypt::HashString::parse(field)?.setting().params().check(limits)?;
-    } else {
-        HashString::parse(field)?.setting().params().check(limits)?;
-    }
-    Ok(())
+    HashString::parse(field)?.setting().params().check(limits).map(|_| ())
 }
 
 /// The outcome for a string that is of no scheme computed here.
 fn unknown(field: &[u8]) -> Option<Outcome> {
     Some(match scheme::identify(field) {
-        Stored::Ours(_) | Stored::Escrypt => return None,
+        Stored::Ours(_) => return None,
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -309,7 +303,6 @@ impl Args {
 fn scheme_name(entry: &Entry) -> Option<&'static str> {
     match scheme::identify(entry.field.as_deref()?) {
         Stored::Ours(scheme) => Some(scheme::name(scheme)),
-        Stored::Escrypt => Some(scheme::ESCRYPT),
         Stored::Foreign(foreign) => Some(foreign.name),
         _ => None,
     }

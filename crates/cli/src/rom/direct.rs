@@ -78,8 +78,8 @@ fn text(error: &EngineError) -> String {
     match error {
         EngineError::Yescrypt(error) => explain(*error).to_string(),
         EngineError::Memory { needed, limit } => {
-            let name = "memory of the pool in bytes";
-            explain(Error::OverLimit { name, value: *needed, limit: *limit }).to_string()
+            let what = saltern_yescrypt::Limit::PoolMemory;
+            explain(Error::OverLimit { what, value: *needed, limit: *limit }).to_string()
         }
         other => other.to_string(),
     }

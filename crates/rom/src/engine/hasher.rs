@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use saltern_yescrypt::escrypt::is_escrypt;
 use saltern_yescrypt::{
     Error as Core, HashString, Hasher, Plan, RomReading, RomSet, RomUse, Setting,
 };
@@ -47,7 +46,7 @@ const HASH: usize = 32;
 /// # Errors of items
 /// Each item has its own answer. What [`Hasher::plan`] refuses, [`EngineError::Memory`], and whatever [`SsdEngine::derive`] says of ROMs is told there; a
 /// ROM that the engine does not have is [`RomNotLoaded`](Core::RomNotLoaded), one that cannot be read
-/// [`EngineError::RomUnavailable`]. `$7X` strings, which name no ROM, are not computed here: a [`Hasher`] does that. None of these is a mismatch.
+/// [`EngineError::RomUnavailable`]. None of these is a mismatch.
 #[derive(Debug)]
 pub struct SsdHasher {
     hasher: Arc<Hasher>,
@@ -113,8 +112,7 @@ impl SsdHasher {
         items: impl IntoIterator<Item = (P, S)>,
     ) -> Result<SsdTicket<Vec<u8>>, EngineError> {
         let parsed = |(password, setting): (P, S)| {
-            let setting = admit_scheme(setting.as_ref()).and_then(|text| Ok(Setting::parse(text)?));
-            (password, setting)
+            (password, Setting::parse(setting.as_ref()).map_err(EngineError::from))
         };
         self.texts(items.into_iter().map(parsed))
     }
@@ -137,8 +135,7 @@ impl SsdHasher {
         items: impl IntoIterator<Item = (P, H)>,
     ) -> Result<SsdTicket<bool>, EngineError> {
         let parsed = |(password, hash): (P, H)| {
-            let stored = admit_scheme(hash.as_ref()).and_then(|text| Ok(HashString::parse(text)?));
-            (password, stored)
+            (password, HashString::parse(hash.as_ref()).map_err(EngineError::from))
         };
         let matches =
             |hasher: &Hasher, stored: &HashString, hash: &[u8; HASH]| hasher.matches(stored, hash);
@@ -198,15 +195,6 @@ impl SsdHasher {
         self.engine.check(&work)?;
         Ok((index, Arc::new(work), Zeroizing::new(password.to_vec()), salt))
     }
-}
-
-/// Strings of the older generation have a KDF of their own.
-fn admit_scheme(text: &[u8]) -> Result<&[u8], EngineError> {
-    if is_escrypt(text) {
-        let what = "a $7X string is not computed where ROMs are read from files";
-        return Err(crate::Error::Unsupported { what }.into());
-    }
-    Ok(text)
 }
 
 /// A batch of strings that an engine is working on. Dropping it cancels nothing.

@@ -128,8 +128,8 @@ impl Loaded {
             }
             let limit = TAIL / 128;
             if u64::from(r) > limit {
-                let (name, value) = ("r with a ROM in a file", r.into());
-                return Err(saltern_yescrypt::Error::OverLimit { name, value, limit }.into());
+                let (what, value) = (saltern_yescrypt::Limit::StoredRomR, r.into());
+                return Err(saltern_yescrypt::Error::OverLimit { what, value, limit }.into());
             }
         }
         let reading = RomReading { nrom, masks, look_ahead };

@@ -143,11 +143,6 @@ impl<'a> Boxes<'a> {
         Self::new(&mut [])
     }
 
-    /// All boxes of all instances, to be filled.
-    pub(crate) fn as_blocks(&mut self) -> &mut [SubBlock] {
-        self.blocks
-    }
-
     #[inline(always)]
     pub(crate) fn lanes(&mut self) -> *mut u64 {
         self.blocks.as_mut_ptr().cast()

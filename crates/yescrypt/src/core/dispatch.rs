@@ -13,10 +13,7 @@ use crate::core::salsa20;
 /// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
 /// they need more registers and L1 cache than there are.
 pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
-    let best = match mode {
-        Mode::Rw => 2,
-        Mode::Classic | Mode::Worm => 4,
-    };
+    let best = if mode.pwxform() { 2 } else { 4 };
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
 }
 
@@ -31,9 +28,9 @@ pub(crate) struct Target {
 
 /// The kernel for a mode and flavour.
 pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
-    match mode {
-        Mode::Rw => pwxform_kernel(target, flavor, lanes),
-        Mode::Classic | Mode::Worm => salsa20_kernel(target.level, flavor, lanes),
+    match mode.pwxform() {
+        true => pwxform_kernel(target, flavor, lanes),
+        false => salsa20_kernel(target.level, flavor, lanes),
     }
 }
 
@@ -52,7 +49,14 @@ pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> K
         Level::Sse2 | Level::Sse41 => pwxform_block::<x86::Sse2>(flavor, lanes),
         #[cfg(target_arch = "aarch64")]
         Level::Neon => pwxform_block::<aarch64::Neon>(flavor, lanes),
-        _ => pwxform_block::<Portable>(flavor, lanes),
+        Level::Portable => pwxform_block::<Portable>(flavor, lanes),
+        // Levels of other architectures, which no workspace here has.
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
+            pwxform_block::<Portable>(flavor, lanes)
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        Level::Neon => pwxform_block::<Portable>(flavor, lanes),
     };
     let sbox_len = flavor.sbox_bytes() as usize / 64;
     Kernel { block, lanes, in_place: true, sbox_len, flavor: *flavor }
@@ -67,7 +71,14 @@ pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Ker
         Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_block::<x86::Sse2>(lanes),
         #[cfg(target_arch = "aarch64")]
         Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
-        _ => salsa20_block::<Portable>(lanes),
+        Level::Portable => salsa20_block::<Portable>(lanes),
+        // Levels of other architectures, which no workspace here has.
+        #[cfg(not(target_arch = "x86_64"))]
+        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
+            salsa20_block::<Portable>(lanes)
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        Level::Neon => salsa20_block::<Portable>(lanes),
     };
     Kernel { block, lanes, in_place: false, sbox_len: 0, flavor: *flavor }
 }

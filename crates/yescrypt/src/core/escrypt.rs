@@ -1,10 +1,112 @@
-//! The algorithm of generation 0.5.
+//! ROMs of generation 0.5: an image without a tag, filled in three or four passes. Its hashes are those of [`Mode::Escrypt`].
 
-mod kdf;
-mod params;
-mod rom;
-mod smix;
+use crate::core::flavor::Flavor;
+use crate::core::memory::{self, SubBlock};
+use crate::core::params::{CheckedParams, Flags, Mode, Params};
+use crate::core::pass::{Input, Kind, Pass, Plan};
+use crate::core::reading::{RomMasks, RomReads, Schedule};
+use crate::core::workspace::Workspace;
+use crate::error::Error;
 
-pub use kdf::derive;
-pub use params::{CheckedParams, Flags, Params, Tuning};
-pub use rom::{Rom, RomParams, init_rom};
+/// What a ROM is made from, beside its seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RomParams {
+    /// The number of blocks, a power of two of at least 4.
+    pub nrom: u64,
+    /// r: block size in units of 128 bytes.
+    pub r: u32,
+    /// p: slices that are filled independently of each other; part of the result.
+    pub p: u32,
+    /// Of this only the rounds of Salsa20 matter.
+    pub flavor: Flavor,
+}
+
+impl RomParams {
+    /// A ROM of `128 * r * nrom` bytes in the default tuning.
+    #[must_use]
+    pub const fn new(nrom: u64, r: u32, p: u32) -> Self {
+        RomParams { nrom, r, p, flavor: Flavor::ESCRYPT }
+    }
+
+    /// Bytes in the image: `128 * r * nrom`.
+    #[must_use]
+    pub const fn size(&self) -> u128 {
+        128 * self.r as u128 * self.nrom as u128
+    }
+
+    /// The parameters of the pass over the whole image and of those over a half. All checks are made here.
+    fn passes(&self) -> Result<[CheckedParams; 2], Error> {
+        if !self.nrom.is_power_of_two() || self.nrom < 4 {
+            return Err(Error::invalid("NROM", self.nrom, "a power of two of at least 4"));
+        }
+        let flags = Flags { rw: true, parallel_smix: true, pwxform: false };
+        let RomParams { nrom, r, p, flavor } = *self;
+        let mode = Mode::Escrypt(flags);
+        let pass = |n| Params { p, flavor, ..Params::new(mode, n, r) }.checked();
+        Ok([pass(nrom)?, pass(nrom / 2)?])
+    }
+}
+
+/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Its digest goes to `digest` and
+/// nowhere else: the image holds none, so keep it if the image is to be recognised. Digests of another length than 32 bytes are unrelated to
+/// that one.
+///
+/// `seed` is secret. Slices are filled in parallel if p > 1 and [`Workspace::set_threads`] allows it.
+///
+/// ```
+/// use saltern_yescrypt::{RomImage, Workspace, escrypt};
+/// let params = escrypt::RomParams::new(64, 8, 1);
+/// let mut image = RomImage::zeroed(128 * 8 * 64)?;
+/// let mut digest = [0; 32];
+/// escrypt::init_rom(&params, b"a seed", image.as_bytes_mut(), &mut Workspace::new(), &mut digest)?;
+/// # Ok::<(), saltern_yescrypt::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`], [`Error::RomAlignment`],
+/// [`Error::OutOfMemory`].
+pub fn init_rom(
+    params: &RomParams,
+    seed: &[u8],
+    image: &mut [u8],
+    workspace: &mut Workspace,
+    digest: &mut [u8],
+) -> Result<(), Error> {
+    let [whole, half] = &params.passes()?;
+    whole.check_output(digest.len() as u64)?;
+    let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    if image.len() as u64 != needed {
+        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
+    }
+    let blocks = memory::from_bytes_mut(image)?;
+    let mut salt = [0; 32];
+    fill(whole, [seed, &[]], (Kind::RomInit, blocks, None), workspace, &mut salt)?;
+    let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
+    let mut last = salt;
+    if params.p > 1 {
+        let pass = (Kind::RomAgain, &mut *upper, Some(&*lower));
+        fill(half, [seed, &last], pass, workspace, &mut salt)?;
+        last = salt;
+    }
+    let pass = (Kind::RomInit, &mut *lower, Some(&*upper));
+    fill(half, [seed, &last], pass, workspace, &mut salt)?;
+    fill(half, [seed, &salt], (Kind::RomInit, upper, Some(lower)), workspace, digest)
+}
+
+/// One pass: fills `v`, reading `rom`.
+fn fill(
+    params: &CheckedParams,
+    [password, salt]: [&[u8]; 2],
+    (kind, v, rom): (Kind, &mut [SubBlock], Option<&[SubBlock]>),
+    workspace: &mut Workspace,
+    digest: &mut [u8],
+) -> Result<(), Error> {
+    let (target, threads) = (workspace.target(), workspace.threads());
+    let scratch = workspace.take(Plan::new(params, 1, threads)?.scratch)?;
+    let nrom = params.params().n;
+    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::escrypt(1)));
+    let roms = Schedule::new(reads.as_slice(), false);
+    let pass = Pass { params: *params, kind, roms, target, threads, watch: None };
+    pass.run(&mut [Input { password, salt, out: digest }], [v, scratch])
+}

@@ -38,8 +38,9 @@ impl Flavor {
         stateless: false,
     };
 
-    /// The tuning of escrypt 0.5: the default with two boxes and eight rounds of Salsa20 everywhere.
-    pub(crate) const ESCRYPT: Flavor =
+    /// The tuning of generation 0.5: two S-boxes that are never written, of 256 entries of two lanes; four groups, 6 rounds of pwxform,
+    /// 8 of Salsa20 everywhere. Only for [`Mode::Escrypt`](crate::Mode::Escrypt).
+    pub const ESCRYPT: Flavor =
         Flavor { salsa_tail: Self::DEFAULT.salsa_mix, ..Self::DEFAULT }.two_boxes();
 
     /// A tuning of pwxform.
@@ -65,6 +66,31 @@ impl Flavor {
             return Err(Error::invalid("Sbytes", sbox_bytes.into(), expected));
         }
         Ok(Flavor { rounds, gather, simple, sbox_bytes, ..Self::DEFAULT })
+    }
+
+    /// Other constants of generation 0.5, in its specification's terms. Strings mean [`Flavor::ESCRYPT`]; others are for comparisons with rebuilt
+    /// references.
+    ///
+    /// * `bits` (S_BITS): log2 of the entries of a box; a box of `8 * simd << bits` bytes has 2 KiB << k, k from 0 to 7.
+    /// * `simd` (S_SIMD): lanes of 64 bits in an entry: 1, 2, 4 or 8.
+    /// * `groups` (S_P): groups with their own lookups: 1, 2, 4 or 8.
+    /// * `rounds` (S_ROUNDS): rounds of pwxform: 1, 2, 3 or 6.
+    /// * `salsa`: rounds of Salsa20, wherever it is used: 1 to 8.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for any other value.
+    pub fn escrypt(
+        bits: u32,
+        simd: u32,
+        groups: u32,
+        rounds: u32,
+        salsa: u32,
+    ) -> Result<Self, Error> {
+        let expected = "such that a box has 2 KiB to 256 KiB, a power of two";
+        let refused = Error::invalid("S_BITS", bits.into(), expected);
+        let size = simd.checked_mul(24).filter(|_| bits < 32).ok_or(refused)?;
+        let size = u32::try_from(u64::from(size) << bits).map_err(|_| refused)?;
+        Ok(Flavor::new(rounds, groups, simd, size)?.with_salsa(salsa, salsa)?.two_boxes())
     }
 
     /// The same with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also fills the S-boxes (8 by default),
@@ -130,7 +156,7 @@ impl Flavor {
     }
 
     /// The same tuning with boxes of the same size in the manner of escrypt 0.5.
-    pub(crate) const fn two_boxes(self) -> Self {
+    const fn two_boxes(self) -> Self {
         let sbox_bytes = self.sbox_bytes / 3 * 2;
         Flavor { sbox_bytes, stateless: true, ..self }
     }
@@ -148,6 +174,11 @@ impl Flavor {
     /// Smask: the mask that makes a byte offset of an S-box entry from a word.
     pub(crate) const fn offset_mask(&self) -> u32 {
         self.box_bytes() - 8 * self.simple
+    }
+
+    /// Whether Salsa20 has as many rounds wherever it is used.
+    pub(crate) const fn has_one_salsa(&self) -> bool {
+        self.salsa_mix == self.salsa_tail
     }
 
     pub(crate) fn has_default_salsa(&self) -> bool {
@@ -174,7 +205,7 @@ impl Flavor {
         };
         let size = (self.sbox_bytes / 6144).ilog2();
         let bits = rounds | self.gather.ilog2() << 1 | self.simple.ilog2() << 3 | size << 5;
-        self.has_default_salsa().then_some(bits)
+        (self.has_default_salsa() && !self.stateless).then_some(bits)
     }
 }
 
@@ -196,5 +227,14 @@ mod tests {
         assert_eq!(Flavor::DEFAULT.bits(), Some(182 >> 2));
         assert_eq!(Flavor::DEFAULT.offset_mask(), 0xff0);
         assert_eq!(Flavor::DEFAULT.with_salsa(8, 1).unwrap().bits(), None);
+    }
+
+    #[test]
+    fn the_tuning_of_the_older_generation_is_what_its_numbers_say() {
+        assert_eq!(Flavor::escrypt(8, 2, 4, 6, 8), Ok(Flavor::ESCRYPT));
+        assert_eq!(Flavor::ESCRYPT.sbox_bytes(), 8192);
+        for (bits, simd) in [(5, 2), (32, 2), (8, 0), (64, 8), (20, 2), (8, u32::MAX)] {
+            assert!(Flavor::escrypt(bits, simd, 4, 6, 8).is_err(), "{bits} {simd}");
+        }
     }
 }

@@ -15,6 +15,72 @@ pub enum Mode {
     Worm,
     /// yescrypt proper: random reads while filling, writes while mixing, pwxform.
     Rw,
+    /// escrypt, or yescrypt 0.5: the generation of March 2014, whose strings begin with `$7X`. It is here to verify what was stored long ago.
+    ///
+    /// Against yescrypt 1.1 it has two S-boxes that are never written, Salsa20/8 everywhere ([`Flavor::ESCRYPT`]), hashing of its own before and
+    /// after, and three independent flags.
+    Escrypt(Flags),
+}
+
+impl Mode {
+    /// Whether the first loop reads and the second writes.
+    pub(crate) const fn rw(self) -> bool {
+        match self {
+            Mode::Rw => true,
+            Mode::Escrypt(flags) => flags.rw,
+            Mode::Classic | Mode::Worm => false,
+        }
+    }
+
+    /// Whether the block mix is that with S-boxes.
+    pub(crate) const fn pwxform(self) -> bool {
+        match self {
+            Mode::Rw => true,
+            Mode::Escrypt(flags) => flags.pwxform,
+            Mode::Classic | Mode::Worm => false,
+        }
+    }
+
+    /// Whether p divides the memory instead of multiplying the work.
+    pub(crate) const fn divides(self) -> bool {
+        match self {
+            Mode::Rw => true,
+            Mode::Escrypt(flags) => flags.parallel_smix,
+            Mode::Classic | Mode::Worm => false,
+        }
+    }
+}
+
+/// What generation 0.5 has in place of a mode: three independent choices. With none of them, and t = 0, the result is classic scrypt.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Flags {
+    /// RW, 1: random reads in the first loop, writes in the second. A ROM needs it.
+    pub rw: bool,
+    /// PARALLEL_SMIX, 2: p divides the memory instead of multiplying the work. Means nothing where p is 1.
+    pub parallel_smix: bool,
+    /// PWXFORM, 4: the block mix with S-boxes instead of the one of Salsa20/8.
+    pub pwxform: bool,
+}
+
+impl Flags {
+    /// The flags behind their number.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a number above 7.
+    pub const fn from_bits(bits: u32) -> Result<Self, Error> {
+        if bits > 7 {
+            let expected = "1 (RW), 2 (PARALLEL_SMIX), 4 (PWXFORM) or a sum of them";
+            return Err(Error::invalid("flags", bits as u64, expected));
+        }
+        let [rw, parallel_smix, pwxform] = [bits & 1 != 0, bits & 2 != 0, bits & 4 != 0];
+        Ok(Flags { rw, parallel_smix, pwxform })
+    }
+
+    /// Their number, 0 to 7.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.rw as u32 | (self.parallel_smix as u32) << 1 | (self.pwxform as u32) << 2
+    }
 }
 
 /// The parameters of one hash, unchecked.
@@ -50,10 +116,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// A mode, N and r; `p` = 1, `t` = `g` = 0, no ROM, the default flavour. Set the other fields afterwards.
+    /// A mode, N and r; `p` = 1, `t` = `g` = 0, no ROM, the mode's default flavour. Set the other fields afterwards.
     #[must_use]
     pub const fn new(mode: Mode, n: u64, r: u32) -> Self {
-        Params { mode, flavor: Flavor::DEFAULT, n, r, p: 1, t: 0, g: 0, nrom: 0 }
+        let flavor = match mode {
+            Mode::Escrypt(_) => Flavor::ESCRYPT,
+            _ => Flavor::DEFAULT,
+        };
+        Params { mode, flavor, n, r, p: 1, t: 0, g: 0, nrom: 0 }
     }
 
     /// yescrypt as system crypt libraries use it.
@@ -116,6 +186,7 @@ impl Params {
             Mode::Classic => self.flavor.has_default_salsa().then_some(0),
             Mode::Worm => self.flavor.has_default_salsa().then_some(1),
             Mode::Rw => self.flavor.bits().map(|bits| 2 | bits << 2),
+            Mode::Escrypt(_) => None,
         }
     }
 
@@ -123,9 +194,9 @@ impl Params {
     #[must_use]
     pub fn memory(&self) -> u128 {
         let block = 128 * u128::from(self.r);
-        let lanes = u128::from(self.p);
-        let sboxes = if self.mode == Mode::Rw { self.flavor.sbox_bytes() } else { 0 };
-        block * (u128::from(self.n) + lanes) + lanes * u128::from(sboxes)
+        let sboxes = if self.mode.pwxform() { self.flavor.sbox_bytes() } else { 0 };
+        let boxes = u128::from(self.slices()) * u128::from(sboxes);
+        block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
 
     /// Bytes that go through the block mixes: what the time is proportional to.
@@ -133,11 +204,16 @@ impl Params {
     pub fn work(&self) -> u128 {
         let counts = LoopCounts::new(self, false);
         let (n, p) = (u128::from(self.n), u128::from(self.p));
-        let blocks = match self.mode {
-            Mode::Rw => p.saturating_mul(counts.all).saturating_add(n),
-            _ => p.saturating_mul(counts.all.saturating_add(n)),
+        let blocks = match self.mode.divides() {
+            true => p.saturating_mul(counts.all).saturating_add(n),
+            false => p.saturating_mul(counts.all.saturating_add(n)),
         };
         blocks.saturating_mul(128 * u128::from(self.r))
+    }
+
+    /// Among how many instances V is divided.
+    pub(crate) const fn slices(&self) -> u32 {
+        if self.mode.divides() { self.p } else { 1 }
     }
 
     /// The same, as far as the algorithm and this machine decide, whatever it costs.
@@ -172,15 +248,21 @@ impl Params {
         if n > u64::MAX / (u64::from(t) + 1) {
             return refuse("t", t.into(), "such that N * (t + 1) is below 2^64");
         }
-        if mode == Mode::Rw && n / u64::from(p) < 2 {
+        if n / u64::from(self.slices()) < 2 {
             return refuse("p", p.into(), "at most N / 2");
         }
-        if mode == Mode::Rw && r < self.flavor.min_r() {
+        if mode.pwxform() && r < self.flavor.min_r() {
             return refuse(
                 "r",
                 r.into(),
                 "at least gather * simple / 16, rounded up, of its flavour",
             );
+        }
+        let escrypt = matches!(mode, Mode::Escrypt(_));
+        if escrypt != self.flavor.stateless() || escrypt && !self.flavor.has_one_salsa() {
+            let expected =
+                "two S-boxes and one number of Salsa20 rounds for escrypt, and three else";
+            return refuse("number of S-boxes", if escrypt { 3 } else { 2 }, expected);
         }
         if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
             return refuse("NROM", nrom, "0 or a power of two above 1");
@@ -267,10 +349,18 @@ impl CheckedParams {
 
     /// Sub-blocks in the S-boxes of one instance; 0 outside RW.
     pub(crate) fn sbox_len(&self) -> usize {
-        match self.params.mode {
-            Mode::Rw => self.params.flavor.sbox_bytes() as usize / 64,
-            _ => 0,
-        }
+        if self.mode().pwxform() { self.flavor().sbox_bytes() as usize / 64 } else { 0 }
+    }
+
+    /// Whether p divides the memory.
+    pub(crate) fn divides(&self) -> bool {
+        self.mode().divides()
+    }
+
+    /// Whether this is classic scrypt in the clothes of generation 0.5, without any hashing around it.
+    pub(crate) fn plain(&self) -> bool {
+        let Params { mode, p, t, .. } = self.params;
+        t == 0 && !mode.rw() && !mode.pwxform() && (p == 1 || !mode.divides())
     }
 
     /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
@@ -306,14 +396,18 @@ pub(crate) struct LoopCounts {
 
 impl LoopCounts {
     fn new(params: &Params, filling_rom: bool) -> Self {
-        let rw = params.mode == Mode::Rw;
-        let slices = if rw { params.p } else { 1 };
-        let LoopCounts { all, rw } = Self::exact((params.n, slices, params.t), rw, filling_rom);
-        LoopCounts { all: all.next_multiple_of(2), rw: rw.next_multiple_of(2) }
+        let sizes = (params.n, params.slices(), params.t);
+        let LoopCounts { all, rw } = Self::exact(sizes, params.mode.rw(), filling_rom);
+        let rw = match params.mode {
+            // Where 1.1 makes both larger, this generation makes the writing ones fewer.
+            Mode::Escrypt(_) => rw & !1,
+            _ => rw.next_multiple_of(2),
+        };
+        LoopCounts { all: all.next_multiple_of(2), rw }
     }
 
     /// The counts before they are made even, for N blocks in as many slices.
-    pub(crate) fn exact((n, slices, t): (u64, u32, u32), rw: bool, filling_rom: bool) -> Self {
+    fn exact((n, slices, t): (u64, u32, u32), rw: bool, filling_rom: bool) -> Self {
         // A is taken from n before n is rounded to even, and W from A before A is.
         let (slices, t) = (u128::from(slices.max(1)), u128::from(t));
         let n = u128::from(n) / slices;
@@ -362,5 +456,26 @@ mod tests {
             (params.p, params.t) = (3, t);
             assert_eq!(LoopCounts::new(&params, false).all, all);
         }
+    }
+
+    #[test]
+    fn flags_are_three_bits() {
+        for bits in 0..8 {
+            assert_eq!(Flags::from_bits(bits).map(Flags::bits), Ok(bits));
+        }
+        assert!(Flags::from_bits(8).is_err() && Flags::from_bits(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn the_final_loop_of_the_older_generation_can_be_left_with_two_steps() {
+        // N = 8, t = 0: A = 3.
+        let counts = |bits: u32, p: u32, filling_rom: bool| {
+            let mut params = Params::new(Mode::Escrypt(Flags::from_bits(bits).unwrap()), 8, 8);
+            params.p = p;
+            LoopCounts::new(&params, filling_rom)
+        };
+        assert_eq!(counts(1, 1, false), LoopCounts { all: 4, rw: 2 });
+        assert_eq!(counts(3, 2, false), LoopCounts { all: 2, rw: 0 });
+        assert_eq!(counts(3, 2, true), LoopCounts { all: 2, rw: 2 });
     }
 }

@@ -35,12 +35,21 @@ pub(crate) enum Kind {
     Main,
     Prehash,
     RomInit,
+    /// Over a part of a ROM that is there already: the first loop is left out. Only generation 0.5 has it.
+    RomAgain,
+}
+
+impl Kind {
+    /// Whether V is what is made.
+    fn fills_rom(self) -> bool {
+        matches!(self, Kind::RomInit | Kind::RomAgain)
+    }
 }
 
 /// How many sub-blocks a pass needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// For V: N blocks for each hash of RW, and otherwise for each instance that is worked on at a time.
+    /// For V: N blocks for each hash where it is divided, and otherwise for each instance that is worked on at a time.
     pub(crate) v: usize,
     /// For B of all instances, their S-boxes, and spare blocks for each thread.
     pub(crate) scratch: usize,
@@ -57,21 +66,26 @@ impl Plan {
         let instances = instances.ok_or(too_large)?;
         let lanes = lanes(params, hashes, instances);
         let workers = threads::useful(threads, instances);
-        let copies = if params.mode() == Mode::Rw { hashes } else { workers * lanes };
-        let v = params.n().checked_mul(len).and_then(|v| v.checked_mul(copies));
-        let own = (len + params.sbox_len()).checked_mul(instances);
-        let spare = (workers * lanes).checked_mul(len);
-        let scratch = own.zip(spare).and_then(|(own, spare)| own.checked_add(spare));
-        let plan = v.zip(scratch).filter(|(v, scratch)| v.checked_add(*scratch).is_some());
-        let (v, scratch) = plan.ok_or(too_large)?;
-        Ok(Plan { v, scratch })
+        // Where V is not divided, instances take their turns with V and with S-boxes.
+        let (copies, boxes) = match params.divides() {
+            true => (hashes, instances),
+            false => (workers * lanes, workers * lanes),
+        };
+        let plan = || {
+            let v = params.n().checked_mul(len)?.checked_mul(copies)?;
+            let blocks = instances.checked_add(workers * lanes)?.checked_mul(len)?;
+            let scratch = params.sbox_len().checked_mul(boxes)?.checked_add(blocks)?;
+            v.checked_add(scratch)?;
+            Some(Plan { v, scratch })
+        };
+        plan().ok_or(too_large)
     }
 }
 
-/// How many of `instances`, of as many hashes, advance together. Outside RW each needs all of V, so there no more of them than there are hashes: one
-/// hash stays within its memory whatever its p.
+/// How many of `instances`, of as many hashes, advance together. Where each needs all of V, no more of them than there are hashes: one hash stays
+/// within its memory whatever its p.
 fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
-    let most = if params.mode() == Mode::Rw { instances } else { instances.min(hashes) };
+    let most = if params.divides() { instances } else { instances.min(hashes) };
     dispatch::lanes(params.mode(), most)
 }
 
@@ -106,9 +120,9 @@ impl Pass<'_> {
         for ((input, b), secret) in inputs.iter().zip(b.chunks_exact_mut(own)).zip(&mut *secrets) {
             self.open(input, b, secret);
         }
-        match self.params.mode() {
-            Mode::Rw => self.smix_rw(secrets, b, v, scratch)?,
-            Mode::Classic | Mode::Worm => self.smix_each(b, v, scratch)?,
+        match self.params.divides() {
+            true => self.smix_divided(secrets, b, v, scratch)?,
+            false => self.smix_each(b, v, scratch)?,
         }
         for ((input, b), secret) in inputs.iter_mut().zip(b.chunks_exact(own)).zip(secrets) {
             let Input { password, salt, out } = input;
@@ -119,34 +133,45 @@ impl Pass<'_> {
 
     /// Steps 1 to 3: fills B and the secret.
     pub(crate) fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
-        let key: &[u8] = match self.kind {
-            Kind::Prehash => b"yescrypt-prehash",
-            Kind::Main | Kind::RomInit => b"yescrypt",
+        let Input { password, salt, .. } = *input;
+        let key = match (self.params.mode(), self.kind) {
+            (Mode::Classic, _) => return pbkdf2::fill(password, salt, b),
+            (Mode::Escrypt(_), _) if self.params.plain() => return pbkdf2::fill(password, salt, b),
+            (Mode::Escrypt(_), _) => pbkdf2::sha256(password),
+            (_, Kind::Prehash) => pbkdf2::hmac(b"yescrypt-prehash", password),
+            _ => pbkdf2::hmac(b"yescrypt", password),
         };
-        if self.params.mode() == Mode::Classic {
-            return pbkdf2::fill(input.password, input.salt, b);
-        }
-        pbkdf2::fill(&*pbkdf2::hmac(key, input.password), input.salt, b);
-        secret.copy_from_slice(&b[0].to_bytes()[..32]);
+        pbkdf2::fill(&*key, salt, b);
+        let first = Zeroizing::new(b[0].to_bytes());
+        secret.copy_from_slice(&first[..32]);
     }
 
     /// Steps 5 and 6: from B to the output.
     pub(crate) fn close(&self, input: Input<'_>, b: &[SubBlock], secret: &Secret) {
-        if self.params.mode() == Mode::Classic {
-            pbkdf2::extract(input.password, b, input.out);
-            return;
-        }
-        let key = pbkdf2::extract(&**secret, b, input.out);
-        if self.kind != Kind::Prehash {
-            let client_key = pbkdf2::hmac(&*key, b"Client Key");
-            let stored_key = pbkdf2::sha256(&*client_key);
-            let replaced = input.out.len().min(32);
-            input.out[..replaced].copy_from_slice(&stored_key[..replaced]);
+        let Input { password, out, .. } = input;
+        let stored = |key: &[u8]| pbkdf2::sha256(&*pbkdf2::hmac(key, b"Client Key"));
+        match self.params.mode() {
+            Mode::Classic => drop(pbkdf2::extract(password, b, out)),
+            Mode::Escrypt(_) if self.params.plain() => drop(pbkdf2::extract(password, b, out)),
+            Mode::Escrypt(_) => {
+                let key = pbkdf2::extract(&**secret, b, out);
+                // Other lengths are not hashed once more.
+                if out.len() == 32 {
+                    out.copy_from_slice(&*stored(&*key));
+                }
+            }
+            Mode::Worm | Mode::Rw => {
+                let key = pbkdf2::extract(&**secret, b, out);
+                if self.kind != Kind::Prehash {
+                    let replaced = out.len().min(32);
+                    out[..replaced].copy_from_slice(&stored(&*key)[..replaced]);
+                }
+            }
         }
     }
 
-    /// SMix for RW (section 13): the instances of a hash share its V slice by slice, then each reads all of it.
-    fn smix_rw(
+    /// SMix where V is divided (section 13): the instances of a hash share its V slice by slice, then each reads all of it.
+    fn smix_divided(
         &self,
         secrets: &mut [Secret],
         b: &mut [SubBlock],
@@ -158,13 +183,13 @@ impl Pass<'_> {
         let v = &mut v[..secrets.len() * n * len];
         let (sboxes, spare) = scratch.split_at_mut(instances * self.params.sbox_len());
         let mut b = list(instances, b.chunks_exact_mut(len))?;
-        self.begin_rw(secrets, &mut b, sboxes);
-        let counts = self.params.loops(self.kind == Kind::RomInit);
+        self.begin(secrets, &mut b, sboxes);
+        let counts = self.params.loops(self.kind.fills_rom());
         let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
         let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
         // A thread more gains more than instances that advance together.
         let each = instances.div_ceil(threads::useful(self.threads, instances));
-        let together = |alike: usize| dispatch::lanes(Mode::Rw, alike.min(each));
+        let together = |alike: usize| dispatch::lanes(self.params.mode(), alike.min(each));
         let writers = groups((&mut b, &mut slices, sboxes), together);
         let mut writers = list(instances, writers)?;
         spread(&mut writers, spare, self.threads, |group, spare| {
@@ -172,6 +197,11 @@ impl Pass<'_> {
             // Without anyone to tell, each loop is one piece.
             let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
             let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
+            if self.kind == Kind::RomAgain {
+                let Group { x, v, boxes, .. } = group;
+                mixer.mix_rw(boxes, (x, spare), v, own_loops, &mut Cursor::default());
+                return;
+            }
             fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
         });
         if shared_loops == 0 {
@@ -195,13 +225,16 @@ impl Pass<'_> {
     }
 
     /// Steps 5 to 7 of section 13, for the instances of all hashes.
-    pub(crate) fn begin_rw(
+    pub(crate) fn begin(
         &self,
         secrets: &mut [Secret],
         b: &mut [&mut [SubBlock]],
         sboxes: &mut [SubBlock],
     ) {
         self.fill_sboxes(b, sboxes);
+        if self.params.mode() != Mode::Rw {
+            return;
+        }
         for (secret, b) in secrets.iter_mut().zip(b.iter().step_by(self.params.p())) {
             // Step 7 comes after the fill, which with r = 1 has changed these bytes.
             let key = Zeroizing::new(b[b.len() - 1].to_bytes());
@@ -209,9 +242,17 @@ impl Pass<'_> {
         }
     }
 
-    /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X.
+    /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X. In generation 0.5 it reads V and
+    /// the ROM as any first loop does, whose blocks are then those of 128 bytes at its start.
     fn fill_sboxes(&self, b: &mut [&mut [SubBlock]], sboxes: &mut [SubBlock]) {
         let size = self.params.sbox_len();
+        if size == 0 {
+            return;
+        }
+        let (rw, roms) = match self.params.mode() {
+            Mode::Escrypt(flags) => (flags.rw, self.roms),
+            _ => (false, Schedule::default()),
+        };
         let mut rest = (b, sboxes);
         while !rest.0.is_empty() {
             let lanes = dispatch::lanes(Mode::Classic, rest.0.len());
@@ -224,21 +265,21 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, roms: Schedule::default(), rw: false, supplied: &[] };
+            let mixer = Mixer { kernel, roms, rw, supplied: &[] };
             let cursor = &mut Cursor::default();
             mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
         }
     }
 
-    /// SMix for classic and WORM: instances are independent, and reuse V within a thread. No more of them advance together than there
+    /// SMix where V is not divided: instances are independent, and reuse V within a thread. No more of them advance together than there
     /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
         v: &mut [SubBlock],
-        spare: &mut [SubBlock],
+        scratch: &mut [SubBlock],
     ) -> Result<(), Error> {
-        let (len, n) = (self.params.block_len(), self.params.n());
+        let (len, n, size) = (self.params.block_len(), self.params.n(), self.params.sbox_len());
         let instances = b.len() / len;
         let hashes = instances / self.params.p();
         let lanes = lanes(&self.params, hashes, instances);
@@ -246,20 +287,26 @@ impl Pass<'_> {
         let mut b = list(instances, b.chunks_exact_mut(len))?;
         let share = instances.div_ceil(shares).next_multiple_of(lanes);
         let work = b.chunks_mut(share).zip(v.chunks_exact_mut(lanes * n * len));
-        let loops = loops(self.params.loops(false).all);
-        threads::for_each(work.zip(spare.chunks_exact_mut(lanes * len)), |((mut b, v), spare)| {
+        let work = work.zip(scratch.chunks_exact_mut(lanes * (size + len)));
+        let counts = self.params.loops(self.kind.fills_rom());
+        let (writing, reading) = (loops(counts.rw), loops(counts.all - counts.rw));
+        threads::for_each(work, |((mut b, v), scratch)| {
+            let (sboxes, spare) = scratch.split_at_mut(lanes * size);
             while !b.is_empty() {
                 let lanes = self::lanes(&self.params, hashes, b.len());
                 let (x, others) = b.split_at_mut(lanes);
                 b = others;
                 let mut v = split(&mut *v, n * len);
                 let mut spare = split(&mut *spare, len);
+                let (v, spare) = (&mut v[..lanes], &mut spare[..lanes]);
+                self.fill_sboxes(x, &mut sboxes[..lanes * size]);
+                let boxes = &mut Boxes::new(&mut sboxes[..lanes * size]);
                 let mixer = self.mixer(lanes);
-                let boxes = &mut Boxes::none();
-                mixer.fill(boxes, x, &mut v[..lanes], &mut Cursor::default());
-                let v = v.each_ref().map(|v| &**v);
-                let blocks = (x, &mut spare[..lanes]);
-                mixer.mix_ro(boxes, blocks, &v[..lanes], loops, &mut Cursor::default());
+                mixer.fill(boxes, x, v, &mut Cursor::default());
+                mixer.mix_rw(boxes, (&mut *x, &mut *spare), v, writing, &mut Cursor::default());
+                let v: [&[SubBlock]; MAX_LANES] =
+                    array::from_fn(|k| v.get(k).map_or(&[][..], |v| &**v));
+                mixer.mix_ro(boxes, (x, spare), &v[..lanes], reading, &mut Cursor::default());
             }
         });
         Ok(())
@@ -268,7 +315,7 @@ impl Pass<'_> {
     pub(crate) fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, roms: self.roms, rw: mode == Mode::Rw, supplied: &[] }
+        Mixer { kernel, roms: self.roms, rw: mode.rw(), supplied: &[] }
     }
 }
 

@@ -83,8 +83,18 @@ pub(crate) fn check_list<'r>(
         let expected = "0: each ROM of the list has its own";
         return Err(Error::invalid("NROM", params.nrom, expected));
     }
-    if params.mode != Mode::Rw && list.len() != 0 {
-        return Err(Error::RomNotUsed);
+    match params.mode {
+        _ if list.len() == 0 => {}
+        Mode::Rw => {}
+        Mode::Escrypt(flags) if !flags.rw => {
+            let expected = "with RW (1), which a ROM needs: leave out the ROM";
+            return Err(Error::invalid("flags", flags.bits().into(), expected));
+        }
+        Mode::Escrypt(_) if list.len() == 1 => {}
+        Mode::Escrypt(_) => {
+            return Err(Error::invalid("number of ROMs", list.len() as u64, "1 for escrypt"));
+        }
+        Mode::Classic | Mode::Worm => return Err(Error::RomNotUsed),
     }
     list.try_for_each(RomReading::check)
 }
@@ -120,6 +130,8 @@ pub(crate) fn places(list: &[RomUse]) -> Places {
 pub(crate) struct Reads<'a> {
     reads: [RomReads<'a>; MAX_ROMS],
     count: usize,
+    /// See [`Schedule::opening`].
+    opening: bool,
 }
 
 impl<'a> Reads<'a> {
@@ -138,9 +150,17 @@ impl<'a> Reads<'a> {
         params: &CheckedParams,
         list: impl ExactSizeIterator<Item = Result<RomUse<RomView<'a>>, Error>>,
     ) -> Result<Self, Error> {
-        let mut all = Reads { count: list.len(), ..Reads::default() };
+        let opening = params.mode() == Mode::Rw;
+        let mut all = Reads { count: list.len(), opening, ..Reads::default() };
         for (reads, used) in all.reads.iter_mut().zip(list) {
             let RomUse { rom, reading: RomReading { nrom, masks, look_ahead } } = used?;
+            if rom.elsewhere() && !opening {
+                // Only passes of 1.1 can stop at a read.
+                return Err(Error::RomUnavailable { nrom });
+            }
+            if rom.is_tagged() != opening {
+                return Err(Error::RomTag);
+            }
             let blocks = rom.blocks(nrom, params.block_len())?;
             *reads = RomReads { blocks, nrom, masks, look_ahead, elsewhere: rom.elsewhere() };
         }
@@ -156,7 +176,7 @@ impl<'a> Reads<'a> {
     }
 
     pub(crate) fn schedule(&self) -> Schedule<'_> {
-        Schedule::new(&self.reads[..self.count], true)
+        Schedule::new(&self.reads[..self.count], self.opening)
     }
 
     /// Whether a ROM of the list is not in memory.

@@ -239,14 +239,14 @@ impl<'a> RomView<'a> {
         size_of_val(self.blocks)
     }
 
+    /// Whether it is a ROM of 1.1.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.part != Part::Untagged
+    }
+
     /// Whether only its last block is here.
     pub(crate) fn elsewhere(&self) -> bool {
         self.part == Part::Last
-    }
-
-    /// All of the image.
-    pub(crate) fn image(&self) -> &'a [u8] {
-        memory::as_bytes(self.blocks)
     }
 
     /// What a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the last one. A smaller ROM may be nested in the image,

@@ -7,8 +7,6 @@ use crate::core::dispatch::Target;
 use crate::core::memory::{Arena, Pages, SubBlock};
 use crate::core::params::CheckedParams;
 use crate::core::pass::Plan;
-#[cfg(feature = "std")]
-use crate::escrypt;
 
 /// Memory that hashes use one after the other, the CPU level of the kernels, and the number of threads for one hash.
 ///
@@ -100,14 +98,6 @@ impl Workspace {
     pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
         let plan = Plan::new(params, hashes, 1).ok()?;
         Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)
-    }
-
-    /// The same for one hash of the older generation; beyond everything for sizes that no memory has.
-    #[cfg(feature = "std")]
-    pub(crate) fn bytes_for_escrypt(params: &escrypt::CheckedParams, pages: Pages) -> u64 {
-        let blocks = params.sub_blocks();
-        let bytes = blocks.and_then(|blocks| Arena::bytes_for(blocks, pages));
-        bytes.map_or(u64::MAX, |bytes| bytes as u64)
     }
 
     /// Allocates what this many hashes at once need, and touches every page of it.

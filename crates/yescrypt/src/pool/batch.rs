@@ -8,10 +8,10 @@ use zeroize::Zeroizing;
 
 use super::lock;
 use super::queue::Shape;
-use super::recipe::{Either, RomsOf, plain};
-use crate::escrypt;
+use crate::core::reading::RomUse;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Setting, ascii};
+use crate::text::ascii;
+use crate::text::encoding::{HashString, Setting};
 use crate::{Error, Hasher};
 
 /// A batch as workers see it.
@@ -20,7 +20,7 @@ pub(super) trait Work: Send + Sync {
     fn input(&self, index: usize) -> (&[u8], &[u8]);
 
     /// The ROMs of an item.
-    fn roms(&self, index: usize) -> &RomsOf;
+    fn roms(&self, index: usize) -> &[RomUse];
 
     /// The bytes of an item, or why there are none. Comes once for each.
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>);
@@ -51,18 +51,15 @@ fn sealed(bytes: &[u8], setting: &Setting, seal: &Seal<'_>) -> Hash {
 }
 
 impl Answer for Vec<u8> {
-    type Check = Either<Setting, escrypt::Setting>;
+    type Check = Setting;
 
     fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
-        match check {
-            Either::Current(setting) => setting.with_hash(&sealed(&hash, setting, seal)),
-            Either::Escrypt(setting) => setting.with_hash(&plain(&hash)),
-        }
+        check.with_hash(&sealed(&hash, check, seal))
     }
 }
 
 impl Answer for String {
-    type Check = Either<Setting, escrypt::Setting>;
+    type Check = Setting;
 
     fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
         ascii(Vec::answer(check, hash, seal))
@@ -70,15 +67,10 @@ impl Answer for String {
 }
 
 impl Answer for bool {
-    type Check = Either<HashString, escrypt::HashString>;
+    type Check = HashString;
 
     fn answer(check: &Self::Check, hash: Zeroizing<Vec<u8>>, seal: &Seal<'_>) -> Self {
-        match check {
-            Either::Current(stored) => {
-                sealed(&hash, stored.setting(), seal).ct_eq(stored.hash()).into()
-            }
-            Either::Escrypt(stored) => plain(&hash).ct_eq(stored.hash()).into(),
-        }
+        sealed(&hash, check.setting(), seal).ct_eq(check.hash()).into()
     }
 }
 
@@ -92,7 +84,7 @@ impl Answer for Zeroizing<Vec<u8>> {
 
 /// An item that is to be computed.
 pub(super) struct Item<C> {
-    pub(super) roms: RomsOf,
+    pub(super) roms: Vec<RomUse>,
     pub(super) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(super) salt: Zeroizing<Vec<u8>>,
@@ -189,8 +181,8 @@ impl<T: Answer> Work for Batch<T> {
         }
     }
 
-    fn roms(&self, index: usize) -> &RomsOf {
-        self.items[index].as_ref().map_or(&super::recipe::NO_ROMS, |item| &item.roms)
+    fn roms(&self, index: usize) -> &[RomUse] {
+        self.items[index].as_ref().map_or(&[], |item| &item.roms)
     }
 
     fn settle(&self, index: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {

@@ -7,13 +7,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::batch::Work;
-use super::recipe::Recipe;
+use crate::CheckedParams;
 use crate::core::reading::Places;
 
 /// What items must have in common to be computed together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
-    pub(super) recipe: Recipe,
+    pub(super) params: CheckedParams,
     /// Where the ROMs are, and how they are read.
     pub(super) roms: Places,
     /// Bytes of output.
@@ -110,8 +110,8 @@ pub(super) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recipe::RomsOf;
     use super::*;
+    use crate::core::reading::RomUse;
     use crate::{Error, Limits, Params};
     use zeroize::Zeroizing;
 
@@ -121,15 +121,15 @@ mod tests {
         fn input(&self, _: usize) -> (&[u8], &[u8]) {
             (&[], &[])
         }
-        fn roms(&self, _: usize) -> &RomsOf {
-            &super::super::recipe::NO_ROMS
+        fn roms(&self, _: usize) -> &[RomUse] {
+            &[]
         }
         fn settle(&self, _: usize, _: Result<Zeroizing<Vec<u8>>, Error>) {}
     }
 
     fn shape(n: u64) -> Shape {
         let params = Params::yescrypt(n, 8).check(&Limits::server()).unwrap();
-        Shape { recipe: params.into(), roms: Places::default(), out_len: 32 }
+        Shape { params, roms: Places::default(), out_len: 32 }
     }
 
     fn batch() -> Arc<dyn Work> {

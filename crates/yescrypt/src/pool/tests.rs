@@ -45,8 +45,8 @@ impl Work for Gate {
         assert!(!self.panics, "a panic that the test wants");
         (b"", b"")
     }
-    fn roms(&self, _: usize) -> &RomsOf {
-        &super::recipe::NO_ROMS
+    fn roms(&self, _: usize) -> &[RomUse] {
+        &[]
     }
     fn settle(&self, _: usize, outcome: Result<Zeroizing<Vec<u8>>, Error>) {
         self.errors.lock().unwrap().extend(outcome.err());
@@ -56,7 +56,7 @@ impl Work for Gate {
 
 /// Occupies one thread of a pool at a gate with an item of this size.
 fn block(pool: &Pool, gate: &Arc<Gate>, n: u64) {
-    let shape = Shape { recipe: params(n).into(), roms: Places::default(), out_len: 32 };
+    let shape = Shape { params: params(n), roms: Places::default(), out_len: 32 };
     let work: Arc<dyn Work> = gate.clone();
     pool.shared.submit(&work, &[(0, shape)]).unwrap();
 }
@@ -90,7 +90,7 @@ fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
     let two = pool.derive(&derive(32), [("3", "s"), ("4", "s")]).unwrap();
     let full = Err(Error::Overloaded { waiting: 4, limit: 4 });
     assert_eq!(pool.derive(&derive(16), [("5", "s")]).map(drop), full);
-    let large = Err(Error::OverLimit { name: "items in one batch", value: 5, limit: 4 });
+    let large = Err(Error::OverLimit { what: crate::Limit::Batch, value: 5, limit: 4 });
     assert!(!one.is_done());
     assert_eq!((other.cancel(), other.cancel()), (1, 0));
     assert_eq!(other.wait(), [Err(Error::Cancelled)]);
@@ -117,7 +117,7 @@ fn items_beside_an_idle_thread_are_not_paired() {
         std::thread::yield_now();
     }
     let (gate, reached, go) = Gate::new(false);
-    let shape = Shape { recipe: params(16).into(), roms: Places::default(), out_len: 32 };
+    let shape = Shape { params: params(16), roms: Places::default(), out_len: 32 };
     let work: Arc<dyn Work> = gate.clone();
     pool.shared.submit(&work, &[(0, shape), (1, shape)]).unwrap();
     reached.recv().unwrap();

@@ -10,7 +10,8 @@ use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
-use crate::{CheckedParams, Derivation, Error, Pages, Workspace};
+use crate::core::batch::derive_all;
+use crate::{CheckedParams, Derivation, Error, Limit, Pages, Workspace};
 
 /// What the threads of a pool, the pool and its tickets share.
 pub(super) struct Shared {
@@ -87,7 +88,7 @@ impl Shared {
         let limit = self.config.max_waiting;
         if shapes.len() > limit {
             let (value, limit) = (shapes.len() as u64, limit as u64);
-            return Err(Error::OverLimit { name: "items in one batch", value, limit });
+            return Err(Error::OverLimit { what: Limit::Batch, value, limit });
         }
         let mut state = lock(&self.state);
         state.admit(shapes.len(), limit)?;
@@ -211,9 +212,9 @@ impl Shared {
                 state = self.rest(me, state);
                 continue;
             };
-            let recipe = &shape.recipe;
-            let wanted = portion(waiting, state.idle + 1, recipe.degree());
-            let need = |hashes| recipe.need(self.config.pages, hashes);
+            let params = &shape.params;
+            let wanted = portion(waiting, state.idle + 1, params.degree());
+            let need = |hashes| need(params, self.config.pages, hashes);
             let contended = state.starved > 0;
             match state.ledger.admit(me, wanted, need, contended) {
                 Admission::Run(count, workspace) => {
@@ -314,7 +315,7 @@ impl Shared {
 
 /// The refusal of what needs more than the pool has.
 pub(super) fn over_budget(value: u64, limit: u64) -> Error {
-    Error::OverLimit { name: "memory of the pool in bytes", value, limit }
+    Error::OverLimit { what: Limit::PoolMemory, value, limit }
 }
 
 impl Group {
@@ -329,7 +330,7 @@ impl Group {
         });
         let Some(first) = self.tasks.first() else { return Ok(outs) };
         let roms = first.work.roms(first.index);
-        self.shape.recipe.compute(&mut jobs.collect::<Vec<_>>(), roms, workspace)?;
+        derive_all(&mut jobs.collect::<Vec<_>>(), &self.shape.params, roms, workspace)?;
         Ok(outs)
     }
 

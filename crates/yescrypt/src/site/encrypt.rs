@@ -121,9 +121,6 @@ pub fn reencrypt(
     from: Option<&HashKey>,
     to: Option<&HashKey>,
 ) -> Result<Vec<u8>, Error> {
-    if crate::escrypt::is_escrypt(hash) {
-        return Err(Error::KeyNotApplicable);
-    }
     let parsed = HashString::parse(hash)?;
     let setting = parsed.setting();
     if setting.scheme() != Scheme::Yescrypt || setting.key_id().is_some() {

@@ -2,6 +2,7 @@
 
 mod many;
 mod plan;
+mod shelf;
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -12,20 +13,21 @@ use zeroize::Zeroizing;
 
 pub use self::many::Verification;
 pub use self::plan::Plan;
+use self::shelf::Shelf;
 
 use crate::core::batch::{Derivation, derive_all};
-use crate::core::params::Params;
-use crate::core::reading::{RomReading, RomUse};
+use crate::core::params::{Mode, Params};
+use crate::core::reading::{RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
-use crate::escrypt;
 use crate::site::encrypt::{HashKey, rekeyed};
 use crate::site::keys::KeySet;
 use crate::site::limits::Limits;
 use crate::site::rom_set::RomSet;
 use crate::text::HASH;
-use crate::text::encoding::{HashString, Scheme, Setting, ascii};
+use crate::text::ascii;
+use crate::text::encoding::{HashString, Scheme, Setting};
 use crate::text::roms::NamedRom;
 
 /// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
@@ -45,6 +47,7 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Debug)]
 pub struct Hasher {
     site: Arc<Site>,
+    memory: Arc<Shelf>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,7 +94,12 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher { site: Arc::new(site) }
+        Hasher { site: Arc::new(site), memory: Arc::new(Shelf::new()) }
+    }
+
+    #[cfg(feature = "password-hash")]
+    pub(crate) fn memory(&self) -> &shelf::Shelf {
+        &self.memory
     }
 
     fn site(&mut self) -> &mut Site {
@@ -176,7 +184,7 @@ impl Hasher {
         &self.site.roms
     }
 
-    /// The setting of a new hash with this salt: `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
+    /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
     /// are such, and otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
     ///
     /// # Errors
@@ -186,6 +194,17 @@ impl Hasher {
         // Refuse before hashing what could not be verified afterwards.
         self.site.params.check(&self.site.limits)?;
         let key = self.site.keys.active();
+        if self.params() == &Params::scrypt(self.params().n, self.params().r, self.params().p)
+            && self.site.named_roms.is_empty()
+        {
+            // Such a string names no key, and there is none to encrypt it with.
+            let keyless = key.is_none() && self.site.keys.unnamed().is_none();
+            return if keyless {
+                Setting::scrypt(self.params(), salt)
+            } else {
+                Err(Error::KeyNotApplicable)
+            };
+        }
         if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
             let setting = Setting::new(&self.site.params, salt)?;
             let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
@@ -224,7 +243,7 @@ impl Hasher {
         Ok(ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme ([`escrypt`] included), and returns the complete string. A complete
+    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the complete string. A complete
     /// hash serves as its own setting.
     ///
     /// # Errors
@@ -238,11 +257,6 @@ impl Hasher {
         password: &[u8],
         setting: &[u8],
     ) -> Result<Vec<u8>, Error> {
-        if escrypt::is_escrypt(setting) {
-            let setting = escrypt::Setting::parse(setting)?;
-            let hash = self.compute_escrypt(workspace, password, &setting)?;
-            return Ok(setting.with_hash(&hash));
-        }
         let setting = Setting::parse(setting)?;
         let hash = self.compute(workspace, password, &setting)?;
         Ok(setting.with_hash(&hash))
@@ -259,14 +273,44 @@ impl Hasher {
         password: &[u8],
         hash: &[u8],
     ) -> Result<bool, Error> {
-        if escrypt::is_escrypt(hash) {
-            let stored = escrypt::HashString::parse(hash)?;
-            let computed = self.compute_escrypt(workspace, password, stored.setting())?;
-            return Ok(computed.ct_eq(stored.hash()).into());
-        }
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password, stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
+    }
+
+    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as there were calls at once, each as large as its
+    /// largest hash. Where memory is to be bounded, there are workspaces of one's own, or a pool.
+    ///
+    /// # Errors
+    /// Those of [`Hasher::hash`].
+    #[cfg(feature = "getrandom")]
+    pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
+        self.memory.lend(|workspace| self.hash(workspace, password.as_ref()))
+    }
+
+    /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Hasher, Params};
+    /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
+    /// let stored = hasher.hash_shared("correct horse")?;
+    /// assert!(hasher.verify_shared("correct horse", &stored)?);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Hasher::verify`].
+    pub fn verify_shared(
+        &self,
+        password: impl AsRef<[u8]>,
+        hash: impl AsRef<[u8]>,
+    ) -> Result<bool, Error> {
+        self.memory.lend(|workspace| self.verify(workspace, password.as_ref(), hash.as_ref()))
+    }
+
+    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it is not in use.
+    pub fn release_shared(&self) {
+        self.memory.clear();
     }
 
     /// Whether a stored string is one that this hasher would make now, but for its salt: after a login with another one, hash the
@@ -275,12 +319,6 @@ impl Hasher {
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
     pub fn outdated(&self, hash: &[u8]) -> Result<Outdated, Error> {
-        if escrypt::is_escrypt(hash) {
-            escrypt::HashString::parse(hash)?;
-            let new = self.setting(&[0; 16])?;
-            let roms = new.rom_id().is_some() || !new.roms().is_empty();
-            return Ok(Outdated { params: true, roms, key: new.key_id().is_some() });
-        }
         let stored = HashString::parse(hash)?;
         let (stored, new) = (stored.setting(), self.setting(&[0; 16])?);
         Ok(Outdated {
@@ -308,10 +346,6 @@ impl Hasher {
     /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there, [`Error::InvalidParameter`] if none
     /// is active, [`Error::KeyNotApplicable`] for `$7$` and `$7X`.
     pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
-        if escrypt::is_escrypt(hash) {
-            escrypt::HashString::parse(hash)?;
-            return Err(Error::KeyNotApplicable);
-        }
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
         let to =
@@ -327,10 +361,6 @@ impl Hasher {
     /// # Errors
     /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there.
     pub fn without_key(&self, hash: &[u8]) -> Result<String, Error> {
-        if escrypt::is_escrypt(hash) {
-            escrypt::HashString::parse(hash)?;
-            return Err(Error::KeyNotApplicable);
-        }
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
         let from = self.key_of(stored.setting())?;
@@ -349,36 +379,6 @@ impl Hasher {
         let job = Derivation { password, salt: &salt, out: &mut *hash };
         derive_all(&mut [job], &params, &roms, workspace)?;
         Ok(self.seal(setting, hash))
-    }
-
-    /// The 32 bytes of a hash of the older generation.
-    fn compute_escrypt(
-        &self,
-        workspace: &mut Workspace,
-        password: &[u8],
-        setting: &escrypt::Setting,
-    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
-        let (params, rom) = self.admit_escrypt(password, setting)?;
-        let mut hash = Zeroizing::new([0; HASH]);
-        let rom = rom.as_ref().map(|(rom, mask)| escrypt::Rom::of(rom, *mask)).transpose()?;
-        escrypt::derive(password, setting.salt(), &params, rom.as_ref(), workspace, &mut *hash)?;
-        Ok(hash)
-    }
-
-    /// Decides whether it may be computed, and with which ROM.
-    pub(crate) fn admit_escrypt(
-        &self,
-        password: &[u8],
-        setting: &escrypt::Setting,
-    ) -> Result<(escrypt::CheckedParams, Option<(Rom, u32)>), Error> {
-        self.site.limits.admit_password(password)?;
-        self.site.limits.admit_output(HASH as u64)?;
-        let params = setting.params().check(&self.site.limits)?;
-        if self.site.keys.unnamed().is_some() {
-            return Err(Error::KeyNotApplicable);
-        }
-        // Without RW nothing can have been hashed with a ROM.
-        Ok((params, self.site.escrypt_rom.clone().filter(|_| setting.params().flags.rw)))
     }
 
     /// What a hash that this process computes is made from.
@@ -400,6 +400,14 @@ impl Hasher {
             && !self.site.limits.rom
         {
             return Err(Error::RomUnavailable { nrom: reading.nrom });
+        }
+        if let Mode::Escrypt(flags) = setting.params().mode {
+            // Without RW nothing can have been hashed with a ROM.
+            let rom = self.site.escrypt_rom.as_ref().filter(|_| flags.rw);
+            return Ok(rom
+                .map(|(rom, mask)| older(rom, *mask, setting.params().r))
+                .into_iter()
+                .collect());
         }
         if nrom == 0 {
             let find = |named: &NamedRom| {
@@ -440,6 +448,13 @@ impl Hasher {
     }
 }
 
+/// All of a ROM of generation 0.5.
+fn older(rom: &Rom, mask: u32, r: u32) -> RomUse {
+    let nrom = rom.size().checked_div(128 * u64::from(r)).unwrap_or_default();
+    let reading = RomReading { nrom, masks: RomMasks::escrypt(mask), look_ahead: 0 };
+    RomUse { rom: rom.clone(), reading }
+}
+
 impl Default for Hasher {
     fn default() -> Self {
         Self::new()
@@ -452,14 +467,14 @@ impl Default for Hasher {
 /// # Errors
 /// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 4096 bytes.
 #[cfg(feature = "getrandom")]
-pub fn hash(password: &[u8]) -> Result<String, Error> {
-    Hasher::new().hash(&mut Workspace::new(), password)
+pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
+    Hasher::new().hash(&mut Workspace::new(), password.as_ref())
 }
 
-/// Whether a password matches a stored `$y$` or `$7$` hash, under [`Limits::server`].
+/// Whether a password matches a stored hash of any scheme, under [`Limits::server`].
 ///
 /// # Errors
 /// Those of [`Hasher::verify`]: a hash that cannot be computed is an error, never a mismatch.
-pub fn verify(password: &[u8], hash: &str) -> Result<bool, Error> {
-    Hasher::new().verify(&mut Workspace::new(), password, hash.as_bytes())
+pub fn verify(password: impl AsRef<[u8]>, hash: impl AsRef<[u8]>) -> Result<bool, Error> {
+    Hasher::new().verify(&mut Workspace::new(), password.as_ref(), hash.as_ref())
 }

@@ -1,7 +1,7 @@
 //! Limits: what one hash may cost, decided before anything is allocated.
 
 use crate::core::flavor::Flavor;
-use crate::{CheckedParams, Error, Params};
+use crate::{CheckedParams, Error, Limit, Mode, Params};
 
 /// Which flavours of pwxform may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,12 +90,12 @@ impl Limits {
 
     /// Refuses a password that is longer than allowed.
     pub(crate) fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
-        within("password length", password.len() as u64, self.max_password as u64)
+        within(Limit::Password, password.len() as u64, self.max_password as u64)
     }
 
     /// Refuses an output that is longer than allowed.
     pub(crate) fn admit_output(&self, len: u64) -> Result<(), Error> {
-        within("output length", len, self.max_output)
+        within(Limit::Output, len, self.max_output)
     }
 
     /// Refuses an N, r, p or t, bytes of memory, or bytes mixed above what is allowed.
@@ -105,13 +105,13 @@ impl Limits {
         memory: u128,
         work: u128,
     ) -> Result<(), Error> {
-        within("N", n, self.max_n)?;
-        within("r", r.into(), self.max_r.into())?;
-        within("p", p.into(), self.max_p.into())?;
-        within("t", t.into(), self.max_t.into())?;
+        within(Limit::N, n, self.max_n)?;
+        within(Limit::R, r.into(), self.max_r.into())?;
+        within(Limit::P, p.into(), self.max_p.into())?;
+        within(Limit::T, t.into(), self.max_t.into())?;
         let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        within("memory in bytes", saturated(memory), self.max_memory)?;
-        within("work in bytes mixed", saturated(work), self.max_work)
+        within(Limit::Memory, saturated(memory), self.max_memory)?;
+        within(Limit::Work, saturated(work), self.max_work)
     }
 
     /// Refuses parameters that cost more than allowed.
@@ -119,6 +119,9 @@ impl Limits {
         let Params { n, r, p, t, .. } = *params;
         self.admit_cost((n, r, p, t), params.memory(), params.work())?;
         let allowed = match self.flavors {
+            _ if matches!(params.mode, Mode::Escrypt(_)) && params.flavor == Flavor::ESCRYPT => {
+                true
+            }
             FlavorPolicy::DefaultOnly => params.flavor == Flavor::DEFAULT,
             FlavorPolicy::Encodable => params.flags().is_some(),
             FlavorPolicy::Any => true,
@@ -152,33 +155,32 @@ impl Params {
     }
 }
 
-fn within(name: &'static str, value: u64, limit: u64) -> Result<(), Error> {
-    if value > limit { Err(Error::OverLimit { name, value, limit }) } else { Ok(()) }
+fn within(what: Limit, value: u64, limit: u64) -> Result<(), Error> {
+    if value > limit { Err(Error::OverLimit { what, value, limit }) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mode;
 
     #[test]
     fn limits_are_applied_one_by_one() {
         let fine = Params::yescrypt(1024, 8);
         assert!(fine.check(&Limits::server()).is_ok());
-        let over = |change: fn(&mut Params), name: &str| {
+        let over = |change: fn(&mut Params), name: Limit| {
             let mut params = fine;
             change(&mut params);
             match params.check(&Limits::server()) {
-                Err(Error::OverLimit { name: limited, .. }) => assert_eq!(limited, name),
+                Err(Error::OverLimit { what: limited, .. }) => assert_eq!(limited, name),
                 other => panic!("{name}: {other:?}"),
             }
         };
-        over(|p| p.n = 1 << 21, "N");
-        over(|p| p.r = 257, "r");
-        over(|p| p.p = 65, "p");
-        over(|p| p.t = 9, "t");
-        over(|p| p.n = 1 << 19, "memory in bytes");
-        over(|p| (p.mode, p.n, p.r, p.t) = (Mode::Worm, 1 << 17, 16, 8), "work in bytes mixed");
+        over(|p| p.n = 1 << 21, Limit::N);
+        over(|p| p.r = 257, Limit::R);
+        over(|p| p.p = 65, Limit::P);
+        over(|p| p.t = 9, Limit::T);
+        over(|p| p.n = 1 << 19, Limit::Memory);
+        over(|p| (p.mode, p.n, p.r, p.t) = (Mode::Worm, 1 << 17, 16, 8), Limit::Work);
         let mut flavored = fine;
         flavored.flavor = Flavor::new(3, 4, 2, 12288).unwrap();
         assert_eq!(flavored.check(&Limits::server()), Err(Error::FlavorNotAllowed));

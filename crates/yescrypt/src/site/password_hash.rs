@@ -1,11 +1,11 @@
-//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them: `$y$` strings out, `$y$` and
-//! `$7$` strings in. Each call has memory of its own; a server with many logins calls [`Hasher`]'s own methods, which reuse it.
+//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them: `$y$` strings out, or `$7$` where the
+//! parameters are those of classic scrypt; strings of every [`Scheme`] in. Memory is kept from call to call, as by [`Hasher::verify_shared`].
 
 use alloc::string::String;
 
 use password_hash::{CustomizedPasswordHasher, PasswordHasher, PasswordVerifier, Version};
 
-use crate::{Error, Hasher, Params, Scheme, Workspace};
+use crate::{Error, Hasher, Mode, Params, Scheme};
 
 impl PasswordHasher<String> for Hasher {
     fn hash_password_with_salt(
@@ -13,14 +13,14 @@ impl PasswordHasher<String> for Hasher {
         password: &[u8],
         salt: &[u8],
     ) -> password_hash::Result<String> {
-        Ok(self.hash_with_salt(&mut Workspace::new(), password, salt)?)
+        Ok(self.memory().lend(|workspace| self.hash_with_salt(workspace, password, salt))?)
     }
 }
 
 impl CustomizedPasswordHasher<String> for Hasher {
     type Params = Params;
 
-    /// `algorithm` is `y` if given; the format has no versions.
+    /// `algorithm` is `y`, or `7` for classic scrypt, if given; it has to be that of the parameters. The formats have no versions.
     fn hash_password_customized(
         &self,
         password: &[u8],
@@ -29,8 +29,13 @@ impl CustomizedPasswordHasher<String> for Hasher {
         version: Option<Version>,
         params: Params,
     ) -> password_hash::Result<String> {
-        if algorithm.is_some_and(|name| name != "y") {
-            return Err(password_hash::Error::Algorithm);
+        let own = if params.mode == Mode::Classic { "7" } else { "y" };
+        match algorithm {
+            Some("y" | "7") if algorithm != Some(own) => {
+                return Err(password_hash::Error::ParamsInvalid);
+            }
+            None | Some("y" | "7") => {}
+            Some(_) => return Err(password_hash::Error::Algorithm),
         }
         if version.is_some() {
             return Err(password_hash::Error::Version);
@@ -44,7 +49,7 @@ impl PasswordVerifier<str> for Hasher {
         if Scheme::of(hash.as_bytes()).is_none() {
             return Err(password_hash::Error::Algorithm);
         }
-        match self.verify(&mut Workspace::new(), password, hash.as_bytes())? {
+        match self.verify_shared(password, hash)? {
             true => Ok(()),
             false => Err(password_hash::Error::PasswordInvalid),
         }
@@ -55,9 +60,8 @@ impl From<Error> for password_hash::Error {
     fn from(error: Error) -> Self {
         match error {
             Error::Malformed { .. } => Self::EncodingInvalid,
-            Error::InvalidParameter { name, .. } | Error::OverLimit { name, .. } => {
-                Self::ParamInvalid { name }
-            }
+            Error::InvalidParameter { name, .. } => Self::ParamInvalid { name },
+            Error::OverLimit { what, .. } => Self::ParamInvalid { name: what.name() },
             Error::OutOfMemory { .. } => Self::OutOfMemory,
             Error::Random => Self::RngFailure,
             Error::BufferLength { .. } => Self::SaltInvalid,
@@ -99,5 +103,39 @@ mod tests {
         let params = Params::yescrypt(32, 1);
         let custom = hasher.hash_password_with_params(b"p", b"0123456789abcdef", params).unwrap();
         assert!(custom.starts_with("$y$j2.$"));
+        let random = hasher.hash_password(b"password").unwrap();
+        assert_eq!(hasher.verify_password(b"password", &random), Ok(()));
+    }
+
+    #[test]
+    fn strings_of_every_scheme_verify_and_classic_scrypt_is_never_written_as_yescrypt() {
+        let hasher = Hasher::new();
+        for (password, stored) in [
+            (
+                &b"pleaseletmein"[..],
+                "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.",
+            ),
+            // Of passlib's documentation.
+            (
+                b"password",
+                "$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E",
+            ),
+        ] {
+            assert_eq!(hasher.verify_password(password, stored), Ok(()), "{stored}");
+            let mismatch = Err(password_hash::Error::PasswordInvalid);
+            assert_eq!(hasher.verify_password(b"other", stored), mismatch);
+        }
+        let (salt, scrypt) = (b"0123456789abcdef", Params::scrypt(16, 1, 1));
+        for algorithm in [None, Some("7")] {
+            let made = hasher.hash_password_customized(b"p", salt, algorithm, None, scrypt);
+            let made = made.unwrap();
+            assert!(made.starts_with("$7$"), "{made}");
+            assert_eq!(hasher.verify_password(b"p", &made), Ok(()));
+        }
+        for (algorithm, params) in [("y", scrypt), ("7", Params::yescrypt(16, 1))] {
+            let refused =
+                hasher.hash_password_customized(b"p", salt, Some(algorithm), None, params);
+            assert_eq!(refused, Err(password_hash::Error::ParamsInvalid));
+        }
     }
 }

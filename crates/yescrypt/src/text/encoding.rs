@@ -5,9 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
-use super::extended::{self, Extended};
+use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
-use super::{HASH, HASH_DIGITS};
+use super::phc;
+use super::{HASH, HASH_DIGITS, ascii};
+use super::{crypt, escrypt};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -24,17 +26,30 @@ pub enum Scheme {
     Yescrypt,
     /// `$7$`: classic scrypt.
     Scrypt,
+    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::Mode::Escrypt)). It makes no hashes unless asked by a setting.
+    ///
+    /// What a string does not say: the ROM and the mask with which it is read. They are configuration, see
+    /// [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And strings of the revision 0.3.1, a little older, look the same but were
+    /// computed in a way that is not known here: for them every password is a mismatch.
+    Escrypt,
+    /// `$scrypt$ln=`…: classic scrypt in the PHC string format, as other libraries write it. Verified, never made; hashes have 32 bytes.
+    ScryptPhc,
     /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
     Extended,
 }
 
 impl Scheme {
+    const ALL: [Scheme; 5] =
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::ScryptPhc, Scheme::Extended];
+
     /// What strings of the scheme start with.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
             Scheme::Yescrypt => "$y$",
             Scheme::Scrypt => "$7$",
+            Scheme::Escrypt => "$7X",
+            Scheme::ScryptPhc => phc::PREFIX,
             Scheme::Extended => extended::PREFIX,
         }
     }
@@ -46,9 +61,7 @@ impl Scheme {
             let (_, rest) = Ids::split(text).ok()?;
             return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
         }
-        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Extended]
-            .into_iter()
-            .find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
+        Scheme::ALL.into_iter().find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
     }
 }
 
@@ -87,20 +100,23 @@ impl Setting {
     /// # Errors
     /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers in extended strings and names.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        if text.starts_with(extended::PREFIX.as_bytes()) {
-            return Ok(Self::parse_extended(text)?.0);
+        if let Some(parsed) = Self::parse_phc(text) {
+            return Ok(parsed?.0);
         }
         let (ids, rest) = Ids::split(text)?;
         let scheme = Scheme::of(rest).filter(|_| !Ids::precede(rest));
-        let expected = Error::malformed("a string starting with $y$, $7$ or $saltern-yescrypt$");
+        let expected = Error::malformed(
+            "a string starting with $y$, $7$, $7X, $scrypt$ or $saltern-yescrypt$",
+        );
         let scheme = scheme.ok_or(expected)?;
         if rest.len() < text.len() && scheme != Scheme::Yescrypt {
             return Err(Error::malformed("$y$ after the names of a ROM and a key"));
         }
         let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
-            Scheme::Yescrypt => yescrypt_params(&mut reader)?,
-            _ => scrypt_params(&mut reader)?,
+            Scheme::Yescrypt => crypt::yescrypt(&mut reader)?,
+            Scheme::Escrypt => escrypt::params(&mut reader)?,
+            _ => crypt::scrypt(&mut reader)?,
         };
         if ids.rom.is_some() && params.nrom == 0 {
             return Err(Error::malformed("NROM in a string for which a ROM is named"));
@@ -119,20 +135,26 @@ impl Setting {
         Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
     }
 
-    /// A setting or complete string, and the hash of the latter.
-    fn parse_extended(text: &[u8]) -> Result<(Self, Option<[u8; HASH]>), Error> {
-        let extended::Parsed { extended, salt, salt_text, hash } = extended::parse(text)?;
-        let Extended { params, roms, key } = extended;
-        let setting = Setting {
-            scheme: Scheme::Extended,
-            params,
-            text: text[..salt_text.end].to_vec(),
-            salt_start: salt_text.start,
-            salt,
-            ids: Ids { rom: None, key },
-            roms,
+    /// A setting or complete string of a scheme in the PHC string format, and the hash of the latter; nothing for the others.
+    fn parse_phc(text: &[u8]) -> Option<Result<(Self, Option<[u8; HASH]>), Error>> {
+        let whole = |scheme, Parsed { says, salt, salt_text, hash }: Parsed<Extended>| {
+            let Extended { params, roms, key } = says;
+            let (salt_start, ids) = (salt_text.start, Ids { rom: None, key });
+            let text = text[..salt_text.end].to_vec();
+            (Setting { scheme, params, text, salt_start, salt, ids, roms }, hash)
         };
-        Ok((setting, hash))
+        if text.starts_with(extended::PREFIX.as_bytes()) {
+            return Some(extended::parse(text).map(|parsed| whole(Scheme::Extended, parsed)));
+        }
+        if text.starts_with(phc::PREFIX.as_bytes()) {
+            let extend = |parsed: Parsed<Params>| {
+                let Parsed { says: params, salt, salt_text, hash } = parsed;
+                let says = Extended { params, roms: Vec::new(), key: None };
+                whole(Scheme::ScryptPhc, Parsed { says, salt, salt_text, hash })
+            };
+            return Some(phc::parse(text).map(extend));
+        }
+        None
     }
 
     /// A `$y$` setting.
@@ -224,7 +246,7 @@ impl Setting {
         salt: &[u8],
     ) -> Result<Self, Error> {
         let extended = Extended { params: *params, roms: roms.to_vec(), key };
-        Ok(Self::parse_extended(&extended.setting(salt)?.0)?.0)
+        Self::parse(&extended.setting(salt)?.0)
     }
 
     /// The same `$y$` setting with the names of its ROM and its key before it, or without.
@@ -261,6 +283,9 @@ impl Setting {
             Scheme::Yescrypt => Self::new(&Params::from_cost(cost)?, salt),
             Scheme::Scrypt => Self::scrypt(&Params::scrypt_from_cost(cost)?, salt),
             Scheme::Extended => Self::extended(&Params::from_cost(cost)?, &[], None, salt),
+            Scheme::Escrypt | Scheme::ScryptPhc => {
+                Err(Error::malformed("a scheme that new hashes are made with"))
+            }
         }
     }
 
@@ -294,7 +319,7 @@ impl Setting {
         self.ids.key
     }
 
-    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` the characters themselves.
+    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` and `$7X` the characters themselves.
     #[must_use]
     pub fn salt(&self) -> &[u8] {
         &self.salt
@@ -342,7 +367,7 @@ impl Setting {
     /// Appends bytes as the scheme writes them.
     fn push(&self, text: &mut Vec<u8>, bytes: &[u8]) {
         match self.scheme {
-            Scheme::Extended => extended::push(text, bytes),
+            Scheme::Extended | Scheme::ScryptPhc => extended::push(text, bytes),
             _ => push_bytes(text, bytes),
         }
     }
@@ -364,8 +389,8 @@ impl HashString {
     /// # Errors
     /// [`Error::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
-        if text.starts_with(extended::PREFIX.as_bytes()) {
-            let (setting, hash) = Setting::parse_extended(text)?;
+        if let Some(parsed) = Setting::parse_phc(text) {
+            let (setting, hash) = parsed?;
             let hash = hash.ok_or(Error::malformed("a hash of 43 digits after the salt"))?;
             return Ok(HashString { setting, hash });
         }
@@ -393,52 +418,6 @@ impl core::fmt::Debug for HashString {
     }
 }
 
-/// Section 20, between the prefix and the salt.
-fn yescrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
-    let flags = match reader.number(0)? {
-        flags @ 0..=1 => flags,
-        flavor @ 2..=257 => 2 + ((flavor - 2) << 2),
-        _ => return Err(Error::malformed("a flavour of at most 257")),
-    };
-    let (mode, flavor) = Params::from_flags(flags)?;
-    let n = power("a log2 of N of at most 63", reader.number(1)?)?;
-    let mut params = Params::new(mode, n, reader.number(1)?);
-    params.flavor = flavor;
-    if !reader.accept(b"$") {
-        let have = reader.number(1)?;
-        for (bit, least) in [(0, 2), (1, 1), (2, 1), (3, 1)] {
-            if have >> bit & 1 == 0 {
-                continue;
-            }
-            let value = reader.number(least)?;
-            match bit {
-                0 => params.p = value,
-                1 => params.t = value,
-                2 => params.g = value,
-                _ => params.nrom = power("a log2 of NROM of at most 63", value)?,
-            }
-        }
-        if !reader.accept(b"$") {
-            return Err(Error::malformed("a $ after the parameters"));
-        }
-    }
-    Ok(params)
-}
-
-/// Section 21, between the prefix and the salt.
-fn scrypt_params(reader: &mut Reader<'_>) -> Result<Params, Error> {
-    let log2_n = reader.digit()?;
-    if log2_n == 0 {
-        return Err(Error::malformed("a log2 of N of at least 1"));
-    }
-    let n = power("a log2 of N of at most 63", log2_n)?;
-    Ok(Params::scrypt(n, reader.fixed30()?, reader.fixed30()?))
-}
-
-fn power(expected: &'static str, log2: u32) -> Result<u64, Error> {
-    1u64.checked_shl(log2).ok_or(Error::malformed(expected))
-}
-
 fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
     if value < 2 || !value.is_power_of_two() {
         return Err(Error::invalid(name, value, "a power of two above 1"));
@@ -453,11 +432,6 @@ pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
     let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
     debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
     bytes.as_slice().try_into().map_err(|_| expected)
-}
-
-/// Text made of ASCII characters only.
-pub(crate) fn ascii(text: Vec<u8>) -> String {
-    String::from_utf8(text).unwrap_or_else(|_| unreachable!("digits are ASCII"))
 }
 
 #[cfg(test)]

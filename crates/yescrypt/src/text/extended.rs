@@ -32,8 +32,9 @@ pub(crate) struct Extended {
 }
 
 /// A string taken apart.
-pub(crate) struct Parsed {
-    pub(crate) extended: Extended,
+pub(crate) struct Parsed<W> {
+    /// What it says, but for its salt.
+    pub(crate) says: W,
     pub(crate) salt: Vec<u8>,
     /// Where the salt's text starts and ends.
     pub(crate) salt_text: core::ops::Range<usize>,
@@ -42,7 +43,7 @@ pub(crate) struct Parsed {
 }
 
 /// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`] goes.
-pub(crate) fn parse(text: &[u8]) -> Result<Parsed, Error> {
+pub(crate) fn parse(text: &[u8]) -> Result<Parsed<Extended>, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::malformed("an extended string of at most 512 characters"));
     }
@@ -77,7 +78,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Parsed, Error> {
             "the one spelling of an extended string: defaults left out, numbers without leading zeros",
         ));
     }
-    Ok(Parsed { extended, salt, salt_text, hash })
+    Ok(Parsed { says: extended, salt, salt_text, hash })
 }
 
 impl Extended {
@@ -135,6 +136,9 @@ impl Extended {
     fn validate(&self) -> Result<(), Error> {
         self.params.validate()?;
         roms::check(&self.params, &self.roms)?;
+        if matches!(self.params.mode, Mode::Escrypt(_)) {
+            return Err(Error::invalid("mode", 0, "one of yescrypt 1.1 or scrypt"));
+        }
         let flavor = &self.params.flavor;
         if self.params.mode != Mode::Rw && Pwx::of(flavor) != Pwx::of(&Flavor::DEFAULT) {
             let rounds = flavor.rounds().into();
@@ -171,18 +175,18 @@ const fn mode_name(mode: Mode) -> Option<&'static str> {
     match mode {
         Mode::Classic => Some("classic"),
         Mode::Worm => Some("worm"),
-        Mode::Rw => None,
+        Mode::Rw | Mode::Escrypt(_) => None,
     }
 }
 
 /// Reads parameters in their order.
-struct Fields<'a> {
-    rest: Option<&'a str>,
+pub(super) struct Fields<'a> {
+    pub(super) rest: Option<&'a str>,
 }
 
 impl<'a> Fields<'a> {
     /// The value of the next parameter, if that has this name.
-    fn take(&mut self, name: &str) -> Option<&'a str> {
+    pub(super) fn take(&mut self, name: &str) -> Option<&'a str> {
         let rest = self.rest?;
         let (field, rest) = match rest.split_once(',') {
             Some((field, rest)) => (field, Some(rest)),
@@ -252,7 +256,7 @@ fn numbers<const COUNT: usize>(text: &str, expected: Error) -> Result<[u32; COUN
     if texts.next().is_some() { Err(expected) } else { Ok(values) }
 }
 
-fn number(text: &str) -> Result<u32, Error> {
+pub(super) fn number(text: &str) -> Result<u32, Error> {
     let expected = Error::malformed("a decimal number below 2^32 without sign or leading zeros");
     if text.is_empty() || !text.bytes().all(|c| c.is_ascii_digit()) {
         return Err(expected);
@@ -261,7 +265,7 @@ fn number(text: &str) -> Result<u32, Error> {
 }
 
 /// Two to the power of a number from 1 to 63.
-fn power(text: &str) -> Result<u64, Error> {
+pub(super) fn power(text: &str) -> Result<u64, Error> {
     match number(text)? {
         log2 @ 1..=63 => Ok(1 << log2),
         _ => Err(Error::malformed("a log2 from 1 to 63")),
@@ -274,7 +278,7 @@ pub(crate) fn push(text: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Bytes of at least `least` and at most `MOST`; each byte string has exactly one encoding.
-fn decode<const MOST: usize>(text: &str, least: usize) -> Option<Vec<u8>> {
+pub(super) fn decode<const MOST: usize>(text: &str, least: usize) -> Option<Vec<u8>> {
     let mut bytes = [0; MOST];
     let bytes = Base64Unpadded::decode(text, &mut bytes).ok()?;
     (bytes.len() >= least).then(|| bytes.to_vec())

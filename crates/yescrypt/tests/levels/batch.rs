@@ -188,8 +188,11 @@ fn hash_many_makes_hashes_that_verify() {
                 for (password, hash) in passwords.iter().zip(&hashes) {
                     let Ok(hash) = hash else {
                         let limit = 4096;
-                        let refusal =
-                            Error::OverLimit { name: "password length", value: 5000, limit };
+                        let refusal = Error::OverLimit {
+                            what: saltern_yescrypt::Limit::Password,
+                            value: 5000,
+                            limit,
+                        };
                         assert_eq!((hash, password.len()), (&Err(refusal), 5000));
                         continue;
                     };

@@ -64,6 +64,7 @@ pub(crate) fn reference_params(params: &Params) -> reference::Params {
         Mode::Classic => 0,
         Mode::Worm => 1,
         // Any flags word will do for a tuning that none names.
+        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
         Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
     };
     let &Params { n, r, p, t, g, nrom, .. } = params;

@@ -50,6 +50,7 @@ pub(crate) fn theirs(params: &Params) -> reference::Params {
     let flags = match params.mode {
         Mode::Classic => 0,
         Mode::Worm => 1,
+        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
         Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
     };
     let &Params { n, r, p, t, g, nrom, .. } = params;

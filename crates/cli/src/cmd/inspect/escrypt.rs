@@ -1,7 +1,6 @@
 //! What a `$7X` string says about itself.
 
-use saltern_yescrypt::escrypt::{Flags, HashString, Setting};
-use saltern_yescrypt::{Error, Limits};
+use saltern_yescrypt::{Error, Flags, HashString, Limits, Mode, Setting};
 use serde::Serialize;
 
 use super::memory_words;
@@ -49,7 +48,11 @@ impl Details {
 
     fn new(setting: &Setting) -> Details {
         let params = setting.params();
-        let Flags { rw, parallel_smix, pwxform } = params.flags;
+        let flags = match params.mode {
+            Mode::Escrypt(flags) => flags,
+            _ => Flags::default(),
+        };
+        let Flags { rw, parallel_smix, pwxform } = flags;
         let modes = [(rw, "RW"), (parallel_smix, "PARALLEL_SMIX"), (pwxform, "PWXFORM")];
         let mut crypt3_obstacles = vec!["it does not know this generation".to_owned()];
         if let Err(error) = params.check(&Limits::unlimited()) {
@@ -57,7 +60,7 @@ impl Details {
         }
         Details {
             generation: "0.5",
-            flags: params.flags.bits(),
+            flags: flags.bits(),
             modes: modes.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect(),
             n: params.n,
             r: params.r,

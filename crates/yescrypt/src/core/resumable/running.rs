@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{Progress, RomRead};
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::dispatch::{self, Target};
-use crate::core::kdf::derive_together;
+use crate::core::kdf::run;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
@@ -207,7 +207,8 @@ impl Running {
                 let (password, salt) = (&hash.password[..], &hash.salt[..]);
                 *input = Input { password, salt, out: &mut hash.out };
             }
-            derive_together(&mut inputs[..count], &self.main, None, workspace)?;
+            let reads = Reads::of(&self.main, &self.roms)?;
+            run(&mut inputs[..count], &self.main, &reads, workspace)?;
             self.stage = Stage::Done;
         }
         Ok(Progress::Done)
@@ -324,7 +325,7 @@ impl Running {
             pass.open(&input, b, secret);
         }
         let mut b = list(instances, memory.b.chunks_exact_mut(len))?;
-        pass.begin_rw(&mut self.secrets[..self.hashes.len()], &mut b, memory.sboxes);
+        pass.begin(&mut self.secrets[..self.hashes.len()], &mut b, memory.sboxes);
         self.groups = list(instances, core::iter::empty())?;
         let mut first = 0;
         while first < instances {

@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 use super::Plan;
 use crate::core::batch::derive_all;
 use crate::core::reading::{Places, places};
-use crate::escrypt;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
 use crate::{Derivation, Error, Hasher, Params, Workspace};
@@ -63,7 +62,7 @@ impl Hasher {
         hashes
             .into_iter()
             .zip(settings)
-            .map(|(hash, setting)| Ok(crate::text::encoding::ascii(setting?.with_hash(&*hash?))))
+            .map(|(hash, setting)| Ok(crate::text::ascii(setting?.with_hash(&*hash?))))
             .collect()
     }
 
@@ -98,14 +97,7 @@ impl Hasher {
         hashes
             .into_iter()
             .zip(stored)
-            .zip(items)
-            .map(|((hash, stored), item)| {
-                // Strings of the older generation one by one.
-                if escrypt::is_escrypt(item.hash) {
-                    return self.verify(workspace, item.password, item.hash);
-                }
-                Ok(hash?.ct_eq(stored?.hash()).into())
-            })
+            .map(|(hash, stored)| Ok(hash?.ct_eq(stored?.hash()).into()))
             .collect()
     }
 

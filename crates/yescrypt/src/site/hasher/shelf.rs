@@ -1,0 +1,50 @@
+//! Workspaces that the clones of a hasher share.
+
+#[cfg(feature = "std")]
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use std::sync::{Mutex, PoisonError};
+
+use crate::core::workspace::Workspace;
+
+/// Workspaces that are not in use. Without the feature `std`, which has the lock for it, there are none: each call has its own.
+pub(crate) struct Shelf {
+    #[cfg(feature = "std")]
+    idle: Mutex<Vec<Workspace>>,
+}
+
+impl Shelf {
+    pub(super) const fn new() -> Self {
+        Shelf {
+            #[cfg(feature = "std")]
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Does some work with the workspace that was used last. One that work panics with is not put back.
+    #[cfg(feature = "std")]
+    pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
+        let taken = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut workspace = taken.unwrap_or_default();
+        let done = work(&mut workspace);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
+        done
+    }
+
+    #[cfg(not(feature = "std"))]
+    pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
+        work(&mut Workspace::new())
+    }
+
+    /// Drops all that are idle.
+    pub(super) fn clear(&self) {
+        #[cfg(feature = "std")]
+        drop(core::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+}
+
+impl core::fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Shelf { .. }")
+    }
+}
