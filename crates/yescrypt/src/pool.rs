@@ -4,6 +4,7 @@ mod batch;
 mod config;
 mod ledger;
 mod pages;
+mod process;
 mod queue;
 #[cfg(test)]
 mod tests;

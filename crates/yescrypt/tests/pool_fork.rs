@@ -76,3 +76,54 @@ fn a_forked_process_gets_errors_and_never_hangs() {
     assert!(busy.into_iter().flat_map(Ticket::wait).all(|answer| answer.is_ok()));
     drop(pool);
 }
+
+/// What tells the program that it is the first process of a namespace.
+const INSIDE: &str = "SALTERN_FIRST_PROCESS";
+
+/// A forked process that has the id of its parent, each being the first process of a namespace of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_forked_process_is_known_by_more_than_its_id() {
+    if std::env::var_os(INSIDE).is_some() {
+        return in_namespace();
+    }
+    let name = "a_forked_process_is_known_by_more_than_its_id";
+    let mut unshare = Command::new("unshare");
+    let own = std::env::current_exe().unwrap();
+    unshare.args(["--user", "--map-root-user", "--pid", "--fork", "--kill-child"]).arg(own);
+    unshare.args(["--exact", name, "--nocapture"]).env(INSIDE, "1");
+    let output = match unshare.output() {
+        Ok(output) => output,
+        Err(error) => return eprintln!("skipped: no unshare(1): {error}"),
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && said.contains("unshare") {
+        return eprintln!("skipped: namespaces are not allowed here: {said}");
+    }
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// As the first process of a namespace: makes a pool, and forks into another namespace.
+#[cfg(target_os = "linux")]
+fn in_namespace() {
+    assert_eq!(std::process::id(), 1);
+    let pool = pool(1);
+    // Children are born there from here on.
+    let flags = rustix::thread::UnshareFlags::NEWPID;
+    // SAFETY: namespaces of processes concern no memory.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.unwrap();
+    let hasher = Arc::new(Hasher::new());
+    let taken = Mutex::new(Some(pool));
+    let run = move || {
+        let pool = taken.lock().unwrap().take().unwrap();
+        let same = std::process::id() == 1;
+        let forked = pool.hash(&hasher, ["p"]).map(drop) == Err(Error::Forked);
+        let code = if same && forked { AS_EXPECTED } else { 1 };
+        Err(io::Error::from_raw_os_error(code))
+    };
+    let mut command = Command::new("true");
+    // SAFETY: as above: no lock of this program is held across the fork.
+    unsafe { command.pre_exec(run) };
+    let result = command.spawn().map(drop).map_err(|e| e.raw_os_error());
+    assert_eq!(result, Err(Some(AS_EXPECTED)));
+}

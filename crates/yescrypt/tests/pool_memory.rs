@@ -1,78 +1,62 @@
-//! The budget of a pool against what is really allocated, counted at the allocator.
-#![allow(unsafe_code, reason = "an allocator that counts")]
+//! The budget of a pool against what the process really has, as the system counts it.
+#![cfg(target_os = "linux")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use saltern_yescrypt::{Derive, Limits, Pages, Params, Pool, PoolConfig, Ticket};
 
-use saltern_yescrypt::{Derive, Limits, Pages, Params, Pool, PoolConfig};
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
 
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-fn grown(bytes: usize) {
-    PEAK.fetch_max(NOW.fetch_add(bytes, SeqCst) + bytes, SeqCst);
+/// What a pool takes beside arenas, as docs/parameters.md states it: stacks, items and answers, and
+/// what the allocator keeps for a thread.
+fn beside(threads: usize) -> u64 {
+    4 * MIB + 256 * KIB * threads as u64
 }
 
-// SAFETY: everything is passed on to the system's allocator as it comes.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        grown(layout.size());
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        grown(layout.size());
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: as above.
-        unsafe { System.dealloc(start, layout) }
-    }
+/// A line of `/proc/self/status`, in bytes.
+fn status(name: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().strip_suffix("kB").unwrap().trim().parse::<u64>().unwrap() * KIB
 }
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+/// Resident memory now, from which its peak is counted from here on.
+fn start() -> u64 {
+    // Clears the peak (proc(5)).
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    status("VmRSS:")
+}
 
-/// What is allocated beside arenas: items, answers, threads.
-const BESIDE: usize = 512 << 10;
-
-/// One test alone in this program, since allocations are counted for all of it.
+/// One test alone in this program, since memory is counted for all of it.
 #[test]
-fn arenas_stay_within_the_budget_whatever_is_asked() {
-    for (pages, memory) in
-        [(Pages::Standard, 9 << 20), (Pages::Standard, 40 << 20), (Pages::Huge, 24 << 20)]
-    {
+fn resident_memory_stays_within_the_budget_whatever_is_asked() {
+    for (threads, pages, memory) in [
+        (4, Pages::Standard, 9 * MIB),
+        (4, Pages::Standard, 40 * MIB),
+        (4, Pages::Huge, 24 * MIB),
+        (16, Pages::Huge, 64 * MIB),
+    ] {
+        let before = start();
         let mut config = PoolConfig::default();
-        (config.threads, config.memory, config.pages) = (4, memory as u64, pages);
-        let before = NOW.load(SeqCst);
-        PEAK.store(before, SeqCst);
+        (config.threads, config.memory, config.pages) = (threads, memory, pages);
         let pool = Pool::new(config).unwrap();
         let mut tickets = Vec::new();
-        let (mut large, mut refused) = (0, 0);
-        for i in 0..120 {
-            // 64 KiB to 8 MiB, many of them above a quarter of the budget.
-            let mut params = Params::yescrypt(64 << (i * 7 % 8), 8);
+        for i in 0..240 {
+            // Six shapes of 256 KiB to 8 MiB, many of them above a thread's share.
+            let mut params = Params::yescrypt(256 << (i * 5 % 6), 8);
             params.p = 1 + i % 2;
             let params = params.check(&Limits::server()).unwrap();
-            large += usize::from(params.memory() as usize > memory / 4);
             let what = Derive { params, rom: None, len: 32 };
             tickets.push(pool.derive(&what, [("p", "s"), ("q", "s"), ("r", "s")]).unwrap());
         }
-        for answer in tickets.into_iter().flat_map(saltern_yescrypt::Ticket::wait) {
-            refused += usize::from(answer.is_err());
-        }
-        let (peak, stats) = (PEAK.load(SeqCst) - before, pool.stats());
-        assert!(peak <= memory + BESIDE, "{peak} of {memory}: {stats:?}");
-        assert!(peak as u64 >= stats.peak_reserved / 2, "measured {peak}: {stats:?}");
-        assert!(stats.peak_reserved <= memory as u64);
-        assert_eq!((stats.hashes, refused), (360, 0));
-        assert!(large >= 15 || memory > 32 << 20, "{large}");
+        let answers = tickets.into_iter().flat_map(Ticket::wait);
+        assert_eq!(answers.filter(Result::is_ok).count(), 720);
+        let (peak, stats) = (status("VmHWM:") - before, pool.stats());
+        println!("{threads} threads, {memory} bytes: {peak} at most");
+        assert!(peak <= memory + beside(threads), "{peak} of {memory}: {stats:?}");
+        assert!(peak >= stats.peak_reserved / 2, "measured {peak}: {stats:?}");
+        assert!(stats.peak_reserved <= memory);
         drop(pool);
-        let left = NOW.load(SeqCst).saturating_sub(before);
-        assert!(left < BESIDE, "{left} bytes are left after the pool");
+        let left = status("VmRSS:").saturating_sub(before);
+        assert!(left <= beside(threads), "{left} bytes are left after the pool");
     }
 }

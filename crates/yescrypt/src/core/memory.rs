@@ -1,12 +1,13 @@
 //! Scratch memory: 64-byte sub-blocks, allocated fallibly, reused, wiped.
-#![allow(unsafe_code, reason = "aligned allocation and views of sub-blocks as bytes")]
+#![allow(unsafe_code, reason = "memory as sub-blocks, and sub-blocks as bytes")]
 
-use alloc::alloc::{alloc_zeroed, dealloc};
-use core::alloc::Layout;
+mod region;
+#[cfg(test)]
+mod tests;
+
 use core::ptr::NonNull;
 
-use zeroize::Zeroize;
-
+use self::region::Region;
 use crate::Error;
 
 /// A sub-block: 64 bytes as eight lanes in the shuffled word order of the specification's section 3.
@@ -71,12 +72,9 @@ pub(crate) fn from_bytes_mut(bytes: &mut [u8]) -> Result<&mut [SubBlock], Error>
 }
 
 /// Owned sub-blocks that grow on demand and keep what they have.
-///
-/// The allocation is asked for with an alignment of 16 and aligned by hand: the system allocator then takes fresh
-/// zero pages as they are instead of writing zeros over them, which for one hash would cost a pass over its memory.
 pub(crate) struct Arena {
-    allocation: Option<(NonNull<u8>, Layout)>,
-    /// Sub-blocks available from the first aligned address of the allocation.
+    region: Option<Region>,
+    /// Sub-blocks available from the first aligned address of the region.
     len: usize,
     /// Sub-blocks that may have been written to since all were zero.
     used: usize,
@@ -104,19 +102,12 @@ const PAGE: usize = 4096;
 /// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
 const MIN_HUGE: usize = 4 * HUGE;
 
-// SAFETY: an arena owns its allocation and hands out its contents by the usual borrowing rules only.
-unsafe impl Send for Arena {}
-// SAFETY: as above; a shared arena allows no access at all.
-unsafe impl Sync for Arena {}
-
 impl Arena {
-    const MALLOC_ALIGN: usize = 16;
-
     pub(crate) const fn new(pages: Pages) -> Self {
-        Arena { allocation: None, len: 0, used: 0, pages }
+        Arena { region: None, len: 0, used: 0, pages }
     }
 
-    /// Bytes that an arena of `len` sub-blocks takes from the allocator.
+    /// Bytes that an arena of `len` sub-blocks takes from the system.
     pub(crate) fn bytes_for(len: usize, pages: Pages) -> Option<usize> {
         len.checked_mul(SubBlock::BYTES)?.checked_add(Self::align(len, pages))
     }
@@ -145,7 +136,7 @@ impl Arena {
         &mut self.all()[..len]
     }
 
-    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the allocator first, so that two
+    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the system first, so that two
     /// generations never add up.
     pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
         if len <= self.len {
@@ -154,10 +145,7 @@ impl Arena {
         self.release();
         let refused = Error::OutOfMemory { bytes: (len as u64).saturating_mul(64) };
         let bytes = Self::bytes_for(len, self.pages).ok_or(refused)?;
-        let layout = Layout::from_size_align(bytes, Self::MALLOC_ALIGN).map_err(|_| refused)?;
-        // SAFETY: the size is not zero, a page or more having been added.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(refused)?;
-        self.allocation = Some((start, layout));
+        self.region = Some(Region::new(bytes).ok_or(refused)?);
         self.len = len;
         if Self::align(len, self.pages) == HUGE {
             self.advise();
@@ -171,7 +159,7 @@ impl Arena {
         {
             let bytes = self.len * SubBlock::BYTES / HUGE * HUGE;
             let advice = rustix::mm::Advice::LinuxHugepage;
-            // SAFETY: these pages lie within this allocation, and the advice changes no contents. Refusal leaves the pages as they are.
+            // SAFETY: these pages lie within this region, and the advice changes no contents. Refusal leaves the pages as they are.
             let _ = unsafe { rustix::mm::madvise(self.start().cast(), bytes, advice) };
         }
     }
@@ -202,32 +190,29 @@ impl Arena {
         start..start + self.len * SubBlock::BYTES
     }
 
-    /// Bytes held from the allocator.
+    /// Bytes held from the system.
     pub(crate) fn bytes(&self) -> usize {
-        self.allocation.map_or(0, |(_, layout)| layout.size())
+        self.region.as_ref().map_or(0, Region::bytes)
     }
 
     fn all(&mut self) -> &mut [SubBlock] {
-        // SAFETY: `start` is followed by `len` sub-blocks, zeroed by the allocator or written since; `self` is borrowed for as long as the slice.
+        // SAFETY: `start` is followed by `len` sub-blocks, zeroed by the system or written since; `self` is borrowed for as long as the slice.
         unsafe { core::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
     /// The first aligned address, with room for `len` sub-blocks behind it.
     fn start(&self) -> *mut SubBlock {
-        let Some((allocation, _)) = self.allocation else {
+        let Some(region) = &self.region else {
             return NonNull::<SubBlock>::dangling().as_ptr();
         };
-        let offset = allocation.as_ptr().align_offset(Self::align(self.len, self.pages));
-        // SAFETY: as many bytes as the alignment more than `len` sub-blocks were allocated, and the offset is smaller than that.
-        unsafe { allocation.as_ptr().add(offset) }.cast()
+        let offset = region.start().align_offset(Self::align(self.len, self.pages));
+        // SAFETY: the region has as many bytes as the alignment more than `len` sub-blocks, and the offset is smaller than that.
+        unsafe { region.start().add(offset) }.cast()
     }
 
     fn release(&mut self) {
         self.wipe();
-        if let Some((start, layout)) = self.allocation.take() {
-            // SAFETY: allocated with this layout and, being taken out, freed once.
-            unsafe { dealloc(start.as_ptr(), layout) }
-        }
+        self.region = None;
         self.len = 0;
     }
 }
@@ -240,11 +225,7 @@ impl Drop for Arena {
 
 /// Overwrites sub-blocks with zeros in a way that the compiler does not remove.
 pub(crate) fn wipe(blocks: &mut [SubBlock]) {
-    // Plain stores first, at full speed; the barrier then makes them count as read.
+    // Plain stores, at full speed, made to count as read: what `zeroize` does for types of its own.
     blocks.fill(SubBlock::ZERO);
-    if let Some(first) = blocks.first_mut() {
-        first.0.zeroize();
-    }
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    core::hint::black_box(blocks);
+    zeroize::optimization_barrier(&*blocks);
 }

@@ -34,8 +34,9 @@ pub struct PoolConfig {
     /// needs more than all of it is refused by [`Error::OverLimit`].
     ///
     /// A group takes [`CheckedParams::memory`] and one block for each hash, with [`Pages::Huge`] up to 2 MiB more.
-    /// Passwords, salts and results (a few hundred bytes for each item) are not counted, nor is what the program's allocator
-    /// keeps for itself of the memory that it gets back. The default is 64 MiB for each thread and at least
+    /// Passwords, salts and results (a few hundred bytes for each item) are not counted, nor are the stacks of the threads. On Linux with the
+    /// feature `os` arenas are mappings of their own, so that the process is smaller as soon as one is given back; elsewhere the program's
+    /// allocator may keep it. The default is 64 MiB for each thread and at least
     /// 320 MiB, so that whatever [`Limits::server`](crate::Limits::server) allows can be computed.
     pub memory: u64,
     /// The most items that may wait, those being computed not counted, at least 1. The default is 4096.

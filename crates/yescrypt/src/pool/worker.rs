@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::batch::Work;
 use super::config::{PoolConfig, WipePolicy, bind};
 use super::ledger::{Admission, Ledger};
+use super::process::Process;
 use super::queue::{Queue, Shape, Task, portion};
 use super::{PoolStats, lock};
 use crate::core::batch::derive_all;
@@ -17,7 +18,7 @@ use crate::{CheckedParams, Derivation, Error, Limit, Pages, Workspace};
 pub(super) struct Shared {
     pub(super) config: PoolConfig,
     /// The process that has the threads.
-    process: u32,
+    process: Process,
     state: Mutex<State>,
     /// There may be something to do: work, memory for it, or the end.
     work: Condvar,
@@ -67,7 +68,7 @@ impl Shared {
         };
         Shared {
             config,
-            process: std::process::id(),
+            process: Process::current(),
             state: Mutex::new(state),
             work: Condvar::new(),
             ready: Condvar::new(),
@@ -76,7 +77,7 @@ impl Shared {
 
     /// Whether this is another process than the one with the threads. There, no lock may be taken: its holder may not exist.
     pub(super) fn forked(&self) -> bool {
-        std::process::id() != self.process
+        !self.process.is_current()
     }
 
     /// Puts items into the queue, all or none.

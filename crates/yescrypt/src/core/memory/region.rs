@@ -1,0 +1,139 @@
+//! Where an arena's bytes come from and go back to.
+#![allow(unsafe_code, reason = "mapping memory, or allocating it")]
+
+use core::ptr::NonNull;
+
+/// Zeroed memory, given back to the system when it is dropped.
+///
+/// On Linux with the feature `os` it is an anonymous mapping of its own, so that the process is
+/// smaller as soon as it is dropped. The allocator, which serves everywhere else, may keep what is
+/// freed, and glibc's does so for every thread: hashes of several sizes in several threads then add
+/// up to many times what a pool was allowed.
+pub(super) struct Region {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a region owns its memory, and hands out no more than its address.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// So many zero bytes, at least one. `None` if the system has no more.
+    pub(super) fn new(bytes: usize) -> Option<Self> {
+        system::take(bytes).map(|start| Region { start, bytes })
+    }
+
+    /// The address of the first byte: a multiple of 16.
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many there are.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        #[cfg(test)]
+        tests::look(self);
+        // SAFETY: this region has these bytes from `take`, and ends here.
+        unsafe { system::give_back(self.start, self.bytes) }
+    }
+}
+
+#[cfg(all(feature = "os", target_os = "linux"))]
+mod system {
+    use core::ptr::{NonNull, null_mut};
+
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+    pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
+        let start = unsafe { mmap_anonymous(null_mut(), bytes, access, MapFlags::PRIVATE) };
+        NonNull::new(start.ok()?.cast())
+    }
+
+    /// # Safety
+    /// The bytes are those of one call of [`take`], and nothing refers to them any more.
+    pub(super) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+        // SAFETY: by the contract above, a whole mapping. Were it refused, it would merely stay.
+        let _ = unsafe { munmap(start.as_ptr().cast(), bytes) };
+    }
+}
+
+#[cfg(not(all(feature = "os", target_os = "linux")))]
+mod system {
+    use alloc::alloc::{alloc_zeroed, dealloc};
+    use core::alloc::Layout;
+    use core::ptr::NonNull;
+
+    /// Asked for with a larger alignment, the system allocator would write zeros over pages that
+    /// are fresh and zero already.
+    const ALIGN: usize = 16;
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        Layout::from_size_align(bytes, ALIGN).ok().filter(|layout| layout.size() > 0)
+    }
+
+    pub(super) fn take(bytes: usize) -> Option<NonNull<u8>> {
+        // SAFETY: the size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout(bytes)?) })
+    }
+
+    /// # Safety
+    /// The bytes are those of one call of [`take`], and nothing refers to them any more.
+    pub(super) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: by the contract above, allocated with this layout.
+            unsafe { dealloc(start.as_ptr(), layout) }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    //! What is in regions that go back to the system.
+
+    use core::cell::Cell;
+
+    use super::Region;
+
+    std::thread_local! {
+        /// Regions that this thread gave back, and how many of them held a byte other than 0.
+        static GIVEN: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    }
+
+    pub(super) fn look(region: &Region) {
+        // SAFETY: all bytes of a region are initialised, being zero at first.
+        let bytes = unsafe { core::slice::from_raw_parts(region.start(), region.bytes()) };
+        let (given, dirty) = GIVEN.get();
+        GIVEN.set((given + 1, dirty + usize::from(bytes.iter().any(|byte| *byte != 0))));
+    }
+
+    /// How many regions this thread gave back while `work` ran, and how many were not all zeros.
+    pub(in crate::core::memory) fn given_back(work: impl FnOnce()) -> (usize, usize) {
+        let before = GIVEN.get();
+        work();
+        let after = GIVEN.get();
+        (after.0 - before.0, after.1 - before.1)
+    }
+
+    #[test]
+    fn a_region_is_zero_at_first_and_looked_at_in_the_end() {
+        let dirty = |written: bool| {
+            given_back(|| {
+                let region = Region::new(100_000).unwrap();
+                assert!(region.start().addr() % 16 == 0 && region.bytes() == 100_000);
+                // SAFETY: the last byte of the region.
+                unsafe { *region.start().add(99_999) |= u8::from(written) };
+            })
+        };
+        assert_eq!((dirty(false), dirty(true)), ((1, 0), (1, 1)));
+        assert!(Region::new(isize::MAX as usize).is_none());
+    }
+}
