@@ -239,7 +239,7 @@ impl Work {
 fn traffic(params: &Params) -> (f64, f64) {
     let block = 128 * u128::from(params.r);
     let (n, p) = (params.n as f64, f64::from(params.p));
-    let mixing = (params.work() / block) as f64 - if params.mode == Mode::Rw { n } else { p * n };
+    let mixing = (params.mixed() / block) as f64 - if params.mode == Mode::Rw { n } else { p * n };
     let (blocks, rom) = match (params.mode, params.nrom) {
         // Each of p slices is written back to by one of the p instances that read it.
         (Mode::Rw, 0) => (2.0 * n + mixing + mixing / p, 0.0),
@@ -367,7 +367,10 @@ impl record::Work {
             text += &format!(" {}", size((kib * 1024.0) as u64));
         }
         if let Some((n, r)) = self.n.zip(self.r) {
-            text += &format!(" (N={n} r={r})");
+            let usual = self.algorithm == "yescrypt" && self.p == Some(1) && self.t == Some(0);
+            // What crypt(3) makes by default has a name that everybody knows.
+            let name = if usual && (n, r) == (4096, 32) { ", $y$j9T$" } else { "" };
+            text += &format!(" (N={n} r={r}{name})");
         }
         let extra = [("p", self.p, 1), ("t", self.t, 0), ("threads", self.threads, 1)];
         for (name, value, usual) in extra {

@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 use saltern_yescrypt::{
-    CheckedParams, Error as Hash, Limit, MAX_LOOK_AHEAD, MAX_ROMS, Pages, Resumable, RomUse,
+    CheckedParams, Error as Hash, Limit, MAX_LOOK_AHEAD, MAX_ROMS, Medium, Pages, Resumable, RomUse,
 };
 
 use crate::error::Error;
@@ -50,7 +50,13 @@ impl Shape {
 
     /// Units of work of one item.
     pub(crate) fn cost(&self) -> u64 {
-        u64::try_from(self.params.params().work()).unwrap_or(u64::MAX)
+        let reads = |used: &RomUse| {
+            let stored = used.rom.store().is_some();
+            let medium = if stored { Medium::File } else { Medium::Memory };
+            (used.reading.masks, medium)
+        };
+        let reads: Vec<_> = self.roms.iter().map(reads).collect();
+        u64::try_from(self.params.params().work_with(&reads)).unwrap_or(u64::MAX)
     }
 
     /// Bytes of an arena for so many hashes at once.

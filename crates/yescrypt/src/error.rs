@@ -15,6 +15,12 @@ pub enum Error {
         /// What was expected where the text went wrong.
         expected: &'static str,
     },
+    /// The text, the parameters or the password are such that crypt(3) refuses them, and the
+    /// [`Limits`](crate::Limits) in force are as strict ([`Syntax::Crypt3`](crate::Syntax::Crypt3)).
+    RefusedByCrypt {
+        /// What it refuses.
+        why: &'static str,
+    },
     /// A parameter has a value that the algorithm does not define.
     InvalidParameter {
         /// The parameter's name in the specification.
@@ -144,7 +150,7 @@ impl Limit {
             Limit::P => "p",
             Limit::T => "t",
             Limit::Memory => "memory in bytes",
-            Limit::Work => "work in bytes mixed",
+            Limit::Work => "work in bytes of the default flavour",
             Limit::Password => "password length",
             Limit::Output => "output length",
             Limit::PoolMemory => "memory of the pool in bytes",
@@ -160,6 +166,11 @@ impl fmt::Display for Error {
             Error::Malformed { expected } => {
                 write!(f, "malformed setting or hash string: expected {expected}")
             }
+            Error::RefusedByCrypt { why } => write!(
+                f,
+                "crypt(3) refuses this: {why}; allow the wide syntax if a string that others may not \
+                 verify is intended"
+            ),
             Error::InvalidParameter { name, value, expected } => {
                 write!(f, "invalid {name} {value}: it has to be {expected}")
             }
@@ -216,6 +227,7 @@ impl Error {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Error::Malformed { .. }
+            | Error::RefusedByCrypt { .. }
             | Error::InvalidParameter { .. }
             | Error::RomNotUsed
             | Error::RomTooSmall { .. }

@@ -22,13 +22,12 @@ extern crate alloc;
 
 mod core;
 mod error;
-#[cfg(feature = "std")]
-pub mod hazmat;
 mod ids;
 mod site;
 mod text;
 
 pub use self::core::batch::{Derivation, derive_many};
+pub use self::core::cost::Medium;
 pub use self::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
 pub use self::core::flavor::Flavor;
 pub use self::core::kdf::{derive, derive_with_roms};
@@ -41,14 +40,16 @@ pub use self::core::workspace::Workspace;
 pub use error::{Error, ErrorKind, Limit};
 pub use ids::{KeyFingerprint, KeyId, RomId};
 pub use saltern_simd::{Level, UnavailableLevel};
+pub use site::checksalt::checksalt;
 pub use site::encrypt::{HashKey, reencrypt};
 #[cfg(feature = "getrandom")]
 pub use site::hasher::hash;
 pub use site::hasher::{Hasher, Outdated, Plan, Verification, verify};
 pub use site::keys::KeySet;
-pub use site::limits::{FlavorPolicy, Limits};
+pub use site::limits::{FlavorPolicy, Limits, Syntax};
 pub use site::rom_set::RomSet;
 pub use text::encoding::{HashString, Scheme, Setting};
 pub use text::roms::NamedRom;
 
 pub mod escrypt;
+pub mod hazmat;

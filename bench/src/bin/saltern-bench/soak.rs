@@ -351,7 +351,7 @@ impl<'w> Caller<'w> {
             let mut key = vec![0; len];
             let computed = derive(password, salt, &params, None, workspace, &mut key);
             totals.checked.fetch_add(1, Relaxed);
-            totals.work.fetch_add(params.params().work() as u64, Relaxed);
+            totals.work.fetch_add(params.params().mixed() as u64, Relaxed);
             for (i, found) in ticket.wait().into_iter().enumerate() {
                 let right = found.is_ok_and(|found| i != sample || *found == key);
                 if right { totals.done(params.params()) } else { totals.wrong() }
@@ -366,7 +366,7 @@ impl<'w> Caller<'w> {
 impl Totals {
     fn done(&self, params: &Params) {
         self.hashes.fetch_add(1, Relaxed);
-        self.work.fetch_add(params.work() as u64, Relaxed);
+        self.work.fetch_add(params.mixed() as u64, Relaxed);
     }
 
     fn refused(&self) {

@@ -59,7 +59,7 @@ impl PasswordVerifier<str> for Hasher {
 impl From<Error> for password_hash::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Malformed { .. } => Self::EncodingInvalid,
+            Error::Malformed { .. } | Error::RefusedByCrypt { .. } => Self::EncodingInvalid,
             Error::InvalidParameter { name, .. } => Self::ParamInvalid { name },
             Error::OverLimit { what, .. } => Self::ParamInvalid { name: what.name() },
             Error::OutOfMemory { .. } => Self::OutOfMemory,
