@@ -3,14 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern_pool::{BlockSources, Error, OneTicket, Pool, PoolConfig, Terms};
+use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_yescrypt::{Hasher, Workspace};
 
 use crate::effort::{EffortArgs, explain};
-use crate::rom::{Checks, RomChecks};
-
-/// What reads ROMs that are left in their files.
-pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
+use crate::rom::{Checks, RomChecks, Sources};
 
 /// Many hashes at once.
 pub(crate) struct Many {

@@ -17,8 +17,10 @@ use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
 
 pub(crate) use self::checks::{Again, Checks, RomChecks};
 pub(crate) use self::name::{RomName, SHM};
-use crate::compute::Sources;
 use crate::output::tell;
+
+/// What reads ROMs that are left in their files.
+pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]

@@ -7,14 +7,14 @@ use clap::ArgGroup;
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
-use crate::compute::{Many, One, Sources};
+use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
 use crate::jsonl::{self, Job, JsonlArgs, VerifyJob};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::rom::{RomArgs, RomChecks};
+use crate::rom::{RomArgs, RomChecks, Sources};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\

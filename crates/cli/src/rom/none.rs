@@ -1,9 +1,14 @@
 //! Nothing of ROMs, on systems where there is no way to attach them.
 
+use std::sync::Arc;
+
+use saltern_pool::BlockSources;
 use saltern_yescrypt::{Hasher, Level, NamedRom, Params, RomSet, Workspace};
 
-use crate::compute::Sources;
 use crate::password::Password;
+
+/// What reads ROMs that are left in their files.
+pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 
 /// No options.
 #[derive(clap::Args)]
