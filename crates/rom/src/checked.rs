@@ -173,7 +173,8 @@ struct Reader<'r> {
 impl<'r> Reader<'r> {
     fn new(source: &'r OpenRom, block: usize) -> Result<Self, Error> {
         let chunk = source.manifest().chunk as usize;
-        let window = block.next_multiple_of(chunk) + if block % chunk == 0 { 0 } else { chunk };
+        let window =
+            block.next_multiple_of(chunk) + if block.is_multiple_of(chunk) { 0 } else { chunk };
         let slots = (AHEAD / window).max(LANES);
         let buffer = BlockBuffer::new(slots * window)?;
         Ok(Reader { source, block, buffer, window, copied: Vec::with_capacity(slots) })

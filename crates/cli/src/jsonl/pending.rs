@@ -19,9 +19,9 @@ pub(super) enum Answer {
 pub(super) enum Pending {
     Hash(OneTicket<Vec<u8>>),
     /// With what is computed, every block of its ROMs checked, before a mismatch is told.
-    Verify(OneTicket<bool>, Option<Again>),
+    Verify(OneTicket<bool>, Option<Box<Again>>),
     /// Computed like that in the first place.
-    Checked(Again),
+    Checked(Box<Again>),
     /// Another thread will tell.
     Elsewhere(Receiver<Result<Answer, String>>),
 }
