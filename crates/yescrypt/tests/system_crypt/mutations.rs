@@ -74,7 +74,7 @@ fn what_is_accepted_there_is_accepted_here_and_nothing_else() {
     for case in 0..wanted {
         let mut text = original(&mut random, &hasher, &mut workspace);
         // Some stay as they are.
-        if case % 32 != 0 {
+        if case % 32 != 7 {
             mutate(&mut text, &mut random);
         }
         if !text.starts_with(b"$y$") && !text.starts_with(b"$7$") {
