@@ -309,7 +309,7 @@ mod tests {
     fn growth_of_more_than_one_percent_is_worse() {
         let record = counts(&[(1, false, 250.0), (2, false, 240.0)]);
         let none: [&str; 0] = [];
-        for same in [[250.0, 240.0], [252.5, 242.3], [200.0, 100.0]] {
+        for same in [[250.0, 240.0], [252.4, 242.3], [200.0, 100.0]] {
             let now = counts(&[(1, false, same[0]), (2, false, same[1])]);
             assert_eq!(now.worse_than(&record).unwrap(), none);
         }

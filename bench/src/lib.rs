@@ -27,6 +27,8 @@ pub mod engine;
 pub mod instructions;
 pub mod libargon2;
 pub mod machine;
+pub mod merge;
+pub mod neighbour;
 pub mod process;
 pub mod record;
 pub mod report;

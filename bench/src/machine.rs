@@ -40,9 +40,47 @@ pub fn processors() -> Vec<usize> {
     #[cfg(target_os = "linux")]
     if let Ok(set) = rustix::thread::sched_getaffinity(None) {
         let allowed = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
-        return allowed.take(count).collect();
+        let mut allowed: Vec<_> = allowed.take(count).collect();
+        // One thread of each core first, so that the second ones add what they add at the end.
+        allowed.sort_by_key(|&cpu| siblings(cpu).iter().position(|&sibling| sibling == cpu));
+        return allowed;
     }
     (0..count).collect()
+}
+
+/// The processors that share a core with this one, itself among them; empty where the system does not tell.
+#[must_use]
+pub fn siblings(processor: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list");
+    let list = read_to_string(path).unwrap_or_default();
+    let mut found = Vec::new();
+    for range in list.trim().split(',') {
+        let mut ends = range.split('-').map(str::parse::<usize>);
+        match (ends.next(), ends.next()) {
+            (Some(Ok(first)), Some(Ok(last))) => found.extend(first..=last),
+            (Some(Ok(one)), None) => found.push(one),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What the second thread of a core is here, in words.
+#[must_use]
+pub fn threads_of_cores() -> String {
+    let processors = processors();
+    let first = |cpu: &&usize| siblings(**cpu).first().is_none_or(|first| first == *cpu);
+    let cores = processors.iter().filter(first).count();
+    if cores == processors.len() {
+        return "this machine shows no second threads of its cores: whether two processors share \
+                one cannot be told"
+            .to_owned();
+    }
+    format!(
+        "{} processors are the threads of {cores} cores: up to {cores} threads have a core each, \
+         and what more of them add is what second threads add",
+        processors.len()
+    )
 }
 
 /// Keeps the calling thread on one processor, where the system can do that.

@@ -23,10 +23,24 @@ pub struct Record {
     pub machine: Machine,
     /// With which code.
     pub build: Build,
+    /// Who shared the processor meanwhile; none in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
     /// The tables, in the order in which they were measured.
     pub sections: Vec<Section>,
     /// What was left out and why, such as a peer that this system does not have.
     pub notes: Vec<String>,
+}
+
+/// How a loop that fills a core ran before, between and after the measurements, as parts of its best rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// In the median.
+    pub median: f64,
+    /// At the 5th percentile.
+    pub low: f64,
+    /// How often it ran.
+    pub samples: usize,
 }
 
 /// The computer.
@@ -270,6 +284,10 @@ pub struct Ratio {
     pub rates: [Estimate; 2],
     /// First over second, turn by turn: above 1, the first side is faster.
     pub ratio: Estimate,
+    /// The ratio in quiet moments: of the rates that each side exceeds in one turn of twenty, which are the 5th
+    /// percentiles of its times. None in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<f64>,
     /// What the interval says.
     pub verdict: Verdict,
     /// The least ratio that was aimed at.
@@ -342,8 +360,11 @@ impl Record {
             ("machine", serde_json::to_string(&self.machine)?),
             ("build", serde_json::to_string(&self.build)?),
             ("notes", serde_json::to_string(&self.notes)?),
+            ("neighbours", serde_json::to_string(&self.neighbours)?),
         ] {
-            text += &format!("  \"{name}\": {value},\n");
+            if value != "null" {
+                text += &format!("  \"{name}\": {value},\n");
+            }
         }
         text += &format!("  \"sections\": [\n{}\n  ]\n}}\n", sections.join(",\n"));
         Ok(text)

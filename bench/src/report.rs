@@ -4,6 +4,7 @@
 mod axis;
 mod bars;
 mod figures;
+mod form;
 mod groups;
 mod lines;
 mod markup;
@@ -95,12 +96,14 @@ fn head(record: &Record) -> String {
     );
     let commit = build.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
     let rustc = build.rustc.as_ref().map_or(String::new(), |rustc| format!(", {rustc}"));
-    for (name, value) in [
+    let seen = record.neighbours.map(|seen| ("Neighbours", seen.words()));
+    let known = [
         ("Machine", machine_text(machine)),
         ("Build", format!("Saltern {}{commit}{rustc}, {}", build.version, build.profile)),
         ("Run", format!("{}, {} s", markup::date(record.unix_time), number(record.seconds))),
         ("Command", record.command.clone()),
-    ] {
+    ];
+    for (name, value) in known.into_iter().chain(seen) {
         let value = markup::unbroken(&value);
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", Escaped(&value));
     }

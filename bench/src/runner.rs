@@ -26,10 +26,10 @@ pub struct Effort {
 impl Effort {
     /// For results that are quoted.
     pub const FULL: Effort = Effort {
-        rounds: 7,
-        sample: Duration::from_millis(120),
-        turns: 21,
-        turn: Duration::from_millis(40),
+        rounds: 21,
+        sample: Duration::from_millis(40),
+        turns: 101,
+        turn: Duration::from_millis(8),
         passes: 5,
     };
 
@@ -37,8 +37,8 @@ impl Effort {
     pub const QUICK: Effort = Effort {
         rounds: 3,
         sample: Duration::from_millis(40),
-        turns: 7,
-        turn: Duration::from_millis(15),
+        turns: 21,
+        turn: Duration::from_millis(5),
         passes: 3,
     };
 

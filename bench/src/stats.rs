@@ -59,6 +59,19 @@ pub fn estimate(samples: &[f64]) -> Estimate {
     }
 }
 
+/// The value that so large a part of the samples does not exceed; NaN of none.
+///
+/// ```
+/// assert_eq!(saltern_bench::stats::percentile(&[3.0, 1.0, 2.0], 0.95), 3.0);
+/// ```
+#[must_use]
+pub fn percentile(samples: &[f64], part: f64) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (part * sorted.len() as f64) as usize;
+    sorted.get(rank.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+}
+
 /// What an interval says about a ratio.
 #[must_use]
 pub fn verdict(ratio: &Estimate) -> Verdict {

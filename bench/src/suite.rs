@@ -14,6 +14,7 @@ use crate::case::{self, Section};
 use crate::engine::rom::Roms;
 use crate::engine::{self, Engine, Places};
 use crate::machine;
+use crate::neighbour::Neighbour;
 use crate::record::{self, Build, Machine, Record};
 use crate::runner::Effort;
 
@@ -107,13 +108,17 @@ pub fn run(
     let total = sections.iter().map(|section| bench.estimate(section)).sum();
     bench.watch.begin(total);
     let mut measured = Vec::new();
+    bench.look_around();
     for section in sections {
         let name = || format!("section {}", section.id);
         let section = bench.section(section).with_context(name)?;
         bench.watch.section(&section);
         measured.push(section);
         bench.roms.clear();
+        bench.look_around();
     }
+    let missing = std::mem::take(&mut bench.missing);
+    bench.notes.extend(missing);
     Ok(Record {
         schema: record::SCHEMA,
         command: options.command.clone(),
@@ -121,6 +126,7 @@ pub fn run(
         seconds: crate::stats::digits(begun.elapsed().as_secs_f64(), 4),
         machine: Machine::here(),
         build: Build::here(),
+        neighbours: bench.neighbour.seen(),
         sections: measured,
         notes: bench.notes,
     })
@@ -134,6 +140,9 @@ struct Bench<'w> {
     engines: HashMap<String, Option<Arc<dyn Engine>>>,
     roms: Roms,
     notes: Vec<String>,
+    /// Notes about engines that are not there, told last.
+    missing: Vec<String>,
+    neighbour: Neighbour,
     checked: check::Checked,
     done: Duration,
 }
@@ -147,6 +156,8 @@ impl<'w> Bench<'w> {
             engines: HashMap::new(),
             roms: Roms::default(),
             notes: Vec::new(),
+            missing: Vec::new(),
+            neighbour: Neighbour::default(),
             checked: check::Checked::default(),
             done: Duration::ZERO,
         }
@@ -160,7 +171,7 @@ impl<'w> Bench<'w> {
         let found = match engine::find(name, &self.options.places)? {
             Ok(engine) => Some(engine),
             Err(missing) => {
-                self.note(format!("{name} is left out: {missing}"));
+                self.missing.push(format!("{name} is left out: {missing}"));
                 None
             }
         };
@@ -172,6 +183,12 @@ impl<'w> Bench<'w> {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+
+    /// Asks how much of a core the neighbours leave.
+    fn look_around(&mut self) {
+        let smoke = self.options.effort == Effort::SMOKE;
+        self.neighbour.look(if smoke { 1 } else { 40 });
     }
 
     /// How many threads `all` stands for.

@@ -35,7 +35,8 @@ RW writes it back: 2 for each of N/3 steps at t=0 (x2.67 in all), 2N/3 at t=1 (x
 t=2 is x3, WORM with t=0 and classic scrypt x2. With a ROM half of the reads go there, and those are not written back.
 (Figures of 2014 to which `*2^30/10^9` was applied after MiB are 2.4 % higher for the same speed: 1000 MiB are no GiB.)
 latency: of one call, which computes as many hashes as advance together; min/avg/max over all threads under full load.
-[a-b]: 95 % interval of the median by bootstrap. A ratio whose interval spans 1 is a tie.";
+[a-b]: 95 % interval of the median by bootstrap. A ratio whose interval spans 1 is a tie.
+quiet: the ratio of the rates that each side exceeds in one turn of twenty, when neighbours disturb it least.";
 
 /// A section in the form of the seed texts.
 #[must_use]
@@ -106,9 +107,10 @@ pub fn ratio_line(ratio: &Ratio) -> String {
     let digits = digits_of(ratio);
     let [first, second] = &ratio.rates;
     format!(
-        "{:5.2} {} {} {:<8} {}: {} {:.digits$} : {:.digits$} {} {}",
+        "{:5.2} {}{} {} {:<8} {}: {} {:.digits$} : {:.digits$} {} {}",
         ratio.ratio.median,
         interval(&ratio.ratio, 2),
+        ratio.quiet.map(|quiet| format!(" quiet {quiet:.2}")).unwrap_or_default(),
         verdict(ratio.verdict),
         goal(ratio),
         ratio.label,

@@ -367,7 +367,10 @@ impl record::Work {
             text += &format!(" {}", size((kib * 1024.0) as u64));
         }
         if let Some((n, r)) = self.n.zip(self.r) {
-            text += &format!(" (N={n} r={r})");
+            let usual = self.algorithm == "yescrypt" && self.p == Some(1) && self.t == Some(0);
+            // What crypt(3) makes by default has a name that everybody knows.
+            let name = if usual && (n, r) == (4096, 32) { ", $y$j9T$" } else { "" };
+            text += &format!(" (N={n} r={r}{name})");
         }
         let extra = [("p", self.p, 1), ("t", self.t, 0), ("threads", self.threads, 1)];
         for (name, value, usual) in extra {

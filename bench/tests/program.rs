@@ -167,3 +167,22 @@ fn a_rom_in_a_file() {
     assert_eq!(seen(&run(&[&common[..], &["tape"]].concat())).0, Some(2));
     assert_one_error(&run(&["ssd", "/nonexistent.rom"]), "nonexistent.rom");
 }
+
+#[test]
+fn several_processes_make_one_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (cases, record) = (path("cases.toml"), path("record.json"));
+    fs::write(&cases, CASES).unwrap();
+    let output = run(&["cases", &cases, "--smoke", "--processes", "3", "--json", &record]);
+    assert_eq!((seen(&output).0, seen(&output).2), (Some(0), ""), "{:?}", seen(&output));
+    let text = stdout(&output);
+    assert_eq!(text.matches("== Tiny (tiny)").count(), 1, "{text}");
+    assert!(text.contains("medians of 3 processes") && text.contains("neighbours: "), "{text}");
+    let value: Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
+    let ratio = &value["sections"][0]["ratios"][0];
+    assert_eq!(ratio["ratio"]["samples"], 3);
+    assert!(ratio["quiet"].as_f64().unwrap() > 0.0);
+    assert!(value["neighbours"]["samples"].as_u64().unwrap() >= 2);
+    assert!(!value["command"].as_str().unwrap().contains("--part"));
+}

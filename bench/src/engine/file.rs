@@ -36,7 +36,7 @@ impl Program {
                 Ok(Arc::new(Program { name, program, arguments }))
             }
             Ok(output) => Err(format!("no {name}: it ends with {}", output.status)),
-            Err(error) => Err(format!("no {name}: {error}")),
+            Err(error) => Err(format!("no {name} (Debian: coreutils, openssl): {error}")),
         }
     }
 }

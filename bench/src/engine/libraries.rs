@@ -19,21 +19,37 @@ use crate::work::Work;
 pub(super) fn crypt_r() -> Found {
     match SystemCrypt::open() {
         Ok(_) => Ok(Arc::new(Library::CryptR)),
-        Err(error) => Err(format!("no libcrypt.so.1: {error}")),
+        Err(error) => Err(format!("no libcrypt.so.1 (Debian: libcrypt1): {error}")),
     }
 }
 
 /// yescrypt's own C code, whose memory is kept from call to call.
 pub(super) fn upstream(places: &Places) -> Found {
     let Some(path) = places.upstream.clone().or_else(installed_upstream) else {
-        return Err("no upstream C: the Python package pyescrypt, which holds it, is not there; \
-                    --upstream names a library"
-            .to_owned());
+        return Err(
+            "no upstream C: the Python package pyescrypt holds it (pip install pyescrypt), or \
+                    --upstream names a library or its directory"
+                .to_owned(),
+        );
     };
+    let path = in_directory(&path).unwrap_or(path);
     match Upstream::open(&path) {
         Ok(_) => Ok(Arc::new(Library::Upstream(path))),
         Err(error) => Err(format!("no upstream C in {}: {error}", path.display())),
     }
+}
+
+/// The first library of a directory that has what is needed; none if the path is no directory or has none.
+fn in_directory(path: &OsString) -> Option<OsString> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(path).ok()?.flatten().map(|file| file.path()).collect();
+    files.sort();
+    let library = |file: &&std::path::PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.contains(".so") || name.ends_with(".bin")
+    };
+    let opens = |file: &&std::path::PathBuf| Upstream::open(file.as_os_str()).is_ok();
+    files.iter().filter(library).find(opens).map(|file| file.clone().into_os_string())
 }
 
 /// The library inside the Python package pyescrypt.
@@ -50,7 +66,7 @@ fn installed_upstream() -> Option<OsString> {
 pub(super) fn libargon2() -> Found {
     match LibArgon2::open() {
         Ok(_) => Ok(Arc::new(Library::Argon2)),
-        Err(error) => Err(format!("no libargon2.so.1: {error}")),
+        Err(error) => Err(format!("no libargon2.so.1 (Debian: libargon2-1): {error}")),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{bail, ensure};
 use saltern_yescrypt::{
     CheckedParams, Derivation, HashString, Hasher, Level, Limits, Verification, Workspace,
-    derive_many,
+    derive_many, hazmat,
 };
 
 use super::rom::{self, RomMemory};
@@ -37,7 +37,7 @@ pub(super) fn find<'w>(words: impl Iterator<Item = &'w str>) -> anyhow::Result<F
             },
         }
     }
-    if found.pairs && !Workspace::with_level(found.level)?.pair_groups() {
+    if found.pairs && !hazmat::pair_groups(&mut Workspace::with_level(found.level)?) {
         return Ok(Err(format!("level {} has no 256-bit registers to pair in", found.level)));
     }
     Ok(Ok(Arc::new(found)))
@@ -84,7 +84,11 @@ impl Engine for Saltern {
         }
         let params = work.checked()?;
         if self.pairs {
-            ensure!(workspace.pair_groups(), "level {} has no 256-bit registers", self.level);
+            ensure!(
+                hazmat::pair_groups(&mut workspace),
+                "level {} has no 256-bit registers",
+                self.level
+            );
         }
         let together = setup.together.unwrap_or(params.degree());
         ensure!(

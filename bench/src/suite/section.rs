@@ -10,7 +10,7 @@ use crate::engine::Task;
 use crate::engine::blake2::{Hash, Input, PAGE, messages};
 use crate::record;
 use crate::runner::{self, Clock, Sample, Shot, TIMED_CALL};
-use crate::stats::{digits, estimate, latency, verdict};
+use crate::stats::{digits, estimate, latency, percentile, verdict};
 use crate::work::{Work, ensure_memory, pages_name};
 
 /// A cell with the memory of its threads and what has been measured so far.
@@ -56,6 +56,9 @@ impl Bench<'_> {
 
     /// Measures a section.
     pub(super) fn section(&mut self, section: &Section) -> anyhow::Result<record::Section> {
+        if section.kind == record::Kind::Threads {
+            self.note(crate::machine::threads_of_cores());
+        }
         let mut cells = self.cells(section)?;
         for file in &section.files {
             self.step(&section.title, super::files::length(file, self.options));
@@ -86,6 +89,7 @@ impl Bench<'_> {
             if round % 2 == 1 {
                 order.reverse();
             }
+            self.neighbour.look(1);
             for cell in order {
                 let length = self.options.effort.sample * cell.samples.len() as u32;
                 self.step(&cell.cell.side.work.record().words(), length);
@@ -299,6 +303,7 @@ fn ratio(
         _ => "",
     };
     let ratio = estimate(&turns.ratios());
+    let [first_best, second_best] = turns.rates.each_ref().map(|rates| percentile(rates, 0.95));
     let several = if threads == 1 { String::new() } else { format!(", {threads} threads") };
     record::Ratio {
         id: format!(
@@ -315,6 +320,7 @@ fn ratio(
         clock: clock.name().to_owned(),
         unit: if message { "GB/s" } else { "hashes/s" }.to_owned(),
         rates,
+        quiet: Some(digits(first_best / second_best, 4)),
         verdict: verdict(&ratio),
         ratio,
         goal: pair.goal,

@@ -111,6 +111,7 @@ fn engines_that_are_not_there_are_notes() {
     let text = CASES.replace("\"crate yescrypt\"]\n    shape", "\"upstream C\"]\n    shape");
     let places = Places { upstream: Some("/nonexistent/library".into()) };
     let options = Options { places, ..options() };
+    // Told last, after all other notes.
     let record = run(&case::parse(&text, true).unwrap(), &options, &mut Blind).unwrap();
     assert_eq!(record.sections[0].cells.len(), 4);
     assert!(record.notes[0].starts_with("upstream C is left out"), "{:?}", record.notes);

@@ -9,10 +9,11 @@ use crate::record::{Cell, Ratio, Record, Section, Verdict};
 #[must_use]
 pub fn markdown(record: &Record) -> String {
     let mut text = format!(
-        "{}. `{}`, {:.0} s.\n",
+        "{}. `{}`, {:.0} s{}.\n",
         super::header(&record.machine, &record.build),
         record.command,
-        record.seconds
+        record.seconds,
+        neighbours(record)
     );
     for section in &record.sections {
         text += &table(section);
@@ -25,10 +26,11 @@ pub fn markdown(record: &Record) -> String {
 #[must_use]
 pub fn digest(record: &Record) -> String {
     let mut text = format!(
-        "{}. `{}`, {:.0} s.\n",
+        "{}. `{}`, {:.0} s{}.\n",
         super::header(&record.machine, &record.build),
         record.command,
-        record.seconds
+        record.seconds,
+        neighbours(record)
     );
     for section in &record.sections {
         match beside(section) {
@@ -43,6 +45,10 @@ pub fn digest(record: &Record) -> String {
     text
 }
 
+fn neighbours(record: &Record) -> String {
+    record.neighbours.map(|seen| format!("; {}", seen.words())).unwrap_or_default()
+}
+
 fn table(section: &Section) -> String {
     let mut text = format!("\n### {}\n\n{}\n", section.title, section.about);
     if !section.cells.is_empty() {
@@ -51,7 +57,7 @@ fn table(section: &Section) -> String {
         section.cells.iter().for_each(|cell| text += &row(cell));
     }
     if !section.ratios.is_empty() {
-        text += "\n| work | sides | ratio | goal | rates |\n|---|---|---|---|---|\n";
+        text += "\n| work | sides | ratio | quiet | goal | rates |\n|---|---|---|---|---|---|\n";
         section.ratios.iter().for_each(|ratio| text += &ratio_row(ratio));
     }
     section.curves.iter().for_each(|curve| text += &super::curve_lines(curve));
@@ -78,13 +84,14 @@ fn row(cell: &Cell) -> String {
 fn ratio_row(ratio: &Ratio) -> String {
     let digits = super::digits_of(ratio);
     format!(
-        "| {} | {} : {} | {:.2} {}{} | {} | {:.digits$} : {:.digits$} {} |\n",
+        "| {} | {} : {} | {:.2} {}{} | {} | {} | {:.digits$} : {:.digits$} {} |\n",
         ratio.label,
         ratio.sides[0],
         ratio.sides[1],
         ratio.ratio.median,
         interval(&ratio.ratio, 2),
         if ratio.verdict == Verdict::Tie { " tie" } else { "" },
+        ratio.quiet.map(|quiet| format!("{quiet:.2}")).unwrap_or_default(),
         ratio.goal.map(|goal| format!("{goal:.2}")).unwrap_or_default(),
         ratio.rates[0].median,
         ratio.rates[1].median,

@@ -56,3 +56,4 @@ pub use text::encoding::{HashString, Scheme, Setting};
 pub use text::roms::NamedRom;
 
 pub mod escrypt;
+pub mod hazmat;

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, ensure};
 use saltern_bench::case::Section;
 use saltern_bench::compare::compare;
 use saltern_bench::engine::Places;
+use saltern_bench::merge::merge;
 use saltern_bench::record::Record;
 use saltern_bench::runner::Effort;
 use saltern_bench::{report, suite, text};
@@ -32,9 +33,18 @@ pub(super) struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
 
-    /// A shared library with yescrypt's own C interface [default: that of the Python package pyescrypt, if installed]
-    #[arg(long, value_name = "FILE")]
+    /// A shared library with yescrypt's own C interface, or a directory with one [default: that of the Python package
+    /// pyescrypt, if installed]
+    #[arg(long, value_name = "PATH")]
     upstream: Option<OsString>,
+
+    /// Measure in so many processes, one after the other; intervals are over their medians
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    processes: u16,
+
+    /// One of them: only write the record here
+    #[arg(long, value_name = "FILE", hide = true)]
+    part: Option<PathBuf>,
 
     /// One call for each cell: shows that everything runs, and measures nothing
     #[arg(long, hide = true)]
@@ -101,10 +111,15 @@ impl Run {
 }
 
 pub(super) fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCode> {
-    let mut progress = Progress::new(run.form.markdown || run.form.digest);
-    let record = suite::run(sections, &run.options(), &mut progress);
-    progress.finish()?;
-    let record = record?;
+    if let Some(part) = &run.part {
+        let record = suite::run(sections, &run.options(), &mut suite::Blind)?;
+        write(part, &record.to_json()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = if run.processes > 1 { in_processes(run)? } else { here(sections, run)? };
+    if run.processes > 1 && run.form.tables(&record).is_none() {
+        show_sections(&record)?;
+    }
     if let Some(path) = &run.json {
         write(path, &record.to_json()?)?;
     }
@@ -115,21 +130,52 @@ pub(super) fn measure(sections: &[Section], run: &Run) -> anyhow::Result<ExitCod
     }
 }
 
+fn here(sections: &[Section], run: &Run) -> anyhow::Result<Record> {
+    let mut progress = Progress::new(run.form.markdown || run.form.digest);
+    let record = suite::run(sections, &run.options(), &mut progress);
+    progress.finish()?;
+    record
+}
+
+/// The same command line in processes of their own.
+fn in_processes(run: &Run) -> anyhow::Result<Record> {
+    let directory = tempfile::tempdir().context("a temporary directory")?;
+    let part = directory.path().join("part.json");
+    let mut records = Vec::new();
+    for _ in 0..run.processes {
+        let mut process = Command::new(env::current_exe()?);
+        let status = process.args(env::args_os().skip(1)).arg("--part").arg(&part).status()?;
+        ensure!(status.success(), "a process that measures ended with {status}");
+        records.push(record(&part)?);
+    }
+    let mut merged = merge(&records)?;
+    merged.command = run.options().command;
+    Ok(merged)
+}
+
+fn show_sections(record: &Record) -> io::Result<()> {
+    let sections: String = record.sections.iter().map(text::section).collect();
+    let header = text::header(&record.machine, &record.build);
+    write!(io::stdout().lock(), "{header}\n{sections}")
+}
+
 pub(super) fn show(path: &Path, form: &Form) -> anyhow::Result<ExitCode> {
     let record = record(path)?;
     form.page(&record)?;
     if let Some(tables) = form.tables(&record) {
         return print(&tables, &record);
     }
-    let sections: String = record.sections.iter().map(text::section).collect();
-    let header = text::header(&record.machine, &record.build);
-    print(&format!("{header}\n{sections}\n{}\n", text::LEGEND), &record)
+    show_sections(&record)?;
+    print(&format!("\n{}\n", text::LEGEND), &record)
 }
 
 /// Text and what the record says beside the numbers.
 fn print(text: &str, record: &Record) -> anyhow::Result<ExitCode> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
+    if let Some(seen) = &record.neighbours {
+        writeln!(output, "neighbours: {}", seen.words())?;
+    }
     for note in &record.notes {
         writeln!(output, "note: {note}")?;
     }

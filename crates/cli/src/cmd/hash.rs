@@ -151,10 +151,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
+            checks: roms.checks.with(&hasher, args.effort.level()?),
         });
         return jsonl::run(&args.many, job, Many::new(hasher, roms.direct, pool)?);
     }
-    let computer = One::new(hasher, roms.direct, &args.effort)?;
+    let computer = One::new(hasher, roms.checks, roms.direct, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
     let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, given.unwrap_or(setting.as_bytes()))

@@ -61,10 +61,8 @@ impl Workspace {
         self.target.level
     }
 
-    /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one 256-bit register. It computes the
-    /// same and is slower wherever it has been measured (docs/benchmarks.md): for comparisons.
-    /// Returns whether the workspace's level has such registers (AVX2 and above); otherwise nothing changes.
-    pub fn pair_groups(&mut self) -> bool {
+    /// See [`crate::hazmat::pair_groups`].
+    pub(crate) fn pair_groups(&mut self) -> bool {
         self.target.paired = matches!(self.target.level, Level::Avx2 | Level::Avx512);
         self.target.paired
     }

@@ -75,7 +75,7 @@ impl Scheme {
 /// assert_eq!(Setting::new(setting.params(), setting.salt())?, setting);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Setting {
     scheme: Scheme,
     params: Params,
@@ -425,6 +425,16 @@ impl HashString {
     #[must_use]
     pub const fn hash(&self) -> &[u8; HASH] {
         &self.hash
+    }
+}
+
+/// Without the salt, and the text, which holds it.
+impl core::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Setting { scheme, params, ids, roms, .. } = self;
+        let mut shown = f.debug_struct("Setting");
+        shown.field("scheme", scheme).field("params", params).field("ids", ids);
+        shown.field("roms", roms).finish_non_exhaustive()
     }
 }
 

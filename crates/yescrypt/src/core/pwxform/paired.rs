@@ -2,7 +2,7 @@
 //! have to be moved out of the upper half, and entries into it.
 //!
 //! This is the form that was once hoped to make AVX2 useful here. It is kept as a kernel to be chosen by hand, so that the question can
-//! be asked of any processor; see docs/benchmarks.md for its answers.
+//! be asked of any processor; see docs/seeds.md for its answers.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi128_si64, _mm_load_si128, _mm256_blend_epi32, _mm256_broadcastsi128_si256,

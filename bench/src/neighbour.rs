@@ -1,0 +1,101 @@
+//! What else the processor does while it is measured: programs that share its cores, on this machine or, where it
+//! is a virtual one, beside it.
+//!
+//! A loop of independent operations fills the execution units of a core: whoever shares the core takes of
+//! them, and the loop runs slower by the clock of its own thread. Its rate is compared with the best that was
+//! seen in the same run; a neighbour who never rests is not noticed that way.
+
+use std::hint::black_box;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::record::Neighbours;
+use crate::stats::digits;
+
+/// Rounds of the loop in a sample: about a millisecond.
+const ROUNDS: u64 = 60_000;
+
+/// Chains of operations that do not wait for one another.
+const CHAINS: usize = 16;
+
+/// Below this part of its best rate, the median counts as shared.
+const QUIET: f64 = 0.95;
+
+/// Samples of the loop.
+#[derive(Clone, Debug, Default)]
+pub struct Neighbour(Vec<f64>);
+
+impl Neighbour {
+    /// Takes so many samples, of about a millisecond each.
+    pub fn look(&mut self, samples: usize) {
+        self.0.extend((0..samples).map(|_| rate()));
+    }
+
+    /// What was seen; none of no samples.
+    #[must_use]
+    pub fn seen(&self) -> Option<Neighbours> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let best = *sorted.last()?;
+        let part = |rank: usize| digits(sorted[rank] / best, 3);
+        Some(Neighbours {
+            median: part(sorted.len() / 2),
+            low: part(sorted.len() / 20),
+            samples: sorted.len(),
+        })
+    }
+}
+
+/// Rounds in a second of this thread's processor time.
+fn rate() -> f64 {
+    let now = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+    };
+    let mut chains: [u64; CHAINS] = std::array::from_fn(|index| black_box(index as u64));
+    let start = now();
+    for round in 0..ROUNDS {
+        for chain in &mut chains {
+            *chain = (*chain ^ round).wrapping_add(*chain << 3);
+        }
+    }
+    let end = now();
+    black_box(chains);
+    ROUNDS as f64 / (end - start).max(1e-9)
+}
+
+impl Neighbours {
+    /// `quiet` or `shared`, with the numbers.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let word = if self.median >= QUIET { "quiet" } else { "shared" };
+        format!(
+            "{word}: a loop that fills the core ran at {:.0} % of its best rate in the median, \
+             {:.0} % at the 5th percentile",
+            100.0 * self.median,
+            100.0 * self.low
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_decides() {
+        assert!(Neighbour::default().seen().is_none());
+        let seen = |rates: &[f64]| Neighbour(rates.to_vec()).seen().unwrap().words();
+        assert!(seen(&[100.0, 99.0, 98.0, 50.0]).starts_with("quiet: "));
+        let shared = seen(&[100.0, 60.0, 55.0, 58.0, 62.0]);
+        assert!(shared.starts_with("shared: ") && shared.contains("60 %"), "{shared}");
+    }
+
+    #[test]
+    fn rates_are_taken() {
+        let mut neighbour = Neighbour::default();
+        neighbour.look(3);
+        let seen = neighbour.seen().unwrap();
+        assert!(seen.samples == 3 && seen.low > 0.0 && seen.median <= 1.0, "{seen:?}");
+    }
+}
