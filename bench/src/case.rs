@@ -1,8 +1,9 @@
 //! Cases as data: what the files in `bench/cases` say.
 //!
-//! A file has sections; a section has grids of `cells`, `pairs` or `curves`. A key whose value is a list stands for each of its members, so
-//! that a grid stands for all combinations. The table `quick` of a grid replaces keys when there is little time, and `quick = false` leaves
-//! the grid or the section out then. The keys are those of `Point`.
+//! A file has sections; a section has grids of `cells`, `pairs` or `curves`. A key whose value is a
+//! list stands for each of its members, so that a grid stands for all combinations. The table
+//! `quick` of a grid replaces keys when there is little time, and `quick = false` leaves the grid
+//! or the section out then. The keys are those of `Point`.
 
 mod works;
 
@@ -184,7 +185,8 @@ struct Point {
     step: Option<usize>,
 }
 
-/// In which order combinations are made: the last key varies fastest. Keys that may hold a list are these.
+/// In which order combinations are made: the last key varies fastest. Keys that may hold a list are
+/// these.
 #[rustfmt::skip]
 const ORDER: &[&str] = &[
     // The work …

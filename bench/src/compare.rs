@@ -18,14 +18,16 @@ pub struct Line {
 /// What two records have in common, and what only one of them has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// In the order of the first record: for cells the rate in time that passed, for pairs the ratio.
+    /// In the order of the first record: for cells the rate in time that passed, for pairs the
+    /// ratio.
     pub lines: Vec<Line>,
     /// Names in one of them only.
     pub unmatched: Vec<String>,
 }
 
-/// Compares two records cell by cell. `tolerance` is the relative change, 0.03 for 3 %, that is put up with between runs beside what the
-/// intervals within each say: a machine has warmer and colder days.
+/// Compares two records cell by cell. `tolerance` is the relative change, 0.03 for 3 %, that is put
+/// up with between runs beside what the intervals within each say: a machine has warmer and colder
+/// days.
 #[must_use]
 pub fn compare(first: &Record, second: &Record, tolerance: f64) -> Comparison {
     let [numbers, others] = [first, second].map(estimates);

@@ -1,5 +1,5 @@
-//! The system's crypt_r(3), found at run time: a machine that has the library has `libcrypt.so.1`, but not
-//! always what is needed to link against it.
+//! The system's crypt_r(3), found at run time: a machine that has the library has `libcrypt.so.1`,
+//! but not always what is needed to link against it.
 #![allow(unsafe_code, reason = "the peer is a C library")]
 
 use std::ffi::{CStr, c_char};

@@ -1,7 +1,8 @@
 //! Who computes: Saltern at its levels, the reference, and the peers, all behind one trait.
 //!
-//! To add one: implement [`Engine`] in `engine/<name>.rs` and list it in [`find`]. Whatever an engine computes is compared with the answers
-//! of the others, or of the reference, before it is measured.
+//! To add one: implement [`Engine`] in `engine/<name>.rs` and list it in [`find`]. Whatever an
+//! engine computes is compared with the answers of the others, or of the reference, before it is
+//! measured.
 
 pub mod blake2;
 pub mod cats;
@@ -48,7 +49,8 @@ pub trait Task: Send {
         1
     }
 
-    /// Computes that many hashes. What is to vary from call to call is derived from the number of the call.
+    /// Computes that many hashes. What is to vary from call to call is derived from the number of
+    /// the call.
     ///
     /// # Errors
     /// What the implementation refuses, which ends the measurement.
@@ -75,7 +77,8 @@ pub struct Setup {
 /// Where peers are looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// A shared library with yescrypt's own C interface; if none, that of the Python package pyescrypt.
+    /// A shared library with yescrypt's own C interface; if none, that of the Python package
+    /// pyescrypt.
     pub upstream: Option<OsString>,
 }
 
@@ -133,8 +136,8 @@ impl Input {
     }
 }
 
-/// The first so many inputs of some work, 256 at most: passwords of one length, each with a salt of its own; `$7$` for classic scrypt,
-/// otherwise `$y$`.
+/// The first so many inputs of some work, 256 at most: passwords of one length, each with a salt of
+/// its own; `$7$` for classic scrypt, otherwise `$y$`.
 ///
 /// # Errors
 /// None that is expected.

@@ -1,8 +1,9 @@
-//! Instructions for each 64 bytes that are mixed, as valgrind's callgrind counts them: exact, whatever else the
-//! machine does, and what decides where both threads of a core are busy.
+//! Instructions for each 64 bytes that are mixed, as valgrind's callgrind counts them: exact,
+//! whatever else the machine does, and what decides where both threads of a core are busy.
 //!
-//! A child process under callgrind computes the hashes of one engine, each with N and with 2 N. [`counted`] is where
-//! counting begins and ends; the difference of the two counts leaves out everything that does not grow with N.
+//! A child process under callgrind computes the hashes of one engine, each with N and with 2 N.
+//! [`counted`] is where counting begins and ends; the difference of the two counts leaves out
+//! everything that does not grow with N.
 
 use std::fmt::Write;
 use std::fs;
@@ -89,7 +90,8 @@ pub fn counted(task: &mut dyn Task) -> anyhow::Result<()> {
     std::hint::black_box(task.run(1))
 }
 
-/// In the child: computes all work of an engine, and prints how many hashes advance at once in each.
+/// In the child: computes all work of an engine, and prints how many hashes advance at once in
+/// each.
 ///
 /// # Errors
 /// An engine that this system does not have, or that valgrind does not show.
@@ -246,7 +248,8 @@ impl Counts {
 
     /// What is worse than in a record: counts that have grown, that are new, or that are gone.
     ///
-    /// What this system does not have is not missed; other compilers are not compared, which is an error.
+    /// What this system does not have is not missed; other compilers are not compared, which is an
+    /// error.
     ///
     /// # Errors
     /// Another compiler than the record's.

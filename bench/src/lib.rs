@@ -1,7 +1,8 @@
 //! Measuring Saltern beside its peers: what is behind the program `saltern-bench`.
 //!
-//! [`case`] reads what is to be measured from `bench/cases/*.toml`; [`engine`] holds who computes it; [`suite`] has every engine's hashes
-//! compared with the others' and then measured by [`runner`]; [`stats`] turns samples into estimates; [`mod@record`] is the result, which [`text`]
+//! [`case`] reads what is to be measured from `bench/cases/*.toml`; [`engine`] holds who computes
+//! it; [`suite`] has every engine's hashes compared with the others' and then measured by
+//! [`runner`]; [`stats`] turns samples into estimates; [`mod@record`] is the result, which [`text`]
 //! puts into words and tables, and which [`compare`] compares with that of another run.
 //!
 //! ```

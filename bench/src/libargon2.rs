@@ -1,4 +1,5 @@
-//! The C library of Argon2, found at run time, with memory that is kept from call to call as Saltern keeps its own.
+//! The C library of Argon2, found at run time, with memory that is kept from call to call as
+//! Saltern keeps its own.
 #![allow(unsafe_code, reason = "the peer is a C library")]
 
 use std::cell::RefCell;
@@ -108,7 +109,8 @@ impl LibArgon2 {
             flags: 0,
         };
         let function = if params.id { self.argon2id } else { self.argon2d };
-        // SAFETY: every pointer goes with its length; without flags nothing behind them is written but `out`.
+        // SAFETY: every pointer goes with its length; without flags nothing behind them is written
+        // but `out`.
         match unsafe { function(&raw mut context) } {
             0 => Ok(out),
             refused => Err(refused),

@@ -48,7 +48,8 @@ pub fn processors() -> Vec<usize> {
     (0..count).collect()
 }
 
-/// The processors that share a core with this one, itself among them; empty where the system does not tell.
+/// The processors that share a core with this one, itself among them; empty where the system does
+/// not tell.
 #[must_use]
 pub fn siblings(processor: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list");

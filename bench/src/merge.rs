@@ -1,13 +1,13 @@
 //! One record of several processes that measured the same.
 //!
-//! Where memory lies differs from process to process, and speed with it, so that the interval of one process can
-//! miss the median of the next. Here each process counts as one sample.
+//! Where memory lies differs from process to process, and speed with it, so that the interval of
+//! one process can miss the median of the next. Here each process counts as one sample.
 
 use crate::record::{Cell, Estimate, Ratio, Record};
 use crate::stats::{estimate, median, verdict};
 
-/// The first record, with every rate and ratio estimated from the medians of all of them. Curves keep the best of
-/// each point; what is not in all records is left as the first has it.
+/// The first record, with every rate and ratio estimated from the medians of all of them. Curves
+/// keep the best of each point; what is not in all records is left as the first has it.
 ///
 /// # Errors
 /// No record.

@@ -1,9 +1,10 @@
-//! What else the processor does while it is measured: programs that share its cores, on this machine or, where it
-//! is a virtual one, beside it.
+//! What else the processor does while it is measured: programs that share its cores, on this
+//! machine or, where it is a virtual one, beside it.
 //!
-//! A loop of independent operations fills the execution units of a core: whoever shares the core takes of
-//! them, and the loop runs slower by the clock of its own thread. Its rate is compared with the best that was
-//! seen in the same run; a neighbour who never rests is not noticed that way.
+//! A loop of independent operations fills the execution units of a core: whoever shares the core
+//! takes of them, and the loop runs slower by the clock of its own thread. Its rate is compared
+//! with the best that was seen in the same run; a neighbour who never rests is not noticed that
+//! way.
 
 use std::hint::black_box;
 

@@ -15,7 +15,8 @@ pub fn resident_bytes() -> Option<u64> {
 #[must_use]
 pub fn processor_seconds() -> Option<f64> {
     let stat = read_to_string("/proc/self/stat").ok()?;
-    // The second field, the program's name in parentheses, may hold anything; these are the 14th and the 15th.
+    // The second field, the program's name in parentheses, may hold anything; these are the 14th
+    // and the 15th.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
     let ticks: Result<Vec<_>, _> = ticks.collect();

@@ -1,7 +1,9 @@
-//! The record of a run: what was measured, on which machine, by which build, with which result. What `--json` writes, what the tables
-//! and the report page are made from, and what two runs are compared by.
+//! The record of a run: what was measured, on which machine, by which build, with which result.
+//! What `--json` writes, what the tables and the report page are made from, and what two runs are
+//! compared by.
 //!
-//! Numbers are plain: rates per second, times as their names say, memory in KiB. Fields that do not apply are left out.
+//! Numbers are plain: rates per second, times as their names say, memory in KiB. Fields that do not
+//! apply are left out.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +34,8 @@ pub struct Record {
     pub notes: Vec<String>,
 }
 
-/// How a loop that fills a core ran before, between and after the measurements, as parts of its best rate.
+/// How a loop that fills a core ran before, between and after the measurements, as parts of its
+/// best rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Neighbours {
     /// In the median.
@@ -150,7 +153,8 @@ pub struct Cell {
     pub threads: usize,
     /// How many hashes advance at once in each thread; 1 for one after the other.
     pub together: usize,
-    /// The kind of pages that memory was asked for on: `4 KiB`, `2 MiB`; absent where the engine decides.
+    /// The kind of pages that memory was asked for on: `4 KiB`, `2 MiB`; absent where the engine
+    /// decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
     /// Hashes in all samples together.
@@ -189,7 +193,8 @@ pub struct Estimate {
 /// Bytes through memory in a second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// Bytes read and written for each hash, divided by its RAM: the ×4, ×3 or ×2 of the accounting. 1 for plain input.
+    /// Bytes read and written for each hash, divided by its RAM: the ×4, ×3 or ×2 of the
+    /// accounting. 1 for plain input.
     pub factor: f64,
     /// Of those, the part that is read from the ROM.
     pub rom_factor: f64,
@@ -213,8 +218,8 @@ pub struct Latency {
 /// What was computed, as far as the algorithm has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// `yescrypt`, `yescrypt-worm`, `scrypt`, `escrypt`, `rom-fill`, `argon2d`, `argon2id`, `twocats`, `skinnycat`, `blake2b`, `blake2s`, `blake2bp`,
-    /// `blake2sp`, `blake3`.
+    /// `yescrypt`, `yescrypt-worm`, `scrypt`, `escrypt`, `rom-fill`, `argon2d`, `argon2id`,
+    /// `twocats`, `skinnycat`, `blake2b`, `blake2s`, `blake2bp`, `blake2sp`, `blake3`.
     pub algorithm: String,
     /// Memory of one hash.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +236,8 @@ pub struct Work {
     /// t, or passes of Argon2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t: Option<u32>,
-    /// Threads that work on one result together; `threads` of a cell counts those that work independently.
+    /// Threads that work on one result together; `threads` of a cell counts those that work
+    /// independently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// PWXrounds.
@@ -284,8 +290,8 @@ pub struct Ratio {
     pub rates: [Estimate; 2],
     /// First over second, turn by turn: above 1, the first side is faster.
     pub ratio: Estimate,
-    /// The ratio in quiet moments: of the rates that each side exceeds in one turn of twenty, which are the 5th
-    /// percentiles of its times. None in records of earlier versions.
+    /// The ratio in quiet moments: of the rates that each side exceeds in one turn of twenty, which
+    /// are the 5th percentiles of its times. None in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<f64>,
     /// What the interval says.

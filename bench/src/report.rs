@@ -1,5 +1,5 @@
-//! A record as a page: one HTML file with plots, which needs neither network nor scripts, for screens of any width, dark or
-//! light, and for paper.
+//! A record as a page: one HTML file with plots, which needs neither network nor scripts, for
+//! screens of any width, dark or light, and for paper.
 
 mod axis;
 mod bars;
@@ -19,11 +19,11 @@ use markup::{Escaped, kib, number, plural};
 
 use crate::record::{Machine, Record, Section};
 
-/// The page. Any record makes one: what cannot be drawn is left out of the plots, and stays in the tables and in the record
-/// that the page carries.
+/// The page. Any record makes one: what cannot be drawn is left out of the plots, and stays in the
+/// tables and in the record that the page carries.
 ///
-/// Every plot has a sentence that is computed from what it shows, a link to its numbers, and a text for those who do not see
-/// it.
+/// Every plot has a sentence that is computed from what it shows, a link to its numbers, and a text
+/// for those who do not see it.
 ///
 /// ```
 /// use saltern_bench::{record::Record, report};

@@ -90,7 +90,8 @@ pub struct Sample {
     pub real_seconds: f64,
     /// Of all threads.
     pub cpu_seconds: f64,
-    /// Hashes for each second that passed: the sum of the threads' rates, so that one that ends early does not count as slow.
+    /// Hashes for each second that passed: the sum of the threads' rates, so that one that ends
+    /// early does not count as slow.
     pub real_rate: f64,
     /// Milliseconds of single calls, if they were asked for.
     pub calls_ms: Vec<f64>,
@@ -103,7 +104,8 @@ impl Sample {
         self.hashes as f64 / self.cpu_seconds
     }
 
-    /// By one of the clocks; for several threads, the CPU clock's is the rate as if each had run alone.
+    /// By one of the clocks; for several threads, the CPU clock's is the rate as if each had run
+    /// alone.
     #[must_use]
     pub fn rate(&self, clock: Clock) -> f64 {
         match clock {
@@ -206,8 +208,9 @@ fn one_thread(task: &mut dyn Task, shot: Shot, begun: Instant) -> anyhow::Result
     })
 }
 
-/// Calls from so many frames further down the stack. Speed can depend on where, within a page, the stack is, because
-/// a load waits for an older store whose address differs in its upper bits alone; so each sample has another depth.
+/// Calls from so many frames further down the stack. Speed can depend on where, within a page, the
+/// stack is, because a load waits for an older store whose address differs in its upper bits alone;
+/// so each sample has another depth.
 #[inline(never)]
 fn at_depth(levels: u64, call: &mut dyn FnMut()) {
     let frame = std::hint::black_box([levels; 6]);
@@ -259,7 +262,8 @@ impl Turns {
     }
 }
 
-/// Two contenders take turns, A B, B A, …, so that whatever slows the machine down for a while slows both.
+/// Two contenders take turns, A B, B A, …, so that whatever slows the machine down for a while
+/// slows both.
 ///
 /// # Errors
 /// Those of the tasks.
@@ -333,7 +337,8 @@ mod tests {
         assert_eq!((sample.hashes, sample.calls_ms.len()), (24, 8));
         assert!(median(&sample.calls_ms) >= 1.0);
         assert!(sample.cpu_seconds < sample.real_seconds, "naps take no processor time");
-        // One after the other, 8 naps would take 8 ms at least, so that 24 hashes came to 3 a millisecond at most.
+        // One after the other, 8 naps would take 8 ms at least, so that 24 hashes came to 3 a
+        // millisecond at most.
         assert!(sample.real_rate <= 6000.0);
         assert!(sample.rate(Clock::Cpu) > sample.rate(Clock::Real));
     }

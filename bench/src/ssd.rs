@@ -31,7 +31,8 @@ pub struct Load {
     pub time: Duration,
     /// How often all measurements are made, one after the other in each round; the medians count.
     pub rounds: usize,
-    /// Threads and memory of the pool; the number of threads is also what the others are given multiples of.
+    /// Threads and memory of the pool; the number of threads is also what the others are given
+    /// multiples of.
     pub pool: PoolConfig,
 }
 
@@ -41,12 +42,13 @@ pub struct Load {
 pub enum Access {
     /// They have none.
     None,
-    /// It is in memory, of these pages, and each thread hashes as many passwords together as is best.
+    /// It is in memory, of these pages, and each thread hashes as many passwords together as is
+    /// best.
     Memory(Pages),
     /// It is read from the file while other hashes go on.
     Overlapped(Backend),
-    /// The file is mapped: hashes wait for the system to read what they touch. With or without telling it not to read ahead
-    /// (madvise); this many times as many threads as processors.
+    /// The file is mapped: hashes wait for the system to read what they touch. With or without
+    /// telling it not to read ahead (madvise); this many times as many threads as processors.
     Mapped {
         /// madvise(MADV_RANDOM).
         random: bool,
@@ -134,8 +136,9 @@ impl Row {
 
 /// Measures every way with the ROM whose manifest is `image.json`.
 ///
-/// Before each measurement the file is dropped from the page cache, as far as this user may. Each way with the ROM in memory takes as much memory as
-/// the image has, during all of it. The ROM's number of blocks for the r of the hashes has to be a power of two.
+/// Before each measurement the file is dropped from the page cache, as far as this user may. Each
+/// way with the ROM in memory takes as much memory as the image has, during all of it. The ROM's
+/// number of blocks for the r of the hashes has to be a power of two.
 ///
 /// # Errors
 /// A ROM that cannot be attached or read, and a lack of memory.

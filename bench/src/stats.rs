@@ -27,10 +27,11 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The median of some samples, and its 95 % interval: that of the medians of 2000 draws, with replacement, of as many samples.
+/// The median of some samples, and its 95 % interval: that of the medians of 2000 draws, with
+/// replacement, of as many samples.
 ///
-/// Nothing is assumed about how the samples are distributed. The draws are the same in every run. Few samples give a wide interval: of three,
-/// it goes from the least to the greatest.
+/// Nothing is assumed about how the samples are distributed. The draws are the same in every run.
+/// Few samples give a wide interval: of three, it goes from the least to the greatest.
 ///
 /// ```
 /// let estimate = saltern_bench::stats::estimate(&[1.0, 1.1, 0.9, 1.0, 5.0]);
@@ -134,7 +135,8 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Numbers that are nearly normal: sums of twelve uniform ones, around `mean`, with a deviation of 1.
+    /// Numbers that are nearly normal: sums of twelve uniform ones, around `mean`, with a deviation
+    /// of 1.
     fn normal(random: &mut Random, mean: f64) -> f64 {
         let uniform = |random: &mut Random| random.next_u64() as f64 / u64::MAX as f64;
         mean - 6.0 + (0..12).map(|_| uniform(random)).sum::<f64>()

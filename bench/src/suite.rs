@@ -86,8 +86,8 @@ pub fn sections(suites: &[&str], options: &Options) -> anyhow::Result<Vec<Sectio
 /// Measures sections and puts them on record.
 ///
 /// # Errors
-/// Engines that compute different hashes for the same input, and what they refuse. An engine that this system does not have is a note in the
-/// record, and what concerns it is left out.
+/// Engines that compute different hashes for the same input, and what they refuse. An engine that
+/// this system does not have is a note in the record, and what concerns it is left out.
 pub fn run(
     sections: &[Section],
     options: &Options,

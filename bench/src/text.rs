@@ -1,4 +1,5 @@
-//! A record in words: the form of the seed texts for people at a terminal, and Markdown tables for documents.
+//! A record in words: the form of the seed texts for people at a terminal, and Markdown tables for
+//! documents.
 
 mod markdown;
 

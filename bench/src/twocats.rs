@@ -1,9 +1,10 @@
-//! TwoCats and SkinnyCat, two candidates of the Password Hashing Competition as their code stood in April 2014: to be
-//! measured beside yescrypt, and for nothing else. Results are those of the candidates' own code, whose published
-//! vectors are part of `vectors/twocats.jsonl`.
+//! TwoCats and SkinnyCat, two candidates of the Password Hashing Competition as their code stood in
+//! April 2014: to be measured beside yescrypt, and for nothing else. Results are those of the
+//! candidates' own code, whose published vectors are part of `vectors/twocats.jsonl`.
 //!
-//! An engine keeps its memory from hash to hash, as yescrypt's workspace does, and has kernels for the same levels.
-//! Unlike the libraries of this workspace it wipes nothing, and for several threads it does their work one after the other.
+//! An engine keeps its memory from hash to hash, as yescrypt's workspace does, and has kernels for
+//! the same levels. Unlike the libraries of this workspace it wipes nothing, and for several
+//! threads it does their work one after the other.
 //!
 //! ```
 //! use saltern_bench::twocats::{Hash, Params, TwoCats};
@@ -41,8 +42,8 @@ pub struct TwoCats {
 }
 
 impl TwoCats {
-    /// An engine at the best level of this processor. Allocates 2^`stop_mem_cost` KiB, unless no level of these parameters
-    /// uses memory.
+    /// An engine at the best level of this processor. Allocates 2^`stop_mem_cost` KiB, unless no
+    /// level of these parameters uses memory.
     ///
     /// # Errors
     /// The parameter that is out of range, or memory that cannot be had.
@@ -99,8 +100,8 @@ impl TwoCats {
         self.hasher.write(&key, out)
     }
 
-    /// Strengthens a finished hash by the levels from `start_mem_cost` to `stop_mem_cost`, the first of which has to be the one
-    /// after its own last.
+    /// Strengthens a finished hash by the levels from `start_mem_cost` to `stop_mem_cost`, the
+    /// first of which has to be the one after its own last.
     ///
     /// # Errors
     /// A hash or an `out` of the wrong length.
@@ -125,7 +126,8 @@ impl TwoCats {
                 continue;
             }
             if self.params.fills(level) {
-                // Slices that are read at addresses which depend on no secret: all of those at the overwritten levels.
+                // Slices that are read at addresses which depend on no secret: all of those at the
+                // overwritten levels.
                 let resistant = if level >= start_mem_cost { 2 } else { 4 };
                 self.filler.fill(&self.hasher, key, level, resistant);
             }

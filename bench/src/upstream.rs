@@ -1,5 +1,6 @@
-//! The C code of yescrypt itself as a shared library that exports its own interface, for instance the one
-//! inside the Python package pyescrypt. Unlike crypt_r it keeps its memory from call to call.
+//! The C code of yescrypt itself as a shared library that exports its own interface, for instance
+//! the one inside the Python package pyescrypt. Unlike crypt_r it keeps its memory from call to
+//! call.
 #![allow(unsafe_code, reason = "the peer is a C library")]
 
 use std::ffi::{CStr, OsStr, c_int, c_void};
@@ -8,7 +9,8 @@ use std::ptr;
 
 use libloading::Library;
 
-/// `yescrypt_region_t`: memory that a thread keeps (`yescrypt_local_t`), or a ROM (`yescrypt_shared_t`).
+/// `yescrypt_region_t`: memory that a thread keeps (`yescrypt_local_t`), or a ROM
+/// (`yescrypt_shared_t`).
 #[repr(C)]
 struct Region {
     base: *mut c_void,
@@ -82,7 +84,8 @@ impl Upstream {
     /// # Errors
     /// The loader's, if there is no such library or it lacks a function.
     pub fn open(path: &OsStr) -> Result<Upstream, libloading::Error> {
-        // SAFETY: the library has no initialisers of its own, and OpenMP's only read the environment.
+        // SAFETY: the library has no initialisers of its own, and OpenMP's only read the
+        // environment.
         let library = unsafe { Library::new(path)? };
         // SAFETY: these are the signatures in yescrypt.h.
         let (yescrypt_r, init_shared, digest_shared, free) = unsafe {
@@ -91,7 +94,8 @@ impl Upstream {
             let free = *library.get(b"yescrypt_free_local\0")?;
             (*library.get(b"yescrypt_r\0")?, init_shared, digest_shared, free)
         };
-        // SAFETY: this is the signature in omp.h; the symbol is found in the library's dependencies.
+        // SAFETY: this is the signature in omp.h; the symbol is found in the library's
+        // dependencies.
         let set_threads = unsafe { library.get(b"omp_set_num_threads\0").ok().map(|f| *f) };
         Ok(Upstream {
             yescrypt_r,
@@ -126,15 +130,16 @@ impl Upstream {
         let (secret, setting) = (password.as_ptr(), setting.to_bytes_with_nul().as_ptr());
         let (none, buffer, space) = (ptr::null(), self.buffer.as_mut_ptr(), self.buffer.len());
         let local = &mut *self.local;
-        // SAFETY: every pointer goes with its length, the setting ends with NUL, no ROM and no key are null.
+        // SAFETY: every pointer goes with its length, the setting ends with NUL, no ROM and no key
+        // are null.
         let out = unsafe {
             (self.yescrypt_r)(none, local, secret, password.len(), setting, none, buffer, space)
         };
         if out.is_null() { None } else { CStr::from_bytes_until_nul(&self.buffer).ok() }
     }
 
-    /// Fills a ROM of `128 * r * nrom` bytes in the default flavour, in the memory of the last one if that has the same size, and returns
-    /// its digest; none if the library refuses it.
+    /// Fills a ROM of `128 * r * nrom` bytes in the default flavour, in the memory of the last one
+    /// if that has the same size, and returns its digest; none if the library refuses it.
     pub fn fill_rom(&mut self, [nrom, r, p]: [u32; 3], seed: &[u8]) -> Option<[u8; 32]> {
         self.apply_threads();
         let rom = &mut *self.rom;
@@ -142,16 +147,19 @@ impl Upstream {
         if rom.aligned_size as u64 == 128 * u64::from(r) * u64::from(nrom) {
             params.flags |= PREALLOCATED;
         } else {
-            // SAFETY: the region is empty or was allocated by this library, and nothing points into it.
+            // SAFETY: the region is empty or was allocated by this library, and nothing points into
+            // it.
             unsafe { (self.free)(rom) };
         }
-        // SAFETY: the seed goes with its length; the region is empty or as large as the parameters say.
+        // SAFETY: the seed goes with its length; the region is empty or as large as the parameters
+        // say.
         let status =
             unsafe { (self.init_shared)(rom, seed.as_ptr(), seed.len(), &raw const params) };
         if status != 0 {
             return None;
         }
-        // SAFETY: the region holds a ROM; the digest is in memory of the library until the next call.
+        // SAFETY: the region holds a ROM; the digest is in memory of the library until the next
+        // call.
         unsafe { (self.digest_shared)(rom).as_ref().copied() }
     }
 }

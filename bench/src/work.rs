@@ -155,7 +155,8 @@ impl Work {
         }
     }
 
-    /// Bytes that are worked through for each hash, where bytes in a second say more than hashes in a second.
+    /// Bytes that are worked through for each hash, where bytes in a second say more than hashes in
+    /// a second.
     #[must_use]
     pub fn input_bytes(&self) -> Option<u64> {
         match self {
@@ -165,12 +166,15 @@ impl Work {
         }
     }
 
-    /// Bytes that one hash moves, as a multiple of [`Work::memory`], and the part of it that is read from a ROM. For messages 1.
+    /// Bytes that one hash moves, as a multiple of [`Work::memory`], and the part of it that is
+    /// read from a ROM. For messages 1.
     ///
-    /// What is counted are whole blocks. A loop that fills memory writes each of N blocks once, and in the RW mode reads one for each that it
-    /// writes. A loop that mixes reads a block in each of its steps and in the RW mode writes it back. Of the reads half go to the ROM if
-    /// there is one, from which nothing is written back. With t = 2 in the RW mode, the second loop runs N times and the factor is the 4 of
-    /// yescrypt's predecessor; its 3 and 2 are WORM with t = 2 and with t = 0, the latter being classic scrypt's.
+    /// What is counted are whole blocks. A loop that fills memory writes each of N blocks once, and
+    /// in the RW mode reads one for each that it writes. A loop that mixes reads a block in each of
+    /// its steps and in the RW mode writes it back. Of the reads half go to the ROM if there is
+    /// one, from which nothing is written back. With t = 2 in the RW mode, the second loop runs N
+    /// times and the factor is the 4 of yescrypt's predecessor; its 3 and 2 are WORM with t = 2 and
+    /// with t = 0, the latter being classic scrypt's.
     ///
     /// ```
     /// use saltern_bench::work::Work;

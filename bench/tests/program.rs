@@ -23,7 +23,8 @@ fn seen(output: &Output) -> (Option<i32>, &str, &str) {
     (output.status.code(), stdout(output), err)
 }
 
-/// Assert that the program ended with status 2, printed nothing and told one line that contains `part`.
+/// Assert that the program ended with status 2, printed nothing and told one line that contains
+/// `part`.
 #[track_caller]
 fn assert_one_error(output: &Output, part: &str) {
     let (code, out, err) = seen(output);

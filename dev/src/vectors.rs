@@ -1,4 +1,5 @@
-//! `saltern-dev vectors`: compute test vectors from their inputs, or compare them with what a file expects.
+//! `saltern-dev vectors`: compute test vectors from their inputs, or compare them with what a file
+//! expects.
 
 mod answer;
 mod blake2;
@@ -55,15 +56,15 @@ pub(crate) struct Args {
 enum VectorsCommand {
     /// Read cases on standard input and print, in order, what each comes to
     ///
-    /// One JSON object a line: `id` and `out` (`out_hex` for text that is not printable), or `digest` and
-    /// `image_sha256` of a ROM, or `error`. What a case says about the expected result is not looked at, but
-    /// for its length where a case of BLAKE2 has no `digest_size`.
+    /// One JSON object a line: `id` and `out` (`out_hex` for text that is not printable), or
+    /// `digest` and `image_sha256` of a ROM, or `error`. What a case says about the expected result
+    /// is not looked at, but for its length where a case of BLAKE2 has no `digest_size`.
     Answer,
     /// Compute the cases of files, compare, and print counts for each kind
     ///
     /// A case to be refused passes if it is refused, whatever the error. Of these, the ones marked
-    /// `single_flavour` are computed here, since every flavour is offered; they are counted apart, as are `gost`
-    /// cases, which need a hash function that is not.
+    /// `single_flavour` are computed here, since every flavour is offered; they are counted apart,
+    /// as are `gost` cases, which need a hash function that is not.
     Check {
         /// Files of cases
         #[arg(required = true, value_name = "FILE")]

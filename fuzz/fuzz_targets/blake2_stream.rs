@@ -1,4 +1,5 @@
-//! Any bytes, cut into any pieces, with any parameters: streamed, whole, on every level and in the reference the same.
+//! Any bytes, cut into any pieces, with any parameters: streamed, whole, on every level and in the
+//! reference the same.
 #![no_main]
 
 use arbitrary::Arbitrary;

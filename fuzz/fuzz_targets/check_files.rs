@@ -1,4 +1,5 @@
-//! Check files as `saltern sum --check` takes them: what is read from a line can be written, and read again.
+//! Check files as `saltern sum --check` takes them: what is read from a line can be written, and
+//! read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -35,7 +36,8 @@ mod sum {
             line::push_line(&mut written, style, entry.spec, &entry.digest, &entry.name);
             written.pop();
             let again = Parser::new(algorithm).parse(&written);
-            // An untagged line of another length than the tag of its function allows has no such form.
+            // An untagged line of another length than the tag of its function allows has no such
+            // form.
             assert_eq!(again.as_ref(), Some(&entry));
         }
     }

@@ -1,4 +1,5 @@
-//! Lines of JSON as `saltern hash` and `verify` take them: read as the JSON library reads them, or refused.
+//! Lines of JSON as `saltern hash` and `verify` take them: read as the JSON library reads them, or
+//! refused.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +28,8 @@ mod jsonl {
     }
 }
 
-/// As the library reads it. What it passes over, it takes as we do: numbers of any size, lists of any depth.
+/// As the library reads it. What it passes over, it takes as we do: numbers of any size, lists of
+/// any depth.
 #[derive(Deserialize)]
 struct Line {
     password: Option<String>,

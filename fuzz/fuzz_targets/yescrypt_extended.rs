@@ -1,7 +1,9 @@
-//! Any bytes after the prefix of an extended string, or as names before a `$y$` string: parsing never panics, what parses has one
-//! spelling, and a password gets an answer or an error that says what is missing, quickly and within the memory allowed.
+//! Any bytes after the prefix of an extended string, or as names before a `$y$` string: parsing
+//! never panics, what parses has one spelling, and a password gets an answer or an error that says
+//! what is missing, quickly and within the memory allowed.
 //!
-//! Input: `$` and what follows `$saltern-yescrypt`; or `{` and the rest of the string; or else any string.
+//! Input: `$` and what follows `$saltern-yescrypt`; or `{` and the rest of the string; or else any
+//! string.
 #![no_main]
 
 use std::cell::RefCell;

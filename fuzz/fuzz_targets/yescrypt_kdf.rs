@@ -1,5 +1,5 @@
-//! The KDF with any small parameters, tuning and ROM, on any level: one at a time against the reference,
-//! several together against one at a time.
+//! The KDF with any small parameters, tuning and ROM, on any level: one at a time against the
+//! reference, several together against one at a time.
 #![no_main]
 
 use std::cell::RefCell;
@@ -33,7 +33,8 @@ struct Call<'a> {
 impl Call<'_> {
     fn params(&self) -> Params {
         let mode = [Mode::Classic, Mode::Worm, Mode::Rw, Mode::Rw][usize::from(self.mode % 4)];
-        // Mostly the smallest that there are, for thousands of calls a second; now and then larger ones.
+        // Mostly the smallest that there are, for thousands of calls a second; now and then larger
+        // ones.
         let large = self.length % 32 == 31;
         let [n, r, p, t]: [u8; 4] = if large { [5, 6, 4, 5] } else { [3, 2, 2, 2] };
         let mut params = Params::new(mode, 1 << (1 + self.log2_n % n), 1 + u32::from(self.r) % u32::from(r));

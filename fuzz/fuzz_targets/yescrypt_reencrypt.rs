@@ -20,7 +20,8 @@ fuzz_target!(|input: &[u8]| {
     let Some((from, input)) = split_key(input, which & 1 != 0) else { return };
     let Some((to, text)) = split_key(input, which & 2 != 0) else { return };
 
-    // The reference knows neither extended strings nor names before `$y$`: those are for another target.
+    // The reference knows neither extended strings nor names before `$y$`: those are for another
+    // target.
     if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
         return;
     }

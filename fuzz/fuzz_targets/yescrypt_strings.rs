@@ -1,5 +1,5 @@
-//! Any bytes as a setting or hash string: parsing never panics, agrees with the reference, and what is
-//! written from the parsed parts parses to the same parts.
+//! Any bytes as a setting or hash string: parsing never panics, agrees with the reference, and what
+//! is written from the parsed parts parses to the same parts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,8 @@ fn check_escrypt(text: &[u8]) {
 }
 
 fuzz_target!(|text: &[u8]| {
-    // The reference knows neither extended strings nor names before `$y$`: those are for another target.
+    // The reference knows neither extended strings nor names before `$y$`: those are for another
+    // target.
     if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
         return;
     }

@@ -19,7 +19,8 @@ fuzz_target!(|input: &[u8]| {
         Some(at) => (&input[..at], &input[at + 1..]),
         None => (&b""[..], input),
     };
-    // The reference knows neither extended strings nor names before `$y$`: those are for another target.
+    // The reference knows neither extended strings nor names before `$y$`: those are for another
+    // target.
     if Scheme::of(hash) == Some(Scheme::Extended) || hash.starts_with(b"{") {
         return;
     }

@@ -1,7 +1,8 @@
 //! BLAKE2 after RFC 7693, with the tree parameters of the BLAKE2 paper (section 2.8) and BLAKE2X.
 //!
-//! One function serves BLAKE2b and BLAKE2s: words are kept in a `u64` and masked to the word size. Nothing
-//! here is fast, streams, or hides a secret. Bad parameters panic: this is an oracle for tests.
+//! One function serves BLAKE2b and BLAKE2s: words are kept in a `u64` and masked to the word size.
+//! Nothing here is fast, streams, or hides a secret. Bad parameters panic: this is an oracle for
+//! tests.
 
 /// What distinguishes BLAKE2b from BLAKE2s (RFC 7693, section 2.1).
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +94,8 @@ const SIGMA: [[usize; 16]; 10] = [
     [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
 ];
 
-/// The parameter block, and the two things that are not in it: the key itself and the last-node flag.
+/// The parameter block, and the two things that are not in it: the key itself and the last-node
+/// flag.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the fields are those of the parameter block")]
 pub struct Params {
@@ -111,7 +113,8 @@ pub struct Params {
     pub last_node: bool,
     /// Bytes taken to have been hashed already; 0 but in tests of the counter.
     pub initial_count: u128,
-    /// The key's length as the block states it, where that is not the length of `key` (roots of trees, BLAKE2X).
+    /// The key's length as the block states it, where that is not the length of `key` (roots of
+    /// trees, BLAKE2X).
     pub stated_key_length: Option<u8>,
 }
 
@@ -136,7 +139,8 @@ impl Params {
         }
     }
 
-    /// The block as bytes (RFC 7693, section 2.5; the tree fields after the BLAKE2 paper, tables 2 and 3).
+    /// The block as bytes (RFC 7693, section 2.5; the tree fields after the BLAKE2 paper, tables 2
+    /// and 3).
     fn block(&self, family: &Family) -> Vec<u8> {
         let out = family.out_bytes();
         assert!(self.hash_length <= out && self.key.len() <= out);
@@ -230,7 +234,8 @@ fn final_state(family: &Family, params: &Params, data: &[u8]) -> Vec<u8> {
     h.iter().flat_map(|word| word.to_le_bytes()[..word_bytes].to_vec()).collect()
 }
 
-/// BLAKE2bp (4 leaves) or BLAKE2sp (8): leaf `i` takes every block whose number is `i` modulo the number of leaves.
+/// BLAKE2bp (4 leaves) or BLAKE2sp (8): leaf `i` takes every block whose number is `i` modulo the
+/// number of leaves.
 #[must_use]
 pub fn hash_parallel(family: &Family, hash_length: usize, key: &[u8], data: &[u8]) -> Vec<u8> {
     let leaves = if family.word_bits == 64 { 4 } else { 8 };

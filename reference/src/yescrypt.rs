@@ -185,7 +185,8 @@ fn pass(
     // 14 step 5
     let blocks_after = blocks.concat();
     let derived = pbkdf2(&password, &blocks_after, length);
-    // 14 step 6: only the first 32 bytes are replaced, and the key has 32 bytes even for a shorter output.
+    // 14 step 6: only the first 32 bytes are replaced, and the key has 32 bytes even for a shorter
+    // output.
     let mut output = derived.clone();
     if params.flags != 0 && !prehash {
         let key = pbkdf2(&password, &blocks_after, 32);

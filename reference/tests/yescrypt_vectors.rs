@@ -1,8 +1,8 @@
 //! The vector files of yescrypt: every case that is not left out by one of two stated rules, with
 //! the number of both asserted.
 //!
-//! Left out are (a) cases with `N * r` or `NROM * r` above [`TOO_BIG`], which need more than 64 MiB and
-//! seconds each in this implementation, and (b) `$gy$`, which needs another hash function.
+//! Left out are (a) cases with `N * r` or `NROM * r` above [`TOO_BIG`], which need more than 64 MiB
+//! and seconds each in this implementation, and (b) `$gy$`, which needs another hash function.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

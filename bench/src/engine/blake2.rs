@@ -1,4 +1,5 @@
-//! BLAKE2 and its peers on messages in memory: Saltern, blake2b_simd and blake2s_simd, RustCrypto's `blake2`, and `blake3` for context.
+//! BLAKE2 and its peers on messages in memory: Saltern, blake2b_simd and blake2s_simd, RustCrypto's
+//! `blake2`, and `blake3` for context.
 
 use std::hint::black_box;
 

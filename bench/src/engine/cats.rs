@@ -1,5 +1,5 @@
-//! TwoCats and SkinnyCat: code of our own for comparisons, with memory that is kept from call to call. Nobody else's is asked; its test vectors are
-//! in `vectors/twocats.jsonl`.
+//! TwoCats and SkinnyCat: code of our own for comparisons, with memory that is kept from call to
+//! call. Nobody else's is asked; its test vectors are in `vectors/twocats.jsonl`.
 
 use std::hint::black_box;
 

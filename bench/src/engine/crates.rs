@@ -1,4 +1,5 @@
-//! Rust implementations of password hashes: the crates `yescrypt`, `scrypt` and `argon2`. The first two allocate memory in every call.
+//! Rust implementations of password hashes: the crates `yescrypt`, `scrypt` and `argon2`. The first
+//! two allocate memory in every call.
 
 use std::hint::black_box;
 

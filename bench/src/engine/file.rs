@@ -1,4 +1,5 @@
-//! Programs that hash a file: `saltern sum`, GNU b2sum, openssl. Measured from start to end, by the time that passes.
+//! Programs that hash a file: `saltern sum`, GNU b2sum, openssl. Measured from start to end, by the
+//! time that passes.
 
 use std::io::Write;
 use std::path::PathBuf;

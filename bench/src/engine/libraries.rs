@@ -39,7 +39,8 @@ pub(super) fn upstream(places: &Places) -> Found {
     }
 }
 
-/// The first library of a directory that has what is needed; none if the path is no directory or has none.
+/// The first library of a directory that has what is needed; none if the path is no directory or
+/// has none.
 fn in_directory(path: &OsString) -> Option<OsString> {
     let mut files: Vec<_> =
         std::fs::read_dir(path).ok()?.flatten().map(|file| file.path()).collect();

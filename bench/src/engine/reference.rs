@@ -1,4 +1,5 @@
-//! The slow reference: never measured, but it knows every tuning, so that what has no peer is checked against it.
+//! The slow reference: never measured, but it knows every tuning, so that what has no peer is
+//! checked against it.
 
 use anyhow::{bail, ensure};
 use saltern_reference::{blake2, yescrypt as reference};

@@ -1,5 +1,5 @@
-//! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform in one register, `saltern wiping`
-//! with memory that is wiped after each call.
+//! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform
+//! in one register, `saltern wiping` with memory that is wiped after each call.
 
 mod older;
 
@@ -120,8 +120,9 @@ impl Engine for Saltern {
 
 /// One thread's passwords.
 ///
-/// Where the parameters have a text, measuring starts from it, as it does for the peers that are given one: a batch is verified, because
-/// hashing many takes random salts (the work is the same). Otherwise the bare function is called.
+/// Where the parameters have a text, measuring starts from it, as it does for the peers that are
+/// given one: a batch is verified, because hashing many takes random salts (the work is the same).
+/// Otherwise the bare function is called.
 struct Passwords {
     params: CheckedParams,
     rom: Option<Arc<RomMemory>>,

@@ -152,7 +152,8 @@ fn unknown_engines_and_levels_are_refused() {
     assert!(engine("saltern").unwrap().task(&work, &all).is_err());
 }
 
-/// Who is told to compute what in the case files can do so; in all of them, and in no fewer than there are.
+/// Who is told to compute what in the case files can do so; in all of them, and in no fewer than
+/// there are.
 #[test]
 fn case_files_ask_nobody_for_what_he_does_not_compute() {
     let mut asked = 0;

@@ -2,7 +2,8 @@
 
 use super::markup;
 
-/// What can be drawn: nothing that is not a number, and nothing so far out that a plot would show nothing else.
+/// What can be drawn: nothing that is not a number, and nothing so far out that a plot would show
+/// nothing else.
 pub(super) fn can_be_drawn(value: f64) -> bool {
     value == 0.0 || (1e-15..1e15).contains(&value.abs())
 }
@@ -37,7 +38,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis on which all the values have a place; `None` where there is no value that can be drawn.
+    /// An axis on which all the values have a place; `None` where there is no value that can be
+    /// drawn.
     pub(super) fn new(
         label: &str,
         scale: Scale,
@@ -60,7 +62,8 @@ impl Axis {
             Scale::Counts => counts(low, high),
             Scale::Offsets => offsets(low, high),
         };
-        // Sizes, counts and ratios end with the values where ticks are left between these; all else ends at ticks.
+        // Sizes, counts and ratios end with the values where ticks are left between these; all else
+        // ends at ticks.
         let margin = if scale == Scale::Ratios { (high / low).powf(0.04) } else { 1.0 };
         let close = (low / margin, high * margin);
         let inside = ticks.iter().filter(|&&tick| (close.0..=close.1).contains(&tick)).count();
@@ -112,7 +115,8 @@ fn pad(value: f64) -> f64 {
     if value == 0.0 { 1.0 } else { value.abs() / 10.0 }
 }
 
-/// 1, 2 and 5 times powers of ten that enclose the values; only the powers, or some, where they would be too many.
+/// 1, 2 and 5 times powers of ten that enclose the values; only the powers, or some, where they
+/// would be too many.
 fn decimal(low: f64, high: f64) -> Vec<f64> {
     let mut ticks = Vec::new();
     let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);

@@ -77,7 +77,8 @@ pub(super) fn ratio_text(ratio: &Ratio) -> String {
     format!("{median} [{low}, {high}]{tie}")
 }
 
-/// Ratios as points with intervals over an axis of equal ratios, with a line at 1 and the goals; a tie is hollow.
+/// Ratios as points with intervals over an axis of equal ratios, with a line at 1 and the goals; a
+/// tie is hollow.
 pub(super) fn ratios(id: &str, title: &str, description: &str, rows: &[&Ratio]) -> Option<String> {
     let ends =
         |row: &&Ratio| [row.ratio.low, row.ratio.median, row.ratio.high, row.goal.unwrap_or(1.0)];
@@ -169,7 +170,8 @@ pub(super) struct Heat {
 }
 
 impl Heat {
-    /// The heat map, from pale for the lowest to strong for the highest, by equal ratios; `None` where nothing can be drawn.
+    /// The heat map, from pale for the lowest to strong for the highest, by equal ratios; `None`
+    /// where nothing can be drawn.
     pub(super) fn draw(&self, id: &str, title: &str, description: &str) -> Option<String> {
         let values = self.values.iter().flatten().flatten().copied();
         let axis = Axis::new("", Scale::Ratios, values.clone())?;

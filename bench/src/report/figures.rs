@@ -113,7 +113,8 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// Adds a plot, if there is anything to draw. `name` is what sets it apart from others of the same title.
+    /// Adds a plot, if there is anything to draw. `name` is what sets it apart from others of the
+    /// same title.
     fn add(
         &mut self,
         title: &str,
@@ -363,7 +364,8 @@ fn scale_for(lines: &Groups<'_>, value: impl Fn(&Cell) -> f64) -> Scale {
     if high > 4.0 * low { Scale::Ratios } else { Scale::Near }
 }
 
-/// The line that threads would make if each of them did as much as a thread alone, for the fastest line.
+/// The line that threads would make if each of them did as much as a thread alone, for the fastest
+/// line.
 fn in_proportion(series: &[Series]) -> Option<Series> {
     let first = |series: &Series| series.points.first().map_or(0.0, |point| point.y / point.x);
     let fastest = series.iter().max_by(|a, b| first(a).total_cmp(&first(b)))?;

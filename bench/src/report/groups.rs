@@ -1,4 +1,5 @@
-//! Which cells of a section belong on one line of a plot: those that differ in nothing but what varies along it.
+//! Which cells of a section belong on one line of a plot: those that differ in nothing but what
+//! varies along it.
 
 use super::markup::{bytes, kib, plural};
 use crate::record::{Cell, Kind, Section};
@@ -30,7 +31,8 @@ pub(super) enum Trait {
 
 use Trait::*;
 
-/// All of them, in the order in which a name lists them. The last are looked at only where the others are not enough.
+/// All of them, in the order in which a name lists them. The last are looked at only where the
+/// others are not enough.
 const TRAITS: [Trait; 19] = [
     Algorithm, Engine, Memory, Bytes, Messages, Salsa, Rounds, Sbox, Lookup, Passes, Lanes, Rom,
     Pages, Together, Threads, Gather, RomSize, BlockSize, Label,
@@ -38,7 +40,8 @@ const TRAITS: [Trait; 19] = [
 const LAST_RESORT: [Trait; 4] = [Gather, RomSize, BlockSize, Label];
 
 impl Trait {
-    /// The value in words that make sense beside those of other traits; empty where the cell has none.
+    /// The value in words that make sense beside those of other traits; empty where the cell has
+    /// none.
     pub(super) fn of(self, cell: &Cell) -> String {
         let work = &cell.work;
         let some = |value: Option<u32>, text: fn(u32) -> String| value.map_or(String::new(), text);
@@ -127,7 +130,8 @@ pub(super) fn by<'a>(cells: &[&'a Cell], traits: &[Trait]) -> Groups<'a> {
     groups
 }
 
-/// Adds traits until no two cells with equal values of all of them are `same`, as far as there are any left.
+/// Adds traits until no two cells with equal values of all of them are `same`, as far as there are
+/// any left.
 fn add_last_resorts(
     cells: &[&Cell],
     traits: &mut Vec<Trait>,
@@ -178,8 +182,8 @@ impl Names {
     }
 }
 
-/// Lines over `x`, no more of them in one plot than can be told apart: several plots where there are more, each with a name
-/// for what its lines have in common.
+/// Lines over `x`, no more of them in one plot than can be told apart: several plots where there
+/// are more, each with a name for what its lines have in common.
 pub(super) fn plots<'a>(
     cells: &[&'a Cell],
     along: &[Trait],

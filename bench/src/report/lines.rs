@@ -38,7 +38,8 @@ pub(super) struct Lines {
 
 /// From here on a series is drawn as a line alone.
 const MANY_POINTS: usize = 60;
-/// Columns into which longer series are gathered, each of which shows the smallest and the largest value in it.
+/// Columns into which longer series are gathered, each of which shows the smallest and the largest
+/// value in it.
 const COLUMNS: usize = 400;
 
 impl Lines {

@@ -49,7 +49,8 @@ pub(super) fn slug(text: &str) -> String {
     text.chars().take(40).map(allowed).collect()
 }
 
-/// A number with three or four digits that count, as `1,346`, `58.3`, `0.0471` or `2.1e12`; a dash for what is none.
+/// A number with three or four digits that count, as `1,346`, `58.3`, `0.0471` or `2.1e12`; a dash
+/// for what is none.
 pub(super) fn number(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -136,7 +137,8 @@ pub(super) fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Seconds since 1970 as `2026-01-01 00:00 UTC`; the calendar by counting from the 1st of March of the year 0.
+/// Seconds since 1970 as `2026-01-01 00:00 UTC`; the calendar by counting from the 1st of March of
+/// the year 0.
 pub(super) fn date(unix_time: u64) -> String {
     let (days, minutes) = (unix_time / 86_400 + 719_468, unix_time / 60 % 1440);
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -11,8 +11,8 @@ use crate::record::{Cell, Curve, Estimate, Ratio, Section};
 /// Columns beyond which a table is left to the numbers below.
 const COLUMNS: usize = 6;
 
-/// Rates by threads or memory and by where the ROM is, each as a part of the first column's too, with a sentence. `None` where
-/// there is nothing to compare.
+/// Rates by threads or memory and by where the ROM is, each as a part of the first column's too,
+/// with a sentence. `None` where there is nothing to compare.
 pub(super) fn roms(cells: &[&Cell], rows: Trait) -> Option<(String, String)> {
     let columns = groups::values(cells, Trait::Rom);
     let row_names = groups::values(cells, rows);

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::axis::Axis;
 use super::markup::Escaped;
 
-/// Width of every plot in its own units, in which text is 13 high. So narrow that text stays readable on a phone.
+/// Width of every plot in its own units, in which text is 13 high. So narrow that text stays
+/// readable on a phone.
 pub(super) const WIDTH: f64 = 380.0;
 /// How many series a plot can tell apart, by colour, mark and dashes.
 pub(super) const SERIES: usize = 6;
@@ -33,7 +34,8 @@ pub(super) fn cut(text: &str, width: f64) -> String {
     kept
 }
 
-/// A whole plot: `body` between the tags, with a name and a description for those who do not see it.
+/// A whole plot: `body` between the tags, with a name and a description for those who do not see
+/// it.
 pub(super) fn plot(id: &str, height: f64, title: &str, description: &str, body: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\

@@ -22,7 +22,8 @@ struct Known {
 }
 
 impl Bench<'_> {
-    /// Compares what an engine computes with what is known; if nobody independent has computed it yet, with the reference.
+    /// Compares what an engine computes with what is known; if nobody independent has computed it
+    /// yet, with the reference.
     ///
     /// # Errors
     /// A difference.
@@ -113,7 +114,8 @@ impl Known {
 }
 
 impl Bench<'_> {
-    /// An engine's tasks for so many threads, checked; none if this system does not have the engine.
+    /// An engine's tasks for so many threads, checked; none if this system does not have the
+    /// engine.
     pub(super) fn tasks(
         &mut self,
         side: &crate::case::Side,

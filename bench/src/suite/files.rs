@@ -1,4 +1,5 @@
-//! Hashes with a ROM in a file, in every way that a section names. [`crate::ssd`] measures, since hashes wait for a device here and not for a processor.
+//! Hashes with a ROM in a file, in every way that a section names. [`crate::ssd`] measures, since
+//! hashes wait for a device here and not for a processor.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

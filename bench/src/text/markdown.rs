@@ -5,7 +5,8 @@ use serde::Deserialize;
 use super::interval;
 use crate::record::{Cell, Ratio, Record, Section, Verdict};
 
-/// All sections as tables. A section that repeats a table of the seed texts is followed by one with the text's figures.
+/// All sections as tables. A section that repeats a table of the seed texts is followed by one with
+/// the text's figures.
 #[must_use]
 pub fn markdown(record: &Record) -> String {
     let mut text = format!(
@@ -22,7 +23,8 @@ pub fn markdown(record: &Record) -> String {
     text
 }
 
-/// The same in short, for a document: where a text's figures stand beside ours, those alone; the other sections whole.
+/// The same in short, for a document: where a text's figures stand beside ours, those alone; the
+/// other sections whole.
 #[must_use]
 pub fn digest(record: &Record) -> String {
     let mut text = format!(
@@ -168,7 +170,8 @@ fn beside(section: &Section) -> String {
 }
 
 impl Row {
-    /// Whether a cell is meant: its name begins with the section's and the work's, in which `*` stands for a number.
+    /// Whether a cell is meant: its name begins with the section's and the work's, in which `*`
+    /// stands for a number.
     fn names(&self, section: &Section, cell: &Cell) -> bool {
         let Some(name) = cell.id.strip_prefix(&format!("{}/", section.id)) else { return false };
         let rest = match self.work.split_once('*') {

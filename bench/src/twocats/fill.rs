@@ -8,7 +8,8 @@ use super::hash::{Hasher, State};
 use super::mix::Blocks;
 use super::params::{Params, SLICES};
 
-/// Words in a page, at whose beginning the memory starts, so that speed does not depend on where it was found.
+/// Words in a page, at whose beginning the memory starts, so that speed does not depend on where it
+/// was found.
 const PAGE_WORDS: usize = 1024;
 
 /// The memory of an engine, and what is needed to fill it.
@@ -42,8 +43,8 @@ impl Filler {
         })
     }
 
-    /// Fills 2^`level` KiB from a key and changes the key accordingly. The first `resistant` of the four slices are read at
-    /// addresses that do not depend on the key.
+    /// Fills 2^`level` KiB from a key and changes the key accordingly. The first `resistant` of the
+    /// four slices are read at addresses that do not depend on the key.
     pub(super) fn fill(&mut self, hasher: &Hasher, key: &mut State, level: u32, resistant: usize) {
         let quarter = (256 << level) / (SLICES * self.threads * self.block);
         for (thread, state) in self.states.iter_mut().enumerate() {
@@ -134,7 +135,8 @@ fn pages(cost: u32) -> Result<(Vec<u32>, usize), Error> {
     Ok((memory, if start < PAGE_WORDS { start } else { 0 }))
 }
 
-/// The bits of `i` without the first, in reversed order, and with the first where that is still less than `i`.
+/// The bits of `i` without the first, in reversed order, and with the first where that is still
+/// less than `i`.
 fn sliding_reverse(i: usize) -> usize {
     let top = i.ilog2();
     let reversed = (i as u64).reverse_bits() >> (63 - top) >> 1;
@@ -142,7 +144,8 @@ fn sliding_reverse(i: usize) -> usize {
     if with_top < i { with_top } else { reversed as usize }
 }
 
-/// A distance below `i - 1`, near ones more often: the cube of a random word, rounded at every step.
+/// A distance below `i - 1`, near ones more often: the cube of a random word, rounded at every
+/// step.
 fn cubed_distance(i: usize, random: u32) -> usize {
     let random = u64::from(random);
     let square = (random * random) >> 32;

@@ -107,8 +107,8 @@ impl Hasher {
         self.digest_one(&message[..self.hash.bytes() + 4])
     }
 
-    /// The hashes of a state and the numbers from 0, one after the other, until `out` is full; with BLAKE2, as many at
-    /// once as the processor has lanes.
+    /// The hashes of a state and the numbers from 0, one after the other, until `out` is full; with
+    /// BLAKE2, as many at once as the processor has lanes.
     pub(super) fn expand(&self, state: &State, out: &mut [u32]) {
         let words = self.words();
         for (batch, out) in out.chunks_mut(BATCH * words).enumerate() {

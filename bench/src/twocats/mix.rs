@@ -9,7 +9,8 @@ pub(super) struct Blocks<'a> {
     pub(super) from: &'a [u32],
     pub(super) prev: &'a [u32],
     pub(super) to: &'a mut [u32],
-    /// Words in a sub-block: the whole block, or a part of which `prev` is read in an order that `from` decides.
+    /// Words in a sub-block: the whole block, or a part of which `prev` is read in an order that
+    /// `from` decides.
     pub(super) width: usize,
 }
 
@@ -20,8 +21,8 @@ pub(super) struct Cost {
     pub(super) multiplies: u32,
 }
 
-/// Four words that are multiplied with each other again and again. Each step waits for the one before: this is what
-/// an attacker's hardware cannot do faster either.
+/// Four words that are multiplied with each other again and again. Each step waits for the one
+/// before: this is what an attacker's hardware cannot do faster either.
 #[derive(Clone, Copy)]
 struct Chain {
     a: u32,

@@ -1,4 +1,5 @@
-//! The parameters: what is allowed, what the simple calls choose, and the bytes that are hashed before the password.
+//! The parameters: what is allowed, what the simple calls choose, and the bytes that are hashed
+//! before the password.
 
 use super::error::Error;
 use super::hash::Hash;
@@ -29,13 +30,14 @@ pub struct Params {
     pub block_bytes: u32,
     /// Bytes in a sub-block: a power of two from 32 to `block_bytes`.
     pub sub_bytes: u32,
-    /// How many levels below the first are computed and overwritten, counted down from it to 0; 0 for none.
+    /// How many levels below the first are computed and overwritten, counted down from it to 0; 0
+    /// for none.
     pub overwrite_cost: u32,
 }
 
 impl Params {
-    /// What the candidate's call with three numbers chooses. Too little memory for its blocks of 16 KiB is, as there, no
-    /// memory at all: that is so below 64 KiB for each thread.
+    /// What the candidate's call with three numbers chooses. Too little memory for its blocks of 16
+    /// KiB is, as there, no memory at all: that is so below 64 KiB for each thread.
     ///
     /// ```
     /// use saltern_bench::twocats::{Hash, Params};
@@ -71,7 +73,8 @@ impl Params {
             sub_bytes: 64,
             overwrite_cost: 6,
         };
-        // The block size tried here is forgotten afterwards, and only its effect on the threads stays, as in the original.
+        // The block size tried here is forgotten afterwards, and only its effect on the threads
+        // stays, as in the original.
         let blocks = |threads: u32, bytes: u64| (1024 << mem_cost) / (u64::from(threads) * bytes);
         let mut trial = 16384;
         while trial >= 64 && blocks(parallelism, trial) < MIN_BLOCKS {
@@ -108,7 +111,8 @@ impl Params {
         })
     }
 
-    /// What the original refuses, in its order, and then what it computes from memory that it never wrote.
+    /// What the original refuses, in its order, and then what it computes from memory that it never
+    /// wrote.
     pub(super) fn check(&self) -> Result<(), Error> {
         let words = self.hash.words() as u32;
         if self.lanes == 0 || self.lanes > words {
@@ -177,7 +181,8 @@ impl Params {
         }
     }
 
-    /// The 26 bytes that are hashed before the inputs. The last level is not among them, so that a hash can be strengthened.
+    /// The 26 bytes that are hashed before the inputs. The last level is not among them, so that a
+    /// hash can be strengthened.
     pub(super) fn head(
         &self,
         password: &[u8],

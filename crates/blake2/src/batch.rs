@@ -1,7 +1,8 @@
-//! Many messages at once, the simple case: unkeyed messages of equally many blocks under the same parameters, as many as
-//! the widest kernel has lanes. With short messages, the engine spends half of its time on carrying states into the lanes
-//! and out. Here all lanes start from the same value, which needs no carrying; blocks that are full are read where they
-//! are; and the hashes are transposed in registers.
+//! Many messages at once, the simple case: unkeyed messages of equally many blocks under the same
+//! parameters, as many as the widest kernel has lanes. With short messages, the engine spends half
+//! of its time on carrying states into the lanes and out. Here all lanes start from the same value,
+//! which needs no carrying; blocks that are full are read where they are; and the hashes are
+//! transposed in registers.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
@@ -9,8 +10,8 @@ use crate::compress::{MAX_LANES, compress};
 use crate::function::{Block, Function, State};
 use crate::whole::copy_short;
 
-/// The most blocks of a message in a batch. Longer ones gain nothing over the lanes of the engine; nor may a counter
-/// have more than its low word.
+/// The most blocks of a message in a batch. Longer ones gain nothing over the lanes of the engine;
+/// nor may a counter have more than its low word.
 const MAX_BLOCKS: usize = 64;
 
 /// Up to as many messages as there are lanes.
@@ -42,7 +43,8 @@ impl<'a, V: Function> Batch<'a, V> {
         }
     }
 
-    /// Empties the batch, and makes it one for messages with as many blocks as this one under an initial value.
+    /// Empties the batch, and makes it one for messages with as many blocks as this one under an
+    /// initial value.
     pub(crate) fn restart(&mut self, h: State<V>, last_node: bool, input: &[u8]) {
         let blocks = Self::blocks_of(input);
         self.blocks = if blocks <= MAX_BLOCKS { blocks } else { 0 };
@@ -55,7 +57,8 @@ impl<'a, V: Function> Batch<'a, V> {
         Self::blocks_of(input) == self.blocks
     }
 
-    /// Adds a message that the batch [takes](Self::takes), and says how many there are now: at most as many as lanes.
+    /// Adds a message that the batch [takes](Self::takes), and says how many there are now: at most
+    /// as many as lanes.
     #[inline]
     pub(crate) fn push(&mut self, input: &'a [u8]) -> usize {
         self.inputs[self.count] = input;

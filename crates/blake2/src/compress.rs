@@ -1,5 +1,5 @@
-//! The compression function, written once. A [`Row`] is either one vector with four words of one state, or four
-//! vectors with the words of many states side by side; nothing here knows which.
+//! The compression function, written once. A [`Row`] is either one vector with four words of one
+//! state, or four vectors with the words of many states side by side; nothing here knows which.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 use zeroize::Zeroize;
@@ -25,8 +25,9 @@ const SIGMA: [[usize; 16]; 10] = [
     [10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0],
 ];
 
-/// [`SIGMA`] as rows: first and second word of the four column steps, then of the four diagonal steps, the latter
-/// in the order in which the diagonals lie once the second row is left where it is (see [`round`]).
+/// [`SIGMA`] as rows: first and second word of the four column steps, then of the four diagonal
+/// steps, the latter in the order in which the diagonals lie once the second row is left where it
+/// is (see [`round`]).
 const ORDER: [[usize; 16]; 10] = {
     let positions = [0, 2, 4, 6, 1, 3, 5, 7, 14, 8, 10, 12, 15, 9, 11, 13];
     let mut order = [[0; 16]; 10];
@@ -54,8 +55,9 @@ fn mix<V: Function, R: Row<Word = V::Word>>([a, b, c, d]: [R; 4], x: R, y: R) ->
     [a, b, c, d]
 }
 
-/// One round. The diagonals are brought into columns by turning the first, third and fourth row instead of the
-/// second, third and fourth: the second is on the critical path, the others have cycles to spare.
+/// One round. The diagonals are brought into columns by turning the first, third and fourth row
+/// instead of the second, third and fourth: the second is on the critical path, the others have
+/// cycles to spare.
 #[inline(always)]
 fn round<V: Function, R: Row<Word = V::Word>, const ROUND: usize>(
     token: R::Token,
@@ -69,7 +71,8 @@ fn round<V: Function, R: Row<Word = V::Word>, const ROUND: usize>(
     [a.rotate_words(1), b, c.rotate_words(3), d.rotate_words(2)]
 }
 
-/// The compression function (RFC 7693, section 3.2). `offset` is the row of counter and flags: t0, t1, f0, f1.
+/// The compression function (RFC 7693, section 3.2). `offset` is the row of counter and flags: t0,
+/// t1, f0, f1.
 #[inline(always)]
 pub(crate) fn compress<V: Function, R: Row<Word = V::Word>>(
     token: R::Token,
@@ -81,7 +84,8 @@ pub(crate) fn compress<V: Function, R: Row<Word = V::Word>>(
     let c = R::from_words(token, [i0, i1, i2, i3]);
     let d = R::from_words(token, [i4, i5, i6, i7]).xor(offset);
     let v = [h0, h1, c, d];
-    // Written out because the schedule must be a constant of each round; a loop is not reliably unrolled.
+    // Written out because the schedule must be a constant of each round; a loop is not reliably
+    // unrolled.
     let v = round::<V, R, 0>(token, v, message);
     let v = round::<V, R, 1>(token, v, message);
     let v = round::<V, R, 2>(token, v, message);
@@ -185,7 +189,8 @@ impl<V: Function> Group<V> {
         h
     }
 
-    /// Sets a state's counter for the next block and its flags, with which all blocks of a run are compressed.
+    /// Sets a state's counter for the next block and its flags, with which all blocks of a run are
+    /// compressed.
     pub(crate) fn set_offset(&mut self, lane: usize, count: u128, flags: [bool; 2]) {
         let [low, high] = split::<V>(count);
         let [f0, f1] = flags.map(|flag| if flag { V::ALL_ONES } else { V::Word::default() });
@@ -194,7 +199,8 @@ impl<V: Function> Group<V> {
         }
     }
 
-    /// How many blocks the first `lanes` states can take before a counter's low word overflows; at least 1.
+    /// How many blocks the first `lanes` states can take before a counter's low word overflows; at
+    /// least 1.
     pub(crate) fn room(&self, lanes: usize) -> usize {
         let highest = self.offset[0][..lanes].iter().map(|low| low.to_u64()).max().unwrap_or(0);
         let blocks = (V::ALL_ONES.to_u64() - highest) / V::BLOCK_BYTES as u64;
@@ -218,8 +224,9 @@ pub(crate) struct Inputs<'a> {
     pub(crate) stride: usize,
 }
 
-/// Compresses `blocks` blocks into each of the first `L::COUNT` states. Not more than there is [room](Group::room)
-/// for: on the way only the low words of the counters move, and they are left to the caller.
+/// Compresses `blocks` blocks into each of the first `L::COUNT` states. Not more than there is
+/// [room](Group::room) for: on the way only the low words of the counters move, and they are left
+/// to the caller.
 #[inline(always)]
 pub(crate) fn many<V: Function, L: Lanes<Word = V::Word>>(
     token: L::Token,

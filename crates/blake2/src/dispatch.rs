@@ -20,12 +20,14 @@ type BatchOf<V> = unsafe fn(&mut Batch<'_, V>);
 type Message<V> = unsafe fn(&State<V>, bool, &[u8]) -> State<V>;
 type Tree<V> = unsafe fn(&[State<V>; 2], &[u8]) -> State<V>;
 
-/// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and [`blake2s`].
+/// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and
+/// [`blake2s`].
 #[doc(hidden)]
 pub struct Kernels<V: Function> {
     pub(crate) level: Level,
     one: One<V>,
-    /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time is best.
+    /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time
+    /// is best.
     many: &'static [(usize, Many<V>)],
     /// The kernel for batches, with as many lanes as the widest of those.
     batch: Option<BatchOf<V>>,
@@ -82,8 +84,9 @@ impl<V: Function> Kernels<V> {
         unsafe { (self.message)(h, last_node, input) }
     }
 
-    /// The root's final state for the whole message of a parallel tree, from the initial values of its first leaf and
-    /// of its root. `None` where no kernel has as many lanes as there are leaves.
+    /// The root's final state for the whole message of a parallel tree, from the initial values of
+    /// its first leaf and of its root. `None` where no kernel has as many lanes as there are
+    /// leaves.
     #[inline]
     pub(crate) fn tree(&self, states: &[State<V>; 2], input: &[u8]) -> Option<State<V>> {
         // SAFETY: the tables below are only handed out where the processor has their level.
@@ -99,7 +102,8 @@ impl<V: Function> Kernels<V> {
         }
     }
 
-    /// As [`compress::many`] with the kernel of exactly `lanes` lanes, without its condition on counters.
+    /// As [`compress::many`] with the kernel of exactly `lanes` lanes, without its condition on
+    /// counters.
     pub(crate) fn many(
         &self,
         lanes: usize,
@@ -337,12 +341,14 @@ pub(crate) fn every() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<B
     (b, s)
 }
 
-/// BLAKE2b's kernels of a level, or of the next one below it that has any and that the processor can run.
+/// BLAKE2b's kernels of a level, or of the next one below it that has any and that the processor
+/// can run.
 pub(crate) fn blake2b(level: Level) -> &'static Kernels<Blake2b> {
     level.and_below().find_map(native::blake2b).unwrap_or(&portable::BLAKE2B)
 }
 
-/// BLAKE2s's kernels of a level, or of the next one below it that has any and that the processor can run.
+/// BLAKE2s's kernels of a level, or of the next one below it that has any and that the processor
+/// can run.
 pub(crate) fn blake2s(level: Level) -> &'static Kernels<Blake2s> {
     level.and_below().find_map(native::blake2s).unwrap_or(&portable::BLAKE2S)
 }

@@ -1,8 +1,9 @@
 //! Many messages at once: lanes that are kept full.
 //!
-//! Each lane holds one task. A step advances all lanes by the same number of blocks, the most that none of them has to
-//! be looked after for; a lane whose task is done takes the next one. When tasks run out, the lanes that are left move
-//! together and narrower kernels take over, down to the one for a single message.
+//! Each lane holds one task. A step advances all lanes by the same number of blocks, the most that
+//! none of them has to be looked after for; a lane whose task is done takes the next one. When
+//! tasks run out, the lanes that are left move together and narrower kernels take over, down to the
+//! one for a single message.
 
 use saltern_simd::lanes::Word;
 
@@ -39,7 +40,8 @@ impl<'a, V: Variant> Task<'a, V> {
         self.input.len().saturating_sub(reserved) / V::BLOCK_BYTES
     }
 
-    /// The bytes from the current place on, at least one block of them unless the last block comes next.
+    /// The bytes from the current place on, at least one block of them unless the last block comes
+    /// next.
     fn place(&self) -> &'a [u8] {
         self.head.map_or(self.input, AsRef::as_ref)
     }
@@ -101,7 +103,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.tasks[lane].is_some()
     }
 
-    /// Takes the state of a lane whose task is done, and fills the lane: with the next task, else with the last lane.
+    /// Takes the state of a lane whose task is done, and fills the lane: with the next task, else
+    /// with the last lane.
     fn replace(&mut self, lane: usize) {
         if let Some(task) = &mut self.tasks[lane] {
             *task.h = self.group.state(lane);
@@ -115,7 +118,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.tasks.swap(lane, last);
     }
 
-    /// Advances all lanes with a kernel of `width` lanes, to where the first of them needs attention.
+    /// Advances all lanes with a kernel of `width` lanes, to where the first of them needs
+    /// attention.
     fn step(&mut self, width: usize, pads: &mut [Block<V>; MAX_LANES]) {
         let plain = |task: &Option<Task<'_, V>>| task.as_ref().map_or(0, Task::plain_blocks);
         let shortest = self.tasks[..self.active].iter().map(plain).min().unwrap_or(0);
@@ -169,7 +173,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.run(width, inputs, 1);
     }
 
-    /// Calls the kernel. Lanes without a task get the first one's input; what they make of it is not looked at.
+    /// Calls the kernel. Lanes without a task get the first one's input; what they make of it is
+    /// not looked at.
     fn run(&mut self, width: usize, mut inputs: Inputs<'_>, blocks: usize) {
         let first = inputs.lanes[0];
         for (lane, input) in inputs.lanes.iter_mut().enumerate().take(width).skip(self.active) {
@@ -179,8 +184,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.kernels.many(width, &mut self.group, inputs, blocks);
     }
 
-    /// Brings the only task left to its end with the kernel for a single message; where that is the only kernel, many
-    /// tasks one after the other.
+    /// Brings the only task left to its end with the kernel for a single message; where that is the
+    /// only kernel, many tasks one after the other.
     fn finish_alone(&mut self) {
         let Some(mut task) = self.tasks[0].take() else { return self.active = 0 };
         *task.h = self.group.state(0);

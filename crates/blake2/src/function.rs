@@ -5,7 +5,8 @@ use zeroize::Zeroize;
 
 /// What makes BLAKE2b and BLAKE2s different.
 ///
-/// RFC 7693, section 2.1, gives the constants; lengths that follow from the word size are methods of this trait.
+/// RFC 7693, section 2.1, gives the constants; lengths that follow from the word size are methods
+/// of this trait.
 pub trait Function: sealed::Sealed + Copy + Send + Sync + Sized + 'static {
     /// `u64` or `u32`.
     type Word: Word + Lanes<Word = Self::Word, Token = ()> + Zeroize;

@@ -12,9 +12,11 @@ use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::Variant;
 
-/// A BLAKE2b or BLAKE2s computation in progress. A few hundred bytes, no allocation; `Clone` forks it.
+/// A BLAKE2b or BLAKE2s computation in progress. A few hundred bytes, no allocation; `Clone` forks
+/// it.
 ///
-/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of any state.
+/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of
+/// any state.
 ///
 /// ```
 /// let mut hasher = saltern_blake2::blake2b::Hasher::new();
@@ -43,7 +45,8 @@ impl<V: Variant> Hasher<V> {
         Self::with_params(&Params::new())
     }
 
-    /// The root of a parallel tree: the key is stated in its parameter block and not hashed into it.
+    /// The root of a parallel tree: the key is stated in its parameter block and not hashed into
+    /// it.
     pub(crate) fn root(leaf: &Params<V>) -> Self {
         let node = leaf.clone().node_depth(1).last_node(true);
         Self { buffered: 0, ..Self::with_params(&node) }
@@ -76,8 +79,8 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// The first of three steps of an update: fills a buffer that holds something. Returns what remains of `data`,
-    /// and if anything does, the buffer is empty or a whole block.
+    /// The first of three steps of an update: fills a buffer that holds something. Returns what
+    /// remains of `data`, and if anything does, the buffer is empty or a whole block.
     pub(crate) fn top_up<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
         let buffered = usize::from(self.buffered);
         if buffered == 0 {
@@ -146,7 +149,8 @@ impl<V: Variant> Hasher<V> {
 }
 
 impl<V: Variant> Params<V> {
-    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is allocated.
+    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is
+    /// allocated.
     #[must_use]
     pub fn hash(&self, data: &[u8]) -> Hash<V> {
         if self.key_block().is_some() {

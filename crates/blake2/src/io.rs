@@ -1,4 +1,5 @@
-//! Hashers as [`io::Write`], so that `io::copy` can feed them, and the output of BLAKE2X as [`io::Read`].
+//! Hashers as [`io::Write`], so that `io::copy` can feed them, and the output of BLAKE2X as
+//! [`io::Read`].
 //!
 //! ```
 //! use saltern_blake2::blake2s;

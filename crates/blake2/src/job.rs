@@ -28,7 +28,8 @@ impl<'a, V: Variant> Job<'a, V> {
         Self { params, input, h: V::IV, is_done: false }
     }
 
-    /// The hash. A job that [`hash_many`](crate::many::hash_many) has not seen yet is computed here, alone.
+    /// The hash. A job that [`hash_many`](crate::many::hash_many) has not seen yet is computed
+    /// here, alone.
     #[must_use]
     #[inline]
     pub fn hash(&self) -> Hash<V> {

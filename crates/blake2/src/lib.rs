@@ -1,5 +1,6 @@
-//! The BLAKE2 family as wide as the processor: [`blake2b`](fn@blake2b) and [`blake2s`](fn@blake2s), their parallel forms [`blake2bp`](fn@blake2bp)
-//! and [`blake2sp`](fn@blake2sp), outputs of any length ([`blake2xb`], [`blake2xs`]), and [`many`] messages at once.
+//! The BLAKE2 family as wide as the processor: [`blake2b`](fn@blake2b) and [`blake2s`](fn@blake2s),
+//! their parallel forms [`blake2bp`](fn@blake2bp) and [`blake2sp`](fn@blake2sp), outputs of any
+//! length ([`blake2xb`], [`blake2xs`]), and [`many`] messages at once.
 //!
 //! ```
 //! use saltern_blake2::{Error, blake2b, many};
@@ -20,15 +21,18 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Features: `std` (the default) adds threads for batches and for single long trees, and `std::io`'s traits for
-//! hashers and outputs; `digest` re-exports the crate [`digest`](https://docs.rs/digest) and adds the module
-//! `rustcrypto`, with its traits for types under the names of the crate `blake2`. Neither changes a result.
+//! Features: `std` (the default) adds threads for batches and for single long trees, and
+//! `std::io`'s traits for hashers and outputs; `digest` re-exports the crate
+//! [`digest`](https://docs.rs/digest) and adds the module `rustcrypto`, with its traits for types
+//! under the names of the crate `blake2`. Neither changes a result.
 //!
-//! A hash of plain data is not a way to store passwords. Keyed states and keys are wiped when they are dropped, and hashes
-//! are compared in a time that depends on their lengths alone; no branch or address depends on data or key.
+//! A hash of plain data is not a way to store passwords. Keyed states and keys are wiped when they
+//! are dropped, and hashes are compared in a time that depends on their lengths alone; no branch or
+//! address depends on data or key.
 //!
-//! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON; [`Level`] names them and
-//! each `Params` has a `level` to compute with a smaller one. Results never depend on it. The crate is `no_std` and needs `alloc`.
+//! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON;
+//! [`Level`] names them and each `Params` has a `level` to compute with a smaller one. Results
+//! never depend on it. The crate is `no_std` and needs `alloc`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -127,7 +131,8 @@ pub mod blake2s {
 }
 
 pub mod blake2bp {
-    //! BLAKE2bp: four BLAKE2b leaves under a root, about three times as fast on long messages. Its hashes are not BLAKE2b's.
+    //! BLAKE2bp: four BLAKE2b leaves under a root, about three times as fast on long messages. Its
+    //! hashes are not BLAKE2b's.
 
     pub use crate::blake2b::{Hash, KEY_BYTES, OUT_BYTES};
 
@@ -146,7 +151,8 @@ pub mod blake2bp {
 }
 
 pub mod blake2sp {
-    //! BLAKE2sp: eight BLAKE2s leaves under a root, several times as fast on long messages. Its hashes are not BLAKE2s's.
+    //! BLAKE2sp: eight BLAKE2s leaves under a root, several times as fast on long messages. Its
+    //! hashes are not BLAKE2s's.
 
     pub use crate::blake2s::{Hash, KEY_BYTES, OUT_BYTES};
 

@@ -1,9 +1,11 @@
-//! Many messages at once: as many as the processor has lanes in one step, any lengths and parameters mixed.
+//! Many messages at once: as many as the processor has lanes in one step, any lengths and
+//! parameters mixed.
 //!
-//! One message keeps a wide processor mostly idle, because each step of BLAKE2 waits for the one before. Independent
-//! messages do not wait for each other, so [`degree`] of them side by side take little longer than one. Shorter and longer
-//! messages may be mixed freely: a lane that is done takes the next message, the longest come first, and the last ones
-//! that are left are hashed by narrower kernels.
+//! One message keeps a wide processor mostly idle, because each step of BLAKE2 waits for the one
+//! before. Independent messages do not wait for each other, so [`degree`] of them side by side take
+//! little longer than one. Shorter and longer messages may be mixed freely: a lane that is done
+//! takes the next message, the longest come first, and the last ones that are left are hashed by
+//! narrower kernels.
 
 use alloc::vec::Vec;
 
@@ -25,10 +27,11 @@ pub use crate::job::Job;
 #[cfg(feature = "std")]
 pub use threads::hash_many_threaded;
 
-/// Hashes all the messages, at the level of the first job's parameters. Jobs done before are left as they are.
+/// Hashes all the messages, at the level of the first job's parameters. Jobs done before are left
+/// as they are.
 ///
-/// Time is that of one pass over the input. Where lengths differ, or messages are long, tables of some words for each job
-/// are allocated.
+/// Time is that of one pass over the input. Where lengths differ, or messages are long, tables of
+/// some words for each job are allocated.
 ///
 /// ```
 /// use saltern_blake2::{blake2s, many};
@@ -50,7 +53,8 @@ pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     run(kernels, order.into_iter());
 }
 
-/// Hashes jobs that are in order: those of equal lengths in batches, the others in lanes that are kept full.
+/// Hashes jobs that are in order: those of equal lengths in batches, the others in lanes that are
+/// kept full.
 pub(crate) fn run<'j, 'a: 'j, V: Variant>(
     kernels: &Kernels<V>,
     jobs: impl Iterator<Item = &'j mut Job<'a, V>>,
@@ -128,8 +132,8 @@ impl<'j, 'a, V: Variant> Alike<'j, 'a, V> {
 }
 
 impl<V: Variant> Params<V> {
-    /// The hashes of all the messages, in their order: [`hash_many`] for one set of parameters. Allocates the result and,
-    /// for a while, as much again.
+    /// The hashes of all the messages, in their order: [`hash_many`] for one set of parameters.
+    /// Allocates the result and, for a while, as much again.
     ///
     /// ```
     /// let hashes = saltern_blake2::blake2b::Params::new().hash_many(&["some", "messages"]);
@@ -144,7 +148,8 @@ impl<V: Variant> Params<V> {
     }
 }
 
-/// Appends to each hasher's message, as its `update` one after the other would, at the level of the first.
+/// Appends to each hasher's message, as its `update` one after the other would, at the level of the
+/// first.
 ///
 /// ```
 /// use saltern_blake2::{blake2b, many};
@@ -165,8 +170,8 @@ pub fn update_many<V: Variant>(updates: &mut [(&mut Hasher<V>, &[u8])]) {
     }
 }
 
-/// How many messages of the variant are hashed side by side at the best level of this processor: 1 to 16. Batches of
-/// several times as many are best.
+/// How many messages of the variant are hashed side by side at the best level of this processor: 1
+/// to 16. Batches of several times as many are best.
 ///
 /// ```
 /// use saltern_blake2::{Blake2b, many};

@@ -16,8 +16,9 @@ const MAX_BYTES: usize = 64;
 
 /// A finished hash: 1 to 64 bytes (BLAKE2b, BLAKE2bp) or 1 to 32 (BLAKE2s, BLAKE2sp).
 ///
-/// Comparison with `==`, to another hash or to bytes, takes a time that depends on the lengths alone, so that a
-/// keyed hash can be checked with it. Printing (`Debug`) shows the bytes: a hash is not kept secret.
+/// Comparison with `==`, to another hash or to bytes, takes a time that depends on the lengths
+/// alone, so that a keyed hash can be checked with it. Printing (`Debug`) shows the bytes: a hash
+/// is not kept secret.
 ///
 /// ```
 /// let hash = saltern_blake2::blake2s(b"abc");
@@ -57,7 +58,8 @@ impl<V: Function> Hash<V> {
     }
 }
 
-/// A hash from elsewhere, of 1 byte up to as many as the function has; other lengths do not compile.
+/// A hash from elsewhere, of 1 byte up to as many as the function has; other lengths do not
+/// compile.
 impl<V: Function, const N: usize> From<[u8; N]> for Hash<V> {
     fn from(hash: [u8; N]) -> Self {
         const { assert!(N > 0 && N <= V::OUT_BYTES, "no such hash length") };
@@ -70,7 +72,8 @@ impl<V: Function, const N: usize> From<[u8; N]> for Hash<V> {
 /// A hash from elsewhere in hexadecimal, of either case.
 ///
 /// # Errors
-/// [`Error::Hex`] for anything but an even number of digits, for 1 byte up to as many as the function has.
+/// [`Error::Hex`] for anything but an even number of digits, for 1 byte up to as many as the
+/// function has.
 impl<V: Function> FromStr for Hash<V> {
     type Err = Error;
 

@@ -11,10 +11,12 @@ use crate::error::Error;
 use crate::function::{Block, State};
 use crate::variant::Variant;
 
-/// All the parameters of one BLAKE2b or BLAKE2s hash, and the instruction-set level to compute it with.
+/// All the parameters of one BLAKE2b or BLAKE2s hash, and the instruction-set level to compute it
+/// with.
 ///
-/// The defaults are those of plain sequential hashing: output of full length, no key, salt or personalisation,
-/// fanout and depth 1, all else 0. A key is wiped from memory when the value is dropped and `Debug` does not show it.
+/// The defaults are those of plain sequential hashing: output of full length, no key, salt or
+/// personalisation, fanout and depth 1, all else 0. A key is wiped from memory when the value is
+/// dropped and `Debug` does not show it.
 ///
 /// ```
 /// use saltern_blake2::{blake2b, Error};
@@ -36,8 +38,8 @@ pub struct Params<V: Variant> {
     kernels: &'static Kernels<V>,
 }
 
-/// Where a field of the parameter block begins, in both variants. After them come the depth of the node and the
-/// inner hash length, then, in the second half, salt and personalisation.
+/// Where a field of the parameter block begins, in both variants. After them come the depth of the
+/// node and the inner hash length, then, in the second half, salt and personalisation.
 mod offset {
     pub(super) const HASH_LENGTH: usize = 0;
     pub(super) const KEY_LENGTH: usize = 1;
@@ -75,7 +77,8 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// A secret key of up to 64 bytes (BLAKE2b) or 32 (BLAKE2s), which makes the hash a MAC; empty for none.
+    /// A secret key of up to 64 bytes (BLAKE2b) or 32 (BLAKE2s), which makes the hash a MAC; empty
+    /// for none.
     ///
     /// # Errors
     /// [`Error::KeyLength`].
@@ -100,8 +103,8 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// A personalisation of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros: one for every use of the
-    /// function, so that no two uses share a hash.
+    /// A personalisation of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros: one for
+    /// every use of the function, so that no two uses share a hash.
     ///
     /// # Errors
     /// [`Error::PersonalLength`].
@@ -118,7 +121,8 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// Tree hashing: the maximal depth; 255 is unlimited, 1 (the default) is sequential hashing. BLAKE2X has 0.
+    /// Tree hashing: the maximal depth; 255 is unlimited, 1 (the default) is sequential hashing.
+    /// BLAKE2X has 0.
     #[must_use]
     pub fn max_depth(mut self, depth: u8) -> Self {
         self.set(offset::MAX_DEPTH, depth);
@@ -132,7 +136,8 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// Tree hashing: the number of this node among those of its depth, from 0; below 2⁶⁴ (BLAKE2b) or 2⁴⁸ (BLAKE2s).
+    /// Tree hashing: the number of this node among those of its depth, from 0; below 2⁶⁴ (BLAKE2b)
+    /// or 2⁴⁸ (BLAKE2s).
     ///
     /// # Errors
     /// [`Error::NodeOffset`].
@@ -151,7 +156,8 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// Tree hashing: the length of the inner hashes, up to 64 bytes (BLAKE2b) or 32 (BLAKE2s); 0 for sequential hashing.
+    /// Tree hashing: the length of the inner hashes, up to 64 bytes (BLAKE2b) or 32 (BLAKE2s); 0
+    /// for sequential hashing.
     ///
     /// # Errors
     /// [`Error::InnerHashLength`].
@@ -163,14 +169,16 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// Tree hashing: whether this node is the last of its depth. Not a part of the block but of the last compression.
+    /// Tree hashing: whether this node is the last of its depth. Not a part of the block but of the
+    /// last compression.
     #[must_use]
     pub fn last_node(mut self, last: bool) -> Self {
         self.last_node = last;
         self
     }
 
-    /// Computes with the kernels of this level instead of the processor's best. The result is the same.
+    /// Computes with the kernels of this level instead of the processor's best. The result is the
+    /// same.
     ///
     /// # Errors
     /// [`Error::Level`] where the processor lacks it.
@@ -227,7 +235,8 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// The common part of the nodes that make up the output of BLAKE2X: no key, and depths that no tree has.
+    /// The common part of the nodes that make up the output of BLAKE2X: no key, and depths that no
+    /// tree has.
     pub(crate) fn xof_node(&self) -> Self {
         let mut node = Self { key: V::Word::ZERO_BLOCK, ..self.clone() };
         node.set(offset::KEY_LENGTH, 0);
@@ -242,7 +251,8 @@ impl<V: Variant> Params<V> {
         self.set(offset::HASH_LENGTH, length);
     }
 
-    /// A node of a tree of two levels with as many leaves as the parallel forms have, the first leaf at first.
+    /// A node of a tree of two levels with as many leaves as the parallel forms have, the first
+    /// leaf at first.
     pub(crate) fn parallel_node(mut self) -> Self {
         self.set(offset::FANOUT, V::LEAVES as u8);
         self.set(offset::MAX_DEPTH, 2);

@@ -1,9 +1,10 @@
-//! The names and traits of the crate [`blake2`](https://docs.rs/blake2) (RustCrypto), version 0.11, for code that is
-//! generic over hash functions: the output length is a part of the type.
+//! The names and traits of the crate [`blake2`](https://docs.rs/blake2) (RustCrypto), version 0.11,
+//! for code that is generic over hash functions: the output length is a part of the type.
 //!
 //! [`Fixed`] is a [`digest::Digest`] without a key and a [`digest::Mac`] with one. BLAKE2X is
 //! [`digest::ExtendableOutput`]. A personalisation makes a function of its own for each use:
-//! [`TryCustomizedInit`](digest::TryCustomizedInit), or with a salt too [`Fixed::with_salt_and_personal`].
+//! [`TryCustomizedInit`](digest::TryCustomizedInit), or with a salt too
+//! [`Fixed::with_salt_and_personal`].
 //!
 //! ```
 //! use saltern_blake2::rustcrypto::{Blake2b, Blake2b512, Blake2sMac256};
@@ -91,7 +92,8 @@ pub enum Hashing {}
 #[derive(Clone, Copy, Debug)]
 pub enum Keyed {}
 
-/// A hasher whose output length is a value, for [`Fixed`] to make it a type. Sealed: those of this crate are all there are.
+/// A hasher whose output length is a value, for [`Fixed`] to make it a type. Sealed: those of this
+/// crate are all there are.
 pub trait Streaming: sealed::Sealed + Clone + fmt::Debug {
     /// BLAKE2b or BLAKE2s.
     type Function: Variant;
@@ -162,7 +164,8 @@ impl<H: Streaming, N: ArraySize, K> Fixed<H, N, K> {
 }
 
 impl<V: Variant, N: ArraySize> Fixed<Hasher<V>, N, Hashing> {
-    /// A function of its own for a salt and a personalisation of up to 16 bytes each (BLAKE2b) or 8 (BLAKE2s).
+    /// A function of its own for a salt and a personalisation of up to 16 bytes each (BLAKE2b) or 8
+    /// (BLAKE2s).
     ///
     /// # Errors
     /// [`Error::SaltLength`], [`Error::PersonalLength`].
@@ -331,8 +334,9 @@ impl<V: Variant> XofReader for OutputReader<V> {
     /// The next bytes of the output.
     ///
     /// # Panics
-    /// After the end of the output, where the trait has no other answer: after as many bytes as were announced, or
-    /// after 256 GiB (BLAKE2Xb) or 128 GiB (BLAKE2Xs). [`blake2xb::Reader::fill`](crate::blake2xb::Reader::fill) returns an error instead.
+    /// After the end of the output, where the trait has no other answer: after as many bytes as
+    /// were announced, or after 256 GiB (BLAKE2Xb) or 128 GiB (BLAKE2Xs).
+    /// [`blake2xb::Reader::fill`](crate::blake2xb::Reader::fill) returns an error instead.
     fn read(&mut self, buffer: &mut [u8]) {
         if let Err(error) = self.0.fill(buffer) {
             panic!("{error}");

@@ -1,4 +1,5 @@
-//! What only a test inside the crate can reach: counters that are about to overflow, and tasks in the engine.
+//! What only a test inside the crate can reach: counters that are about to overflow, and tasks in
+//! the engine.
 
 use alloc::vec::Vec;
 
@@ -61,7 +62,8 @@ fn streams_cross_the_edges<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
     checks
 }
 
-/// A level that is forgotten in the dispatch would be seen here, where all of them have to be named.
+/// A level that is forgotten in the dispatch would be seen here, where all of them have to be
+/// named.
 #[test]
 fn every_level_has_kernels_of_its_own_or_says_whose_it_takes() {
     for level in Level::available() {
@@ -114,7 +116,8 @@ fn many_streams_across_the_end_of_their_counters() {
     lanes_cross_the_edges::<Blake2s>(&s);
 }
 
-/// Every number of tasks up to three times the most lanes, so that each kernel runs full and with idle lanes.
+/// Every number of tasks up to three times the most lanes, so that each kernel runs full and with
+/// idle lanes.
 fn every_number_of_tasks<V: Variant>(every: &[&'static Kernels<V>]) {
     let data = input(5 * V::BLOCK_BYTES);
     for kernels in every {
@@ -148,7 +151,8 @@ fn engines_take_any_number_of_tasks() {
     every_number_of_tasks::<Blake2s>(&s);
 }
 
-/// Numbers of messages around that of lanes, of equal and of similar lengths around those of blocks.
+/// Numbers of messages around that of lanes, of equal and of similar lengths around those of
+/// blocks.
 fn messages_in_batches<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
     let data = input(66 * V::BLOCK_BYTES);
     let mut checks = 0;

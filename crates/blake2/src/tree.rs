@@ -1,4 +1,5 @@
-//! BLAKE2bp and BLAKE2sp: four or eight leaves that share the blocks of one message in turn, under one root.
+//! BLAKE2bp and BLAKE2sp: four or eight leaves that share the blocks of one message in turn, under
+//! one root.
 
 use core::fmt;
 
@@ -15,13 +16,15 @@ use crate::output::Hash;
 use crate::params::Params as NodeParams;
 use crate::variant::Variant;
 
-/// Bytes of buffer: two stripes of one block for each leaf. Four blocks of BLAKE2b are as long as eight of BLAKE2s.
+/// Bytes of buffer: two stripes of one block for each leaf. Four blocks of BLAKE2b are as long as
+/// eight of BLAKE2s.
 const BUFFER: usize = 1024;
 
 /// Bytes of the leaves' hashes together: four of 64 bytes or eight of 32.
 const INNER: usize = 256;
 
-/// The parameters of one BLAKE2bp or BLAKE2sp hash: its length, a key, and the level to compute with.
+/// The parameters of one BLAKE2bp or BLAKE2sp hash: its length, a key, and the level to compute
+/// with.
 ///
 /// Wipes and hides the key as [`blake2b::Params`](crate::blake2b::Params) does.
 ///
@@ -59,7 +62,8 @@ impl<V: Variant> Params<V> {
         Ok(Self { node: self.node.key(key)? })
     }
 
-    /// Computes with the kernels of this level instead of the processor's best. The result is the same.
+    /// Computes with the kernels of this level instead of the processor's best. The result is the
+    /// same.
     ///
     /// # Errors
     /// [`Error::Level`] where the processor lacks it.
@@ -84,11 +88,13 @@ impl<V: Variant> Params<V> {
         self.to_hasher().update(data).finalize()
     }
 
-    /// As [`hash`](Self::hash), for long messages with a thread for each leaf: four (BLAKE2bp) or eight (BLAKE2sp).
+    /// As [`hash`](Self::hash), for long messages with a thread for each leaf: four (BLAKE2bp) or
+    /// eight (BLAKE2sp).
     ///
-    /// A leaf alone cannot use the lanes that all leaves share in one thread, so that the gain is small, about 1.4 times
-    /// with as many idle processors; with fewer processors, or less than half a MiB for each leaf, no thread is started.
-    /// Many messages gain far more from [`hash_many_threaded`](crate::many::hash_many_threaded).
+    /// A leaf alone cannot use the lanes that all leaves share in one thread, so that the gain is
+    /// small, about 1.4 times with as many idle processors; with fewer processors, or less than
+    /// half a MiB for each leaf, no thread is started. Many messages gain far more from
+    /// [`hash_many_threaded`](crate::many::hash_many_threaded).
     ///
     /// ```
     /// let params = saltern_blake2::blake2bp::Params::new();
@@ -149,14 +155,16 @@ const fn stripe<V: Variant>() -> usize {
     V::LEAVES * V::BLOCK_BYTES
 }
 
-/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte after them.
+/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte
+/// after them.
 const fn plain_stripes<V: Variant>(bytes: usize) -> usize {
     bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
 }
 
 /// A BLAKE2bp or BLAKE2sp computation in progress. Under two KiB, no allocation; `Clone` forks it.
 ///
-/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of any state.
+/// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of
+/// any state.
 ///
 /// ```
 /// use saltern_blake2::{blake2sp, blake2sp::Hasher};
@@ -198,7 +206,8 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// As [`update`](Self::update) with a thread for each leaf; all of it at the beginning of the message.
+    /// As [`update`](Self::update) with a thread for each leaf; all of it at the beginning of the
+    /// message.
     #[cfg(feature = "std")]
     pub(crate) fn update_threaded(&mut self, data: &[u8]) -> &mut Self {
         self.drain_buffer(data.len()); // of a key's blocks
@@ -213,7 +222,8 @@ impl<V: Variant> Hasher<V> {
         self.buffered += bytes.len();
     }
 
-    /// Compresses the stripes of the buffer that are known not to be the last, given so many bytes to come.
+    /// Compresses the stripes of the buffer that are known not to be the last, given so many bytes
+    /// to come.
     fn drain_buffer(&mut self, to_come: usize) {
         let stripes =
             plain_stripes::<V>(self.buffered + to_come).min(self.buffered / stripe::<V>());
@@ -266,7 +276,8 @@ impl<V: Variant> Hasher<V> {
     }
 }
 
-/// Compresses whole stripes of which none is the last of any leaf; returns the leaves' count after them.
+/// Compresses whole stripes of which none is the last of any leaf; returns the leaves' count after
+/// them.
 fn absorb<V: Variant>(
     params: &Params<V>,
     leaves: &mut [State<V>; MAX_LEAVES],

@@ -1,7 +1,9 @@
-//! Inputs that are there as a whole, without a key: a message for one state, or for all nodes of a parallel tree.
+//! Inputs that are there as a whole, without a key: a message for one state, or for all nodes of a
+//! parallel tree.
 //!
-//! A hasher has to be ready for more input, and pays for it: with a buffer, and with a state that goes to memory and
-//! comes back between any two calls of a kernel. Here one call does everything, from the initial value on, in registers.
+//! A hasher has to be ready for more input, and pays for it: with a buffer, and with a state that
+//! goes to memory and comes back between any two calls of a kernel. Here one call does everything,
+//! from the initial value on, in registers.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
@@ -40,8 +42,8 @@ pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
     state::<V, R>(rows)
 }
 
-/// The root's final state for the message of a tree, from the initial values of its first leaf and of its root. `L` has
-/// a lane for every leaf.
+/// The root's final state for the message of a tree, from the initial values of its first leaf and
+/// of its root. `L` has a lane for every leaf.
 #[inline(always)]
 pub(crate) fn tree<V: Function, L: Lanes<Word = V::Word>, R: Row<Word = V::Word>>(
     tokens: (L::Token, R::Token),
@@ -80,7 +82,8 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
     }
     rows[0][V::NODE_OFFSET_WORD] = rows[0][V::NODE_OFFSET_WORD].xor(L::load(token, &numbers));
     let stripe = V::LEAVES * V::BLOCK_BYTES;
-    // The last leaf's last block is the one that ends the message, or the one that it has no part of.
+    // The last leaf's last block is the one that ends the message, or the one that it has no part
+    // of.
     let plain = input.len().saturating_sub(stripe - V::BLOCK_BYTES + 1) / stripe;
     let steps = plain + 1 + usize::from(input.len() - plain * stripe > stripe);
     let zeros = V::Word::ZERO_BLOCK;
@@ -162,7 +165,8 @@ fn state<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2]) -> State<V> {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Copies less than a block to the front of one, without a call for a length that is not known when compiling.
+/// Copies less than a block to the front of one, without a call for a length that is not known when
+/// compiling.
 #[inline(always)]
 pub(crate) fn copy_short(block: &mut [u8], bytes: &[u8]) {
     let (parts, mut rest) = bytes.as_chunks::<16>();

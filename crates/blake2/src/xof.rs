@@ -16,8 +16,9 @@ use crate::variant::Variant;
 
 /// The parameters of one BLAKE2X output.
 ///
-/// The output's length is a parameter: outputs of different lengths have nothing in common. Without one the length is
-/// "unknown", and the output goes on for 2³² blocks of 64 bytes (BLAKE2Xb) or 32 (BLAKE2Xs).
+/// The output's length is a parameter: outputs of different lengths have nothing in common. Without
+/// one the length is "unknown", and the output goes on for 2³² blocks of 64 bytes (BLAKE2Xb) or 32
+/// (BLAKE2Xs).
 ///
 /// ```
 /// use saltern_blake2::blake2xb;
@@ -79,7 +80,8 @@ impl<V: Variant> Params<V> {
         Ok(Self { node: self.node.personal(personal)?, ..self })
     }
 
-    /// Computes with the kernels of this level instead of the processor's best. The result is the same.
+    /// Computes with the kernels of this level instead of the processor's best. The result is the
+    /// same.
     ///
     /// # Errors
     /// [`Error::Level`] where the processor lacks it.
@@ -159,10 +161,12 @@ impl<V: Variant> Reader<V> {
         self.total - self.position
     }
 
-    /// The next bytes of the output. Several blocks are computed side by side, so that long reads are fastest.
+    /// The next bytes of the output. Several blocks are computed side by side, so that long reads
+    /// are fastest.
     ///
     /// # Errors
-    /// [`Error::OutputEnd`] where `out` is longer than what [remains](Self::remaining); then nothing is read.
+    /// [`Error::OutputEnd`] where `out` is longer than what [remains](Self::remaining); then
+    /// nothing is read.
     pub fn fill(&mut self, out: &mut [u8]) -> Result<(), Error> {
         if out.len() as u64 > self.remaining() {
             return Err(Error::OutputEnd { wanted: out.len(), left: self.remaining() });

@@ -1,12 +1,13 @@
-//! Python's `hashlib` as a live oracle for the whole parameter block. Skipped, with a line that says so, without Python.
+//! Python's `hashlib` as a live oracle for the whole parameter block. Skipped, with a line that
+//! says so, without Python.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use saltern_blake2::{Level, blake2b, blake2s};
 
-/// Reads lines "function in key salt person digest_size fanout depth leaf_size node_offset node_depth inner_size last_node"
-/// and prints the digests.
+/// Reads lines "function in key salt person digest_size fanout depth leaf_size node_offset
+/// node_depth inner_size last_node" and prints the digests.
 const ORACLE: &str = r#"
 import hashlib, sys
 for line in sys.stdin:

@@ -1,4 +1,5 @@
-//! Each level against the reference: all short lengths, random pieces, random parameters, mixes of messages.
+//! Each level against the reference: all short lengths, random pieces, random parameters, mixes of
+//! messages.
 
 use proptest::prelude::*;
 use saltern_blake2::{

@@ -1,4 +1,5 @@
-//! A thread for what takes long and cannot be asked whether it is ready, so that nothing else waits for it.
+//! A thread for what takes long and cannot be asked whether it is ready, so that nothing else waits
+//! for it.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};

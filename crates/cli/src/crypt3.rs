@@ -1,7 +1,7 @@
 //! Whether crypt(3) of a plain Linux system computes the same string.
 //!
-//! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform flavour, no ROM, no
-//! key, and slightly narrower ranges than the algorithm itself.
+//! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform
+//! flavour, no ROM, no key, and slightly narrower ranges than the algorithm itself.
 
 use saltern_yescrypt::{Flavor, Limits, Mode, Params, Scheme, Setting};
 
@@ -41,8 +41,8 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     found
 }
 
-/// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it. One with a key that
-/// it does not name does not show that.
+/// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it.
+/// One with a key that it does not name does not show that.
 pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
     let mut found = match Setting::parse(setting) {
         Ok(setting) => {

@@ -1,4 +1,5 @@
-//! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
+//! How much the program may spend on a hash and with which instructions, the same for every
+//! subcommand that hashes.
 
 use anyhow::anyhow;
 use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax, Workspace};

@@ -24,8 +24,8 @@ pub(crate) struct EntryArgs {
 
     /// Take the strings from this file, `-` for standard input
     ///
-    /// One string a line, or lines of the form `user:string` with or without further fields, as in /etc/shadow.
-    /// Empty lines are passed over.
+    /// One string a line, or lines of the form `user:string` with or without further fields, as in
+    /// /etc/shadow. Empty lines are passed over.
     #[arg(long, value_name = "FILE")]
     hash_file: Option<PathBuf>,
 
@@ -37,7 +37,8 @@ pub(crate) struct EntryArgs {
 /// A stored string and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Line number, unless the string stands by itself: on the command line, or as all that a file holds.
+    /// Line number, unless the string stands by itself: on the command line, or as all that a file
+    /// holds.
     pub(crate) line: Option<u64>,
     /// The account, in files that name it.
     pub(crate) user: Option<Vec<u8>>,
@@ -121,8 +122,9 @@ fn read_entries(input: impl BufRead) -> io::Result<Vec<Entry>> {
 
 /// The entry on a line; `None` if it is empty.
 ///
-/// A line that begins with `$` is a string as it stands. Elsewhere a colon ends the user's name, and the next one
-/// the string: no scheme that a password file can hold has a colon in its strings, nor a carriage return.
+/// A line that begins with `$` is a string as it stands. Elsewhere a colon ends the user's name,
+/// and the next one the string: no scheme that a password file can hold has a colon in its strings,
+/// nor a carriage return.
 fn parse(number: Option<u64>, line: &[u8]) -> Option<Entry> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -1,9 +1,9 @@
 //! Many passwords as lines of JSON: read, given to threads, answered.
 //!
-//! One thread reads and submits, the main thread waits and writes. Between them stands a queue of bounded length, so
-//! that memory does not grow with the input, and a line is answered as soon as it (and, unless their order is of no
-//! matter, those before it) is computed, whether or not more input comes. A deadline bounds how long one line holds
-//! up the others.
+//! One thread reads and submits, the main thread waits and writes. Between them stands a queue of
+//! bounded length, so that memory does not grow with the input, and a line is answered as soon as
+//! it (and, unless their order is of no matter, those before it) is computed, whether or not more
+//! input comes. A deadline bounds how long one line holds up the others.
 
 mod answers;
 mod input;
@@ -46,13 +46,15 @@ pub(crate) struct JsonlArgs {
     #[arg(long)]
     pub(crate) jsonl: bool,
 
-    /// Answer each line as soon as its answer is there, whatever the order; `line` and `id` tell which it is
+    /// Answer each line as soon as its answer is there, whatever the order; `line` and `id` tell
+    /// which it is
     #[arg(long, requires = "jsonl")]
     unordered: bool,
 
     /// Answer a line by an error if its hash is not there so long after the line was read
     ///
-    /// A line's own `deadline_ms` goes before. What has begun is computed to its end, but nobody waits for it.
+    /// A line's own `deadline_ms` goes before. What has begun is computed to its end, but nobody
+    /// waits for it.
     #[arg(long, value_name = "MS", requires = "jsonl")]
     deadline: Option<u64>,
 
@@ -103,7 +105,8 @@ pub(crate) struct VerifyJob {
     pub(crate) obstacle: fn(&[u8]) -> Option<String>,
     /// No mismatch is told of a damaged ROM.
     pub(crate) checks: Checks,
-    /// What a mismatch with a string may also come of, where a key is assumed for those that name none.
+    /// What a mismatch with a string may also come of, where a key is assumed for those that name
+    /// none.
     pub(crate) note: fn(&[u8], bool) -> Option<String>,
     /// Whether one is.
     pub(crate) key_is_assumed: bool,
@@ -127,7 +130,8 @@ enum Message {
     End(anyhow::Result<()>),
 }
 
-/// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are an error at the end.
+/// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are
+/// an error at the end.
 pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);

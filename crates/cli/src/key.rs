@@ -19,18 +19,21 @@ const MAX: usize = 64 + 2;
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Hash encryption with a key that has a name, which strings then carry; to verify, any number of them
+    /// Hash encryption with a key that has a name, which strings then carry; to verify, any number
+    /// of them
     ///
-    /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after them, or 32 bytes. A
-    /// name has 1 to 32 letters, digits, dots and hyphens; with the fingerprint after it, as in
-    /// 2026+00ff1122334455aa, a file with another key is refused. Strings carry the fingerprint, too: with another
-    /// key under their name they are errors, never mismatches.
+    /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after
+    /// them, or 32 bytes. A name has 1 to 32 letters, digits, dots and hyphens; with the
+    /// fingerprint after it, as in 2026+00ff1122334455aa, a file with another key is refused.
+    /// Strings carry the fingerprint, too: with another key under their name they are errors, never
+    /// mismatches.
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
 
     /// Assume that strings that name no key are encrypted with the one in this file
     ///
-    /// Nothing can check that: if they are plain, or encrypted with another key, no password matches.
+    /// Nothing can check that: if they are plain, or encrypted with another key, no password
+    /// matches.
     #[arg(long, value_name = "FILE")]
     assume_unnamed_key: Option<PathBuf>,
 }

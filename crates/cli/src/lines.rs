@@ -34,7 +34,8 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// Replace the content of `line` by the next line or piece of one; `None` at the end of the stream.
+    /// Replace the content of `line` by the next line or piece of one; `None` at the end of the
+    /// stream.
     pub(crate) fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<Line>> {
         line.clear();
         let bound = u64::try_from(self.bound).unwrap_or(u64::MAX);

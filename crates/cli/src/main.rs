@@ -1,7 +1,7 @@
 //! The program `saltern`: one binary with a subcommand for each job.
 //!
-//! This file only knows which subcommands there are and how a failure is shown. Each lives in `cmd/<name>.rs`
-//! and offers `Args` and `run`.
+//! This file only knows which subcommands there are and how a failure is shown. Each lives in
+//! `cmd/<name>.rs` and offers `Args` and `run`.
 
 mod aside;
 mod cmd;
@@ -73,8 +73,8 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|error| report(&error))
 }
 
-/// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit status 2,
-/// but 1 for `sum`, which answers as `b2sum` does.
+/// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit
+/// status 2, but 1 for `sum`, which answers as `b2sum` does.
 fn refuse(error: &clap::Error) -> ExitCode {
     let is_sum = env::args_os().nth(1).is_some_and(|name| name == "sum");
     // Where the message cannot be written, the status still tells.

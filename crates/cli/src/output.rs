@@ -1,5 +1,5 @@
-//! Standard output, where every failure to write is an error, and standard error, where it cannot be told.
-//! None is a panic.
+//! Standard output, where every failure to write is an error, and standard error, where it cannot
+//! be told. None is a panic.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -43,7 +43,8 @@ impl Output {
 
 /// Tell something on standard error, as a line that names the program.
 ///
-/// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a standard error that is closed or full does not end the program.
+/// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a
+/// standard error that is closed or full does not end the program.
 pub(crate) fn tell(message: impl Display) {
     let message = printable(message.to_string().as_bytes());
     let _ = writeln!(io::stderr().lock(), "saltern: {message}");

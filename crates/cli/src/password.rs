@@ -1,4 +1,5 @@
-//! Where a password comes from: the terminal, standard input or an open file descriptor; never the command line.
+//! Where a password comes from: the terminal, standard input or an open file descriptor; never the
+//! command line.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -21,9 +22,9 @@ const MAX_LINE: usize = 1 << 20;
 pub(crate) struct PasswordArgs {
     /// Read the password from standard input
     ///
-    /// One line is read, byte by byte, so that a script can go on reading where the password ended. The
-    /// newline that ends it is removed and nothing else: a carriage return, blanks and bytes above 127 belong
-    /// to the password. Input that ends before the first byte is an error.
+    /// One line is read, byte by byte, so that a script can go on reading where the password ended.
+    /// The newline that ends it is removed and nothing else: a carriage return, blanks and bytes
+    /// above 127 belong to the password. Input that ends before the first byte is an error.
     #[arg(long, short = 's', conflicts_with_all = ["password_fd", "jsonl"])]
     stdin: bool,
 
@@ -50,9 +51,9 @@ impl PasswordArgs {
 
     /// Get the password.
     ///
-    /// Without an option it is asked for on the terminal, even when standard input is something else, so that a
-    /// loop over a file cannot take a line of it for a password. Where there is no terminal at all, a line of
-    /// standard input is read, as getpass(3) does.
+    /// Without an option it is asked for on the terminal, even when standard input is something
+    /// else, so that a loop over a file cannot take a line of it for a password. Where there is no
+    /// terminal at all, a line of standard input is read, as getpass(3) does.
     pub(crate) fn read(&self, prompt: Prompt) -> anyhow::Result<Password> {
         if self.takes_stdin() {
             return from_stdin();
@@ -98,8 +99,9 @@ fn from_stdin() -> anyhow::Result<Password> {
 
 /// The file behind a descriptor that this program was started with.
 ///
-/// It is opened anew by its name under /dev/fd. That starts a regular file at its beginning, hence the seek to
-/// where the descriptor stands; a pipe goes on where it is; a socket cannot be opened in this way.
+/// It is opened anew by its name under /dev/fd. That starts a regular file at its beginning, hence
+/// the seek to where the descriptor stands; a pipe goes on where it is; a socket cannot be opened
+/// in this way.
 pub(crate) fn open_descriptor(fd: u32) -> anyhow::Result<File> {
     use std::io::Seek;
     let mut file = File::open(format!("/dev/fd/{fd}"))?;

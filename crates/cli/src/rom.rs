@@ -1,4 +1,5 @@
-//! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
+//! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the
+//! options.
 
 mod checks;
 mod name;
@@ -28,8 +29,8 @@ pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 pub(crate) struct RomArgs {
     /// Attach this ROM: the path of its image, shm:NAME or sysv:KEY; may be given several times
     ///
-    /// The manifest has to be beside the image, as `saltern rom` makes it. With one ROM, strings that do not name
-    /// theirs are taken to need that one; with several, such strings are an error.
+    /// The manifest has to be beside the image, as `saltern rom` makes it. With one ROM, strings
+    /// that do not name theirs are taken to need that one; with several, such strings are an error.
     #[arg(long = "rom", value_name = "ROM", value_parser = RomName::parser())]
     roms: Vec<RomName>,
 
@@ -41,15 +42,15 @@ pub(crate) struct RomArgs {
 /// How an image gets into memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AccessName {
-    /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped has to belong to root or this
-    /// user, and nobody else may be allowed to write to it
+    /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped
+    /// has to belong to root or this user, and nobody else may be allowed to write to it
     Auto,
     /// Map it: the program is killed if somebody shortens the file
     Map,
     /// Copy it, and check all of it
     Copy,
-    /// Leave it in its file and read blocks from there while other hashes go on, for images larger than memory; what is in
-    /// shared memory is mapped
+    /// Leave it in its file and read blocks from there while other hashes go on, for images larger
+    /// than memory; what is in shared memory is mapped
     Direct,
 }
 
@@ -61,8 +62,9 @@ pub(crate) struct NewRomArgs {
 
     /// When the ROM is read: in the steps i of each loop with (i AND mask) = 1; once for each --rom
     ///
-    /// Masks of the first and of the second loop, 0 for never, and perhaps how many steps before a read its block is
-    /// chosen. Makes an extended string. Without it the ROM is read in every odd step, as yescrypt has it.
+    /// Masks of the first and of the second loop, 0 for never, and perhaps how many steps before a
+    /// read its block is chosen. Makes an extended string. Without it the ROM is read in every odd
+    /// step, as yescrypt has it.
     #[arg(long = "rom-mask", value_name = "FILL,MIX[,AHEAD]", requires = "roms", conflicts_with = "setting", value_parser = parse_reads)]
     masks: Vec<Reads>,
 
@@ -90,7 +92,8 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 }
 
 impl RomArgs {
-    /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
+    /// Attach all of them, to the end of the program. With one, it is also for strings that name
+    /// none.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
         let sources = sources(&all)?;
@@ -116,7 +119,8 @@ impl RomArgs {
     }
 }
 
-/// What reads those of a list that are left in their files. It is tried here, to say what cannot be had.
+/// What reads those of a list that are left in their files. It is tried here, to say what cannot be
+/// had.
 fn sources(all: &[(Rom, OpenRom)]) -> anyhow::Result<Sources> {
     if !all.iter().any(|(_, rom)| matches!(rom, OpenRom::File(_))) {
         return Ok(None);
@@ -144,8 +148,8 @@ impl AccessName {
     }
 }
 
-/// Whether the manifest says that an image is in a file of a disk. Only how it is read depends on that: what is done with it, the library decides by the
-/// file that it opens.
+/// Whether the manifest says that an image is in a file of a disk. Only how it is read depends on
+/// that: what is done with it, the library decides by the file that it opens.
 fn is_in_file(image: &Path) -> bool {
     let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
     place.is_some_and(|place| is_in_memory(&place).is_ok_and(|memory| !memory))
@@ -184,8 +188,8 @@ impl NewRomArgs {
         self.no_names
     }
 
-    /// Attach the ROMs and decide how hashes with these parameters use them, whose NROM is set if they do so by that.
-    /// Without parameters they are for a setting that says so itself.
+    /// Attach the ROMs and decide how hashes with these parameters use them, whose NROM is set if
+    /// they do so by that. Without parameters they are for a setting that says so itself.
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
         let (mut set, all) = self.roms.attach()?;
         let list = match params {

@@ -1,7 +1,7 @@
 //! What a stored string is, told from its first characters.
 //!
-//! Only yescrypt and scrypt are computed by this program. Everything else that a password file can hold is named,
-//! so that a line is never silently passed over.
+//! Only yescrypt and scrypt are computed by this program. Everything else that a password file can
+//! hold is named, so that a line is never silently passed over.
 
 use saltern_yescrypt::Scheme;
 
@@ -25,7 +25,8 @@ pub(crate) enum Stored {
 /// A scheme known by name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
-    /// What its strings begin with; for traditional DES, which has no prefix, what is told to people.
+    /// What its strings begin with; for traditional DES, which has no prefix, what is told to
+    /// people.
     pub(crate) prefix: &'static str,
     /// The name that crypt(5) or the scheme's own documentation uses.
     pub(crate) name: &'static str,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::output::tell;
 
-/// Say so when others can read or change a secret (`what`: a key, a seed); refusing would break set-ups where a group
-/// is meant to.
+/// Say so when others can read or change a secret (`what`: a key, a seed); refusing would break
+/// set-ups where a group is meant to.
 pub(crate) fn warn_if_loose(file: &File, path: &Path, what: &str) {
     #[cfg(unix)]
     if let Ok(metadata) = file.metadata() {

@@ -1,5 +1,5 @@
-//! The standard streams. One that was closed when the program started is an error to whoever uses it; the Rust
-//! runtime would have it read as empty, and swallow what is written.
+//! The standard streams. One that was closed when the program started is an error to whoever uses
+//! it; the Rust runtime would have it read as empty, and swallow what is written.
 
 #[cfg(target_os = "linux")]
 mod closed;

@@ -24,24 +24,29 @@ use crate::sums::{ImageHasher, Table};
 
 /// How the image of a file gets into memory.
 ///
-/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS). So a file on a disk is mapped only if that
-/// cannot happen or is asked for; what is copied, in a segment or in a sealed memory file cannot be shortened.
+/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS).
+/// So a file on a disk is mapped only if that cannot happen or is asked for; what is copied, in a
+/// segment or in a sealed memory file cannot be shortened.
 ///
-/// What is used where it is, mapped or in shared memory, has to belong to root or to this user, as its manifest has, and nobody else may be allowed to
-/// write to it: everything else is refused ([`Error::Untrusted`]).
+/// What is used where it is, mapped or in shared memory, has to belong to root or to this user, as
+/// its manifest has, and nobody else may be allowed to write to it: everything else is refused
+/// ([`Error::Untrusted`]).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Access {
-    /// Mapped in shared memory (tmpfs, hugetlbfs), where images are replaced and removed but never shortened, and elsewhere if nobody can shorten the
-    /// file (it is sealed, immutable or under fs-verity); otherwise copied.
+    /// Mapped in shared memory (tmpfs, hugetlbfs), where images are replaced and removed but never
+    /// shortened, and elsewhere if nobody can shorten the file (it is sealed, immutable or under
+    /// fs-verity); otherwise copied.
     #[default]
     Auto,
-    /// Copied into memory of this process, which costs as much memory as the image has, and reading it.
+    /// Copied into memory of this process, which costs as much memory as the image has, and reading
+    /// it.
     Copy,
     /// Copied into a sealed memory file, which can be handed on; see [`Attached::descriptor`].
     Memfd,
-    /// Mapped, whatever happens to the file. Only for files that nobody shortens or changes while anybody has them mapped:
-    /// removing and replacing by renaming, as everything here does it, are harmless.
+    /// Mapped, whatever happens to the file. Only for files that nobody shortens or changes while
+    /// anybody has them mapped: removing and replacing by renaming, as everything here does it, are
+    /// harmless.
     Map,
 }
 
@@ -64,13 +69,13 @@ pub enum Lock {
 pub struct AttachOptions<'a> {
     /// How a file's image gets into memory.
     pub access: Access,
-    /// The pages of memory that it is copied to; larger ones fall back to smaller, which [`Attached::pages`] and
-    /// [`Attached::notes`] tell.
+    /// The pages of memory that it is copied to; larger ones fall back to smaller, which
+    /// [`Attached::pages`] and [`Attached::notes`] tell.
     pub pages: Pages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
-    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as those of a copied one are in any
-    /// case. Takes as long as reading it.
+    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as
+    /// those of a copied one are in any case. Takes as long as reading it.
     pub verify: bool,
     /// The only ROM that will do, however well another one fits its own manifest.
     pub expect: Option<RomHash>,
@@ -79,7 +84,8 @@ pub struct AttachOptions<'a> {
 }
 
 impl AttachOptions<'_> {
-    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any ROM.
+    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any
+    /// ROM.
     #[must_use]
     pub fn new() -> Self {
         AttachOptions {
@@ -142,7 +148,8 @@ impl fmt::Display for Medium {
     }
 }
 
-/// A ROM in memory, checked against its manifest, read-only. Detached when dropped; the image stays.
+/// A ROM in memory, checked against its manifest, read-only. Detached when dropped; the image
+/// stays.
 pub struct Attached {
     mapping: Mapping,
     /// The memory file, if it is in one.
@@ -159,13 +166,15 @@ pub struct Attached {
 
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
-/// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is
-/// checked as far as hashes read it ([`CheckedRoms`](crate::CheckedRoms)), or all of it ([`Attached::verify`]). Where it has to be copied ([`Access`]), that
-/// takes as long as reading it, and every chunk is checked.
+/// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time
+/// worth mentioning; the rest of a mapped image is checked as far as hashes read it
+/// ([`CheckedRoms`](crate::CheckedRoms)), or all of it ([`Attached::verify`]). Where it has to be
+/// copied ([`Access`]), that takes as long as reading it, and every chunk is checked.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`], [`Error::Sums`] for an image that is not
-/// what its manifest says or what was expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`], [`Error::Sums`] for an image that is not what its manifest says or what was
+/// expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
 /// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
     let opened = Opened::open(image, options.expect)?;
@@ -188,8 +197,9 @@ pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Err
     Ok(attached)
 }
 
-/// Attaches to an image behind a descriptor that another process has handed on, such as [`Attached::descriptor`], and that has this
-/// manifest. The file has to be sealed against every change. All of it is read and checked.
+/// Attaches to an image behind a descriptor that another process has handed on, such as
+/// [`Attached::descriptor`], and that has this manifest. The file has to be sealed against every
+/// change. All of it is read and checked.
 ///
 /// # Errors
 /// Those of [`attach`], and [`Error::Unsupported`] for a descriptor of another kind.
@@ -307,8 +317,8 @@ impl Attached {
         let Some(file) = self.file.take() else {
             return self.mapping.protect().map_err(Error::io("protect", path));
         };
-        // A seal against writing is refused while there is a mapping that might become writable, so this one is made of a descriptor
-        // that cannot write. It is the one to hand on.
+        // A seal against writing is refused while there is a mapping that might become writable, so
+        // this one is made of a descriptor that cannot write. It is the one to hand on.
         let (_, page) = filesystem::kind_and_page(&file, path)?;
         let reopened = format!("/proc/self/fd/{}", file.as_raw_fd());
         let reader = File::open(&reopened).map_err(Error::io("open", reopened.as_ref()))?;
@@ -339,17 +349,18 @@ impl Attached {
         Ok(())
     }
 
-    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::RomSet) holds is made of an [`Arc`](std::sync::Arc) of this value:
-    /// [`Rom::new`](saltern_yescrypt::Rom::new).
+    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::RomSet) holds is made of
+    /// an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::Rom::new).
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can bring about.
+    /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can
+    /// bring about.
     pub fn rom(&self) -> Result<RomView<'_>, Error> {
         Ok(RomView::from_bytes(self.mapping.bytes())?)
     }
 
-    /// When all of the image was last compared with the ROM's hash in this process: when it was copied, or since. Another process may
-    /// have checked what this one has mapped.
+    /// When all of the image was last compared with the ROM's hash in this process: when it was
+    /// copied, or since. Another process may have checked what this one has mapped.
     #[must_use]
     pub fn last_checked(&self) -> Option<Instant> {
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner)
@@ -363,7 +374,8 @@ impl Attached {
         self.table.check_each(chunks).map_err(|damage| self.table.error(damage, &self.name()))
     }
 
-    /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then in a process that runs for long.
+    /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then
+    /// in a process that runs for long.
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::Sums`], [`Error::Cancelled`].
@@ -420,7 +432,8 @@ impl Attached {
         &self.medium
     }
 
-    /// The pages that it really lies on, as far as this process has touched them. Reads /proc/self/smaps.
+    /// The pages that it really lies on, as far as this process has touched them. Reads
+    /// /proc/self/smaps.
     #[must_use]
     pub fn pages(&self) -> ObtainedPages {
         ObtainedPages::of(self.mapping.addresses())
@@ -438,8 +451,9 @@ impl Attached {
         &self.notes
     }
 
-    /// The descriptor of the sealed memory file that it is in, if it is in one: to be inherited by children, sent over a socket, or kept by
-    /// a service manager, and opened by [`attach_descriptor`].
+    /// The descriptor of the sealed memory file that it is in, if it is in one: to be inherited by
+    /// children, sent over a socket, or kept by a service manager, and opened by
+    /// [`attach_descriptor`].
     #[must_use]
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.file.as_ref().map(AsFd::as_fd)

@@ -15,13 +15,16 @@ use crate::seed::Seed;
 use crate::staged::{Staged, check_room};
 use crate::sums::{ImageHasher, Table};
 
-/// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image is read, not mapped.
+/// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image
+/// is read, not mapped.
 ///
-/// Attaching compares size, tag, digest and the table of hashes, which finds a wrong or unfinished ROM; this finds damage anywhere in it.
+/// Attaching compares size, tag, digest and the table of hashes, which finds a wrong or unfinished
+/// ROM; this finds damage anywhere in it.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`]; [`Error::Damaged`], with the chunk
-/// if the table tells it; [`Error::Sums`] if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
+/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`]; [`Error::Damaged`], with the chunk if the table tells it; [`Error::Sums`]
+/// if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
 pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
     let opened = Opened::open(image, None)?;
     let found = hash_all(image, &opened, watch)?;
@@ -33,7 +36,8 @@ pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
     Ok(opened.manifest)
 }
 
-/// Makes the table of an image anew, after it was lost or damaged, when all of the image has been found to be good.
+/// Makes the table of an image anew, after it was lost or damaged, when all of the image has been
+/// found to be good.
 ///
 /// # Errors
 /// Those of [`verify`] but for [`Error::Sums`]; [`Error::Busy`].
@@ -61,12 +65,14 @@ fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Er
     Ok(found)
 }
 
-/// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right one and that the image could be
-/// made again. In memory if as much is available, otherwise in an unfinished file beside the image that is gone afterwards.
+/// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right
+/// one and that the image could be made again. In memory if as much is available, otherwise in an
+/// unfinished file beside the image that is gone afterwards.
 ///
 /// # Errors
-/// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is another seed; [`Error::Damaged`] with the place of
-/// the first difference; [`Error::NoMemory`], [`Error::NoSpace`], [`Error::Busy`].
+/// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is another seed;
+/// [`Error::Damaged`] with the place of the first difference; [`Error::NoMemory`],
+/// [`Error::NoSpace`], [`Error::Busy`].
 pub fn recompute(
     image: &Path,
     seed: &Seed,

@@ -15,10 +15,12 @@ const AHEAD: usize = 128 << 10;
 /// The most blocks of one read.
 const LANES: usize = 4;
 
-/// The ROMs of a [`Hasher`], to compute hashes with whose every block is copied out of the ROM, and checked, and used as it was when it was checked.
+/// The ROMs of a [`Hasher`], to compute hashes with whose every block is copied out of the ROM, and
+/// checked, and used as it was when it was checked.
 ///
-/// A hash with a damaged ROM is another hash. So a hash that does not match is computed once more in this way before a password is said to be
-/// wrong, and a new hash before it is stored: each costs about as much again as the hash itself, whatever the size of the ROM. A hash that matches
+/// A hash with a damaged ROM is another hash. So a hash that does not match is computed once more
+/// in this way before a password is said to be wrong, and a new hash before it is stored: each
+/// costs about as much again as the hash itself, whatever the size of the ROM. A hash that matches
 /// needs none of this.
 ///
 /// ```
@@ -55,7 +57,8 @@ impl CheckedRoms {
         CheckedRoms(roms)
     }
 
-    /// Whether hashes under this setting read a ROM that is in memory. What is read of a file is always checked.
+    /// Whether hashes under this setting read a ROM that is in memory. What is read of a file is
+    /// always checked.
     ///
     /// # Errors
     /// [`Error::Yescrypt`]: those of [`Hasher::plan`].
@@ -68,7 +71,8 @@ impl CheckedRoms {
     /// The string of a password under a setting, as [`Hasher::hash_with_setting`] makes it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if a block of a ROM is not what was made; [`Error::Yescrypt`]: those of [`Hasher::hash_with_setting`].
+    /// [`Error::Unavailable`] if a block of a ROM is not what was made; [`Error::Yescrypt`]: those
+    /// of [`Hasher::hash_with_setting`].
     pub fn hash(
         &self,
         hasher: &Hasher,

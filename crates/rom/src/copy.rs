@@ -55,14 +55,17 @@ impl Default for CopyOptions<'_> {
     }
 }
 
-/// Copies the ROM `from`, with its manifest, to `to` or where [`CopyOptions::location`] says, checking every byte against the hash in the
-/// manifest on the way: a damaged image does not get its name.
+/// Copies the ROM `from`, with its manifest, to `to` or where [`CopyOptions::location`] says,
+/// checking every byte against the hash in the manifest on the way: a damaged image does not get
+/// its name.
 ///
-/// This is how a ROM that is kept on a disk gets into shared memory after a boot: to a file in /dev/shm or on a hugetlbfs, or to a
-/// segment. The copy appears whole or not at all, as with [`Create::file`](crate::Create::file).
+/// This is how a ROM that is kept on a disk gets into shared memory after a boot: to a file in
+/// /dev/shm or on a hugetlbfs, or to a segment. The copy appears whole or not at all, as with
+/// [`Create::file`](crate::Create::file).
 ///
 /// # Errors
-/// Those of [`verify`](crate::verify()) for `from` and of [`Create::file`](crate::Create::file) for `to`.
+/// Those of [`verify`](crate::verify()) for `from` and of [`Create::file`](crate::Create::file) for
+/// `to`.
 pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifest, Error> {
     let opened = Opened::open(from, None)?;
     let source = &opened.manifest;
@@ -99,13 +102,15 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
     })
 }
 
-/// Writes a manifest for an image that was made elsewhere, for instance by the C implementation, in the file `image` or, with a key,
-/// in a System V segment. Of the parameters only the size can be checked, so that they have to be known. The image is taken for what it is: who wants a
-/// certain ROM says which (`expect`), or compares the hash in the manifest with one that is known.
+/// Writes a manifest for an image that was made elsewhere, for instance by the C implementation, in
+/// the file `image` or, with a key, in a System V segment. Of the parameters only the size can be
+/// checked, so that they have to be known. The image is taken for what it is: who wants a certain
+/// ROM says which (`expect`), or compares the hash in the manifest with one that is known.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is a manifest; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that define
-/// no ROM; [`Error::Cancelled`], [`Error::Io`].
+/// [`Error::Exists`] if there is a manifest; [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that define no ROM;
+/// [`Error::Cancelled`], [`Error::Io`].
 pub fn adopt(
     image: &Path,
     params: &RomParams,

@@ -29,8 +29,9 @@ pub enum FillIn {
     Auto,
     /// In memory, and written when it is complete: the fill reads all of the image in random order.
     Memory,
-    /// In the file, mapped: for images larger than memory. A read error of the disk kills the process then (SIGBUS), with nothing
-    /// but an unfinished file left behind, which the next creation takes over.
+    /// In the file, mapped: for images larger than memory. A read error of the disk kills the
+    /// process then (SIGBUS), with nothing but an unfinished file left behind, which the next
+    /// creation takes over.
     Mapping,
 }
 
@@ -52,8 +53,8 @@ pub enum FillIn {
 /// ```
 #[non_exhaustive]
 pub struct Create<'a> {
-    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets all of them work, and each advance
-    /// two slices at once, which is faster than one.
+    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets
+    /// all of them work, and each advance two slices at once, which is faster than one.
     pub params: RomParams,
     /// The seed.
     pub seed: &'a Seed,
@@ -67,7 +68,8 @@ pub struct Create<'a> {
     pub fill_in: FillIn,
     /// The pages of the memory that it is computed in, and of a segment.
     pub pages: Pages,
-    /// Permissions of the image, without write access for anybody by default: whoever may read the ROM may copy it.
+    /// Permissions of the image, without write access for anybody by default: whoever may read the
+    /// ROM may copy it.
     pub mode: u32,
     /// The ROM that has to come out, when one is made again.
     pub expect: Option<RomHash>,
@@ -76,7 +78,8 @@ pub struct Create<'a> {
 }
 
 impl<'a> Create<'a> {
-    /// A ROM in a file beside its manifest, one thread, no replacing, transparent huge pages, mode 0440.
+    /// A ROM in a file beside its manifest, one thread, no replacing, transparent huge pages, mode
+    /// 0440.
     #[must_use]
     pub fn new(params: RomParams, seed: &'a Seed) -> Self {
         Create {
@@ -93,17 +96,21 @@ impl<'a> Create<'a> {
         }
     }
 
-    /// Makes the ROM in the file `image`, or where [`Create::location`] says, with its manifest `image.json` beside it.
+    /// Makes the ROM in the file `image`, or where [`Create::location`] says, with its manifest
+    /// `image.json` beside it.
     ///
-    /// The image is written under another name, synced and then renamed, the manifest just before it, so that at any moment there
-    /// is the old state, the new one, or a manifest without its image, on which the next creation continues. What a killed creator left
-    /// is taken over. A manifest without an image is kept to: the ROM has to come out as it says.
+    /// The image is written under another name, synced and then renamed, the manifest just before
+    /// it, so that at any moment there is the old state, the new one, or a manifest without its
+    /// image, on which the next creation continues. What a killed creator left is taken over. A
+    /// manifest without an image is kept to: the ROM has to come out as it says.
     ///
-    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or nothing ([`FillIn`]).
+    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or
+    /// nothing ([`FillIn`]).
     ///
     /// # Errors
-    /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`], [`Error::FileSizeLimit`],
-    /// [`Error::NoMemory`], [`Error::Yescrypt`] for parameters. After: [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Io`].
+    /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`],
+    /// [`Error::FileSizeLimit`], [`Error::NoMemory`], [`Error::Yescrypt`] for parameters. After:
+    /// [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Io`].
     pub fn file(&self, image: &Path) -> Result<Manifest, Error> {
         self.params.check()?;
         let location = self.location.absolute()?;
@@ -139,8 +146,8 @@ impl<'a> Create<'a> {
         self.in_memory(false)
     }
 
-    /// Makes the ROM in a memory file (memfd) that is sealed then, so that nobody can change or shorten it, and whose descriptor
-    /// other processes can be given; see [`Attached::descriptor`].
+    /// Makes the ROM in a memory file (memfd) that is sealed then, so that nobody can change or
+    /// shorten it, and whose descriptor other processes can be given; see [`Attached::descriptor`].
     ///
     /// # Errors
     /// [`Error::NoMemory`], [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Yescrypt`].
@@ -160,8 +167,8 @@ impl<'a> Create<'a> {
         u64::try_from(self.params.size()).unwrap_or(u64::MAX)
     }
 
-    /// Decides where to compute. Whether the file system has room shows when the file is allocated, what an interrupted creation had
-    /// taken having been given back.
+    /// Decides where to compute. Whether the file system has room shows when the file is allocated,
+    /// what an interrupted creation had taken having been given back.
     fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
         let size = self.size();
         let kind = filesystem::kind(place)?;
@@ -169,7 +176,8 @@ impl<'a> Create<'a> {
             // It is memory already.
             _ if kind == Kind::Hugetlbfs => Ok(FillIn::Mapping),
             FillIn::Auto if kind == Kind::Memory => Ok(FillIn::Mapping),
-            // Room for the image and as much again for what else runs, and for the page cache that takes the writes.
+            // Room for the image and as much again for what else runs, and for the page cache that
+            // takes the writes.
             FillIn::Auto if memory::available().is_none_or(|available| size > available / 2) => {
                 Ok(FillIn::Mapping)
             }
@@ -179,7 +187,8 @@ impl<'a> Create<'a> {
         }
     }
 
-    /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to `file` if it is not there.
+    /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to
+    /// `file` if it is not there.
     fn fill(&self, memory: &mut Mapping, name: &Path, file: Option<&File>) -> Result<Made, Error> {
         let Some(bytes) = memory.bytes_mut() else {
             return Err(Error::Unsupported { what: "the memory for the image is read-only" });

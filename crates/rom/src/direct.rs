@@ -1,4 +1,5 @@
-//! Reading single blocks of an image that stays in its file, past the page cache: for ROMs that are larger than memory.
+//! Reading single blocks of an image that stays in its file, past the page cache: for ROMs that are
+//! larger than memory.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -27,12 +28,14 @@ const ALIGNMENT: usize = 4096;
 
 /// An image in a file, checked against its manifest, to be read block by block.
 ///
-/// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the length and the buffer are aligned, and
-/// through it elsewhere. A file that is shortened or fails meanwhile gives errors, never a signal.
+/// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the
+/// length and the buffer are aligned, and through it elsewhere. A file that is shortened or fails
+/// meanwhile gives errors, never a signal.
 ///
-/// Everything is read in whole chunks ([`Manifest::chunk`]), whose hashes are compared before it is used. A chunk that does not fit is
-/// read once more, through the page cache, which is told to forget it before. So damage anywhere in the image gives [`Error::Damaged`] and
-/// never another hash. The hashes take 16 bytes of memory for each chunk, once chunks near it have been read.
+/// Everything is read in whole chunks ([`Manifest::chunk`]), whose hashes are compared before it is
+/// used. A chunk that does not fit is read once more, through the page cache, which is told to
+/// forget it before. So damage anywhere in the image gives [`Error::Damaged`] and never another
+/// hash. The hashes take 16 bytes of memory for each chunk, once chunks near it have been read.
 pub struct RomFile {
     /// Through the page cache.
     buffered: File,
@@ -48,7 +51,8 @@ pub struct RomFile {
 }
 
 impl RomFile {
-    /// Opens the image whose manifest is `image.json`, compares size, tag, digest and the table of hashes.
+    /// Opens the image whose manifest is `image.json`, compares size, tag, digest and the table of
+    /// hashes.
     ///
     /// ```
     /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
@@ -65,7 +69,8 @@ impl RomFile {
     /// ```
     ///
     /// # Errors
-    /// Those of [`attach`](crate::attach()) for a file; [`Error::Sums`] if the table is missing or damaged; [`Error::Unsupported`] for a segment.
+    /// Those of [`attach`](crate::attach()) for a file; [`Error::Sums`] if the table is missing or
+    /// damaged; [`Error::Unsupported`] for a segment.
     pub fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
         let opened = Opened::open(image, expect)?;
         opened.check_shared()?;
@@ -105,13 +110,15 @@ impl RomFile {
         Ok(file)
     }
 
-    /// Reads block `j` of the image seen as blocks of `128 * r` bytes; `j` is reduced modulo their number. `r` has to divide the image into
-    /// a power of two of blocks, as the ROM's own r and its parts do. What is read are the chunks that the block is in: with the ROM's own
-    /// r its size, or up to three times that.
+    /// Reads block `j` of the image seen as blocks of `128 * r` bytes; `j` is reduced modulo their
+    /// number. `r` has to divide the image into a power of two of blocks, as the ROM's own r and
+    /// its parts do. What is read are the chunks that the block is in: with the ROM's own r its
+    /// size, or up to three times that.
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Damaged`] if a chunk is not what was made,
-    /// [`Error::Size`] if the file is shorter by now, [`Error::Io`] for a read error.
+    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`;
+    /// [`Error::Damaged`] if a chunk is not what was made, [`Error::Size`] if the file is shorter
+    /// by now, [`Error::Io`] for a read error.
     pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
         let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
         if needed != actual {
@@ -171,7 +178,8 @@ impl RomFile {
         self.table.check(offset, chunks).is_ok()
     }
 
-    /// Fills the buffer with whole chunks that could not be read or did not fit: by the other way, through the page cache, but from the disk.
+    /// Fills the buffer with whole chunks that could not be read or did not fit: by the other way,
+    /// through the page cache, but from the disk.
     pub(crate) fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let len = NonZero::new(buffer.len() as u64);
         // Where there is nothing to forget, as in a tmpfs, this read is as good as another.
@@ -180,7 +188,8 @@ impl RomFile {
         self.table.check(offset, buffer).map_err(|damage| self.table.error(damage, &self.path))
     }
 
-    /// Fills the buffer from any place in the image, as far as possible through this descriptor for direct reads.
+    /// Fills the buffer from any place in the image, as far as possible through this descriptor for
+    /// direct reads.
     fn read_exact(
         &self,
         direct: Option<&File>,
@@ -202,7 +211,8 @@ impl RomFile {
                     let actual = found.len();
                     return Err(Error::Size { path, expected, actual });
                 }
-                // Whatever a short read leaves is read in the same way, or through the cache if it is unaligned.
+                // Whatever a short read leaves is read in the same way, or through the cache if it
+                // is unaligned.
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io("read", &self.path)(error)),
@@ -229,7 +239,8 @@ impl RomFile {
         self.alignment[1]
     }
 
-    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`] and checked.
+    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`] and
+    /// checked.
     pub(crate) fn window_alignment(&self) -> usize {
         let needed = if self.is_direct() { self.alignment[0] } else { 1 };
         // Both are powers of two.
@@ -344,7 +355,8 @@ mod tests {
         let path = directory.path().join("site.rom");
         let seed = Seed::from_bytes(b"seed").unwrap();
         Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
-        // One cannot be read at all (EBADF); the other's pages are this process's, of which the first are never there (EIO).
+        // One cannot be read at all (EBADF); the other's pages are this process's, of which the
+        // first are never there (EIO).
         let write_only = || File::options().write(true).open("/dev/null").unwrap();
         let memory = || File::open("/proc/self/mem").unwrap();
         let mut block = BlockBuffer::new(4096).unwrap();

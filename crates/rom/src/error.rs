@@ -8,7 +8,8 @@ use saltern_yescrypt::RomId;
 
 use crate::identity::RomHash;
 
-/// Why a ROM could not be made, attached or checked. None of these ever means that a password is wrong.
+/// Why a ROM could not be made, attached or checked. None of these ever means that a password is
+/// wrong.
 ///
 /// Errors name files, sizes and ids, never seeds.
 #[derive(Debug)]
@@ -33,13 +34,14 @@ pub enum Error {
         /// The image that it makes.
         path: PathBuf,
     },
-    /// What is in the place of the unfinished file, or a manifest that says what else is to be removed, belongs to somebody else, or is no file
-    /// with this name only.
+    /// What is in the place of the unfinished file, or a manifest that says what else is to be
+    /// removed, belongs to somebody else, or is no file with this name only.
     Foreign {
         /// The unfinished file.
         path: PathBuf,
     },
-    /// What would be used unread, in shared memory or mapped, belongs neither to root nor to this user, or others may write to it.
+    /// What would be used unread, in shared memory or mapped, belongs neither to root nor to this
+    /// user, or others may write to it.
     Untrusted {
         /// The image or its manifest.
         path: PathBuf,
@@ -48,7 +50,8 @@ pub enum Error {
         /// Its permissions.
         mode: u32,
     },
-    /// Something other than a regular file has the name: a directory, a device, a pipe, a symbolic link.
+    /// Something other than a regular file has the name: a directory, a device, a pipe, a symbolic
+    /// link.
     NotRegular {
         /// What.
         path: PathBuf,
@@ -109,7 +112,8 @@ pub enum Error {
         /// Bytes that are there.
         actual: u64,
     },
-    /// The image has no tag at its end: filling it was not finished, or it is no ROM of this size and byte order.
+    /// The image has no tag at its end: filling it was not finished, or it is no ROM of this size
+    /// and byte order.
     NotFilled {
         /// The image.
         path: PathBuf,
@@ -123,22 +127,25 @@ pub enum Error {
         /// The ROM that is there, if that is known.
         actual: Option<RomHash>,
     },
-    /// The image is not what was made: the hash of a chunk differs, or its contents from the recomputed ones.
+    /// The image is not what was made: the hash of a chunk differs, or its contents from the
+    /// recomputed ones.
     Damaged {
         /// The image.
         path: PathBuf,
         /// Where the first difference is, or the chunk with it begins, if that is known.
         offset: Option<u64>,
     },
-    /// The table of hashes is missing, or not the one that the ROM's hash was made of. The image may be good all the same;
-    /// [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table anew.
+    /// The table of hashes is missing, or not the one that the ROM's hash was made of. The image
+    /// may be good all the same; [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table
+    /// anew.
     Sums {
         /// The table.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// A ROM cannot be used for a hash: what was read of it is not what was made, or cannot be read.
+    /// A ROM cannot be used for a hash: what was read of it is not what was made, or cannot be
+    /// read.
     Unavailable {
         /// Which.
         id: RomId,

@@ -66,16 +66,18 @@ fn page_of(found: &StatFs) -> usize {
 /// FS_VERITY_FL of linux/fs.h: the contents are fixed and checked by the file system.
 const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
 
-/// Whether nobody can change the contents of an open file, its owner and root included, other than by replacing the file: sealed, or under
-/// fs-verity. An immutable file is not: whoever had it open for writing before may still write to it on some file systems.
+/// Whether nobody can change the contents of an open file, its owner and root included, other than
+/// by replacing the file: sealed, or under fs-verity. An immutable file is not: whoever had it open
+/// for writing before may still write to it on some file systems.
 pub(crate) fn keeps_its_bytes(file: &File) -> bool {
     let sealed = rustix::fs::fcntl_get_seals(file)
         .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
     sealed || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY))
 }
 
-/// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or under fs-verity. A read-only mount
-/// proves nothing, since the same file may be writable through another mount.
+/// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or
+/// under fs-verity. A read-only mount proves nothing, since the same file may be writable through
+/// another mount.
 pub(crate) fn keeps_its_size(file: &File) -> bool {
     keeps_its_bytes(file) || is_immutable(file)
 }

@@ -1,6 +1,8 @@
-//! What the id of a ROM promises: a hash over every byte of the image and over what it was made with.
+//! What the id of a ROM promises: a hash over every byte of the image and over what it was made
+//! with.
 //!
-//! The image is cut into chunks, and a chunk into leaves of 4 KiB. Each level is BLAKE2b with a personalisation of its own:
+//! The image is cut into chunks, and a chunk into leaves of 4 KiB. Each level is BLAKE2b with a
+//! personalisation of its own:
 //!
 //! ```text
 //! leaf   BLAKE2b-128, "saltern leaf",  of up to 4 KiB of the image
@@ -9,7 +11,8 @@
 //! root   BLAKE2b-256, "saltern root",  of the parameters and the hashes of all groups
 //! ```
 //!
-//! So a chunk can be checked alone, at the cost of hashing it and, once, the 1 KiB of its group. docs/rom.md has the same in words and in Python.
+//! So a chunk can be checked alone, at the cost of hashing it and, once, the 1 KiB of its group.
+//! docs/rom.md has the same in words and in Python.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,10 +32,11 @@ const BATCH: usize = 64;
 /// The hash of a leaf, a chunk or a group.
 pub(crate) type Digest = [u8; 16];
 
-/// The hash of a ROM: over every byte of its image, its parameters and how it is cut into chunks. Written as 64 lower-case hexadecimal digits.
+/// The hash of a ROM: over every byte of its image, its parameters and how it is cut into chunks.
+/// Written as 64 lower-case hexadecimal digits.
 ///
-/// The first 16 of them are the ROM's name in stored strings ([`RomHash::id`]), which tells the ROMs of a site apart. Wherever a ROM has to be the
-/// right one, ask for the whole hash.
+/// The first 16 of them are the ROM's name in stored strings ([`RomHash::id`]), which tells the
+/// ROMs of a site apart. Wherever a ROM has to be the right one, ask for the whole hash.
 ///
 /// ```
 /// use saltern_rom::RomHash;
@@ -110,7 +114,8 @@ impl Levels {
         })
     }
 
-    /// The hashes of chunks, in their order: many leaves at once, which takes a fraction of the time of one after the other.
+    /// The hashes of chunks, in their order: many leaves at once, which takes a fraction of the
+    /// time of one after the other.
     pub(crate) fn chunks<'b>(
         &self,
         chunks: impl Iterator<Item = &'b [u8]>,
@@ -148,7 +153,8 @@ impl Levels {
     }
 }
 
-/// The hash of the ROM that has these parameters and whose groups of chunks of this size have these hashes.
+/// The hash of the ROM that has these parameters and whose groups of chunks of this size have these
+/// hashes.
 pub(crate) fn root(params: &RomParams, chunk: u32, groups: &[Digest]) -> Result<RomHash, Error> {
     let mut hasher = level(b"saltern root", 32)?.to_hasher();
     let flavor = params.flavor;

@@ -21,7 +21,8 @@ pub(crate) fn length(manifest: &Manifest) -> Result<usize, Error> {
     usize::try_from(manifest.size()).map_err(|_| refused)
 }
 
-/// The digest at the end of an image, if its tag is there. Both are 64-bit words in the order of this machine, as all of an image.
+/// The digest at the end of an image, if its tag is there. Both are 64-bit words in the order of
+/// this machine, as all of an image.
 pub(crate) fn tail(image: &[u8]) -> Option<[u8; 32]> {
     let mut tail = *image.last_chunk::<48>()?;
     let (words, []) = tail.as_chunks_mut::<8>() else { return None };

@@ -1,9 +1,11 @@
-//! Site-specific ROMs for yescrypt, as an operator needs them: made once, from a secret seed and of any size; shared by every process of
-//! a host; recognised, and checked before anything is hashed with them.
+//! Site-specific ROMs for yescrypt, as an operator needs them: made once, from a secret seed and of
+//! any size; shared by every process of a host; recognised, and checked before anything is hashed
+//! with them.
 //!
-//! A ROM is an *image*, some gigabytes that whoever wants to try passwords must have too, and a [`Manifest`] beside it, which says how it
-//! was made and how to recognise it. [`Create`] makes both, [`attach`] puts an image into memory, [`verify`] checks all of it.
-//! [`RomFile`] reads single blocks of an image that is larger than memory.
+//! A ROM is an *image*, some gigabytes that whoever wants to try passwords must have too, and a
+//! [`Manifest`] beside it, which says how it was made and how to recognise it. [`Create`] makes
+//! both, [`attach`] puts an image into memory, [`verify`] checks all of it. [`RomFile`] reads
+//! single blocks of an image that is larger than memory.
 //!
 //! ```
 //! use saltern_rom::{AttachOptions, Create, Seed, attach};

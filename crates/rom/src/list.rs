@@ -25,7 +25,8 @@ pub struct Found {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum State {
-    /// Manifest and image fit together, by size, tag and digest, and the table of hashes is that of the ROM.
+    /// Manifest and image fit together, by size, tag and digest, and the table of hashes is that of
+    /// the ROM.
     Ready(Box<Manifest>),
     /// There is a manifest, and the image is missing or not what it says.
     Bad(Box<Manifest>, Error),
@@ -37,7 +38,8 @@ pub enum State {
     Interrupted,
 }
 
-/// What ROMs there are in a directory, /dev/shm for instance, by name. Files that have nothing to do with ROMs are passed over.
+/// What ROMs there are in a directory, /dev/shm for instance, by name. Files that have nothing to
+/// do with ROMs are passed over.
 ///
 /// # Errors
 /// [`Error::Io`] if the directory cannot be read.
@@ -64,7 +66,8 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             }
         } else if let Some(image) = unfinished(&name) {
             let image = directory.join(image);
-            // Something else of this name is none of ours: a pipe, for instance, that somebody has put there.
+            // Something else of this name is none of ours: a pipe, for instance, that somebody has
+            // put there.
             let Some(locked) = is_locked(&part_of(&image)) else { continue };
             let state = if locked { State::InProgress } else { State::Interrupted };
             found.push(Found { image, state });
@@ -129,8 +132,9 @@ fn names(directory: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Whether a writer holds the lock of an unfinished file, if it is one. Asked for shared, and given back in so many words: a process that another thread is just starting has the
-/// descriptor, too, for a moment after it is closed here.
+/// Whether a writer holds the lock of an unfinished file, if it is one. Asked for shared, and given
+/// back in so many words: a process that another thread is just starting has the descriptor, too,
+/// for a moment after it is closed here.
 fn is_locked(part: &Path) -> Option<bool> {
     let file = match open_file(part) {
         Ok((file, _)) => file,

@@ -25,17 +25,20 @@ const MAX_BYTES: u64 = 64 << 10;
 
 /// What is known of a ROM: how it was made, and how to recognise it. Nothing in it is secret.
 ///
-/// It lies beside the image, `NAME.json` for an image `NAME`, as JSON. Unknown fields and versions are refused.
+/// It lies beside the image, `NAME.json` for an image `NAME`, as JSON. Unknown fields and versions
+/// are refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Manifest {
     /// What the ROM was made from, beside its seed.
     pub params: RomParams,
-    /// The hash over all bytes of the image and over the parameters, which begins with the ROM's id.
+    /// The hash over all bytes of the image and over the parameters, which begins with the ROM's
+    /// id.
     pub hash: RomHash,
     /// The digest at the end of the image, as the algorithm makes it.
     pub digest: [u8; 32],
-    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 4 KiB to 64 KiB. The last one may be shorter.
+    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 4
+    /// KiB to 64 KiB. The last one may be shorter.
     pub chunk: u32,
     /// How the seed is found again.
     pub seed: SeedSource,
@@ -124,7 +127,8 @@ impl Manifest {
         name.into()
     }
 
-    /// Reads the manifest of the image at `image` (from `image.json`; the image itself is not touched).
+    /// Reads the manifest of the image at `image` (from `image.json`; the image itself is not
+    /// touched).
     ///
     /// # Errors
     /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Io`].
@@ -279,10 +283,12 @@ impl Manifest {
         }
     }
 
-    /// Writes it to its place, and the table of its image before it, replacing what is there: each whole or not at all.
+    /// Writes it to its place, and the table of its image before it, replacing what is there: each
+    /// whole or not at all.
     ///
-    /// Between the two there is a table without its manifest, which the next creation replaces, or, where one ROM replaces another, a table
-    /// that does not fit the old manifest, which is noticed when blocks are to be read.
+    /// Between the two there is a table without its manifest, which the next creation replaces, or,
+    /// where one ROM replaces another, a table that does not fit the old manifest, which is noticed
+    /// when blocks are to be read.
     pub(crate) fn write(&self, image: &Path, table: &Table) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;

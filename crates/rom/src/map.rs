@@ -1,4 +1,5 @@
-//! Memory for images: anonymous or of a file, of a page size that is asked for, read-only once it is filled.
+//! Memory for images: anonymous or of a file, of a page size that is asked for, read-only once it
+//! is filled.
 #![allow(unsafe_code, reason = "mapping memory, and views of it as bytes")]
 
 use std::fs::File;
@@ -36,8 +37,8 @@ fn whole(len: usize, page: usize) -> Result<usize, Errno> {
 }
 
 impl Mapping {
-    /// Private zeroed memory, to be filled, of pages of exactly this kind. Huge pages are reserved at once, so that touching them cannot
-    /// fail later; transparent ones are only advised.
+    /// Private zeroed memory, to be filled, of pages of exactly this kind. Huge pages are reserved
+    /// at once, so that touching them cannot fail later; transparent ones are only advised.
     pub(crate) fn anonymous(len: usize, pages: Pages) -> Result<Self, Errno> {
         let mut flags = MapFlags::PRIVATE;
         // Transparent huge pages need room to align the image.
@@ -61,7 +62,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// The first `len` bytes of a file, shared with all who map it; the file has to be that long, its pages being of size `page`.
+    /// The first `len` bytes of a file, shared with all who map it; the file has to be that long,
+    /// its pages being of size `page`.
     pub(crate) fn file(
         file: &File,
         len: usize,
@@ -69,8 +71,8 @@ impl Mapping {
         writable: bool,
     ) -> Result<Self, Errno> {
         let whole = whole(len, page)?;
-        // Files in memory can lie on transparent huge pages too, if their addresses are aligned. So there is a reservation first,
-        // for what lies around the file as well.
+        // Files in memory can lie on transparent huge pages too, if their addresses are aligned. So
+        // there is a reservation first, for what lies around the file as well.
         let room = if page == rustix::param::page_size() && len >= THP { THP } else { 0 };
         let mapped = whole.checked_add(room).ok_or(Errno::NOMEM)?;
         let access = ProtFlags::READ | if writable { ProtFlags::WRITE } else { ProtFlags::empty() };
@@ -87,7 +89,8 @@ impl Mapping {
             // From here on it is unmapped as a whole, whatever happens.
             reserved = Some(Mapping { base, mapped, offset, len, writable, segment: false });
         }
-        // SAFETY: a new mapping, either at an address of the system's choice or in place of a part of the reservation, which is ours.
+        // SAFETY: a new mapping, either at an address of the system's choice or in place of a part
+        // of the reservation, which is ours.
         let base = unsafe { rustix::mm::mmap(at, whole, access, flags, fd, 0)? };
         let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
         Ok(match reserved {
@@ -114,7 +117,8 @@ impl Mapping {
         let _ = unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
     }
 
-    /// Finds all pages of a file that is in memory now, instead of one by one when they are first read. A refusal changes nothing.
+    /// Finds all pages of a file that is in memory now, instead of one by one when they are first
+    /// read. A refusal changes nothing.
     pub(crate) fn populate(&self) {
         let advice = Advice::LinuxPopulateRead;
         let start = self.bytes().as_ptr().cast_mut().cast();
@@ -124,8 +128,9 @@ impl Mapping {
 
     /// The image.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` mapped bytes begin there. Others may hold a shared mapping too; that nobody writes to it any more is
-        // what read-only files, seals and the operator guarantee (docs/unsafe.md).
+        // SAFETY: `len` mapped bytes begin there. Others may hold a shared mapping too; that nobody
+        // writes to it any more is what read-only files, seals and the operator guarantee
+        // (docs/unsafe.md).
         unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.offset), self.len) }
     }
 
@@ -134,7 +139,8 @@ impl Mapping {
         if !self.writable {
             return None;
         }
-        // SAFETY: `len` mapped, writable bytes begin there; of a shared mapping, the lock on its file makes this process the only writer.
+        // SAFETY: `len` mapped, writable bytes begin there; of a shared mapping, the lock on its
+        // file makes this process the only writer.
         Some(unsafe {
             std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.offset), self.len)
         })
@@ -153,7 +159,8 @@ impl Mapping {
     pub(crate) fn lock(&self) -> Result<(), Errno> {
         let page = rustix::param::page_size();
         let start = self.bytes().as_ptr();
-        // SAFETY: these pages are this mapping's (an image begins at a page), and locking changes no contents.
+        // SAFETY: these pages are this mapping's (an image begins at a page), and locking changes
+        // no contents.
         unsafe { rustix::mm::mlock(start.cast_mut().cast(), whole(self.len, page)?) }
     }
 

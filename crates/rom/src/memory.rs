@@ -1,4 +1,5 @@
-//! Memory for images: asked for in the wanted pages, then in the next best, with a note of every step.
+//! Memory for images: asked for in the wanted pages, then in the next best, with a note of every
+//! step.
 
 use std::fs::File;
 
@@ -16,7 +17,8 @@ pub(crate) struct Granted {
     pub(crate) pages: Pages,
 }
 
-/// Writable zeroed memory of `len` bytes: private to this process, or of a memory file (memfd) that can be passed on.
+/// Writable zeroed memory of `len` bytes: private to this process, or of a memory file (memfd) that
+/// can be passed on.
 pub(crate) fn acquire(
     len: u64,
     mut pages: Pages,
@@ -59,7 +61,8 @@ fn memory_file(len: usize, pages: Pages) -> Result<Granted, Errno> {
     Ok(Granted { mapping, file: Some(file), pages })
 }
 
-/// Forbids every change of a memory file, for all and for ever. There must be no writable mapping of it left.
+/// Forbids every change of a memory file, for all and for ever. There must be no writable mapping
+/// of it left.
 pub(crate) fn seal(file: &File) -> Result<(), Errno> {
     rustix::fs::fcntl_add_seals(file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE)?;
     rustix::fs::fcntl_add_seals(file, SealFlags::SEAL)
@@ -75,13 +78,15 @@ pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that can be had without swapping: of the machine, but no more than the control group may have.
+/// Bytes that can be had without swapping: of the machine, but no more than the control group may
+/// have.
 pub(crate) fn available() -> Option<u64> {
     let machine = machine_available()?;
     Some(group_limit().map_or(machine, |limit| machine.min(limit)))
 }
 
-/// The limit of this process's own control group (version 2), of which the page cache can be given back.
+/// The limit of this process's own control group (version 2), of which the page cache can be given
+/// back.
 fn group_limit() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -1,5 +1,5 @@
-//! ROMs as they are found: manifest and image, each opened once. What is asked about a file is asked of its descriptor and not of a path, which
-//! may name another file by then.
+//! ROMs as they are found: manifest and image, each opened once. What is asked about a file is
+//! asked of its descriptor and not of a path, which may name another file by then.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -18,8 +18,8 @@ use crate::map::Mapping;
 use crate::progress::{Progress, Stage, Watch};
 use crate::sysv::Segment;
 
-/// Opens a file to be read. It has to be a regular one, and its name no link, which somebody else could have put there; nothing is waited for, as a pipe
-/// would be.
+/// Opens a file to be read. It has to be a regular one, and its name no link, which somebody else
+/// could have put there; nothing is waited for, as a pipe would be.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY).bits() as i32;
     // Devices are not even opened: that alone has effects on some.
@@ -37,7 +37,8 @@ pub(crate) fn is_regular_file(path: &Path, found: &Metadata) -> Result<(), Error
     if found.is_file() { Ok(()) } else { Err(Error::NotRegular { path: path.to_owned() }) }
 }
 
-/// Whether only root and this user can have written to something since it was made: who owns it, and who may write to it.
+/// Whether only root and this user can have written to something since it was made: who owns it,
+/// and who may write to it.
 pub(crate) fn check_owner(path: &Path, owners: &[u32], mode: u32) -> Result<(), Error> {
     let own = [0, rustix::process::geteuid().as_raw()];
     let foreign = owners.iter().find(|owner| !own.contains(owner));
@@ -77,7 +78,8 @@ impl ImageFile {
         self.found.len()
     }
 
-    /// Compares size, tag and digest with the manifest. A file of huge pages is as long as these are whole.
+    /// Compares size, tag and digest with the manifest. A file of huge pages is as long as these
+    /// are whole.
     pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Error> {
         let (expected, actual) = (manifest.size(), self.size());
         let whole = if self.kind == Kind::Hugetlbfs { self.page as u64 } else { 1 };
@@ -111,7 +113,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens manifest and image and compares size, tag and digest. The ROM has to be the one that is expected, if one is.
+    /// Opens manifest and image and compares size, tag and digest. The ROM has to be the one that
+    /// is expected, if one is.
     pub(crate) fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
         let opened = Self::find(image)?;
         let (manifest, path) = (&opened.manifest, image.to_owned());
@@ -145,7 +148,8 @@ impl Opened {
         Ok(Opened { manifest, image: found, manifest_path, manifest_file })
     }
 
-    /// Refuses what others may write to, or may have written: an image, or the manifest that says which ROM it is.
+    /// Refuses what others may write to, or may have written: an image, or the manifest that says
+    /// which ROM it is.
     pub(crate) fn check_trust(&self) -> Result<(), Error> {
         let found = &self.manifest_file;
         check_owner(&self.manifest_path, &[found.uid()], found.mode())?;
@@ -157,7 +161,8 @@ impl Opened {
         }
     }
 
-    /// The same for what is in shared memory, where anybody may put files. A file on a disk has to be checked instead, all that is read of it.
+    /// The same for what is in shared memory, where anybody may put files. A file on a disk has to
+    /// be checked instead, all that is read of it.
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
         match &self.image {
             Image::File(file) if file.kind == Kind::Disk => Ok(()),

@@ -9,7 +9,8 @@ use rustix::mm::MapFlags;
 /// Bytes of a transparent huge page (where base pages have 4 KiB).
 pub(crate) const THP: usize = 2 << 20;
 
-/// Pages to ask for. Larger ones make random reads of a large ROM faster, since the processor has to look up fewer addresses.
+/// Pages to ask for. Larger ones make random reads of a large ROM faster, since the processor has
+/// to look up fewer addresses.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Pages {
@@ -18,9 +19,11 @@ pub enum Pages {
     /// Transparent huge pages: given when the system has them at hand, without any preparation.
     #[default]
     Transparent,
-    /// Huge pages of 2 MiB out of the pool that the administrator has set aside (vm.nr_hugepages). Never swapped.
+    /// Huge pages of 2 MiB out of the pool that the administrator has set aside (vm.nr_hugepages).
+    /// Never swapped.
     Huge2M,
-    /// Huge pages of 1 GiB out of their pool (hugepagesz=1G hugepages=… on the kernel's command line).
+    /// Huge pages of 1 GiB out of their pool (hugepagesz=1G hugepages=… on the kernel's command
+    /// line).
     Huge1G,
 }
 
@@ -100,7 +103,8 @@ impl fmt::Display for ObtainedPages {
     }
 }
 
-/// Sums over the mappings that lie within `addresses`; adjacent ones may have been merged with them.
+/// Sums over the mappings that lie within `addresses`; adjacent ones may have been merged with
+/// them.
 fn parse(smaps: &str, addresses: &Range<usize>) -> Option<ObtainedPages> {
     let mut found: Option<ObtainedPages> = None;
     let mut inside = false;

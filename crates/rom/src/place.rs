@@ -1,4 +1,5 @@
-//! The place where an image will be: a file or a segment, taken by one creator at a time, with what may not be overwritten.
+//! The place where an image will be: a file or a segment, taken by one creator at a time, with what
+//! may not be overwritten.
 
 use std::fs::File;
 use std::io::Write;
@@ -60,8 +61,9 @@ impl Place<'_> {
         }
     }
 
-    /// Lets `produce` make the image and its manifest, and puts both into their places; on any error both are as before. Only a segment that is
-    /// to be replaced is gone then, there being room for one under its key.
+    /// Lets `produce` make the image and its manifest, and puts both into their places; on any
+    /// error both are as before. Only a segment that is to be replaced is gone then, there being
+    /// room for one under its key.
     ///
     /// A file is mapped for `produce` if `mapped` says so or nothing else is possible.
     pub(crate) fn put(
@@ -87,14 +89,16 @@ impl Place<'_> {
         mapped: bool,
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
-        // Before anything is touched, and again when the place is ours: another creator may just have finished.
+        // Before anything is touched, and again when the place is ours: another creator may just
+        // have finished.
         self.check_existing(path.symlink_metadata().is_ok(), path)?;
         let staged = Staged::begin(path, self.mode)?;
         let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
         let (size, page) = (self.size(), filesystem::page_size(path)?);
         let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
         if filesystem::kind(path)? == Kind::Memory {
-            // Its limit may be above what the machine has left: the kernel would end other processes to make room.
+            // Its limit may be above what the machine has left: the kernel would end other
+            // processes to make room.
             memory::check_memory(size)?;
         }
         let whole = if mapped_only { page as u64 } else { 1 };
@@ -108,7 +112,8 @@ impl Place<'_> {
             produce(Sink::File(&staged.file))?
         };
         self.check_known(known.as_ref(), &manifest)?;
-        // All of them are on the disk before the first gets its name, so that the moments between are short.
+        // All of them are on the disk before the first gets its name, so that the moments between
+        // are short.
         staged.sync()?;
         manifest.write(self.image, &table)?;
         staged.commit()?;
@@ -121,7 +126,8 @@ impl Place<'_> {
         key: i32,
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
-        // Locks out other creators, and says which segment this one has made: what it leaves when it is killed is known by that.
+        // Locks out other creators, and says which segment this one has made: what it leaves when
+        // it is killed is known by that.
         let lock = Staged::begin(self.image, 0o600)?;
         let name = Medium::segment_name(key);
         let old = match Segment::find(key) {
@@ -170,7 +176,8 @@ impl Place<'_> {
         }
     }
 
-    /// Refuses what renaming could not or should not replace, before long work and before the manifest is replaced.
+    /// Refuses what renaming could not or should not replace, before long work and before the
+    /// manifest is replaced.
     fn check_replaceable(path: &Path) -> Result<(), Error> {
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
         is_regular_file(path, &found)?;
@@ -178,7 +185,8 @@ impl Place<'_> {
         if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
     }
 
-    /// Refuses to replace unasked. The manifest of an image that is no longer there is returned: the new image has to match it.
+    /// Refuses to replace unasked. The manifest of an image that is no longer there is returned:
+    /// the new image has to match it.
     fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
         sums::check_place(self.image)?;
         if self.replace {

@@ -37,7 +37,8 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Is told of progress every MiB or so, by any thread, and ends the work by answering [`ControlFlow::Break`].
+/// Is told of progress every MiB or so, by any thread, and ends the work by answering
+/// [`ControlFlow::Break`].
 ///
 /// A handler of Ctrl-C can set a flag that it looks at.
 pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);

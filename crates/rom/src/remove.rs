@@ -13,13 +13,15 @@ use crate::staged::{Staged, remove_leftover, sync_directory};
 use crate::sums;
 use crate::sysv::Segment;
 
-/// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace or remove it, and
-/// [`Access::Auto`](crate::Access::Auto) maps it instead of copying it. Needs CAP_LINUX_IMMUTABLE, which root has, and a file system with this
-/// attribute: ext4, XFS, Btrfs, and since Linux 6.6 tmpfs.
+/// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace
+/// or remove it, and [`Access::Auto`](crate::Access::Auto) maps it instead of copying it. Needs
+/// CAP_LINUX_IMMUTABLE, which root has, and a file system with this attribute: ext4, XFS, Btrfs,
+/// and since Linux 6.6 tmpfs.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Untrusted`] for what belongs to others or others may write to; [`Error::NotRegular`];
-/// [`Error::Io`] where it is not permitted or not there.
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Untrusted`] for what belongs to others or
+/// others may write to; [`Error::NotRegular`]; [`Error::Io`] where it is not permitted or not
+/// there.
 pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
     let opened = Opened::find(image)?;
     opened.check_trust()?;
@@ -32,20 +34,25 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
     }
 }
 
-/// Removes an image, its manifest and its table of hashes, and what an interrupted creation left. Processes that are attached keep it until they detach.
+/// Removes an image, its manifest and its table of hashes, and what an interrupted creation left.
+/// Processes that are attached keep it until they detach.
 ///
-/// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest, or a copy, as long as there are any.
+/// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest,
+/// or a copy, as long as there are any.
 ///
 /// # Errors
-/// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`], [`Error::Busy`] while it is being made, [`Error::NotRegular`],
-/// [`Error::Io`]; [`Error::Untrusted`] if the manifest says that the image is elsewhere and is neither root's nor this user's: in a directory where all
-/// may write anybody could name any file so.
+/// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`],
+/// [`Error::Busy`] while it is being made, [`Error::NotRegular`], [`Error::Io`];
+/// [`Error::Untrusted`] if the manifest says that the image is elsewhere and is neither root's nor
+/// this user's: in a directory where all may write anybody could name any file so.
 pub fn remove(image: &Path) -> Result<(), Error> {
     Removal::of(image)?.map_or(Ok(()), Removal::run)
 }
 
-/// [`remove`] for images in memory only: in a file of a tmpfs or hugetlbfs, which is made changeable before, or in a segment. An image that is not
-/// beside its manifest is removed only if `named` says that it is meant by a name in shared memory, and not by the path of just any manifest.
+/// [`remove`] for images in memory only: in a file of a tmpfs or hugetlbfs, which is made
+/// changeable before, or in a segment. An image that is not beside its manifest is removed only if
+/// `named` says that it is meant by a name in shared memory, and not by the path of just any
+/// manifest.
 ///
 /// # Errors
 /// Those of [`remove`], and [`Error::Unsupported`] for an image that is elsewhere.
@@ -102,8 +109,9 @@ impl<'a> Removal<'a> {
         if manifest.location != Location::Beside {
             check_owner(&manifest_path, &[manifest_file.uid()], manifest_file.mode())?;
         }
-        // Whoever is making this ROM would otherwise be left without the manifest that it has just put into its place. Where no lock can be
-        // had (a full disk, say), nothing is being made either.
+        // Whoever is making this ROM would otherwise be left without the manifest that it has just
+        // put into its place. Where no lock can be had (a full disk, say), nothing is being made
+        // either.
         let place = manifest.image_path(image).unwrap_or_else(|| image.to_owned());
         let alone = match Staged::begin(&place, 0o600) {
             Err(busy @ Error::Busy { .. }) => return Err(busy),

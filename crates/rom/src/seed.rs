@@ -14,8 +14,8 @@ use crate::staged::sync_directory;
 
 /// The seed of a ROM. Wiped on drop; not in `Debug`.
 ///
-/// Whoever has it can make the ROM without copying it, so it has to be kept like a key; and it is all that has to be kept, since
-/// with it and the manifest a lost image can be made again.
+/// Whoever has it can make the ROM without copying it, so it has to be kept like a key; and it is
+/// all that has to be kept, since with it and the manifest a lost image can be made again.
 pub struct Seed {
     bytes: Zeroizing<Vec<u8>>,
     source: SeedSource,
@@ -58,7 +58,8 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::File { path: absolute(path) } })
     }
 
-    /// The seed that a descriptor or another reader gives, to its end: 16 bytes to 1 MiB, without the line feed that may end it.
+    /// The seed that a descriptor or another reader gives, to its end: 16 bytes to 1 MiB, without
+    /// the line feed that may end it.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::SeedLength`].
@@ -67,7 +68,8 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::Descriptor })
     }
 
-    /// Any bytes but none, as they are: for seeds that were chosen elsewhere. A seed that can be guessed is none.
+    /// Any bytes but none, as they are: for seeds that were chosen elsewhere. A seed that can be
+    /// guessed is none.
     ///
     /// ```
     /// use saltern_rom::Seed;
@@ -83,8 +85,9 @@ impl Seed {
         Ok(Seed { bytes: Zeroizing::new(bytes.to_vec()), source: SeedSource::Descriptor })
     }
 
-    /// A new seed of 256 random bits, as 64 hexadecimal digits, which can be kept on paper too. It is first written to `backup`, a new
-    /// file that only its owner may read, and is on the disk when this returns.
+    /// A new seed of 256 random bits, as 64 hexadecimal digits, which can be kept on paper too. It
+    /// is first written to `backup`, a new file that only its owner may read, and is on the disk
+    /// when this returns.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is such a file: a seed is never overwritten. [`Error::Io`].

@@ -1,8 +1,11 @@
-//! Files that appear whole or not at all: written beside their place under a name of their own, synced, and renamed.
+//! Files that appear whole or not at all: written beside their place under a name of their own,
+//! synced, and renamed.
 //!
-//! The name beside is always the same, `.NAME.saltern-part`, which no other program makes, and whoever writes it holds a lock (flock) on it. So two writers of one file
-//! cannot meet, what a killed one leaves is known by the lock that it no longer holds, and the next writer takes it over. A file
-//! without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and file systems such as hugetlbfs and NFS lack it.
+//! The name beside is always the same, `.NAME.saltern-part`, which no other program makes, and
+//! whoever writes it holds a lock (flock) on it. So two writers of one file cannot meet, what a
+//! killed one leaves is known by the lock that it no longer holds, and the next writer takes it
+//! over. A file without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and
+//! file systems such as hugetlbfs and NFS lack it.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
@@ -22,14 +25,16 @@ pub(crate) struct Staged {
     pub(crate) file: File,
     place: PathBuf,
     part: PathBuf,
-    /// Permissions once it is complete, whatever the process's mask. Before that nobody else can open it, and so hold its lock.
+    /// Permissions once it is complete, whatever the process's mask. Before that nobody else can
+    /// open it, and so hold its lock.
     mode: u32,
     committed: bool,
     /// How began what another writer left behind.
     pub(crate) left: Vec<u8>,
 }
 
-/// How often the lock is asked for, and how long between: who only looks whether it is held, as listing does, has it for a moment.
+/// How often the lock is asked for, and how long between: who only looks whether it is held, as
+/// listing does, has it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -69,7 +74,8 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
 }
 
 impl Staged {
-    /// Begins to write what will be `place`, with these permissions; what another writer left behind is emptied.
+    /// Begins to write what will be `place`, with these permissions; what another writer left
+    /// behind is emptied.
     pub(crate) fn begin(place: &Path, mode: u32) -> Result<Self, Error> {
         if place.file_name().is_none() {
             let source = io::Error::from(io::ErrorKind::InvalidInput);
@@ -88,7 +94,8 @@ impl Staged {
                 Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: place.to_owned() }),
                 Err(error) => return Err(Error::io("lock", &part)(error)),
             }
-            // The file may have been renamed or removed between opening and locking it: then it is not ours to change.
+            // The file may have been renamed or removed between opening and locking it: then it is
+            // not ours to change.
             if !is_at(&file, &part)? {
                 continue;
             }
@@ -108,7 +115,8 @@ impl Staged {
         &self.part
     }
 
-    /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can find it full.
+    /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can
+    /// find it full.
     pub(crate) fn allocate(&self, len: u64) -> Result<(), Error> {
         check_room(&self.place, len)?;
         let full = |error: Errno| match error {
@@ -142,7 +150,8 @@ impl Staged {
         }
     }
 
-    /// Syncs the contents and gives the file its permissions and its name, replacing what has it. The directory is the caller's to sync.
+    /// Syncs the contents and gives the file its permissions and its name, replacing what has it.
+    /// The directory is the caller's to sync.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         let mode = Permissions::from_mode(self.mode & 0o777);
         self.file.set_permissions(mode).map_err(Error::io("protect", &self.part))?;
@@ -161,14 +170,16 @@ impl Drop for Staged {
         if !self.committed && is_at(&self.file, &self.part).unwrap_or(false) {
             let _ = std::fs::remove_file(&self.part);
         }
-        // Closing would do, but for processes that another thread is just starting: they have the descriptor until they run their program.
+        // Closing would do, but for processes that another thread is just starting: they have the
+        // descriptor until they run their program.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
 /// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
 ///
-/// In a directory where all may write, somebody else may have put a link or a file of his own there: neither is followed or written to.
+/// In a directory where all may write, somebody else may have put a link or a file of his own
+/// there: neither is followed or written to.
 fn open_own(part: &Path) -> Result<File, Error> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let mut options = OpenOptions::new();
@@ -209,7 +220,8 @@ fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that is being written.
+/// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that
+/// is being written.
 pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
     if part_of(place).symlink_metadata().is_err() {
         return Ok(false);

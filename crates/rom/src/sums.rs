@@ -1,7 +1,9 @@
-//! The table of the hashes of an image's chunks: what is read of the image later is known by them to be what was made.
+//! The table of the hashes of an image's chunks: what is read of the image later is known by them
+//! to be what was made.
 //!
-//! The id of a ROM covers the table ([`identity`](crate::identity)), so that a wrong one is refused before anything is judged by it: the hashes of
-//! groups when it is opened, those of chunks when the first chunk of their group is looked at.
+//! The id of a ROM covers the table ([`identity`](crate::identity)), so that a wrong one is refused
+//! before anything is judged by it: the hashes of groups when it is opened, those of chunks when
+//! the first chunk of their group is looked at.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,15 +20,16 @@ use crate::manifest::Manifest;
 use crate::opened::{is_regular_file, open_file};
 use crate::staged::{Staged, sync_directory};
 
-/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a chunk; then the hashes of all groups and of
-/// all chunks, 16 bytes each.
+/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a
+/// chunk; then the hashes of all groups and of all chunks, 16 bytes each.
 const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
 
 /// The least and the most bytes of a chunk.
 pub(crate) const CHUNKS: [u64; 2] = [4 << 10, 64 << 10];
 
-/// The hashes: 16 bytes for each chunk and each group, 1/250 of the image at most. Those of a table in a file are read when they are needed.
+/// The hashes: 16 bytes for each chunk and each group, 1/250 of the image at most. Those of a table
+/// in a file are read when they are needed.
 pub(crate) struct Table {
     chunk: u64,
     size: u64,
@@ -276,7 +279,8 @@ fn is_table(path: &Path) -> bool {
     read && (magic == MAGIC || magic == *b"saltern-sums-1\n\0")
 }
 
-/// Refuses to overwrite what has the table's name and is none, another image for instance, unless there is a manifest that speaks for it.
+/// Refuses to overwrite what has the table's name and is none, another image for instance, unless
+/// there is a manifest that speaks for it.
 pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
     let path = path_for(image);
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
@@ -287,7 +291,8 @@ pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
     Err(Error::Exists { path })
 }
 
-/// Removes the table of a creator that was killed before it wrote the manifest; returns whether there was one.
+/// Removes the table of a creator that was killed before it wrote the manifest; returns whether
+/// there was one.
 pub(crate) fn remove_stray(image: &Path) -> Result<bool, Error> {
     let path = path_for(image);
     let own = rustix::process::geteuid().as_raw();

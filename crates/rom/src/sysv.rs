@@ -1,4 +1,5 @@
-//! System V shared memory segments: found by a key, of a size that nobody can change, gone at the next boot.
+//! System V shared memory segments: found by a key, of a size that nobody can change, gone at the
+//! next boot.
 #![allow(unsafe_code, reason = "System V shared memory has no safe interface")]
 
 use std::io;

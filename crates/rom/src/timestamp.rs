@@ -44,7 +44,8 @@ pub(crate) fn parse(text: &str) -> Option<SystemTime> {
     (self::text(time) == text).then_some(time)
 }
 
-/// Days from 1970-01-01 to a date. Years are counted from March, so that a leap day is the last of its year.
+/// Days from 1970-01-01 to a date. Years are counted from March, so that a leap day is the last of
+/// its year.
 fn days(year: u64, month: u64, day: u64) -> u64 {
     let year = if month > 2 { year } else { year - 1 };
     let month = (month + 9) % 12;

@@ -1,4 +1,5 @@
-//! What goes wrong in real life, with real processes and files: it ends in a right answer or in one clear error.
+//! What goes wrong in real life, with real processes and files: it ends in a right answer or in one
+//! clear error.
 //!
 //! A child is this test program again, told by its environment what to do.
 
@@ -8,7 +9,8 @@ mod faults {
     mod reading;
 }
 
-/// Says what could not be tested here, past the test runner, which keeps what passing tests print to itself.
+/// Says what could not be tested here, past the test runner, which keeps what passing tests print
+/// to itself.
 fn skipped(what: &str) {
     use std::io::Write;
     let mut stderr = std::io::stderr();

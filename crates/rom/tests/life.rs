@@ -73,7 +73,8 @@ fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Says what could not be tested here, past the test runner, which keeps what passing tests print to itself.
+/// Says what could not be tested here, past the test runner, which keeps what passing tests print
+/// to itself.
 fn skipped(what: &str) {
     let mut stderr = std::io::stderr();
     stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();

@@ -1,6 +1,8 @@
-//! ROMs that yescrypt's own C code makes work here, and the reverse: in files and in System V segments.
+//! ROMs that yescrypt's own C code makes work here, and the reverse: in files and in System V
+//! segments.
 //!
-//! The C code comes with the Python package pyescrypt. Skipped, with a line that says so, without it.
+//! The C code comes with the Python package pyescrypt. Skipped, with a line that says so, without
+//! it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
@@ -54,7 +56,8 @@ impl Drop for Oracle {
     }
 }
 
-/// Says why upstream's C code was not asked, past the test runner, which keeps what passing tests print to itself.
+/// Says why upstream's C code was not asked, past the test runner, which keeps what passing tests
+/// print to itself.
 fn skipped(why: &str) {
     let mut stderr = std::io::stderr();
     stderr.write_all(format!("SKIPPED: upstream's C code ({why})\n").as_bytes()).unwrap();
@@ -70,7 +73,8 @@ fn rom_params([nrom, r, p, t]: [u32; 4]) -> RomParams {
     params
 }
 
-/// Some that the C code takes too: NROM / 2 / p is at least 4. Slices of one and of two lengths, one and many groups of them.
+/// Some that the C code takes too: NROM / 2 / p is at least 4. Slices of one and of two lengths,
+/// one and many groups of them.
 const CASES: [[u32; 4]; 7] = [
     [512, 1, 1, 0],
     [256, 8, 2, 1],

@@ -23,7 +23,8 @@ impl Neon {
     /// The token, in a function that has the feature itself.
     ///
     /// # Safety
-    /// From any other function: the processor must have the feature, as all with this architecture's targets have.
+    /// From any other function: the processor must have the feature, as all with this
+    /// architecture's targets have.
     #[inline]
     #[must_use]
     #[target_feature(enable = "neon")]

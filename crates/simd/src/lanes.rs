@@ -1,6 +1,6 @@
-//! What BLAKE2 asks of a vector: words side by side that are added, xored and rotated, and the two ways in
-//! which a message of sixteen words gets into them. Each operation is documented by its scalar meaning;
-//! [`portable`](crate::portable) is that meaning as code.
+//! What BLAKE2 asks of a vector: words side by side that are added, xored and rotated, and the two
+//! ways in which a message of sixteen words gets into them. Each operation is documented by its
+//! scalar meaning; [`portable`](crate::portable) is that meaning as code.
 
 use core::fmt::Debug;
 
@@ -38,10 +38,12 @@ pub trait Vector: Copy {
     /// Exclusive or.
     #[must_use]
     fn xor(self, other: Self) -> Self;
-    /// Every word rotated right by `bits`, which must be a constant at the place of the call to be fast.
+    /// Every word rotated right by `bits`, which must be a constant at the place of the call to be
+    /// fast.
     #[must_use]
     fn rotate_right(self, bits: u32) -> Self;
-    /// `self.xor(late).rotate_right(bits)` in the fewest cycles from the moment that `late` is known.
+    /// `self.xor(late).rotate_right(bits)` in the fewest cycles from the moment that `late` is
+    /// known.
     #[inline(always)]
     #[must_use]
     fn xor_rotate(self, late: Self, bits: u32) -> Self {
@@ -67,7 +69,8 @@ pub trait Lanes: Vector {
     fn first(self) -> Self::Word;
     /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> [Self; 16];
-    /// Calls `put` with each lane's number, in any order, and its words: word `j` is lane `i` of `rows[j]`.
+    /// Calls `put` with each lane's number, in any order, and its words: word `j` is lane `i` of
+    /// `rows[j]`.
     #[inline(always)]
     fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [Self::Word; 8])) {
         let mut words = [[Self::Word::default(); MAX_COUNT]; 8];
@@ -83,8 +86,8 @@ pub trait Lanes: Vector {
 /// The most lanes that any vector has.
 const MAX_COUNT: usize = 16;
 
-/// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state, or, for
-/// `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
+/// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state,
+/// or, for `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
 pub trait Row: Vector {
     /// Blocks in the form from which [`schedule`](Row::schedule) is cheapest.
     type Message;
@@ -98,7 +101,8 @@ pub trait Row: Vector {
     fn rotate_words(self, by: usize) -> Self;
     /// Prepares one block for each state.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> Self::Message;
-    /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a constant.
+    /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a
+    /// constant.
     fn schedule(token: Self::Token, message: &Self::Message, order: &[usize; 16]) -> [Self; 4];
 }
 

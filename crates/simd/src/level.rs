@@ -4,7 +4,8 @@ use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// An instruction-set level. Levels of one architecture are ordered: a larger one includes the smaller.
+/// An instruction-set level. Levels of one architecture are ordered: a larger one includes the
+/// smaller.
 ///
 /// ```
 /// use saltern_simd::Level;
@@ -52,7 +53,8 @@ impl Level {
         Self::ALL.into_iter().filter(|level| level.is_available())
     }
 
-    /// The next smaller level of the same architecture, which every processor with this one can run.
+    /// The next smaller level of the same architecture, which every processor with this one can
+    /// run.
     #[must_use]
     pub const fn below(self) -> Option<Level> {
         match self {
@@ -64,8 +66,9 @@ impl Level {
         }
     }
 
-    /// This level and all below it, largest first. Who has no kernel for a level takes that of the next one, so
-    /// that a level which was forgotten somewhere costs some speed there and not all of it.
+    /// This level and all below it, largest first. Who has no kernel for a level takes that of the
+    /// next one, so that a level which was forgotten somewhere costs some speed there and not all
+    /// of it.
     ///
     /// ```
     /// use saltern_simd::Level;
@@ -104,7 +107,8 @@ impl Level {
         if self.is_available() { Ok(self) } else { Err(UnavailableLevel { level: self }) }
     }
 
-    /// The level's name as it is parsed and printed: `portable`, `sse2`, `sse41`, `avx2`, `avx512`, `neon`.
+    /// The level's name as it is parsed and printed: `portable`, `sse2`, `sse41`, `avx2`, `avx512`,
+    /// `neon`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! Hints that a cache line will be wanted soon. They never fault, whatever the address, and have no effect that a program could see.
-//! Miri knows no instructions, and does without.
+//! Hints that a cache line will be wanted soon. They never fault, whatever the address, and have no
+//! effect that a program could see. Miri knows no instructions, and does without.
 #![allow(unsafe_code, reason = "instructions for prefetching")]
 
 /// Hints that the line at `address` will be read.

@@ -2,8 +2,8 @@
 
 /// Four 32-bit words, `w[0]` first. Additions are modulo 2^32.
 ///
-/// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does not depend
-/// on the byte order of the machine.
+/// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does
+/// not depend on the byte order of the machine.
 pub trait Row: Copy {
     /// What proves that the processor has the instructions.
     type Token: Copy;

@@ -84,14 +84,16 @@ impl<W: Wide, const PARTS: usize> Wide for Split<W, PARTS> {
 
     #[inline(always)]
     unsafe fn load(token: W::Token, memory: *const u64) -> Self {
-        // SAFETY: the caller promises `PARTS * W::LANES` readable lanes, aligned to more than one part.
+        // SAFETY: the caller promises `PARTS * W::LANES` readable lanes, aligned to more than one
+        // part.
         Self(core::array::from_fn(|i| unsafe { W::load(token, memory.add(i * W::LANES)) }))
     }
 
     #[inline(always)]
     unsafe fn store(self, memory: *mut u64) {
         for (i, part) in self.0.into_iter().enumerate() {
-            // SAFETY: the caller promises `PARTS * W::LANES` writable lanes, aligned to more than one part.
+            // SAFETY: the caller promises `PARTS * W::LANES` writable lanes, aligned to more than
+            // one part.
             unsafe { part.store(memory.add(i * W::LANES)) }
         }
     }

@@ -1,7 +1,7 @@
 //! x86-64: one token for each level, and the lanes in registers.
 //!
-//! Safe code needs a token for every instruction above the baseline. A register alone does not help:
-//! how a level rotates is not to be named out here,
+//! Safe code needs a token for every instruction above the baseline. A register alone does not
+//! help: how a level rotates is not to be named out here,
 //!
 //! ```compile_fail
 //! use saltern_simd::x86::{Avx512, sse41::Rotate128};
@@ -47,8 +47,9 @@
     reason = "tokens can be assumed inside functions compiled for their features"
 )]
 
-/// Intrinsics in a place whose feature is proven by a token: an argument, or a part of the vector. The functions
-/// beside the vectors that use it without one are private to these modules and are called with a token at hand.
+/// Intrinsics in a place whose feature is proven by a token: an argument, or a part of the vector.
+/// The functions beside the vectors that use it without one are private to these modules and are
+/// called with a token at hand.
 macro_rules! proven {
     ($intrinsics:expr) => {{
         // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
@@ -56,9 +57,10 @@ macro_rules! proven {
     }};
 }
 
-/// Stamps a vector type whose operations are one intrinsic each: all of [`Vector`](crate::lanes::Vector), and of
-/// [`Lanes`](crate::lanes::Lanes) what is no transposition; those stand by hand in the braces. A value holds the token
-/// that it was made from. In order: name and trait of the token; register; words; addition, exclusive or, rotation,
+/// Stamps a vector type whose operations are one intrinsic each: all of
+/// [`Vector`](crate::lanes::Vector), and of [`Lanes`](crate::lanes::Lanes) what is no
+/// transposition; those stand by hand in the braces. A value holds the token that it was made from.
+/// In order: name and trait of the token; register; words; addition, exclusive or, rotation,
 /// rotated sum, splat; the first word.
 macro_rules! lanes {
     (
@@ -153,8 +155,9 @@ macro_rules! token {
                 $module::get().then_some(Self(()))
             }
 
-            /// The token, in a function that has the features itself: such a call needs no `unsafe` and no
-            /// question to the processor, because the function could only be entered where they are there.
+            /// The token, in a function that has the features itself: such a call needs no `unsafe`
+            /// and no question to the processor, because the function could only be entered where
+            /// they are there.
             ///
             /// # Safety
             /// From any other function: the processor must have the features.
@@ -212,8 +215,9 @@ macro_rules! includes_portable {
 
 includes_portable!(Sse2, Sse41, Avx2, Avx512);
 
-/// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one: AMD's Zen 4. Where a
-/// chain of operations is all that matters, rotations are better made of shifts there.
+/// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one:
+/// AMD's Zen 4. Where a chain of operations is all that matters, rotations are better made of
+/// shifts there.
 #[derive(Clone, Copy, Debug)]
 pub struct Zen4(());
 
@@ -224,7 +228,8 @@ impl Zen4 {
         Avx512::detect().filter(|_| is_family_19h()).map(|_| Self(()))
     }
 
-    /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one alone.
+    /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one
+    /// alone.
     ///
     /// # Safety
     /// From a function without the features: the processor must have them.
@@ -236,7 +241,8 @@ impl Zen4 {
     }
 }
 
-/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Asked once: the instruction traps in virtual machines.
+/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Asked once: the instruction
+/// traps in virtual machines.
 fn is_family_19h() -> bool {
     use core::sync::atomic::{AtomicU8, Ordering};
     const UNKNOWN: u8 = 0;

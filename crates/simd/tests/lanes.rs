@@ -104,7 +104,8 @@ where
             let expected: [R::Word; 4] = std::array::from_fn(|i| a[(i + by) % 4]);
             assert_eq!(x.rotate_words(by).to_words(), expected);
         }
-        // The first blocks of as many states as any row holds; all orders come up, repetitions included.
+        // The first blocks of as many states as any row holds; all orders come up, repetitions
+        // included.
         let blocks = random.blocks::<R::Word>(16);
         let message = R::message(token, &blocks.iter().collect::<Vec<_>>());
         let order: [usize; 16] =

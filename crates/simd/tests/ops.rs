@@ -1,5 +1,5 @@
-//! Every operation of [`Row`] and [`Wide`] on every level of this machine equals the portable one, on random lanes and on those
-//! with all bits set or clear.
+//! Every operation of [`Row`] and [`Wide`] on every level of this machine equals the portable one,
+//! on random lanes and on those with all bits set or clear.
 #![allow(unsafe_code, reason = "loads and stores of lanes through pointers")]
 
 use saltern_simd::{Level, PortableRow, PortableWide, Row, Split, Wide};
@@ -83,7 +83,8 @@ fn wide_operations<W: Wide>() -> [Binary<W>; 4] {
     ]
 }
 
-/// The result of an operation on the first lanes; the rest as they were, so that a store that is too long shows.
+/// The result of an operation on the first lanes; the rest as they were, so that a store that is
+/// too long shows.
 fn apply<W: Wide>(token: W::Token, operation: fn(W, W) -> W, a: &Lanes, b: &Lanes) -> Lanes {
     let mut out = Lanes([0x5a5a_5a5a_5a5a_5a5a; 8]);
     // SAFETY: `Lanes` is eight lanes, aligned to 64 bytes.

@@ -4,8 +4,9 @@
 //!
 //! First, parts of the cost model, each in its own way: flavours, block sizes, S-boxes of many
 //! instances, PBKDF2, ROM, the older generation. The last column says how many nanoseconds a booked
-//! byte takes, as a multiple of what it takes for the default (1.0); below 1 too much is booked, above
-//! 1 too little. Then what a server admits at most, with real times. Times are the shortest of a few.
+//! byte takes, as a multiple of what it takes for the default (1.0); below 1 too much is booked,
+//! above 1 too little. Then what a server admits at most, with real times. Times are the shortest
+//! of a few.
 
 use std::time::Instant;
 

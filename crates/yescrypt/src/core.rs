@@ -1,4 +1,5 @@
-//! The algorithm: numbers and memory. Nothing here knows strings, names, keys or what a site allows.
+//! The algorithm: numbers and memory. Nothing here knows strings, names, keys or what a site
+//! allows.
 
 pub(crate) mod batch;
 pub(crate) mod blockmix;

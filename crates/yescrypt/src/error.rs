@@ -16,7 +16,8 @@ pub enum Error {
         expected: &'static str,
     },
     /// The text, the parameters or the password are such that crypt(3) refuses them, and the
-    /// [`Limits`](crate::Limits) in force are as strict ([`Syntax::Crypt3`](crate::Syntax::Crypt3)).
+    /// [`Limits`](crate::Limits) in force are as strict
+    /// ([`Syntax::Crypt3`](crate::Syntax::Crypt3)).
     RefusedByCrypt {
         /// What it refuses.
         why: &'static str,
@@ -65,11 +66,13 @@ pub enum Error {
         /// Bytes in the image.
         actual: u64,
     },
-    /// The ROM image has no tag where a ROM of this size ends: not initialised, or another size or byte order.
+    /// The ROM image has no tag where a ROM of this size ends: not initialised, or another size or
+    /// byte order.
     RomTag,
     /// The ROM buffer is not aligned to 64 bytes.
     RomAlignment,
-    /// A hash key was given for a string that cannot be encrypted with it: only `$y$` strings can, and extended ones with a key that has a name.
+    /// A hash key was given for a string that cannot be encrypted with it: only `$y$` strings can,
+    /// and extended ones with a key that has a name.
     KeyNotApplicable,
     /// A buffer of the caller has the wrong length.
     BufferLength {
@@ -98,11 +101,13 @@ pub enum ErrorKind {
     BadInput,
     /// It costs more, or is less usual, than the limits in force allow.
     OverLimit,
-    /// A ROM or a key is not there. The password was not tried; with it there, the same call succeeds.
+    /// A ROM or a key is not there. The password was not tried; with it there, the same call
+    /// succeeds.
     Unavailable,
     /// Too much at a time: the same call may succeed later.
     Overloaded,
-    /// Neither the input nor the load: memory, threads or randomness could not be had, or there is a defect.
+    /// Neither the input nor the load: memory, threads or randomness could not be had, or there is
+    /// a defect.
     Internal,
 }
 

@@ -1,5 +1,6 @@
-//! ROMs and settings of generation 0.5, for tests and for whoever makes such a ROM again. Its hashes are those of [`Mode::Escrypt`](crate::Mode::Escrypt), its
-//! strings ([`Scheme::Escrypt`](crate::Scheme::Escrypt)) are taken wherever others are.
+//! ROMs and settings of generation 0.5, for tests and for whoever makes such a ROM again. Its
+//! hashes are those of [`Mode::Escrypt`](crate::Mode::Escrypt), its strings
+//! ([`Scheme::Escrypt`](crate::Scheme::Escrypt)) are taken wherever others are.
 //!
 //! ```
 //! let stored = "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";

@@ -8,10 +8,12 @@ use crate::Workspace;
 #[cfg(feature = "std")]
 use crate::{CheckedParams, Error};
 
-/// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one 256-bit register.
+/// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one
+/// 256-bit register.
 ///
-/// It computes the same and is slower wherever it has been measured (docs/seeds.md). Returns whether the level of
-/// the workspace has such registers (AVX2 and above); otherwise nothing changes.
+/// It computes the same and is slower wherever it has been measured (docs/seeds.md). Returns
+/// whether the level of the workspace has such registers (AVX2 and above); otherwise nothing
+/// changes.
 ///
 /// ```
 /// use saltern_yescrypt::{Level, Workspace, hazmat};

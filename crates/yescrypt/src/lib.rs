@@ -7,14 +7,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
-//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. The
-//! crate `saltern-pool` computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have several of each, by names
-//! that the strings carry. [`escrypt`] is the older generation 0.5, whose `$7X` strings a [`Hasher`] verifies too.
+//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread;
+//! [`derive()`] is the bare function for every parameter of yescrypt 1.1 and classic scrypt;
+//! [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. The crate `saltern-pool`
+//! computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have
+//! several of each, by names that the strings carry. [`escrypt`] is the older generation 0.5, whose
+//! `$7X` strings a [`Hasher`] verifies too.
 //!
 //! # Features
-//! `std` (default): threads for p > 1. `os` (default): huge pages (Linux).
-//! `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without `std` the crate needs `alloc` only.
+//! `std` (default): threads for p > 1. `os` (default): huge pages (Linux). `getrandom` (default):
+//! random salts. `password-hash`: the traits of that crate. Without `std` the crate needs `alloc`
+//! only.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -48,8 +51,9 @@ pub use site::hasher::{Hasher, Outdated, Plan, Verification, verify};
 pub use site::keys::KeySet;
 pub use site::limits::{FlavorPolicy, Limits, Syntax};
 pub use site::rom_set::RomSet;
-pub use text::encoding::{HashString, Scheme, Setting};
+pub use text::encoding::{HashString, Setting};
 pub use text::roms::NamedRom;
+pub use text::scheme::Scheme;
 
 pub mod escrypt;
 pub mod hazmat;

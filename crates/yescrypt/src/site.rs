@@ -1,4 +1,5 @@
-//! What a site has and decides: limits, keys, ROMs, and the [`Hasher`](hasher::Hasher) that joins them with strings and the algorithm.
+//! What a site has and decides: limits, keys, ROMs, and the [`Hasher`](hasher::Hasher) that joins
+//! them with strings and the algorithm.
 
 pub(crate) mod checksalt;
 pub(crate) mod encrypt;

@@ -12,6 +12,7 @@ pub(crate) mod extended;
 pub(crate) mod names;
 mod phc;
 pub(crate) mod roms;
+pub(crate) mod scheme;
 
 /// Bytes of hash in every string.
 pub(crate) const HASH: usize = 32;

@@ -1,4 +1,5 @@
-//! Generation 0.5 on every level of this machine: the vectors, and random parameters against the slow reference.
+//! Generation 0.5 on every level of this machine: the vectors, and random parameters against the
+//! slow reference.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -326,7 +327,8 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     assert!(hash(b"$7X3$31..../....a").is_ok());
     let refused = hash(b"$7X3$3/..../....a");
     assert!(matches!(refused, Err(Error::InvalidParameter { .. })), "{refused:?}");
-    // Flags without RW have no ROM: the bare function refuses it, strings that stand beside others are hashed without.
+    // Flags without RW have no ROM: the bare function refuses it, strings that stand beside others
+    // are hashed without.
     let without_rw = b"$7X2$31..../....a";
     let alone = Hasher::new().hash_with_setting(&mut Workspace::new(), b"", without_rw).unwrap();
     assert_eq!(hash(without_rw), Ok(alone));

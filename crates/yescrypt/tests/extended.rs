@@ -1,5 +1,6 @@
-//! Strings that say which ROMs and which key they need: extended ones, and `$y$` with names before it. One spelling each, the right answer
-//! where everything is there, and where something is missing an error that names it, never a mismatch.
+//! Strings that say which ROMs and which key they need: extended ones, and `$y$` with names before
+//! it. One spelling each, the right answer where everything is there, and where something is
+//! missing an error that names it, never a mismatch.
 
 #[path = "strings/any.rs"]
 mod any;
@@ -110,7 +111,8 @@ fn expected(
     }
 }
 
-/// Whatever a string says that the reference knows, too: every flavour and mode, one ROM read in every odd step, a key.
+/// Whatever a string says that the reference knows, too: every flavour and mode, one ROM read in
+/// every odd step, a key.
 #[test]
 fn hashes_equal_those_of_the_reference() {
     let image = image(b"reference");
@@ -215,7 +217,8 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
     }
     hashes.sort_unstable();
     hashes.dedup();
-    // The last list differs from the one before it in nothing that is read: where two are to be read, the first is.
+    // The last list differs from the one before it in nothing that is read: where two are to be
+    // read, the first is.
     assert_eq!(hashes.len(), lists.len() - 1);
 }
 

@@ -1,5 +1,6 @@
-//! Strings and parameters from someone who means harm: one answer or one error each, quickly, and in no more memory than the limits
-//! allow. And what is left behind: nothing in freed memory, nothing in `Debug`.
+//! Strings and parameters from someone who means harm: one answer or one error each, quickly, and
+//! in no more memory than the limits allow. And what is left behind: nothing in freed memory,
+//! nothing in `Debug`.
 
 #[path = "hostile/allocator.rs"]
 mod allocator;
@@ -105,7 +106,8 @@ fn absurd_parameters_are_refused_by_name() {
     }
 }
 
-/// Weights of `have` above the four known ones are ignored, as the format's own parser does; then the fields are read as announced.
+/// Weights of `have` above the four known ones are ignored, as the format's own parser does; then
+/// the fields are read as announced.
 #[test]
 fn unknown_announcements_are_read_as_the_format_does() {
     let hasher = Hasher::new();
@@ -166,8 +168,8 @@ fn meaning(text: &[u8]) -> (Params, Vec<u8>, [u8; 32]) {
     (*setting.params(), setting.salt().to_vec(), *parsed.hash())
 }
 
-/// Every byte of a hash replaced by every other: an error or a mismatch, never a match, and never more memory than the string asks
-/// for, which is within the limits.
+/// Every byte of a hash replaced by every other: an error or a mismatch, never a match, and never
+/// more memory than the string asks for, which is within the limits.
 #[test]
 fn every_mutation_of_a_byte_is_an_error_or_a_mismatch() {
     // Tighter than a server's, so that the costliest mutations are refused and the test is short.
@@ -234,7 +236,8 @@ fn a_mebibyte_of_anything_is_answered_soon() {
             }
         }
     }
-    // By the format, the salt of a $7$ string may have any length: a hash like any other, of the memory that it asks for.
+    // By the format, the salt of a $7$ string may have any length: a hash like any other, of the
+    // memory that it asks for.
     let mut limits = Limits::server();
     limits.syntax = Syntax::Wide;
     let hasher = Hasher::new().with_limits(limits);

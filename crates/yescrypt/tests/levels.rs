@@ -1,5 +1,6 @@
-//! Every kernel on every level of this machine, through the public API, against the slow reference: parameters of all kinds, ROMs,
-//! threads, batches, and workspaces that go from one shape to another. Each test counts what it ran.
+//! Every kernel on every level of this machine, through the public API, against the slow reference:
+//! parameters of all kinds, ROMs, threads, batches, and workspaces that go from one shape to
+//! another. Each test counts what it ran.
 
 #[path = "levels/batch.rs"]
 mod batch;
@@ -42,7 +43,8 @@ fn every_level_of_the_architecture_is_exercised() {
     assert_eq!(levels.last(), Some(&Level::detect()));
 }
 
-/// Three hashes at a time, so that kernels for one lane and for several run; small N and changing r, p and t.
+/// Three hashes at a time, so that kernels for one lane and for several run; small N and changing
+/// r, p and t.
 #[test]
 fn every_flavor_on_every_level_equals_the_reference() {
     let flavors = all_flavors();
@@ -92,7 +94,8 @@ fn random_parameters_on_every_level_equal_the_reference() {
     assert_eq!(seen.borrow().len(), 3 * 2 * 2, "modes, with p > 1 and not, with threads and not");
 }
 
-/// The kernel that has to be asked for: default flavour, one hash and three, with and without a ROM being read.
+/// The kernel that has to be asked for: default flavour, one hash and three, with and without a ROM
+/// being read.
 #[test]
 fn pairs_of_groups_equal_the_reference() {
     let mut compared = 0;
@@ -141,7 +144,8 @@ fn threads_change_nothing() {
     assert_eq!(compared, 3 * 7 * 4 * Level::available().count());
 }
 
-/// The smallest costs at which a pass over a 64th of the memory comes first, and the largest at which it does not.
+/// The smallest costs at which a pass over a 64th of the memory comes first, and the largest at
+/// which it does not.
 #[test]
 fn the_pass_before_the_main_one_runs_in_batches_too() {
     for (n, r, p) in [(256, 512, 1), (256, 511, 1), (1024, 257, 2)] {
@@ -219,7 +223,8 @@ fn hashes_with_roms_on_every_level_equal_the_reference() {
     assert_eq!(compared, 7 * 4 * 4 * Level::available().count());
 }
 
-/// Small after large, large after small, one mode after another: nothing that an earlier hash left shows.
+/// Small after large, large after small, one mode after another: nothing that an earlier hash left
+/// shows.
 #[test]
 fn a_workspace_serves_one_shape_after_another() {
     let flavors = [
@@ -243,7 +248,8 @@ fn a_workspace_serves_one_shape_after_another() {
     let answers: Vec<_> = shapes.iter().map(|params| expected(params, None, &ask)).collect();
     let mut computed = 0;
     for mut workspace in workspaces() {
-        // Steps that have no factor in common with the number of shapes meet each pair of neighbours in many orders.
+        // Steps that have no factor in common with the number of shapes meet each pair of
+        // neighbours in many orders.
         for step in [1, 2, 5, 8, 11, 20] {
             for i in 0..shapes.len() {
                 let i = i * step % shapes.len();

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use saltern_yescrypt::{Error, RomImage, RomParams, RomView, Workspace, init_rom_with};
 
-/// 12 MiB, so that each pass is watched several times; slices of two lengths, p being no power of two.
+/// 12 MiB, so that each pass is watched several times; slices of two lengths, p being no power of
+/// two.
 fn params() -> RomParams {
     let mut params = RomParams::new(4096, 24, 3);
     params.t = 1;

@@ -1,5 +1,5 @@
-//! Properties of strings: this crate and the slow reference agree on what parses, and on hashes and keys of any setting. Raw derivation is in
-//! `levels.rs`.
+//! Properties of strings: this crate and the slow reference agree on what parses, and on hashes and
+//! keys of any setting. Raw derivation is in `levels.rs`.
 
 #[path = "strings/any.rs"]
 mod any;

@@ -1,8 +1,8 @@
 //! Against the machine's own crypt(3), in both directions.
 //!
-//! The system's library is called by a Python child process (`ctypes`, so that no unsafe code is needed
-//! here); one child answers all requests. Where there is no such library, or it lacks `$y$`, these tests
-//! fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to leave them out knowingly.
+//! The system's library is called by a Python child process (`ctypes`, so that no unsafe code is
+//! needed here); one child answers all requests. Where there is no such library, or it lacks `$y$`,
+//! these tests fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to leave them out knowingly.
 
 #[path = "system_crypt/mutations.rs"]
 mod mutations;
@@ -12,8 +12,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use saltern_yescrypt::{Hasher, Mode, Params, Scheme, Setting, Workspace};
 
-/// Reads lines `crypt PASSWORD SETTING` and `gensalt PREFIX COST RANDOM`, all in hexadecimal, and answers
-/// each with a line in hexadecimal, or `-` for a failure.
+/// Reads lines `crypt PASSWORD SETTING` and `gensalt PREFIX COST RANDOM`, all in hexadecimal, and
+/// answers each with a line in hexadecimal, or `-` for a failure.
 const CHILD: &str = r#"
 import ctypes, sys
 lib = ctypes.CDLL("libcrypt.so.1")
@@ -137,8 +137,8 @@ const SALTS: usize = 5;
 const SHAPES: usize = 8;
 const CASES: usize = PASSWORDS * SALTS * SHAPES;
 
-/// A password of one of [`PASSWORDS`] kinds: the interesting lengths are 0, those around SHA-256's block,
-/// and 511, the longest that crypt(3) takes.
+/// A password of one of [`PASSWORDS`] kinds: the interesting lengths are 0, those around SHA-256's
+/// block, and 511, the longest that crypt(3) takes.
 fn password(kind: usize, random: &mut Random) -> Vec<u8> {
     match kind {
         0 => Vec::new(),
@@ -162,7 +162,8 @@ fn salt(kind: usize, random: &mut Random) -> Vec<u8> {
     random.bytes(length)
 }
 
-/// A setting of one of [`SHAPES`] kinds: four of yescrypt proper, WORM, scrypt in `$y$`, and two of `$7$`.
+/// A setting of one of [`SHAPES`] kinds: four of yescrypt proper, WORM, scrypt in `$y$`, and two of
+/// `$7$`.
 fn setting(shape: usize, salt: &[u8], random: &mut Random) -> Vec<u8> {
     let n = 16 << random.below(4);
     let r = 1 + random.below(9) as u32;

@@ -1,5 +1,5 @@
-//! Every case of the vector files, through the public API, on every level of this machine. Counts are asserted, so that a file that
-//! shrinks or a kind that is passed over is noticed.
+//! Every case of the vector files, through the public API, on every level of this machine. Counts
+//! are asserted, so that a file that shrinks or a kind that is passed over is noticed.
 
 use std::collections::BTreeMap;
 
@@ -210,7 +210,8 @@ fn check(case: &Case, answer: Result<String, Error>) {
     assert_eq!(answer, Ok(latin1(expected)), "{id}");
 }
 
-/// Runs a file on every level. `heavy` cases (above 64 MiB of memory or ROM) run on the best level only.
+/// Runs a file on every level. `heavy` cases (above 64 MiB of memory or ROM) run on the best level
+/// only.
 fn run(file: &str, expected: &[(&str, usize)]) {
     let all = cases(file);
     let mut counts = BTreeMap::new();

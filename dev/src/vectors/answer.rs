@@ -117,7 +117,8 @@ fn copy(image: &RomImage) -> std::result::Result<Rom, saltern_yescrypt::Error> {
 struct RomCache(Option<(RomCase, Option<Constants>, RomImage)>);
 
 impl RomCache {
-    /// Call `act` with the ROM that the case names, if it names one, with the byte of `poke` changed.
+    /// Call `act` with the ROM that the case names, if it names one, with the byte of `poke`
+    /// changed.
     fn attach<T>(
         &mut self,
         case: &Case,

@@ -9,7 +9,8 @@ use crate::hex;
 /// Longest output of BLAKE2X, in bytes.
 const MAX_OUTPUT: usize = 32 << 20;
 
-/// Inputs of a case; those of the parameter block have the names that Python's `hashlib` gives them.
+/// Inputs of a case; those of the parameter block have the names that Python's `hashlib` gives
+/// them.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Inputs {
@@ -77,8 +78,8 @@ macro_rules! extended {
     }};
 }
 
-/// The output of a case. `stated` is the length of the output that the case states, which counts where it
-/// has no `digest_size`; without both it is the longest, and for BLAKE2X there is none.
+/// The output of a case. `stated` is the length of the output that the case states, which counts
+/// where it has no `digest_size`; without both it is the longest, and for BLAKE2X there is none.
 pub(super) fn answer(
     kind: &str,
     inputs: &Inputs,

@@ -1,4 +1,5 @@
-//! escrypt, or yescrypt 0.5: what differs from 1.1, from its own specification, whose sections the comments name.
+//! escrypt, or yescrypt 0.5: what differs from 1.1, from its own specification, whose sections the
+//! comments name.
 
 use sha2::{Digest, Sha256};
 
@@ -344,7 +345,8 @@ pub fn kdf(
     Ok(call([password, salt], params, rom, (Init::No, Vec::new()), length)?.0)
 }
 
-/// Fills a ROM of `n` blocks (7): its image and its digest. Of the tuning only Salsa20's rounds matter.
+/// Fills a ROM of `n` blocks (7): its image and its digest. Of the tuning only Salsa20's rounds
+/// matter.
 ///
 /// # Errors
 /// [`Reject`] for what one of the passes refuses.

@@ -13,8 +13,8 @@ pub(super) const INIT: u32 = 0x0100_0000;
 /// Internal bit: the pre-hash pass (16).
 pub(super) const PREHASH: u32 = 0x1000_0000;
 
-/// The most memory this implementation will use for one call, in bytes: 4 GiB. Not part of yescrypt;
-/// it keeps parameters that are valid but absurd from exhausting the machine.
+/// The most memory this implementation will use for one call, in bytes: 4 GiB. Not part of
+/// yescrypt; it keeps parameters that are valid but absurd from exhausting the machine.
 pub const MAX_MEMORY: u128 = 4 << 30;
 
 /// The refusal of parameters that are valid but need more than [`MAX_MEMORY`].
@@ -150,7 +150,8 @@ impl Params {
         Params::from_flags(RW_DEFAULT)
     }
 
-    /// A flags word, the tuning it names (the default one for classic and WORM), N = 2, r = 1, p = 1.
+    /// A flags word, the tuning it names (the default one for classic and WORM), N = 2, r = 1, p =
+    /// 1.
     #[must_use]
     pub fn from_flags(flags: u32) -> Params {
         let tuning = if flags & 3 == 2 { Tuning::from_flags(flags) } else { Tuning::DEFAULT };

@@ -46,13 +46,14 @@ impl Rom {
 /// Fills a ROM of `params.nrom` blocks; `params.n` is not used.
 ///
 /// # Errors
-/// [`Reject`] if the flags are not RW, a check of section 17 fails with N := NROM or N := NROM / 2, or
-/// the ROM is too large for this program.
+/// [`Reject`] if the flags are not RW, a check of section 17 fails with N := NROM or N := NROM / 2,
+/// or the ROM is too large for this program.
 pub fn rom_init(seed: &[u8], params: &Params) -> Result<Rom, Reject> {
     if !params.is_rw() {
         return Err(Reject("ROM initialisation needs RW"));
     }
-    // All checks of all passes are made before the first: they do not depend on what passes compute.
+    // All checks of all passes are made before the first: they do not depend on what passes
+    // compute.
     let whole = Params { n: params.nrom, nrom: 0, ..params.clone() };
     let half = Params { n: params.nrom / 2, ..whole.clone() };
     whole.check_flags()?;

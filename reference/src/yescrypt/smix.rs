@@ -7,14 +7,17 @@ use super::mix::{
 use super::params::INIT;
 use super::{Params, Tuning, hmac};
 
-/// A ROM and when it is read. yescrypt 1.1 has one at most, with both masks 1 and no look-ahead; the rest is an extension.
+/// A ROM and when it is read. yescrypt 1.1 has one at most, with both masks 1 and no look-ahead;
+/// the rest is an extension.
 #[derive(Clone, Copy, Debug)]
 pub struct RomPlan<'a> {
     /// A power of two of blocks, with tag and digest at the end.
     pub image: &'a [u8],
-    /// The first loop reads it in steps i with i & mask = 1, and in step 0 the last block of the first ROM whose mask is not 0.
+    /// The first loop reads it in steps i with i & mask = 1, and in step 0 the last block of the
+    /// first ROM whose mask is not 0.
     pub fill_mask: u32,
-    /// The second loop reads it in steps i with i & mask = 1. Of several ROMs the first one is read.
+    /// The second loop reads it in steps i with i & mask = 1. Of several ROMs the first one is
+    /// read.
     pub mix_mask: u32,
     /// Step i takes the index from X at step max(i - look_ahead, 0) of the same loop.
     pub look_ahead: u32,

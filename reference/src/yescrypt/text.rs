@@ -201,7 +201,8 @@ fn parse_7(text: &[u8]) -> Result<(Params, &[u8]), Reject> {
 /// encrypts the hash.
 ///
 /// # Errors
-/// [`Reject`] if the setting is malformed, the KDF refuses its parameters, or a key is given for `$7$`.
+/// [`Reject`] if the setting is malformed, the KDF refuses its parameters, or a key is given for
+/// `$7$`.
 pub fn crypt(
     password: &[u8],
     setting: &[u8],

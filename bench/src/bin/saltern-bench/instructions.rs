@@ -15,8 +15,8 @@ const SKIPPED: u8 = 77;
 
 /// Instructions for each 64 bytes mixed, at every level that valgrind can show
 ///
-/// One hash and a batch, r = 8, 16 and 32, with and without a ROM. Valgrind counts, so that the result is the same
-/// however busy the machine is; it depends on the compiler.
+/// One hash and a batch, r = 8, 16 and 32, with and without a ROM. Valgrind counts, so that the
+/// result is the same however busy the machine is; it depends on the compiler.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -37,7 +37,8 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Compare with the record: status 1 if a count has grown by more than 1 %, 77 if the compiler is another one
+    /// Compare with the record: status 1 if a count has grown by more than 1 %, 77 if the compiler
+    /// is another one
     Check(Common),
 }
 

@@ -1,4 +1,5 @@
-//! The program `saltern-bench`: measures this machine, with peers beside. Thin over the library of the same name.
+//! The program `saltern-bench`: measures this machine, with peers beside. Thin over the library of
+//! the same name.
 
 mod instructions;
 mod overload;
@@ -43,7 +44,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// What each parameter of yescrypt costs: memory, r, rounds, S-boxes, lookups, Salsa20, t, p, threads, hashes at once
+    /// What each parameter of yescrypt costs: memory, r, rounds, S-boxes, lookups, Salsa20, t, p,
+    /// threads, hashes at once
     Yescrypt(Run),
     /// The BLAKE2 variants by size, many messages, levels, threads, offset of the input
     Blake2(Run),

@@ -33,8 +33,8 @@ pub(super) struct Run {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
 
-    /// A shared library with yescrypt's own C interface, or a directory with one [default: that of the Python package
-    /// pyescrypt, if installed]
+    /// A shared library with yescrypt's own C interface, or a directory with one [default: that of
+    /// the Python package pyescrypt, if installed]
     #[arg(long, value_name = "PATH")]
     upstream: Option<OsString>,
 
@@ -65,7 +65,8 @@ pub(super) struct Form {
     #[arg(long)]
     markdown: bool,
 
-    /// Print Markdown tables in short: of what repeats a published table, only its figures beside ours
+    /// Print Markdown tables in short: of what repeats a published table, only its figures beside
+    /// ours
     #[arg(long, conflicts_with = "markdown")]
     digest: bool,
 

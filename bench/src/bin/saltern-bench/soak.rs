@@ -1,4 +1,5 @@
-//! `saltern-bench soak`: full load on a pool for a while: are the answers right, does memory stay, does it keep its speed?
+//! `saltern-bench soak`: full load on a pool for a while: are the answers right, does memory stay,
+//! does it keep its speed?
 
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -15,11 +16,12 @@ use saltern_yescrypt::{
 
 /// Keep a pool of threads busy with random batches, and judge what came of it
 ///
-/// Batches of 1 to 32 items hash, verify and derive with many parameters; some items are malformed or too expensive,
-/// some batches are cancelled. Every match is checked, and of other results a sample against one computed by
-/// itself. At the end memory and speed of the last third are compared with the thirds before; speed is per
-/// second of processor time, so that other load on the machine counts little. The status is 1 if a result is
-/// wrong, memory has grown, the budget was exceeded or speed has gone down.
+/// Batches of 1 to 32 items hash, verify and derive with many parameters; some items are malformed
+/// or too expensive, some batches are cancelled. Every match is checked, and of other results a
+/// sample against one computed by itself. At the end memory and speed of the last third are
+/// compared with the thirds before; speed is per second of processor time, so that other load on
+/// the machine counts little. The status is 1 if a result is wrong, memory has grown, the budget
+/// was exceeded or speed has gone down.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// How long
@@ -254,7 +256,8 @@ type Check<'w> = Box<dyn FnOnce(&mut Workspace) + 'w>;
 impl<'w> Caller<'w> {
     fn run(mut self, start: Instant, time: Duration) {
         let mut workspace = Workspace::new();
-        // The memory for computing again is there from the start, so that it does not look like growth.
+        // The memory for computing again is there from the start, so that it does not look like
+        // growth.
         if let Ok(largest) = self.world.largest() {
             let _ = derive(b"", b"", &largest, None, &mut workspace, &mut [0; 32]);
         }
@@ -284,7 +287,8 @@ impl<'w> Caller<'w> {
         &self.world.stored[index as usize]
     }
 
-    /// A batch of verifications, some of wrong passwords, some of strings that are refused, some cancelled.
+    /// A batch of verifications, some of wrong passwords, some of strings that are refused, some
+    /// cancelled.
     fn verify(&mut self) -> Result<Check<'w>, Error> {
         let mut items = Vec::new();
         let mut expected = Vec::new();

@@ -22,7 +22,8 @@ Examples:
   saltern-bench ssd /srv/site.rom --ways none,ram,ram-4k,ram-2m
   saltern-bench ssd /srv/site.rom --ways uring,pread,map,map-2x,map-3x";
 
-/// Hashes with a ROM in a file: overlapped reads beside the same ROM in memory, a mapped file, and no ROM
+/// Hashes with a ROM in a file: overlapped reads beside the same ROM in memory, a mapped file, and
+/// no ROM
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -65,7 +66,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 
-    /// none, ram, ram-4k, ram-2m, ram-1g, uring, pread, map, map-2x, map-3x, random, random-2x, random-3x, one
+    /// none, ram, ram-4k, ram-2m, ram-1g, uring, pread, map, map-2x, map-3x, random, random-2x,
+    /// random-3x, one
     #[arg(
         long,
         value_name = "WAYS",

@@ -1,7 +1,8 @@
 //! Several threads for one piece of work: leaves of a tree, or parts of a batch.
 //!
-//! No pool is kept: each call starts its threads and waits for them, which takes some tens of microseconds. So threads
-//! are only started where each of them has [`WORTH_A_THREAD`] bytes to hash.
+//! No pool is kept: each call starts its threads and waits for them, which takes some tens of
+//! microseconds. So threads are only started where each of them has [`WORTH_A_THREAD`] bytes to
+//! hash.
 
 use std::num::NonZero;
 use std::thread;
@@ -14,7 +15,8 @@ use crate::variant::Variant;
 /// Bytes that a thread must have to do to be started: some hundred microseconds' worth.
 pub(crate) const WORTH_A_THREAD: usize = 512 << 10;
 
-/// As [`hash_many`](crate::many::hash_many), by up to `threads` threads, or as many as there are processors for `None`.
+/// As [`hash_many`](crate::many::hash_many), by up to `threads` threads, or as many as there are
+/// processors for `None`.
 ///
 /// The messages are dealt out by length, so that each thread has about the same number of bytes.
 ///
@@ -53,7 +55,8 @@ pub fn hash_many_threaded<V: Variant>(
     });
 }
 
-/// How many threads to use for so many bytes: at most as many as wished for, or as there are processors.
+/// How many threads to use for so many bytes: at most as many as wished for, or as there are
+/// processors.
 pub(crate) fn worthwhile(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
     let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     most.min(bytes / WORTH_A_THREAD).max(1)

@@ -17,8 +17,8 @@ one; 2 an error.";
 
 /// Tell whether crypt(3) of a plain Linux hashes with a setting
 ///
-/// For `$y$` and `$7$`, settings or complete hashes, with one line for each. Nothing is computed; how much it
-/// would cost is not looked at.
+/// For `$y$` and `$7$`, settings or complete hashes, with one line for each. Nothing is computed;
+/// how much it would cost is not looked at.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -52,9 +52,10 @@ error, with --jsonl in any line.";
 
 /// Hash a password and print the string that a shadow file stores
 ///
-/// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) of a current
-/// Linux makes of the same password and setting. Without --stdin or --password-fd the password is asked for on
-/// the terminal, twice and without echo; where there is no terminal, one line of standard input is read.
+/// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) of
+/// a current Linux makes of the same password and setting. Without --stdin or --password-fd the
+/// password is asked for on the terminal, twice and without echo; where there is no terminal, one
+/// line of standard input is read.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -127,7 +128,8 @@ enum SchemeName {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
-    // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed needs neither.
+    // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed
+    // needs neither.
     params.check(&limits).map_err(explain)?;
     let given = args.how.setting.as_ref().and_then(|text| Scheme::of(text.as_encoded_bytes()));
     if args.how.scheme == SchemeName::Scrypt || given == Some(Scheme::Escrypt) {
@@ -198,7 +200,8 @@ impl SettingArgs {
 }
 
 impl Args {
-    /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux will not verify it.
+    /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
+    /// will not verify it.
     fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {

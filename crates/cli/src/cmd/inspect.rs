@@ -27,7 +27,8 @@ error, or a string that is malformed or unknown.";
 
 /// Tell scheme, parameters and memory of a stored string, and whether a plain Linux can verify it
 ///
-/// Nothing is computed and no password is needed. Settings (strings without the hash at the end) are told, too.
+/// Nothing is computed and no password is needed. Settings (strings without the hash at the end)
+/// are told, too.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file"]).required(true))]

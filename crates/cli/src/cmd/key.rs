@@ -33,9 +33,11 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Make a random key, write it to a new file that only you can read, and print its name and fingerprint
+    /// Make a random key, write it to a new file that only you can read, and print its name and
+    /// fingerprint
     New {
-        /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for another key
+        /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for
+        /// another key
         name: KeyId,
         /// New file; one that exists is never overwritten
         file: PathBuf,

@@ -37,8 +37,8 @@ on as it was.";
 
 /// Change the key of encrypted strings, without passwords
 ///
-/// Reads one `$y$` string a line on standard input and prints, in the same order, the strings that the other key
-/// makes of the same passwords.
+/// Reads one `$y$` string a line on standard input and prints, in the same order, the strings that
+/// the other key makes of the same passwords.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("target").args(["to", "to_plain"]).required(true))]
 pub(crate) struct Args {
@@ -101,7 +101,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// Replace the string on a line, keeping its newline, and say whether it is another; on failure the line is as it was.
+/// Replace the string on a line, keeping its newline, and say whether it is another; on failure the
+/// line is as it was.
 fn change(hasher: &Hasher, to_plain: bool, line: &mut Vec<u8>) -> Result<bool, String> {
     let text = line.strip_suffix(b"\n").unwrap_or(line);
     let changed = if to_plain { hasher.without_key(text) } else { hasher.rekey(text) };

@@ -1,4 +1,5 @@
-//! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its subcommands.
+//! `saltern rom`: making, sharing, checking and finding ROMs. One module for each of its
+//! subcommands.
 
 mod attach;
 mod copy;

@@ -1,4 +1,5 @@
-//! `saltern sum`: BLAKE2 checksums of files, with the flags, the lines and the exit codes of `b2sum`.
+//! `saltern sum`: BLAKE2 checksums of files, with the flags, the lines and the exit codes of
+//! `b2sum`.
 
 mod algorithm;
 mod buffer;
@@ -29,8 +30,9 @@ use self::plan::{Plan, Refusal};
 
 /// Print or check BLAKE2 checksums
 ///
-/// With no FILE, or when FILE is -, read standard input. The flags, the lines and the exit codes are those
-/// of b2sum: 0 if all is well, 1 if a file could not be read or did not match, or a flag is wrong.
+/// With no FILE, or when FILE is -, read standard input. The flags, the lines and the exit codes
+/// are those of b2sum: 0 if all is well, 1 if a file could not be read or did not match, or a flag
+/// is wrong.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
 pub(crate) struct Args {

@@ -54,8 +54,8 @@ With --jsonl:
 
 /// Tell whether a password matches a stored string
 ///
-/// Without --stdin or --password-fd the password is asked for on the terminal. With a file in the form of
-/// /etc/shadow the password is tried on each account, or on that of --user alone.
+/// Without --stdin or --password-fd the password is asked for on the terminal. With a file in the
+/// form of /etc/shadow the password is tried on each account, or on that of --user alone.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file", "jsonl"]).required(true))]
@@ -151,7 +151,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     tally.exit_code(&entries)
 }
 
-/// The outcome where it does not depend on the password; `None` where the string has to be computed.
+/// The outcome where it does not depend on the password; `None` where the string has to be
+/// computed.
 fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
     let field = match entry.field() {
         Ok(field) => field,
@@ -185,7 +186,8 @@ fn obstacle(field: &[u8]) -> Option<String> {
     unknown(field).map(|outcome| outcome.reason().to_owned())
 }
 
-/// What else a mismatch may come of: an assumption about the key that nothing in the string confirms.
+/// What else a mismatch may come of: an assumption about the key that nothing in the string
+/// confirms.
 fn key_note(field: &[u8], assumed: bool) -> Option<String> {
     let string = HashString::parse(field).ok().filter(|_| assumed)?;
     let setting = string.setting();

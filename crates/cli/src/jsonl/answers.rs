@@ -123,7 +123,8 @@ impl Answers {
         Ok(self.tally.lines > before)
     }
 
-    /// Wait for the first line, but not past its deadline, nor for long where others may be ready before it.
+    /// Wait for the first line, but not past its deadline, nor for long where others may be ready
+    /// before it.
     fn wait_for_first(&mut self) {
         let most = if self.unordered { LOOK } else { LONG };
         if let Some(line) = self.waiting.front_mut() {

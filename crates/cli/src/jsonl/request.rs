@@ -45,8 +45,8 @@ const EXPECTED: &str = "expected an object of `id`, `password` or `password_hex`
 impl Request {
     /// The line's id, as far as it can be made out, and what it asks for.
     ///
-    /// What is wrong is told by kind and place only, and no copy is made of what is not known to be harmless: the line
-    /// holds a password, and the JSON library would quote it.
+    /// What is wrong is told by kind and place only, and no copy is made of what is not known to be
+    /// harmless: the line holds a password, and the JSON library would quote it.
     pub(super) fn parse(line: &[u8]) -> (Option<Box<RawValue>>, Result<Request, String>) {
         let syntax =
             |error: serde_json::Error| format!("this is not JSON: column {}", error.column());

@@ -1,8 +1,10 @@
-//! The strings of JSON, decoded into memory that is wiped: a JSON library leaves copies in buffers of its own.
+//! The strings of JSON, decoded into memory that is wiped: a JSON library leaves copies in buffers
+//! of its own.
 
 use zeroize::Zeroizing;
 
-/// What a JSON string stands for, if `raw` is one. `raw` is JSON: only what that leaves open is looked at.
+/// What a JSON string stands for, if `raw` is one. `raw` is JSON: only what that leaves open is
+/// looked at.
 ///
 /// Nothing is copied but into the result, which never grows.
 pub(super) fn decode(raw: &str) -> Option<Zeroizing<String>> {

@@ -1,4 +1,5 @@
-//! Hashes of which every block of a ROM is checked: before a mismatch is told, and for every new hash.
+//! Hashes of which every block of a ROM is checked: before a mismatch is told, and for every new
+//! hash.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,8 @@ pub(crate) struct Checks {
     level: Option<Level>,
 }
 
-/// One password with the setting or the hash that goes with it, to be computed by whoever has the time.
+/// One password with the setting or the hash that goes with it, to be computed by whoever has the
+/// time.
 pub(crate) struct Again {
     checks: Checks,
     password: Password,
@@ -50,7 +52,8 @@ impl RomChecks {
 }
 
 impl Checks {
-    /// The string under a setting, if hashes under that read a ROM that is in memory; what is read of files is always checked.
+    /// The string under a setting, if hashes under that read a ROM that is in memory; what is read
+    /// of files is always checked.
     pub(crate) fn hash(
         &self,
         workspace: &mut Workspace,
@@ -62,7 +65,8 @@ impl Checks {
         Some(hash.map_err(text))
     }
 
-    /// What is to be computed again, or in the first place, if hashes under this setting read a ROM that is in memory.
+    /// What is to be computed again, or in the first place, if hashes under this setting read a ROM
+    /// that is in memory.
     pub(crate) fn again(&self, password: &Password, text: &[u8]) -> Option<Again> {
         self.concerned(text)?;
         let (checks, password) = (self.clone(), password.clone());
@@ -76,7 +80,8 @@ impl Checks {
         concern.is_ok_and(|concern| concern).then_some(setting)
     }
 
-    /// Whether a password matches after all that seemed not to: not before every block of a ROM that its hash reads is known to be good.
+    /// Whether a password matches after all that seemed not to: not before every block of a ROM
+    /// that its hash reads is known to be good.
     pub(crate) fn confirm(
         &self,
         workspace: &mut Workspace,

@@ -11,7 +11,8 @@ use saltern_rom::Location;
 /// Where POSIX shared memory is.
 pub(crate) const SHM: &str = "/dev/shm";
 
-/// A ROM: by the path of its image, `shm:NAME` for one in POSIX shared memory, or `sysv:KEY` for one in a System V segment.
+/// A ROM: by the path of its image, `shm:NAME` for one in POSIX shared memory, or `sysv:KEY` for
+/// one in a System V segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RomName {
     shown: String,

@@ -1,7 +1,8 @@
 //! Which of the standard streams were closed when the program started.
 //!
-//! The Rust runtime opens /dev/null in place of those that are closed, before `main`: nothing tells this
-//! afterwards from a /dev/null that somebody meant. So they are looked at before the runtime starts.
+//! The Rust runtime opens /dev/null in place of those that are closed, before `main`: nothing tells
+//! this afterwards from a /dev/null that somebody meant. So they are looked at before the runtime
+//! starts.
 #![allow(unsafe_code, reason = "a function that runs before the runtime, and fcntl(2) in it")]
 
 use std::ffi::c_int;
@@ -11,8 +12,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// What the system's loader calls before `main`.
-// SAFETY: this section holds pointers to C functions that the loader calls, one after the other and in the only
-// thread that there is. `look` is one that needs nothing of the runtime.
+// SAFETY: this section holds pointers to C functions that the loader calls, one after the other and
+// in the only thread that there is. `look` is one that needs nothing of the runtime.
 #[unsafe(link_section = ".init_array")]
 #[used]
 static BEFORE_MAIN: extern "C" fn() = look;

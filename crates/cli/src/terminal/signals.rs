@@ -1,7 +1,7 @@
 //! Signals that end or stop the program, held back while the terminal is silent.
 //!
-//! A handler only notes the signal and wakes whoever waits for the keyboard; the terminal is put in order by
-//! ordinary code, and only then does the signal do what it does by default.
+//! A handler only notes the signal and wakes whoever waits for the keyboard; the terminal is put in
+//! order by ordinary code, and only then does the signal do what it does by default.
 
 use std::ffi::c_int;
 use std::io::{self, Read};
@@ -16,8 +16,8 @@ use signal_hook::consts::{
 };
 use signal_hook::{flag, low_level};
 
-/// Those whose default is the end of the program and that come from outside. What tells of a fault in the
-/// program itself (SIGSEGV and its kind) cannot wait, and SIGKILL waits for nobody.
+/// Those whose default is the end of the program and that come from outside. What tells of a fault
+/// in the program itself (SIGSEGV and its kind) cannot wait, and SIGKILL waits for nobody.
 const ENDING: [c_int; 12] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT, SIGVTALRM, SIGPROF,
     SIGXCPU, SIGXFSZ,
@@ -107,7 +107,8 @@ pub(super) fn end(signal: c_int) -> ! {
     std::process::exit(128 + signal)
 }
 
-/// The signals that the program was started to ignore, bit by bit; none on systems that do not tell.
+/// The signals that the program was started to ignore, bit by bit; none on systems that do not
+/// tell.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

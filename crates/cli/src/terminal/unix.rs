@@ -1,11 +1,13 @@
 //! The terminal of the session.
 //!
-//! Echo goes off before the question appears, so that nothing typed (or pasted, or sent by a script) in answer
-//! to it can show. The terminal's line editing goes off, too, since it would keep the password in a buffer of
-//! its own; the few keys that matter are handled here. The keys that send signals work as ever.
+//! Echo goes off before the question appears, so that nothing typed (or pasted, or sent by a
+//! script) in answer to it can show. The terminal's line editing goes off, too, since it would keep
+//! the password in a buffer of its own; the few keys that matter are handled here. The keys that
+//! send signals work as ever.
 //!
-//! Whatever ends or stops the program, the terminal is put back first, and silent again when the program goes
-//! on. A program in the background leaves the terminal alone: it belongs to another then.
+//! Whatever ends or stops the program, the terminal is put back first, and silent again when the
+//! program goes on. A program in the background leaves the terminal alone: it belongs to another
+//! then.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -125,7 +127,8 @@ impl Terminal {
         Ok(())
     }
 
-    /// After a call that would have blocked, wait until it would not, or until there is a signal to heed.
+    /// After a call that would have blocked, wait until it would not, or until there is a signal to
+    /// heed.
     fn wait(&self, error: io::Error, events: PollFlags) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::WouldBlock => {}
@@ -163,8 +166,8 @@ impl Terminal {
         }
     }
 
-    /// Make the terminal silent. In the background, that has to wait until somebody brings the program to the
-    /// front.
+    /// Make the terminal silent. In the background, that has to wait until somebody brings the
+    /// program to the front.
     fn silence(&self) -> io::Result<()> {
         while !self.is_in_foreground() {
             self.signals.take(SIGCONT);
@@ -223,8 +226,8 @@ impl Drop for Terminal {
     }
 }
 
-/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program go on. That
-/// signal has a handler by now; this one has the same default.
+/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program
+/// go on. That signal has a handler by now; this one has the same default.
 fn stop_here() -> io::Result<()> {
     raise(SIGTTOU)
 }

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 const MIB: u64 = 1 << 20;
 
-/// What the program has beside the arenas: its code, what was read and is to be written, and a stack and some of
-/// the allocator's memory for each thread.
+/// What the program has beside the arenas: its code, what was read and is to be written, and a
+/// stack and some of the allocator's memory for each thread.
 const fn beside(threads: u64) -> u64 {
     20 * MIB + threads * MIB / 2
 }

@@ -188,8 +188,8 @@ fn answers_do_not_wait_for_more_input() {
     assert!(child.wait().unwrap().success());
 }
 
-/// With far more input than a pipe or the queue holds, and an output that nobody reads, the program stops reading; when the output
-/// goes away, it ends quietly.
+/// With far more input than a pipe or the queue holds, and an output that nobody reads, the program
+/// stops reading; when the output goes away, it ends quietly.
 #[test]
 fn input_is_read_as_answers_are_taken() {
     let mut child = spawn(&[&["hash", "--jsonl"][..], &TINY].concat());

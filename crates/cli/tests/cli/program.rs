@@ -47,7 +47,8 @@ pub(crate) fn seen(output: &Output) -> (Option<i32>, &str, &str) {
     (output.status.code(), stdout(output), stderr(output))
 }
 
-/// Assert that the program ended with status 2, printed nothing and told one line that contains `part`.
+/// Assert that the program ended with status 2, printed nothing and told one line that contains
+/// `part`.
 #[track_caller]
 pub(crate) fn assert_one_error(output: &Output, part: &str) {
     let (code, out, err) = seen(output);

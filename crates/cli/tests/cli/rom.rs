@@ -1,4 +1,5 @@
-//! ROMs through the program: made, checked, shared and hashed with, by real processes and in real files.
+//! ROMs through the program: made, checked, shared and hashed with, by real processes and in real
+//! files.
 #![cfg(target_os = "linux")]
 
 mod direct;

@@ -117,7 +117,8 @@ fn a_directory_is_no_file() {
     }
 }
 
-/// As a shell runs it, with this after the arguments; the exit status, and what is on standard error.
+/// As a shell runs it, with this after the arguments; the exit status, and what is on standard
+/// error.
 #[cfg(target_os = "linux")]
 fn in_shell(script: &str) -> (Option<i32>, String) {
     let mut shell = Command::new("sh");
@@ -151,7 +152,8 @@ fn closed_standard_output() {
     for script in ["\"$0\" --help >&-", "\"$0\" sum --version >&-", "\"$0\" --version >&-"] {
         assert_ne!(in_shell(script).0, Some(0), "{script}");
     }
-    // What is meant to go nowhere, however it was opened, goes there; and a status alone needs no output.
+    // What is meant to go nowhere, however it was opened, goes there; and a status alone needs no
+    // output.
     for script in [
         "\"$0\" sum /dev/null >/dev/null",
         "\"$0\" sum /dev/null <>/dev/null >&0",

@@ -110,7 +110,8 @@ fn echo_comes_back() {
         [("pw\npw", "$y$"), ("pw\u{3}", ""), ("pw\u{1b}", "control"), ("\u{4}", "no password")]
     {
         let program = assert_cmd::cargo::cargo_bin!("saltern");
-        // The shell outlives the program, though the key interrupts both, and tells what became of its terminal.
+        // The shell outlives the program, though the key interrupts both, and tells what became of
+        // its terminal.
         let script =
             format!("trap : INT; '{}' hash --cost 1; stty -a < /dev/tty", program.display());
         let (shown, _) = on_terminal_of("/bin/sh", &["-c", &script], typed);

@@ -12,7 +12,8 @@ use super::{Bench, complaints, run, stdout, text};
 #[test]
 fn thousands_of_files_come_out_in_order() {
     let bench = Bench::new();
-    // Sizes from nothing to some megabytes, around the one from which on files are no longer read whole.
+    // Sizes from nothing to some megabytes, around the one from which on files are no longer read
+    // whole.
     let long = [(1 << 20) - 2, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20, 5_000_001];
     let names: Vec<_> = (0..3000).map(|at| format!("file-{at}")).collect();
     for (at, name) in names.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `saltern sum` as a user meets it: the real program, beside the `b2sum` of GNU coreutils, `openssl` and
-//! Python's `hashlib` on the same files.
+//! `saltern sum` as a user meets it: the real program, beside the `b2sum` of GNU coreutils,
+//! `openssl` and Python's `hashlib` on the same files.
 #![cfg(target_os = "linux")]
 
 mod check_files;

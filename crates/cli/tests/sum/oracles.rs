@@ -67,9 +67,9 @@ fn hashlib_gives_the_same_for_lengths_and_keys() {
     assert_eq!(count, 96 * LENGTHS.len());
 }
 
-/// BLAKE2bp and BLAKE2sp put together from the tree parameters of `hashlib`: leaves that take blocks in
-/// turn, and a root over their digests. (With a key this does not work: their root knows the length of the
-/// key and yet absorbs none, which `hashlib` cannot express.)
+/// BLAKE2bp and BLAKE2sp put together from the tree parameters of `hashlib`: leaves that take
+/// blocks in turn, and a root over their digests. (With a key this does not work: their root knows
+/// the length of the key and yet absorbs none, which `hashlib` cannot express.)
 const HASHLIB_TREE: &str = "
 import hashlib, sys
 make, leaves, block = {'blake2bp': (hashlib.blake2b, 4, 128), 'blake2sp': (hashlib.blake2s, 8, 64)}[sys.argv[1]]

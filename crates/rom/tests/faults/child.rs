@@ -97,7 +97,8 @@ pub(crate) fn run(wrapped: &[&str], task: &[&str]) -> String {
     line
 }
 
-/// Does what the environment says, if it does; else sees to it that a child with nonsense to do is noticed.
+/// Does what the environment says, if it does; else sees to it that a child with nonsense to do is
+/// noticed.
 #[test]
 fn child() {
     let Ok(task) = std::env::var(TASK) else {

@@ -157,7 +157,8 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
     if !allowed.is_ok_and(|status| status.success()) {
         return skipped("a full disk (no mounts in user namespaces here)");
     }
-    // Room for less than the image, for the image but not the manifest, and for both once what a killed creator left is given back.
+    // Room for less than the image, for the image but not the manifest, and for both once what a
+    // killed creator left is given back.
     let left = format!("head -c 4194304 /dev/zero > '{mount}/.site.rom.saltern-part'");
     for (size, left, expected) in [
         ("2m", "true", "are available"),

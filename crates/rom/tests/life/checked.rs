@@ -1,4 +1,5 @@
-//! A mismatch is never said because of a ROM, and no hash is stored that was made with a damaged one.
+//! A mismatch is never said because of a ROM, and no hash is stored that was made with a damaged
+//! one.
 
 use std::ops::ControlFlow;
 use std::os::unix::fs::{FileExt, PermissionsExt};

@@ -1,4 +1,5 @@
-//! What others have put there, or could write to. As root, which can give files away; otherwise said to be skipped.
+//! What others have put there, or could write to. As root, which can give files away; otherwise
+//! said to be skipped.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;

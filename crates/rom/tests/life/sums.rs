@@ -25,7 +25,8 @@ fn table(scratch: &Scratch, name: &str) -> Vec<u8> {
     std::fs::read(scratch.path(name)).unwrap()
 }
 
-/// Reads every block of `128 * r` bytes; those that are refused as damaged, with the chunk that is named.
+/// Reads every block of `128 * r` bytes; those that are refused as damaged, with the chunk that is
+/// named.
 fn damaged_blocks(rom: &RomFile, r: u32, image: &[u8]) -> Vec<(u64, u64)> {
     let len = 128 * r as usize;
     // Where direct reads can go, and where they cannot.

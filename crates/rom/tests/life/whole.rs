@@ -67,7 +67,8 @@ fn root(image: &[u8], params: &RomParams, chunk: u32) -> saltern_rom::RomHash {
     root.into()
 }
 
-/// Images that differ have hashes that differ, also where the end is the same and the manifest is made anew.
+/// Images that differ have hashes that differ, also where the end is the same and the manifest is
+/// made anew.
 #[test]
 fn no_other_image_can_have_the_id() {
     let (scratch, reference) = (Scratch::new(), reference());

@@ -175,7 +175,8 @@ impl Row for U64x2x2 {
     }
 }
 
-/// Words `order[at]` and `order[at + 1]`: one instruction, whichever halves of their pairs they are.
+/// Words `order[at]` and `order[at + 1]`: one instruction, whichever halves of their pairs they
+/// are.
 #[inline(always)]
 fn pick_64(pairs: &[uint64x2_t; 8], order: &[usize; 16], at: usize) -> uint64x2_t {
     let (a, b) = (order[at], order[at + 1]);

@@ -1,5 +1,5 @@
-//! 256-bit vectors. AVX2 has no rotations and AVX-512VL has, so that the vectors are generic over the token that
-//! says which.
+//! 256-bit vectors. AVX2 has no rotations and AVX-512VL has, so that the vectors are generic over
+//! the token that says which.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::asm;
@@ -9,7 +9,8 @@ use super::sse41::{Rotate128, XOR_OF_THREE, part};
 use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 256-bit vectors. Its methods take the token that proves the level, by value.
+/// How a level rotates the words of 256-bit vectors. Its methods take the token that proves the
+/// level, by value.
 pub(crate) trait Rotate256: Copy {
     /// Four 64-bit words rotated right by a constant.
     fn rotate_64(self, vector: __m256i, bits: u32) -> __m256i;
@@ -96,7 +97,8 @@ impl Rotate256 for Zen4 {
         Rotate256::rotate_32(Avx512::from(self), v, bits)
     }
 
-    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
+    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored
+    /// in at once.
     #[inline(always)]
     fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
         if bits == 32 {
@@ -138,8 +140,9 @@ impl Order {
     }
 }
 
-/// Stamps rotations by 16 bits, in one instruction. From the intrinsic with a known order the compiler makes two
-/// shuffles of half words: one operation and one cycle more, 24 times for a block of BLAKE2b (callgrind: 28 of 716).
+/// Stamps rotations by 16 bits, in one instruction. From the intrinsic with a known order the
+/// compiler makes two shuffles of half words: one operation and one cycle more, 24 times for a
+/// block of BLAKE2b (callgrind: 28 of 716).
 macro_rules! rotate_by_16 {
     ($($name:ident, $register:ident, $class:ident, $order:ident;)+) => {
         $(
@@ -164,8 +167,9 @@ rotate_by_16! {
     rotate_4_words_by_16, __m128i, xmm_reg, ROTATE_32_BY_16;
 }
 
-/// The vector, about which the compiler knows nothing any more. No instruction. What it knows it uses: where both halves
-/// of a vector are the same, it makes three instructions out of two that pick message words.
+/// The vector, about which the compiler knows nothing any more. No instruction. What it knows it
+/// uses: where both halves of a vector are the same, it makes three instructions out of two that
+/// pick message words.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn unknown(mut v: __m256i) -> __m256i {
@@ -211,7 +215,8 @@ fn exchange(a: __m256i, b: __m256i) -> [__m256i; 2] {
     proven!([_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)])
 }
 
-/// The transposition of each half as a matrix: half `q` of vector `i` has word `4 * q + i` of the four.
+/// The transposition of each half as a matrix: half `q` of vector `i` has word `4 * q + i` of the
+/// four.
 #[inline(always)]
 fn transpose([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     let low = proven!((_mm256_unpacklo_epi32(a, b), _mm256_unpacklo_epi32(c, d)));
@@ -323,7 +328,8 @@ fn pick(pairs: &[__m256i; 8], order: &[usize; 16], at: usize) -> __m256i {
     proven!(_mm256_blend_epi32::<0b1111_0000>(low, high))
 }
 
-/// Words `order[at]` and `order[at + 1]`, twice: one instruction, whichever halves of their pairs they are.
+/// Words `order[at]` and `order[at + 1]`, twice: one instruction, whichever halves of their pairs
+/// they are.
 #[inline(always)]
 fn pick_two(pairs: &[__m256i; 8], order: &[usize; 16], at: usize) -> __m256i {
     let (a, b) = (order[at], order[at + 1]);
@@ -345,7 +351,8 @@ lanes! {
     fn message(token: T, blocks: &[&[u8; 64]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
         for four in 0..4 {
-            // Words of blocks 0 to 3 in the lower half and of 4 to 7 in the upper, transposed there.
+            // Words of blocks 0 to 3 in the lower half and of 4 to 7 in the upper, transposed
+            // there.
             let a = parts(blocks[0], blocks[4], four);
             let b = parts(blocks[1], blocks[5], four);
             let c = parts(blocks[2], blocks[6], four);

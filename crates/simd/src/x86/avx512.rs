@@ -1,5 +1,5 @@
-//! 512-bit vectors. The narrower ones at this level are those of [`sse41`](super::sse41) and [`avx2`](super::avx2)
-//! with this level's token, by which they rotate in one instruction.
+//! 512-bit vectors. The narrower ones at this level are those of [`sse41`](super::sse41) and
+//! [`avx2`](super::avx2) with this level's token, by which they rotate in one instruction.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
@@ -8,7 +8,8 @@ use super::sse41::{Rotate128, U32x4};
 use super::{Avx512, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 512-bit vectors. Its methods take the token that proves the level, by value.
+/// How a level rotates the words of 512-bit vectors. Its methods take the token that proves the
+/// level, by value.
 pub(crate) trait Rotate512: Copy {
     /// Eight 64-bit words rotated right by a constant.
     fn rotate_64(self, vector: __m512i, bits: u32) -> __m512i;
@@ -97,8 +98,8 @@ lanes! {
     fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];
         for four in 0..4 {
-            // In quarters of two words: blocks 0 and 1, 2 and 3 in a; 4 and 5, 6 and 7 in b. Then quarters 0 and 2
-            // have the words of the first half of what was loaded.
+            // In quarters of two words: blocks 0 and 1, 2 and 3 in a; 4 and 5, 6 and 7 in b. Then
+            // quarters 0 and 2 have the words of the first half of what was loaded.
             let (x, y) = (halves(blocks[0], blocks[2], four), halves(blocks[1], blocks[3], four));
             let (z, w) = (halves(blocks[4], blocks[6], four), halves(blocks[5], blocks[7], four));
             let low = proven!((_mm512_unpacklo_epi64(x, y), _mm512_unpacklo_epi64(z, w)));
@@ -139,7 +140,8 @@ lanes! {
     }
 }}
 
-/// The transposition of each quarter as a matrix: quarter `q` of vector `i` has word `4 * q + i` of the four.
+/// The transposition of each quarter as a matrix: quarter `q` of vector `i` has word `4 * q + i` of
+/// the four.
 #[inline(always)]
 fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     let low = proven!((_mm512_unpacklo_epi32(a, b), _mm512_unpacklo_epi32(c, d)));
@@ -152,8 +154,9 @@ fn transpose([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     ])
 }
 
-/// Four blocks' words `8 * eight..`, and those of the four blocks after them: of each of the eight words a pair of
-/// quarters, of which the even ones hold the first four words and the odd ones the others.
+/// Four blocks' words `8 * eight..`, and those of the four blocks after them: of each of the eight
+/// words a pair of quarters, of which the even ones hold the first four words and the odd ones the
+/// others.
 #[inline(always)]
 fn quarters(blocks: &[&[u8; 64]], eight: usize) -> [__m512i; 4] {
     let (a, b) = (halves(blocks[0], blocks[4], eight), halves(blocks[1], blocks[5], eight));

@@ -1,5 +1,5 @@
-//! 128-bit vectors. SSE4.1 has no rotations and AVX-512VL has, so that the vectors are generic over the token
-//! that says which.
+//! 128-bit vectors. SSE4.1 has no rotations and AVX-512VL has, so that the vectors are generic over
+//! the token that says which.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
@@ -7,7 +7,8 @@ use core::arch::x86_64::*;
 use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 128-bit vectors. Its methods take the token that proves the level, by value.
+/// How a level rotates the words of 128-bit vectors. Its methods take the token that proves the
+/// level, by value.
 pub(crate) trait Rotate128: Copy {
     /// Two 64-bit words rotated right by a constant.
     fn rotate_64(self, vector: __m128i, bits: u32) -> __m128i;
@@ -70,7 +71,8 @@ impl Rotate128 for Zen4 {
         Avx512::from(self).rotate_32(v, bits)
     }
 
-    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored in at once.
+    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored
+    /// in at once.
     #[inline(always)]
     fn xor_rotate_32(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
         let early = self.rotate_32(early, bits);
@@ -216,7 +218,8 @@ impl<T: Rotate128> Row for U64x2x2<T> {
     }
 }
 
-/// Words `order[at]` and `order[at + 1]`: one instruction, whichever halves of their pairs they are.
+/// Words `order[at]` and `order[at + 1]`: one instruction, whichever halves of their pairs they
+/// are.
 #[inline(always)]
 fn pick_64(pairs: &[__m128i; 8], order: &[usize; 16], at: usize) -> __m128i {
     let (a, b) = (order[at], order[at + 1]);

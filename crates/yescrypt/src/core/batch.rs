@@ -1,7 +1,8 @@
 //! Many hashes in one thread: those of one shape advance together.
 //!
-//! One hash waits most of the time for the results of multiplications and of loads from its S-boxes. Another one with the same
-//! parameters fits into those gaps, so that two take much less time together than one after the other.
+//! One hash waits most of the time for the results of multiplications and of loads from its
+//! S-boxes. Another one with the same parameters fits into those gaps, so that two take much less
+//! time together than one after the other.
 
 use crate::core::dispatch;
 use crate::core::kdf::{derive_together, run};
@@ -29,8 +30,8 @@ impl core::fmt::Debug for Derivation<'_> {
 }
 
 impl CheckedParams {
-    /// How many hashes with these parameters advance together in one thread: [`derive_many`] does best with a multiple of it. Each
-    /// needs [`CheckedParams::memory`] bytes.
+    /// How many hashes with these parameters advance together in one thread: [`derive_many`] does
+    /// best with a multiple of it. Each needs [`CheckedParams::memory`] bytes.
     #[must_use]
     pub fn degree(&self) -> usize {
         dispatch::lanes(self.mode(), MAX_HASHES)
@@ -39,7 +40,8 @@ impl CheckedParams {
 
 /// [`derive`](crate::derive) for any number of passwords, [`CheckedParams::degree`] at a time.
 ///
-/// Memory for that many hashes is taken from `workspace`; where it cannot be had, fewer advance together.
+/// Memory for that many hashes is taken from `workspace`; where it cannot be had, fewer advance
+/// together.
 ///
 /// ```
 /// use saltern_yescrypt::{Derivation, Limits, Params, Workspace, derive_many};
@@ -55,7 +57,8 @@ impl CheckedParams {
 /// ```
 ///
 /// # Errors
-/// Those of [`derive`](crate::derive), which concern all jobs alike. Outputs are then in no defined state.
+/// Those of [`derive`](crate::derive), which concern all jobs alike. Outputs are then in no defined
+/// state.
 pub fn derive_many(
     jobs: &mut [Derivation<'_>],
     params: &CheckedParams,

@@ -38,9 +38,10 @@ pub(crate) struct Io<'a> {
 
 /// What a kernel gets.
 ///
-/// It may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for reading, `dst` for writing, `other` for
-/// reading and, in step [`Step::Save`], writing; that `other` overlaps neither of the two; and that `src` equals `dst` only for
-/// kernels that work in place.
+/// It may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for
+/// reading, `dst` for writing, `other` for reading and, in step [`Step::Save`], writing; that
+/// `other` overlaps neither of the two; and that `src` equals `dst` only for kernels that work in
+/// place.
 #[derive(Clone, Copy)]
 pub(crate) struct Pointers {
     pub(crate) src: *const SubBlock,
@@ -64,7 +65,8 @@ impl<'a> Io<'a> {
         Io { blocks, shape: Shape { len, step }, borrowed: PhantomData }
     }
 
-    /// `x <- BlockMix(x ^ other)`; `spare` changes places with `x` where the kernel does not work in place.
+    /// `x <- BlockMix(x ^ other)`; `spare` changes places with `x` where the kernel does not work
+    /// in place.
     #[inline(always)]
     pub(crate) fn step(
         kernel: &Kernel,
@@ -113,7 +115,8 @@ impl<'a> Io<'a> {
     };
 }
 
-/// The S-boxes of a group of instances, one after the other, and the state that they share: all have made the same number of calls.
+/// The S-boxes of a group of instances, one after the other, and the state that they share: all
+/// have made the same number of calls.
 pub(crate) struct Boxes<'a> {
     blocks: &'a mut [SubBlock],
     /// Which third is S2 now; S1 and S0 follow cyclically.
@@ -166,8 +169,9 @@ impl<'a> Boxes<'a> {
     }
 }
 
-/// A block mix as compiled for one level and number of lanes. Unsafe to call: the processor must have the level's features, there must be as
-/// many [`Io`]s as lanes, their pointers as [`Pointers`] says, and the S-boxes of the flavour's size for each.
+/// A block mix as compiled for one level and number of lanes. Unsafe to call: the processor must
+/// have the level's features, there must be as many [`Io`]s as lanes, their pointers as
+/// [`Pointers`] says, and the S-boxes of the flavour's size for each.
 pub(crate) type BlockFn = unsafe fn(&Flavor, &mut Boxes<'_>, Shape, &[Pointers]);
 
 /// The block mix of one mode and flavour at one level, for a number of lanes.
@@ -196,8 +200,9 @@ impl Kernel {
         }
         #[cfg(test)]
         self.count(shape);
-        // SAFETY: a kernel is made by `dispatch` for a level that is available; an `Io` holds pointers of live borrows of the
-        // same length, 2r sub-blocks; lanes and S-boxes were just counted.
+        // SAFETY: a kernel is made by `dispatch` for a level that is available; an `Io` holds
+        // pointers of live borrows of the same length, 2r sub-blocks; lanes and S-boxes were just
+        // counted.
         unsafe { (self.block)(&self.flavor, boxes, shape, &blocks) }
     }
 

@@ -1,8 +1,9 @@
-//! What a hash costs in time, whatever its parameters, in one unit: bytes that the default flavour mixes.
+//! What a hash costs in time, whatever its parameters, in one unit: bytes that the default flavour
+//! mixes.
 //!
-//! Each step of the algorithm has a weight. The weights are fitted to measurements of one hash alone
-//! in one thread and rounded up, so that what is booked is a bound and not a forecast: the example
-//! `costs` of this crate shows how near it is.
+//! Each step of the algorithm has a weight. The weights are fitted to measurements of one hash
+//! alone in one thread and rounded up, so that what is booked is a bound and not a forecast: the
+//! example `costs` of this crate shows how near it is.
 
 #[cfg(test)]
 pub(crate) mod counter;
@@ -22,13 +23,15 @@ pub enum Medium {
     File,
 }
 
-/// What a block costs beside its bytes, in memory that is larger than the caches: it has to be found.
+/// What a block costs beside its bytes, in memory that is larger than the caches: it has to be
+/// found.
 pub(crate) const BLOCK: u128 = 512;
 
 /// A read from a file, of any size: about 150 microseconds.
 pub(crate) const FILE_READ: u128 = 256 << 10;
 
-/// The ends of a pass, for each byte of B: PBKDF2-HMAC-SHA256 makes it 32 bytes at a time and takes it in.
+/// The ends of a pass, for each byte of B: PBKDF2-HMAC-SHA256 makes it 32 bytes at a time and takes
+/// it in.
 pub(crate) const END_BYTE: u128 = 44;
 
 /// The same for a B of any length, and the secrets around it.
@@ -55,11 +58,11 @@ impl Params {
         pass.fill.saturating_add(pass.mix).saturating_mul(pass.block)
     }
 
-    /// What one hash costs in time: as much as this many bytes mixed by the default flavour, at about 2 GB
-    /// a second in one thread. With NROM, for a ROM in memory.
+    /// What one hash costs in time: as much as this many bytes mixed by the default flavour, at
+    /// about 2 GB a second in one thread. With NROM, for a ROM in memory.
     ///
-    /// Everything is counted: the pass before the main one, the S-boxes, PBKDF2, the reads of memory and
-    /// ROM; and every flavour by what its steps take.
+    /// Everything is counted: the pass before the main one, the S-boxes, PBKDF2, the reads of
+    /// memory and ROM; and every flavour by what its steps take.
     ///
     /// ```
     /// use saltern_yescrypt::Params;

@@ -1,5 +1,5 @@
-//! Which kernel runs: the instruction sets, each with three short shells that compile the bodies for it, and the choice among
-//! them. No algorithm.
+//! Which kernel runs: the instruction sets, each with three short shells that compile the bodies
+//! for it, and the choice among them. No algorithm.
 #![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
 
 use saltern_simd::{Level, PortableRow, PortableWide, Row};
@@ -10,8 +10,8 @@ use crate::core::params::Mode;
 use crate::core::pwxform::{self, Constants, Lane};
 use crate::core::salsa20;
 
-/// How many of `instances` should advance together, one of the numbers of lanes that kernels exist for. More lanes hide more latency, until
-/// they need more registers and L1 cache than there are.
+/// How many of `instances` should advance together, one of the numbers of lanes that kernels exist
+/// for. More lanes hide more latency, until they need more registers and L1 cache than there are.
 pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
     let best = if mode.pwxform() { 2 } else { 4 };
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
@@ -22,7 +22,8 @@ pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
 pub(crate) struct Target {
     /// Has to be available.
     pub(crate) level: Level,
-    /// Two groups of the default flavour in one register, where the level has registers of 256 bits.
+    /// Two groups of the default flavour in one register, where the level has registers of 256
+    /// bits.
     pub(crate) paired: bool,
 }
 
@@ -150,8 +151,8 @@ impl Constants {
 
 /// An instruction set, as the token that proves it: its registers, and the bodies compiled for it.
 ///
-/// The functions have the type [`BlockFn`] and are unsafe for its two reasons: the processor must have the instructions, and the bodies'
-/// own contracts, which [`Kernel`] keeps.
+/// The functions have the type [`BlockFn`] and are unsafe for its two reasons: the processor must
+/// have the instructions, and the bodies' own contracts, which [`Kernel`] keeps.
 trait Isa: Copy {
     /// S-box entries of 1, 2, 4 and 8 lanes.
     type Wide1: Lane<Token: From<Self>>;
@@ -177,7 +178,8 @@ trait Isa: Copy {
     );
 }
 
-/// Stamps the shells of one instruction set: the bodies, compiled with its features, with its token.
+/// Stamps the shells of one instruction set: the bodies, compiled with its features, with its
+/// token.
 macro_rules! isa {
     ($token:ty, $make:expr, [$row:ty, $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?) => {
         impl Isa for $token {
@@ -233,7 +235,8 @@ macro_rules! isa {
     };
 }
 
-/// [`salsa20::blockmix`] with the step and the usual eight rounds as literals: the compiler makes a version for each.
+/// [`salsa20::blockmix`] with the step and the usual eight rounds as literals: the compiler makes a
+/// version for each.
 ///
 /// # Safety
 /// That of [`salsa20::blockmix`].
@@ -256,8 +259,8 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     }
 }
 
-/// [`pwxform::blockmix`] with the step as a literal, and with the numbers of a usual tuning, which the caller gives as such: four
-/// groups of two lanes, or two of a pair of them.
+/// [`pwxform::blockmix`] with the step as a literal, and with the numbers of a usual tuning, which
+/// the caller gives as such: four groups of two lanes, or two of a pair of them.
 ///
 /// # Safety
 /// That of [`pwxform::blockmix`].

@@ -1,4 +1,5 @@
-//! ROMs of generation 0.5: an image without a tag, filled in three or four passes. Its hashes are those of [`Mode::Escrypt`].
+//! ROMs of generation 0.5: an image without a tag, filled in three or four passes. Its hashes are
+//! those of [`Mode::Escrypt`].
 
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
@@ -35,7 +36,8 @@ impl RomParams {
         128 * self.r as u128 * self.nrom as u128
     }
 
-    /// The parameters of the pass over the whole image and of those over a half. All checks are made here.
+    /// The parameters of the pass over the whole image and of those over a half. All checks are
+    /// made here.
     fn passes(&self) -> Result<[CheckedParams; 2], Error> {
         if !self.nrom.is_power_of_two() || self.nrom < 4 {
             return Err(Error::invalid("NROM", self.nrom, "a power of two of at least 4"));
@@ -48,11 +50,12 @@ impl RomParams {
     }
 }
 
-/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Its digest goes to `digest` and
-/// nowhere else: the image holds none, so keep it if the image is to be recognised. Digests of another length than 32 bytes are unrelated to
-/// that one.
+/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Its
+/// digest goes to `digest` and nowhere else: the image holds none, so keep it if the image is to be
+/// recognised. Digests of another length than 32 bytes are unrelated to that one.
 ///
-/// `seed` is secret. Slices are filled in parallel if p > 1 and [`Workspace::set_threads`] allows it.
+/// `seed` is secret. Slices are filled in parallel if p > 1 and [`Workspace::set_threads`] allows
+/// it.
 ///
 /// ```
 /// use saltern_yescrypt::{RomImage, Workspace, escrypt};
@@ -64,8 +67,8 @@ impl RomParams {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`], [`Error::RomAlignment`],
-/// [`Error::OutOfMemory`].
+/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`],
+/// [`Error::RomAlignment`], [`Error::OutOfMemory`].
 pub fn init_rom(
     params: &RomParams,
     seed: &[u8],

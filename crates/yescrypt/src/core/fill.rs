@@ -13,7 +13,8 @@ use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
-/// What a ROM is made from, beside its seed. The same values and seed give the same image anywhere (on machines of one byte order).
+/// What a ROM is made from, beside its seed. The same values and seed give the same image anywhere
+/// (on machines of one byte order).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RomParams {
@@ -50,7 +51,8 @@ impl RomParams {
         self.passes().map(|_| ())
     }
 
-    /// The parameters of the three passes, each of which fills one half. All checks are made here, before any pass.
+    /// The parameters of the three passes, each of which fills one half. All checks are made here,
+    /// before any pass.
     fn passes(&self) -> Result<CheckedParams, Error> {
         let whole = Params {
             mode: Mode::Rw,
@@ -71,15 +73,17 @@ impl RomParams {
     }
 }
 
-/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Returns its digest.
+/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Returns
+/// its digest.
 ///
-/// `seed` may have any length and is secret: with it and the parameters the ROM can be made again. Costs three passes over half the
-/// image and, beside it, a few blocks in `workspace`; with p > 1 and [`Workspace::set_threads`] slices are filled in parallel.
-/// An old tag is destroyed first, so that an image on which this was interrupted is refused.
+/// `seed` may have any length and is secret: with it and the parameters the ROM can be made again.
+/// Costs three passes over half the image and, beside it, a few blocks in `workspace`; with p > 1
+/// and [`Workspace::set_threads`] slices are filled in parallel. An old tag is destroyed first, so
+/// that an image on which this was interrupted is refused.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`], [`Error::RomAlignment`],
-/// [`Error::OutOfMemory`].
+/// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`],
+/// [`Error::RomAlignment`], [`Error::OutOfMemory`].
 pub fn init_rom(
     params: &RomParams,
     seed: &[u8],
@@ -97,11 +101,13 @@ pub struct RomProgress {
     pub pass: u8,
     /// Bytes that have gone through block mixes in all passes so far.
     pub done: u64,
-    /// What `done` will be at the end: about four times the size of half the image, more with t > 0.
+    /// What `done` will be at the end: about four times the size of half the image, more with t >
+    /// 0.
     pub total: u64,
 }
 
-/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB, by any of the threads that work.
+/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB,
+/// by any of the threads that work.
 ///
 /// ```
 /// use core::ops::ControlFlow;
@@ -115,7 +121,8 @@ pub struct RomProgress {
 /// ```
 ///
 /// # Errors
-/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered [`ControlFlow::Break`]: the image then holds no ROM.
+/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered
+/// [`ControlFlow::Break`]: the image then holds no ROM.
 pub fn init_rom_with(
     params: &RomParams,
     seed: &[u8],

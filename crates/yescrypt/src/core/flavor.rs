@@ -1,11 +1,13 @@
-//! Flavours: the constants of pwxform and the round counts of Salsa20 (sections 6, 16 and 25 of the specification).
+//! Flavours: the constants of pwxform and the round counts of Salsa20 (sections 6, 16 and 25 of the
+//! specification).
 
 use crate::Error;
 
 /// A tuning of pwxform and of the two uses of Salsa20.
 ///
-/// The default is the only one that other implementations compute. A `$y$` string can name those with 3 or 6 rounds and
-/// the default Salsa20 counts; the rest exist for experiments, and their hashes verify with Saltern alone.
+/// The default is the only one that other implementations compute. A `$y$` string can name those
+/// with 3 or 6 rounds and the default Salsa20 counts; the rest exist for experiments, and their
+/// hashes verify with Saltern alone.
 ///
 /// ```
 /// use saltern_yescrypt::Flavor;
@@ -21,13 +23,14 @@ pub struct Flavor {
     sbox_bytes: u32,
     salsa_mix: u32,
     salsa_tail: u32,
-    /// Two S-boxes that are never written, as in escrypt 0.5, instead of three that change places. No flavour that is made by
-    /// the functions of this type has them: see [`Flavor::two_boxes`].
+    /// Two S-boxes that are never written, as in escrypt 0.5, instead of three that change places.
+    /// No flavour that is made by the functions of this type has them: see [`Flavor::two_boxes`].
     stateless: bool,
 }
 
 impl Flavor {
-    /// 6 rounds, 4 groups of 2 lanes, 12 KiB of S-boxes, Salsa20/8 and Salsa20/2: flags 182, `$y$j…`.
+    /// 6 rounds, 4 groups of 2 lanes, 12 KiB of S-boxes, Salsa20/8 and Salsa20/2: flags 182,
+    /// `$y$j…`.
     pub const DEFAULT: Flavor = Flavor {
         rounds: 6,
         gather: 4,
@@ -38,8 +41,9 @@ impl Flavor {
         stateless: false,
     };
 
-    /// The tuning of generation 0.5: two S-boxes that are never written, of 256 entries of two lanes; four groups, 6 rounds of pwxform,
-    /// 8 of Salsa20 everywhere. Only for [`Mode::Escrypt`](crate::Mode::Escrypt).
+    /// The tuning of generation 0.5: two S-boxes that are never written, of 256 entries of two
+    /// lanes; four groups, 6 rounds of pwxform, 8 of Salsa20 everywhere. Only for
+    /// [`Mode::Escrypt`](crate::Mode::Escrypt).
     pub const ESCRYPT: Flavor =
         Flavor { salsa_tail: Self::DEFAULT.salsa_mix, ..Self::DEFAULT }.two_boxes();
 
@@ -68,10 +72,11 @@ impl Flavor {
         Ok(Flavor { rounds, gather, simple, sbox_bytes, ..Self::DEFAULT })
     }
 
-    /// Other constants of generation 0.5, in its specification's terms. Strings mean [`Flavor::ESCRYPT`]; others are for comparisons with rebuilt
-    /// references.
+    /// Other constants of generation 0.5, in its specification's terms. Strings mean
+    /// [`Flavor::ESCRYPT`]; others are for comparisons with rebuilt references.
     ///
-    /// * `bits` (S_BITS): log2 of the entries of a box; a box of `8 * simd << bits` bytes has 2 KiB << k, k from 0 to 7.
+    /// * `bits` (S_BITS): log2 of the entries of a box; a box of `8 * simd << bits` bytes has 2 KiB
+    ///   << k, k from 0 to 7.
     /// * `simd` (S_SIMD): lanes of 64 bits in an entry: 1, 2, 4 or 8.
     /// * `groups` (S_P): groups with their own lookups: 1, 2, 4 or 8.
     /// * `rounds` (S_ROUNDS): rounds of pwxform: 1, 2, 3 or 6.
@@ -93,8 +98,9 @@ impl Flavor {
         Ok(Flavor::new(rounds, groups, simd, size)?.with_salsa(salsa, salsa)?.two_boxes())
     }
 
-    /// The same with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also fills the S-boxes (8 by default),
-    /// `tail` at the end of the pwxform block mix (2). An odd count ends after a column round.
+    /// The same with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also fills
+    /// the S-boxes (8 by default), `tail` at the end of the pwxform block mix (2). An odd count
+    /// ends after a column round.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a count outside 1 to 8.

@@ -10,12 +10,14 @@ use crate::core::workspace::Workspace;
 
 /// Derives `out.len()` bytes from a password: the bare function, without strings.
 ///
-/// For every mode but classic a shorter output is a prefix of a longer one. Costs [`CheckedParams::memory`] bytes in `workspace`, and
-/// time in proportion to [`Params::work`](crate::Params::work).
+/// For every mode but classic a shorter output is a prefix of a longer one. Costs
+/// [`CheckedParams::memory`] bytes in `workspace`, and time in proportion to
+/// [`Params::work`](crate::Params::work).
 ///
 /// # Errors
-/// [`Error::RomUnavailable`] or [`Error::RomNotUsed`] if `rom` and the parameters disagree, [`Error::RomTooSmall`] or
-/// [`Error::RomTag`] if it is not a ROM of that size, [`Error::InvalidParameter`] for an `out` above 32 * (2^32 - 1) bytes, and
+/// [`Error::RomUnavailable`] or [`Error::RomNotUsed`] if `rom` and the parameters disagree,
+/// [`Error::RomTooSmall`] or [`Error::RomTag`] if it is not a ROM of that size,
+/// [`Error::InvalidParameter`] for an `out` above 32 * (2^32 - 1) bytes, and
 /// [`Error::OutOfMemory`].
 pub fn derive(
     password: &[u8],
@@ -28,8 +30,8 @@ pub fn derive(
     derive_together(&mut [Input { password, salt, out }], params, rom, workspace)
 }
 
-/// [`derive`] for up to [`MAX_HASHES`] independent inputs at once. Errors concern all of them: each depends on the parameters, the ROM and
-/// the machine, not on a password. Outputs have one length.
+/// [`derive`] for up to [`MAX_HASHES`] independent inputs at once. Errors concern all of them: each
+/// depends on the parameters, the ROM and the machine, not on a password. Outputs have one length.
 pub(crate) fn derive_together(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
@@ -45,14 +47,17 @@ pub(crate) fn derive_together(
     derive_together_with_roms(inputs, &params.without_nrom(), list.as_slice(), workspace)
 }
 
-/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::MAX_ROMS), each read as its masks say.
+/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::MAX_ROMS), each read as its
+/// masks say.
 ///
-/// In a step where several are to be read, the first of them is: list the rarest first. The first step of the first loop reads the last block of
-/// the first ROM with a mask for that loop. One ROM with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives for its NROM; every other list
-/// gives hashes that only Saltern computes.
+/// In a step where several are to be read, the first of them is: list the rarest first. The first
+/// step of the first loop reads the last block of the first ROM with a mask for that loop. One ROM
+/// with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives
+/// for its NROM; every other list gives hashes that only Saltern computes.
 ///
 /// # Errors
-/// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params` itself, or in a mode without ROMs.
+/// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params`
+/// itself, or in a mode without ROMs.
 ///
 /// ```
 /// use saltern_yescrypt::*;

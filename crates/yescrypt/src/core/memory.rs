@@ -10,7 +10,8 @@ use core::ptr::NonNull;
 use self::region::Region;
 use crate::Error;
 
-/// A sub-block: 64 bytes as eight lanes in the shuffled word order of the specification's section 3.
+/// A sub-block: 64 bytes as eight lanes in the shuffled word order of the specification's section
+/// 3.
 ///
 /// One cache line exactly, so that a block never shares a line with another.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +87,10 @@ pub(crate) struct Arena {
 pub enum Pages {
     /// Those that it gives by itself: 4 KiB on most machines.
     Standard,
-    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which take up to 2 MiB more for their
-    /// alignment. A wish, which the system may grant at once, later or never. Only on Linux and with the feature `os`; elsewhere the
-    /// same as [`Pages::Standard`].
+    /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which
+    /// take up to 2 MiB more for their alignment. A wish, which the system may grant at once, later
+    /// or never. Only on Linux and with the feature `os`; elsewhere the same as
+    /// [`Pages::Standard`].
     #[default]
     Huge,
 }
@@ -96,7 +98,8 @@ pub enum Pages {
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// The alignment of smaller memory: with blocks that begin at a page, none of up to 4 KiB lies on two.
+/// The alignment of smaller memory: with blocks that begin at a page, none of up to 4 KiB lies on
+/// two.
 const PAGE: usize = 4096;
 
 /// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
@@ -118,7 +121,8 @@ impl Arena {
         if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { PAGE }
     }
 
-    /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but initialised.
+    /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but
+    /// initialised.
     pub(crate) fn take(&mut self, len: usize) -> Result<&mut [SubBlock], Error> {
         self.reserve(len)?;
         Ok(self.first_mut(len))
@@ -136,8 +140,8 @@ impl Arena {
         &mut self.all()[..len]
     }
 
-    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the system first, so that two
-    /// generations never add up.
+    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the system first,
+    /// so that two generations never add up.
     pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
         if len <= self.len {
             return Ok(());
@@ -159,7 +163,8 @@ impl Arena {
         {
             let bytes = self.len * SubBlock::BYTES / HUGE * HUGE;
             let advice = rustix::mm::Advice::LinuxHugepage;
-            // SAFETY: these pages lie within this region, and the advice changes no contents. Refusal leaves the pages as they are.
+            // SAFETY: these pages lie within this region, and the advice changes no contents.
+            // Refusal leaves the pages as they are.
             let _ = unsafe { rustix::mm::madvise(self.start().cast(), bytes, advice) };
         }
     }
@@ -196,7 +201,8 @@ impl Arena {
     }
 
     fn all(&mut self) -> &mut [SubBlock] {
-        // SAFETY: `start` is followed by `len` sub-blocks, zeroed by the system or written since; `self` is borrowed for as long as the slice.
+        // SAFETY: `start` is followed by `len` sub-blocks, zeroed by the system or written since;
+        // `self` is borrowed for as long as the slice.
         unsafe { core::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
@@ -206,7 +212,8 @@ impl Arena {
             return NonNull::<SubBlock>::dangling().as_ptr();
         };
         let offset = region.start().align_offset(Self::align(self.len, self.pages));
-        // SAFETY: the region has as many bytes as the alignment more than `len` sub-blocks, and the offset is smaller than that.
+        // SAFETY: the region has as many bytes as the alignment more than `len` sub-blocks, and the
+        // offset is smaller than that.
         unsafe { region.start().add(offset) }.cast()
     }
 

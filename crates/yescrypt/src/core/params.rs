@@ -1,7 +1,8 @@
-//! Parameters: what a hash costs and computes. Every limit and every byte size is decided here and only here.
+//! Parameters: what a hash costs and computes. Every limit and every byte size is decided here and
+//! only here.
 //!
-//! [`Params`] is plain data in any combination; [`Params::check`] turns it into [`CheckedParams`], which is all that the
-//! rest of the crate accepts. Nothing is allocated before.
+//! [`Params`] is plain data in any combination; [`Params::check`] turns it into [`CheckedParams`],
+//! which is all that the rest of the crate accepts. Nothing is allocated before.
 
 use crate::Error;
 use crate::core::flavor::Flavor;
@@ -11,14 +12,16 @@ use crate::core::flavor::Flavor;
 pub enum Mode {
     /// Classic scrypt (RFC 7914).
     Classic,
-    /// scrypt's loops with yescrypt's time parameter and its hashing before and after ("write once, read many").
+    /// scrypt's loops with yescrypt's time parameter and its hashing before and after ("write once,
+    /// read many").
     Worm,
     /// yescrypt proper: random reads while filling, writes while mixing, pwxform.
     Rw,
-    /// escrypt, or yescrypt 0.5: the generation of March 2014, whose strings begin with `$7X`. It is here to verify what was stored long ago.
+    /// escrypt, or yescrypt 0.5: the generation of March 2014, whose strings begin with `$7X`. It
+    /// is here to verify what was stored long ago.
     ///
-    /// Against yescrypt 1.1 it has two S-boxes that are never written, Salsa20/8 everywhere ([`Flavor::ESCRYPT`]), hashing of its own before and
-    /// after, and three independent flags.
+    /// Against yescrypt 1.1 it has two S-boxes that are never written, Salsa20/8 everywhere
+    /// ([`Flavor::ESCRYPT`]), hashing of its own before and after, and three independent flags.
     Escrypt(Flags),
 }
 
@@ -51,12 +54,14 @@ impl Mode {
     }
 }
 
-/// What generation 0.5 has in place of a mode: three independent choices. With none of them, and t = 0, the result is classic scrypt.
+/// What generation 0.5 has in place of a mode: three independent choices. With none of them, and t
+/// = 0, the result is classic scrypt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags {
     /// RW, 1: random reads in the first loop, writes in the second. A ROM needs it.
     pub rw: bool,
-    /// PARALLEL_SMIX, 2: p divides the memory instead of multiplying the work. Means nothing where p is 1.
+    /// PARALLEL_SMIX, 2: p divides the memory instead of multiplying the work. Means nothing where
+    /// p is 1.
     pub parallel_smix: bool,
     /// PWXFORM, 4: the block mix with S-boxes instead of the one of Salsa20/8.
     pub pwxform: bool,
@@ -85,8 +90,8 @@ impl Flags {
 
 /// The parameters of one hash, unchecked.
 ///
-/// `128 * r * n` bytes of memory; the work grows with `n`, `r` and `t` (and with `p` outside [`Mode::Rw`], where `p` divides the
-/// memory instead of multiplying it).
+/// `128 * r * n` bytes of memory; the work grows with `n`, `r` and `t` (and with `p` outside
+/// [`Mode::Rw`], where `p` divides the memory instead of multiplying it).
 ///
 /// ```
 /// use saltern_yescrypt::{Limits, Params};
@@ -116,7 +121,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A mode, N and r; `p` = 1, `t` = `g` = 0, no ROM, the mode's default flavour. Set the other fields afterwards.
+    /// A mode, N and r; `p` = 1, `t` = `g` = 0, no ROM, the mode's default flavour. Set the other
+    /// fields afterwards.
     #[must_use]
     pub const fn new(mode: Mode, n: u64, r: u32) -> Self {
         let flavor = match mode {
@@ -140,8 +146,8 @@ impl Params {
         params
     }
 
-    /// The parameters behind a cost number of `$y$`, as system crypt libraries choose them: 1 to 11, or 0 for the
-    /// default, 5 (N = 4096, r = 32: 16 MiB).
+    /// The parameters behind a cost number of `$y$`, as system crypt libraries choose them: 1 to
+    /// 11, or 0 for the default, 5 (N = 4096, r = 32: 16 MiB).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a cost above 11.
@@ -154,7 +160,8 @@ impl Params {
         }
     }
 
-    /// The parameters behind a cost number of `$7$`: 6 to 11, or 0 for the default, 7 (N = 16384, r = 32: 64 MiB).
+    /// The parameters behind a cost number of `$7$`: 6 to 11, or 0 for the default, 7 (N = 16384, r
+    /// = 32: 64 MiB).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for any other cost.
@@ -166,7 +173,8 @@ impl Params {
         }
     }
 
-    /// The mode and flavour behind a flags word: 0 is classic, 1 WORM, 2 plus flavour bits RW (182 is the default).
+    /// The mode and flavour behind a flags word: 0 is classic, 1 WORM, 2 plus flavour bits RW (182
+    /// is the default).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for any other word, the internal bits included.
@@ -179,7 +187,8 @@ impl Params {
         }
     }
 
-    /// The flags word, or none where the tuning has no place in it (1 or 2 pwxform rounds, other Salsa20 counts).
+    /// The flags word, or none where the tuning has no place in it (1 or 2 pwxform rounds, other
+    /// Salsa20 counts).
     #[must_use]
     pub fn flags(&self) -> Option<u32> {
         match self.mode {
@@ -190,7 +199,8 @@ impl Params {
         }
     }
 
-    /// Bytes of memory for one hash in one thread, the ROM not counted: `128 * r * (N + p)` plus S-boxes.
+    /// Bytes of memory for one hash in one thread, the ROM not counted: `128 * r * (N + p)` plus
+    /// S-boxes.
     #[must_use]
     pub fn memory(&self) -> u128 {
         let block = 128 * u128::from(self.r);
@@ -285,7 +295,8 @@ impl Default for Params {
     }
 }
 
-/// Parameters that can be computed here and are within limits: every size below fits this machine's addresses.
+/// Parameters that can be computed here and are within limits: every size below fits this machine's
+/// addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CheckedParams {
     params: Params,
@@ -353,7 +364,8 @@ impl CheckedParams {
         self.mode().divides()
     }
 
-    /// Whether this is classic scrypt in the clothes of generation 0.5, without any hashing around it.
+    /// Whether this is classic scrypt in the clothes of generation 0.5, without any hashing around
+    /// it.
     pub(crate) fn plain(&self) -> bool {
         let Params { mode, p, t, .. } = self.params;
         t == 0 && !mode.rw() && !mode.pwxform() && (p == 1 || !mode.divides())
@@ -364,7 +376,8 @@ impl CheckedParams {
         self.params.prehash().map(|params| CheckedParams { params })
     }
 
-    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
+    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its
+    /// parameters.
     pub(crate) fn rom_work(&self) -> u64 {
         let Params { n, r, p, .. } = self.params;
         let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
@@ -380,7 +393,8 @@ impl CheckedParams {
     }
 }
 
-/// Second-loop counts (section 12): `all` block mixes for each instance, `rw` of them within its own slice with writes.
+/// Second-loop counts (section 12): `all` block mixes for each instance, `rw` of them within its
+/// own slice with writes.
 ///
 /// Both are even, as every slice's length is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,9 @@
-//! One pass over memory (sections 13 and 14) for one hash or several of one shape: the ends, and who works on which memory between them.
+//! One pass over memory (sections 13 and 14) for one hash or several of one shape: the ends, and
+//! who works on which memory between them.
 //!
-//! A hash consists of `p` *instances*. Instances are independent while V is filled, so `K` of them, of one hash or of several,
-//! advance together in one thread: a *group*. Groups of a pass are spread over threads.
+//! A hash consists of `p` *instances*. Instances are independent while V is filled, so `K` of them,
+//! of one hash or of several, advance together in one thread: a *group*. Groups of a pass are
+//! spread over threads.
 
 use alloc::vec::Vec;
 use core::array;
@@ -35,7 +37,8 @@ pub(crate) enum Kind {
     Main,
     Prehash,
     RomInit,
-    /// Over a part of a ROM that is there already: the first loop is left out. Only generation 0.5 has it.
+    /// Over a part of a ROM that is there already: the first loop is left out. Only generation 0.5
+    /// has it.
     RomAgain,
 }
 
@@ -49,7 +52,8 @@ impl Kind {
 /// How many sub-blocks a pass needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
-    /// For V: N blocks for each hash where it is divided, and otherwise for each instance that is worked on at a time.
+    /// For V: N blocks for each hash where it is divided, and otherwise for each instance that is
+    /// worked on at a time.
     pub(crate) v: usize,
     /// For B of all instances, their S-boxes, and spare blocks for each thread.
     pub(crate) scratch: usize,
@@ -82,8 +86,8 @@ impl Plan {
     }
 }
 
-/// How many of `instances`, of as many hashes, advance together. Where each needs all of V, no more of them than there are hashes: one hash stays
-/// within its memory whatever its p.
+/// How many of `instances`, of as many hashes, advance together. Where each needs all of V, no more
+/// of them than there are hashes: one hash stays within its memory whatever its p.
 fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
     let most = if params.divides() { instances } else { instances.min(hashes) };
     dispatch::lanes(params.mode(), most)
@@ -100,7 +104,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
-/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its result then being worthless.
+/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its
+/// result then being worthless.
 pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
 /// About how many bytes of each instance are mixed between two calls of a [`Watch`].
@@ -170,7 +175,8 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix where V is divided (section 13): the instances of a hash share its V slice by slice, then each reads all of it.
+    /// SMix where V is divided (section 13): the instances of a hash share its V slice by slice,
+    /// then each reads all of it.
     fn smix_divided(
         &self,
         secrets: &mut [Secret],
@@ -242,8 +248,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1, as X. In generation 0.5 it reads V and
-    /// the ROM as any first loop does, whose blocks are then those of 128 bytes at its start.
+    /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1,
+    /// as X. In generation 0.5 it reads V and the ROM as any first loop does, whose blocks are then
+    /// those of 128 bytes at its start.
     fn fill_sboxes(&self, b: &mut [&mut [SubBlock]], sboxes: &mut [SubBlock]) {
         let size = self.params.sbox_len();
         if size == 0 {
@@ -271,8 +278,9 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix where V is not divided: instances are independent, and reuse V within a thread. No more of them advance together than there
-    /// are hashes: each needs V of its own, and one hash takes no more memory than its parameters say.
+    /// SMix where V is not divided: instances are independent, and reuse V within a thread. No more
+    /// of them advance together than there are hashes: each needs V of its own, and one hash takes
+    /// no more memory than its parameters say.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
@@ -319,7 +327,8 @@ impl Pass<'_> {
     }
 }
 
-/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of one it answers that it is enough.
+/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of
+/// one it answers that it is enough.
 fn fill_and_mix(
     mixer: &Mixer<'_>,
     group: &mut Group<'_, '_>,
@@ -367,8 +376,9 @@ impl<'a> Group<'a, '_> {
     }
 }
 
-/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups whose slices have one length.
-/// `lanes` says how many of some instances that are alike advance together.
+/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups
+/// whose slices have one length. `lanes` says how many of some instances that are alike advance
+/// together.
 pub(crate) fn groups<'a, 'v>(
     (b, v, sboxes): (
         &'a mut [&'a mut [SubBlock]],
@@ -418,7 +428,8 @@ pub(crate) fn spread<'v>(
     });
 }
 
-/// The first block and the number of blocks that instance `index` of a hash fills: even numbers, the last taking what is left.
+/// The first block and the number of blocks that instance `index` of a hash fills: even numbers,
+/// the last taking what is left.
 pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
     let chunk = (n / p) & !1;
     let start = index * chunk;

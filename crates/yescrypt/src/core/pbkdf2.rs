@@ -38,7 +38,8 @@ pub(crate) fn fill(password: &[u8], salt: &[u8], blocks: &mut [SubBlock]) {
     }
 }
 
-/// PBKDF2 output with blocks, unshuffled, as the salt: `out` filled, and the first 32 bytes whatever the length of `out`.
+/// PBKDF2 output with blocks, unshuffled, as the salt: `out` filled, and the first 32 bytes
+/// whatever the length of `out`.
 pub(crate) fn extract(password: &[u8], blocks: &[SubBlock], out: &mut [u8]) -> Secret {
     #[cfg(test)]
     crate::core::cost::counter::count(|done| done.ends.1 += size_of_val(blocks) as u128);

@@ -8,9 +8,9 @@
 //!
 //! Departures from the text of the specification, none of which changes a result:
 //! * both table offsets come out of one 64-bit AND;
-//! * `K` independent hashes advance together, round by round, because one alone waits most of the time for the
-//!   multiply, the extraction of the offsets and the loads; their S-boxes lie one behind the other, so
-//!   that one write position and one rotation serve all;
+//! * `K` independent hashes advance together, round by round, because one alone waits most of the
+//!   time for the multiply, the extraction of the offsets and the loads; their S-boxes lie one
+//!   behind the other, so that one write position and one rotation serve all;
 //! * the boxes are not swapped, a counter says which third is which;
 //! * XOR with another block, and storing that sum back, happen in the same pass.
 #![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
@@ -27,8 +27,8 @@ pub(crate) mod paired;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour, so that the compiler sees
-/// constants; loaded from the flavour otherwise.
+/// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour,
+/// so that the compiler sees constants; loaded from the flavour otherwise.
 #[derive(Clone, Copy)]
 pub(crate) struct Constants {
     /// PWXrounds.
@@ -39,15 +39,16 @@ pub(crate) struct Constants {
     pub(crate) box_lanes: usize,
     /// Salsa20 rounds at the end of a block.
     pub(crate) tail: u32,
-    /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed with itself.
+    /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
+    /// with itself.
     pub(crate) stateless: bool,
     /// The literals of the default flavour, for which there may be a kernel by hand.
     pub(crate) usual: bool,
 }
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so many are asked for together when the
-/// block begins, and its last one, which is needed first; the others one by one, since a whole block at once delays the loads
-/// that are waited for.
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so
+/// many are asked for together when the block begins, and its last one, which is needed first; the
+/// others one by one, since a whole block at once delays the loads that are waited for.
 const AHEAD_READ: usize = 4;
 /// How many bytes ahead the lines of the output are asked for.
 const AHEAD_WRITE: usize = 8 * SubBlock::BYTES;
@@ -58,8 +59,9 @@ pub(crate) type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K]
 /// Section 8 on `K` blocks at once.
 ///
 /// # Safety
-/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds `K` times three boxes (two if stateless) of
-/// `constants.box_lanes`, a power of two; `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
+/// [`Pointers`]'s contract for `shape`, `src` equal to `dst` or not overlapping it; `boxes` holds
+/// `K` times three boxes (two if stateless) of `constants.box_lanes`, a power of two;
+/// `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
 #[inline(always)]
 pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
     tokens: (W::Token, R::Token),
@@ -82,14 +84,16 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
         }
     }
     let last = (groups - 1) * lanes;
-    // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below `8 * len`.
+    // SAFETY: as everywhere below, group indices are below `groups`, so lane indices are below
+    // `8 * len`.
     let any = unsafe { io[0].lanes::<W>(tokens.0, step, last) };
     let mut x: State<W, GATHER, K> = [[any; GATHER]; K];
     for k in 0..K {
         for j in 0..GATHER {
             // SAFETY: as above.
             let input = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
-            // A block of one group starts from itself: XOR would leave nothing, which only the old format does not mind.
+            // A block of one group starts from itself: XOR would leave nothing, which only the old
+            // format does not mind.
             let own = lanes > 8 && groups == 1 && !constants.stateless;
             x[k][j] = if own { input.xor(input) } else { input };
         }
@@ -150,7 +154,8 @@ unsafe fn take<W: Lane, const K: usize>(
     // SAFETY: as above, for the steps that have another block.
     let other = unsafe { W::load(token, place.add(at)) };
     if step == Step::Xor && K > 1 {
-        // Several hashes leave no cycle unused: two instructions instead of three, with operands from memory.
+        // Several hashes leave no cycle unused: two instructions instead of three, with operands
+        // from memory.
         *x = x.xor(own).fixed().xor(other);
         return;
     }
@@ -211,9 +216,9 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
 ) {
     let step = GATHER * L::LANES;
     let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
-    // The first and the last round write nothing. Written out for the usual numbers of rounds, since the compiler does not unroll so much
-    // by itself.
-    // SAFETY: promised by the caller, for every round.
+    // The first and the last round write nothing. Written out for the usual numbers of rounds,
+    // since the compiler does not unroll so much by itself. SAFETY: promised by the caller, for
+    // every round.
     unsafe {
         round(token, constants.mask, tables, x, None);
         if constants.rounds == 6 {
@@ -230,10 +235,12 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
     }
 }
 
-/// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2 on in an inner round.
+/// Steps 2 to 8 of section 7: one round of all groups in all states, written from lane `keep` of S2
+/// on in an inner round.
 ///
 /// # Safety
-/// Masked offsets are those of entries within the boxes of `tables`, and there is room behind `keep`.
+/// Masked offsets are those of entries within the boxes of `tables`, and there is room behind
+/// `keep`.
 #[inline(always)]
 unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
     token: L::Token,
@@ -283,7 +290,8 @@ pub(crate) trait Lane: Wide {
         self.xor(input)
     }
 
-    /// The value itself, of which the compiler no longer knows how it was made, so that it cannot rearrange a sum.
+    /// The value itself, of which the compiler no longer knows how it was made, so that it cannot
+    /// rearrange a sum.
     #[inline(always)]
     fn fixed(self) -> Self {
         self
@@ -292,7 +300,8 @@ pub(crate) trait Lane: Wide {
     /// Steps 3 to 7 of section 7.
     ///
     /// # Safety
-    /// `mask`, in each half, makes an offset from any word, in bytes, at which an entry can be loaded behind `s0` and `s1`.
+    /// `mask`, in each half, makes an offset from any word, in bytes, at which an entry can be
+    /// loaded behind `s0` and `s1`.
     #[inline(always)]
     unsafe fn round(self, token: Self::Token, mask: u64, s0: *const u64, s1: *const u64) -> Self {
         let offsets = self.first() & mask;
@@ -303,7 +312,8 @@ pub(crate) trait Lane: Wide {
         self.multiply_halves().add(s0).xor(s1)
     }
 
-    /// The same in as few instructions as possible, for several states at once: there it is not the latency of one that counts.
+    /// The same in as few instructions as possible, for several states at once: there it is not the
+    /// latency of one that counts.
     ///
     /// # Safety
     /// As above.
@@ -325,7 +335,8 @@ impl<W: Wide, const PARTS: usize> Lane for Split<W, PARTS> {}
 #[cfg(target_arch = "aarch64")]
 impl Lane for saltern_simd::aarch64::WideNeon {}
 
-/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last of the `groups`, each of `lanes`.
+/// Steps 5 and 6 of section 8: Salsa20 over what follows the start of the last of the `groups`,
+/// each of `lanes`.
 ///
 /// # Safety
 /// As [`blockmix`].
@@ -338,7 +349,8 @@ unsafe fn tail<R: Row>(
     io: Pointers,
 ) {
     let Shape { len, step } = shape;
-    // Groups of 256 bytes and more can leave whole sub-blocks behind the last of them, not copied yet.
+    // Groups of 256 bytes and more can leave whole sub-blocks behind the last of them, not copied
+    // yet.
     let (first, mixed) = match lanes {
         ..=8 => (len - 1, len),
         _ => ((groups - 1) * (lanes / 8), groups * (lanes / 8)),

@@ -1,7 +1,8 @@
 //! How a hash reads ROMs: which of them at which step of which loop.
 //!
-//! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case of a list of ROMs, each with a mask for
-//! either loop, as escrypt 0.5 had them for one ROM: step `i` reads the first ROM of the list with `i & mask == 1`.
+//! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case
+//! of a list of ROMs, each with a mask for either loop, as escrypt 0.5 had them for one ROM: step
+//! `i` reads the first ROM of the list with `i & mask == 1`.
 
 use crate::core::memory::SubBlock;
 use crate::core::params::{CheckedParams, Mode, Params};
@@ -16,8 +17,8 @@ pub const MAX_LOOK_AHEAD: u32 = 63;
 
 /// When a hash reads a ROM: in the steps `i` of a loop with `i & mask == 1`, never for a mask of 0.
 ///
-/// Useful masks are 2^k - 1 (one step in 2^k, beginning with step 1) and, for a loop that does not read, 0.
-/// Rare reads are for ROMs that are slow to reach.
+/// Useful masks are 2^k - 1 (one step in 2^k, beginning with step 1) and, for a loop that does not
+/// read, 0. Rare reads are for ROMs that are slow to reach.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RomMasks {
     /// In the first loop, which fills memory.
@@ -30,30 +31,36 @@ impl RomMasks {
     /// Every odd step of both loops: yescrypt 1.1.
     pub const YESCRYPT: RomMasks = RomMasks { fill: 1, mix: 1 };
 
-    /// What `mask` means in escrypt 0.5, where the second loop always reads: there bit 0 counts as set.
+    /// What `mask` means in escrypt 0.5, where the second loop always reads: there bit 0 counts as
+    /// set.
     #[must_use]
     pub const fn escrypt(mask: u32) -> Self {
         RomMasks { fill: mask, mix: mask | 1 }
     }
 }
 
-/// How a hash reads one ROM: part of what is hashed, and the same for a ROM in memory, in a file or named in a string.
+/// How a hash reads one ROM: part of what is hashed, and the same for a ROM in memory, in a file or
+/// named in a string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RomReading {
-    /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be larger.
+    /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be
+    /// larger.
     pub nrom: u64,
     /// When it is read.
     pub masks: RomMasks,
-    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 as yescrypt has it.
+    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 as yescrypt
+    /// has it.
     ///
-    /// The read in step `i` of a loop takes Integerify(X) of X as it was at the beginning of step `i` minus this many, or of step 0 of the same
-    /// loop if there are not as many before. It is a parameter of the hash. A slow ROM can then be read while the steps between are computed; what
-    /// that means for security is in docs/rom.md.
+    /// The read in step `i` of a loop takes Integerify(X) of X as it was at the beginning of step
+    /// `i` minus this many, or of step 0 of the same loop if there are not as many before. It is a
+    /// parameter of the hash. A slow ROM can then be read while the steps between are computed;
+    /// what that means for security is in docs/rom.md.
     pub look_ahead: u32,
 }
 
 impl RomReading {
-    /// The first `nrom` blocks of a ROM as yescrypt 1.1 reads them: in every odd step, without look-ahead.
+    /// The first `nrom` blocks of a ROM as yescrypt 1.1 reads them: in every odd step, without
+    /// look-ahead.
     #[must_use]
     pub const fn new(nrom: u64) -> Self {
         RomReading { nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
@@ -99,7 +106,8 @@ pub(crate) fn check_list<'r>(
     list.try_for_each(RomReading::check)
 }
 
-/// One ROM of a hash and how it is read: an owned [`Rom`], or a [`RomView`] for [`derive_with_roms`](crate::derive_with_roms).
+/// One ROM of a hash and how it is read: an owned [`Rom`], or a [`RomView`] for
+/// [`derive_with_roms`](crate::derive_with_roms).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RomUse<R = Rom> {
     /// The ROM.
@@ -243,8 +251,9 @@ impl Default for RomReads<'_> {
 pub(crate) struct Schedule<'a> {
     /// Where several are to be read in one step, the first one is.
     pub(crate) roms: &'a [RomReads<'a>],
-    /// Whether the first step of the first loop reads the last block of the first ROM that this loop reads at all. (A ROM's
-    /// last block has its digest, so every bit of the ROM reaches every hash.)
+    /// Whether the first step of the first loop reads the last block of the first ROM that this
+    /// loop reads at all. (A ROM's last block has its digest, so every bit of the ROM reaches every
+    /// hash.)
     pub(crate) opening: bool,
     /// Whether any of them has a look-ahead.
     pub(crate) ahead: bool,

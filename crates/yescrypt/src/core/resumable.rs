@@ -1,4 +1,5 @@
-//! Hashes that stop where they need a block of a ROM that is not in memory, and go on when they are given it.
+//! Hashes that stop where they need a block of a ROM that is not in memory, and go on when they are
+//! given it.
 
 mod running;
 
@@ -20,7 +21,8 @@ pub struct RomRead {
 }
 
 impl RomRead {
-    /// The numbers of the blocks, each below the ROM's NROM. Block `j` is at bytes 128 * r * j of the image, 128 * r of them.
+    /// The numbers of the blocks, each below the ROM's NROM. Block `j` is at bytes 128 * r * j of
+    /// the image, 128 * r of them.
     #[must_use]
     pub fn blocks(&self) -> &[u64] {
         &self.blocks[..self.count]
@@ -30,8 +32,9 @@ impl RomRead {
 /// Where a hash has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
-    /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin. Nothing has to be supplied, and who does not
-    /// read ahead can ignore it. The reads of each ROM are announced in the order in which they are needed.
+    /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin.
+    /// Nothing has to be supplied, and who does not read ahead can ignore it. The reads of each ROM
+    /// are announced in the order in which they are needed.
     Announces(RomRead),
     /// It needs these blocks, which were announced before, to go on.
     Needs(RomRead),
@@ -39,13 +42,14 @@ pub enum Progress {
     Done,
 }
 
-/// A few hashes of one shape that advance together in the calling thread, and stop where they need ROM blocks that are not in memory.
+/// A few hashes of one shape that advance together in the calling thread, and stop where they need
+/// ROM blocks that are not in memory.
 ///
-/// What it computes is what [`derive_with_roms`](crate::derive_with_roms) computes for the same ROMs. With many of these, a thread that would
-/// have to wait for a read takes another one instead.
+/// What it computes is what [`derive_with_roms`](crate::derive_with_roms) computes for the same
+/// ROMs. With many of these, a thread that would have to wait for a read takes another one instead.
 ///
-/// Its memory, that of a [`Workspace`], is kept for the next hashes. What is in there and what hashes depend on is wiped when it is dropped and by
-/// [`Resumable::wipe`].
+/// Its memory, that of a [`Workspace`], is kept for the next hashes. What is in there and what
+/// hashes depend on is wiped when it is dropped and by [`Resumable::wipe`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -98,8 +102,8 @@ impl Resumable {
         Resumable { workspace, running: None }
     }
 
-    /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for as many hashes, if it had less before. `None`
-    /// for sizes that no memory has.
+    /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for
+    /// as many hashes, if it had less before. `None` for sizes that no memory has.
     #[must_use]
     pub fn memory_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
         Workspace::bytes_for(params, hashes, pages)
@@ -111,12 +115,14 @@ impl Resumable {
         self.workspace.memory()
     }
 
-    /// Takes on passwords and salts of one to four hashes, `len` bytes of output each; what was there before is dropped.
-    /// [`CheckedParams::degree`] of them are computed best. They are copied, and nothing is computed yet.
+    /// Takes on passwords and salts of one to four hashes, `len` bytes of output each; what was
+    /// there before is dropped. [`CheckedParams::degree`] of them are computed best. They are
+    /// copied, and nothing is computed yet.
     ///
     /// # Errors
-    /// Those of [`derive_with_roms`](crate::derive_with_roms), [`Error::BufferLength`] for a last block of another length than 128 * r, and
-    /// [`Error::InvalidParameter`] for another number of hashes.
+    /// Those of [`derive_with_roms`](crate::derive_with_roms), [`Error::BufferLength`] for a last
+    /// block of another length than 128 * r, and [`Error::InvalidParameter`] for another number of
+    /// hashes.
     pub fn begin(
         &mut self,
         inputs: &[(&[u8], &[u8])],
@@ -139,14 +145,17 @@ impl Resumable {
 
     /// Computes until the hashes are done or blocks of a ROM are needed.
     ///
-    /// `supplied` is empty, but after [`Progress::Needs`]: then it is those blocks, in order, as they are in the image, each aligned to
-    /// 64 bytes. Without them the answer is the same again. Once done, or without anything begun, it is [`Progress::Done`].
+    /// `supplied` is empty, but after [`Progress::Needs`]: then it is those blocks, in order, as
+    /// they are in the image, each aligned to 64 bytes. Without them the answer is the same again.
+    /// Once done, or without anything begun, it is [`Progress::Done`].
     ///
-    /// Wrong contents of a block give a wrong hash without any error: who reads has to know that the read was complete.
+    /// Wrong contents of a block give a wrong hash without any error: who reads has to know that
+    /// the read was complete.
     ///
     /// # Errors
-    /// [`Error::BufferLength`] for another number of blocks than are needed, or another length; [`Error::RomAlignment`]; [`Error::OutOfMemory`].
-    /// Nothing was computed then and the call can be repeated.
+    /// [`Error::BufferLength`] for another number of blocks than are needed, or another length;
+    /// [`Error::RomAlignment`]; [`Error::OutOfMemory`]. Nothing was computed then and the call can
+    /// be repeated.
     pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Progress, Error> {
         match &mut self.running {
             Some(running) => running.advance(supplied, &mut self.workspace),
@@ -160,7 +169,8 @@ impl Resumable {
         self.running.as_ref()?.output(index)
     }
 
-    /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for the next hashes.
+    /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for
+    /// the next hashes.
     pub fn clear(&mut self) {
         self.running = None;
     }

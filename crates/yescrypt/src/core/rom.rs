@@ -1,5 +1,5 @@
-//! A ROM as the algorithm sees it (section 18): an image that ends in a tag and a digest. No file and no system call; whoever maps
-//! an image brings it here as bytes.
+//! A ROM as the algorithm sees it (section 18): an image that ends in a tag and a digest. No file
+//! and no system call; whoever maps an image brings it here as bytes.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -27,18 +27,21 @@ impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
     }
 }
 
-/// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes such a hash
-/// gets the blocks by other means ([`Resumable`](crate::Resumable)), and finds them by looking into this value as [`Any`].
+/// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes
+/// such a hash gets the blocks by other means ([`Resumable`](crate::Resumable)), and finds them by
+/// looking into this value as [`Any`].
 pub trait RomStore: Any + Send + Sync {
     /// Bytes in the image.
     fn size(&self) -> u64;
 
-    /// The last `len` bytes of the image, aligned to 64, if they are kept in memory; the last 64 always are. They contain the block that the
-    /// first step of a hash reads, for every r up to what the store has decided.
+    /// The last `len` bytes of the image, aligned to 64, if they are kept in memory; the last 64
+    /// always are. They contain the block that the first step of a hash reads, for every r up to
+    /// what the store has decided.
     fn tail(&self, len: usize) -> Option<&[u8]>;
 }
 
-/// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory goes back when the last of them is dropped.
+/// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory goes back
+/// when the last of them is dropped.
 ///
 /// Two of these are equal if they are clones of one another.
 ///
@@ -93,11 +96,12 @@ impl Rom {
         Ok(Rom { digest, size: store.size(), place: Place::Store(store) })
     }
 
-    /// The image as hashes of this r read it: all of it or, of a ROM that is not in memory, the last block.
+    /// The image as hashes of this r read it: all of it or, of a ROM that is not in memory, the
+    /// last block.
     ///
     /// # Errors
-    /// [`Error::RomTooSmall`] for an r with whose blocks the ROM is not kept; [`Error::RomTag`], [`Error::RomAlignment`] for memory
-    /// that has changed since the ROM was made of it.
+    /// [`Error::RomTooSmall`] for an r with whose blocks the ROM is not kept; [`Error::RomTag`],
+    /// [`Error::RomAlignment`] for memory that has changed since the ROM was made of it.
     pub fn view(&self, r: u32) -> Result<RomView<'_>, Error> {
         match &self.place {
             Place::Memory(memory) => RomView::from_bytes(memory.bytes()),
@@ -172,10 +176,11 @@ enum Part {
     Untagged,
 }
 
-/// A ROM as one computation reads it: a borrowed image that has a tag at its end, or its last block.
+/// A ROM as one computation reads it: a borrowed image that has a tag at its end, or its last
+/// block.
 ///
-/// Whether it is the *right* ROM only its digest tells: compare [`RomView::digest`] with the one that you know. A wrong ROM of the
-/// right size gives wrong hashes without any error.
+/// Whether it is the *right* ROM only its digest tells: compare [`RomView::digest`] with the one
+/// that you know. A wrong ROM of the right size gives wrong hashes without any error.
 #[derive(Clone, Copy)]
 pub struct RomView<'a> {
     blocks: &'a [SubBlock],
@@ -191,7 +196,8 @@ impl<'a> RomView<'a> {
         Self::from_bytes(image.as_bytes())
     }
 
-    /// The ROM in any memory that is aligned to 64 bytes and stays as it is: its length a multiple of 64.
+    /// The ROM in any memory that is aligned to 64 bytes and stays as it is: its length a multiple
+    /// of 64.
     ///
     /// # Errors
     /// [`Error::RomAlignment`], [`Error::RomTag`].
@@ -204,8 +210,9 @@ impl<'a> RomView<'a> {
         Ok(RomView { blocks, part: Part::Whole })
     }
 
-    /// A ROM that is not in memory, but for its last block of 128 * r bytes: it has the tag and the digest at its end, and is the one that the
-    /// first step of a hash reads. Only for [`Resumable`](crate::Resumable).
+    /// A ROM that is not in memory, but for its last block of 128 * r bytes: it has the tag and the
+    /// digest at its end, and is the one that the first step of a hash reads. Only for
+    /// [`Resumable`](crate::Resumable).
     ///
     /// # Errors
     /// Those of [`RomView::from_bytes`].
@@ -215,8 +222,8 @@ impl<'a> RomView<'a> {
 
     /// A ROM of generation 0.5 in any memory that is aligned to 64 bytes.
     ///
-    /// There is nothing in such an image to tell whether it is a ROM at all, or which: another image of the same size gives other hashes
-    /// without any error.
+    /// There is nothing in such an image to tell whether it is a ROM at all, or which: another
+    /// image of the same size gives other hashes without any error.
     ///
     /// # Errors
     /// [`Error::RomAlignment`].
@@ -252,8 +259,8 @@ impl<'a> RomView<'a> {
         self.part == Part::Last
     }
 
-    /// What a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the last one. A smaller ROM may be nested in the image,
-    /// with a tag at its end.
+    /// What a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the last
+    /// one. A smaller ROM may be nested in the image, with a tag at its end.
     pub(crate) fn blocks(&self, nrom: u64, len: usize) -> Result<&'a [SubBlock], Error> {
         if self.elsewhere() {
             let (needed, actual) = ((len * SubBlock::BYTES) as u64, self.size() as u64);
@@ -336,8 +343,9 @@ fn check_tag(blocks: &[SubBlock]) -> Result<(), Error> {
     if found { Ok(()) } else { Err(Error::RomTag) }
 }
 
-/// Writes tag and digest over the end of an image (section 18, step 6). They are numbers, as all of an image is: lanes 2 to 7 of the last
-/// sub-block, in the byte order of this machine. Hashes read that block, so that the order is part of the result.
+/// Writes tag and digest over the end of an image (section 18, step 6). They are numbers, as all of
+/// an image is: lanes 2 to 7 of the last sub-block, in the byte order of this machine. Hashes read
+/// that block, so that the order is part of the result.
 pub(crate) fn write_trailer(blocks: &mut [SubBlock], digest: &[u8; 32]) {
     let Some(last) = blocks.last_mut() else { return };
     last.0[2..4].copy_from_slice(&TAG_LANES);
@@ -351,7 +359,8 @@ pub(crate) fn write_trailer(blocks: &mut [SubBlock], digest: &[u8; 32]) {
 mod tests {
     use super::*;
 
-    /// The numbers of the specification, whatever the byte order; their bytes are the text only where the least comes first.
+    /// The numbers of the specification, whatever the byte order; their bytes are the text only
+    /// where the least comes first.
     #[test]
     fn tag_and_digest_are_numbers() {
         let mut image = [SubBlock([7; 8]); 2];

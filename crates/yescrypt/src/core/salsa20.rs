@@ -1,7 +1,9 @@
-//! Salsa20 with any number of rounds on one sub-block, and the block mix made of it (sections 4 and 5).
+//! Salsa20 with any number of rounds on one sub-block, and the block mix made of it (sections 4 and
+//! 5).
 //!
-//! In the shuffled word order the four rows of a sub-block are the diagonals of the Salsa20 matrix, so a column round works on
-//! whole rows as they are, and a row round after rotating three of them within themselves.
+//! In the shuffled word order the four rows of a sub-block are the diagonals of the Salsa20 matrix,
+//! so a column round works on whole rows as they are, and a row round after rotating three of them
+//! within themselves.
 #![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Pointers`")]
 
 use saltern_simd::{Row, prefetch_read};

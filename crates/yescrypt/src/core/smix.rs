@@ -1,7 +1,8 @@
 //! The two loops over memory (sections 9 to 11), for a group of instances that advance together.
 //!
-//! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a kernel does inside. V of one
-//! instance is one slice; block `i` is `V[i * len..][..len]`. Slices of slices have one entry for each lane of the group.
+//! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a
+//! kernel does inside. V of one instance is one slice; block `i` is `V[i * len..][..len]`. Slices
+//! of slices have one entry for each lane of the group.
 
 use zeroize::Zeroize;
 
@@ -56,19 +57,23 @@ impl Default for Cursor {
     }
 }
 
-/// Why a loop returned before its end, or the step where it should pause. Only ROMs that are elsewhere stop one.
+/// Why a loop returned before its end, or the step where it should pause. Only ROMs that are
+/// elsewhere stop one.
 #[derive(Clone, Copy)]
 pub(crate) enum Stop {
-    /// A later step will read these blocks of a ROM, or this one will. Reads of a ROM are announced in the order in which they are needed.
+    /// A later step will read these blocks of a ROM, or this one will. Reads of a ROM are announced
+    /// in the order in which they are needed.
     Announces { rom: usize, blocks: [u64; MAX_LANES] },
     /// The next step reads what was announced for it. It goes on with `supplied`.
     Needs { rom: usize },
 }
 
 impl Mixer<'_> {
-    /// SMix1: fills all of each `v`, at least two blocks, from `x`; leaves the block after the last in `x`.
+    /// SMix1: fills all of each `v`, at least two blocks, from `x`; leaves the block after the last
+    /// in `x`.
     ///
-    /// The specification's X at step i is V_i, so each block is mixed from its place in `v` straight into the next.
+    /// The specification's X at step i is V_i, so each block is mixed from its place in `v`
+    /// straight into the next.
     pub(crate) fn fill(
         &self,
         boxes: &mut Boxes<'_>,
@@ -119,7 +124,8 @@ impl Mixer<'_> {
         None
     }
 
-    /// Steps 4 to 6 of SMix1: which block is XORed in at step `i`, `done` being everything up to V_i.
+    /// Steps 4 to 6 of SMix1: which block is XORed in at step `i`, `done` being everything up to
+    /// V_i.
     #[inline(always)]
     fn fill_reads<'b>(
         &'b self,
@@ -141,7 +147,8 @@ impl Mixer<'_> {
         Some(block(done, wrap(integerify(block(done, i, len)), i), len))
     }
 
-    /// SMix2 with writes: `loops` steps (an even number) on the first p2floor(n) of the n blocks of each `v`. `spare` is scratch of one block each.
+    /// SMix2 with writes: `loops` steps (an even number) on the first p2floor(n) of the n blocks of
+    /// each `v`. `spare` is scratch of one block each.
     pub(crate) fn mix_rw(
         &self,
         boxes: &mut Boxes<'_>,
@@ -199,7 +206,8 @@ impl Mixer<'_> {
         let Pair { mut x, mut spare } = blocks;
         let len = x[0].len();
         let n = p2floor(v[0].size() / len);
-        // The two blocks of each lane as they are before this step: `settle` has exchanged them as often.
+        // The two blocks of each lane as they are before this step: `settle` has exchanged them as
+        // often.
         if cursor.step % 2 == 1 {
             self.settle(&mut x, &mut spare);
         }
@@ -249,7 +257,8 @@ impl Mixer<'_> {
         self.stop(cursor, (Loop::Mix, i, loops), now, x.len())
     }
 
-    /// Whether a loop has to stop at step `i` of `steps`, X there being what `now` gives for each lane. If so, `cursor` remembers the step.
+    /// Whether a loop has to stop at step `i` of `steps`, X there being what `now` gives for each
+    /// lane. If so, `cursor` remembers the step.
     fn stop(
         &self,
         cursor: &mut Cursor,
@@ -258,7 +267,8 @@ impl Mixer<'_> {
         lanes: usize,
     ) -> Option<Stop> {
         for (index, rom) in self.roms.roms.iter().enumerate().filter(|(_, rom)| rom.elsewhere) {
-            // Reads whose index is that of this step: in the first step all of the first ones, later one at most.
+            // Reads whose index is that of this step: in the first step all of the first ones,
+            // later one at most.
             let until = (i + u64::from(rom.look_ahead) + 1).min(steps);
             while cursor.announced[index] < until {
                 let step = cursor.announced[index];
@@ -291,7 +301,8 @@ impl Mixer<'_> {
         if rom.elsewhere { self.supplied[lane] } else { rom.block(x, len) }
     }
 
-    /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both are where they were.
+    /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both
+    /// are where they were.
     #[inline(always)]
     fn settle<'b, const K: usize>(
         &self,
@@ -375,7 +386,8 @@ fn lanes_mut<const K: usize, T>(lanes: &mut [T]) -> &mut [T; K] {
     lanes.first_chunk_mut().expect("kernels exist for 1, 2 and 4 lanes")
 }
 
-/// Integerify at the last steps of the second loop, by step and lane, once there is a ROM that is read with a look-ahead.
+/// Integerify at the last steps of the second loop, by step and lane, once there is a ROM that is
+/// read with a look-ahead.
 #[derive(Default)]
 struct Trail(Option<[[u64; MAX_LANES]; Trail::SIZE]>);
 
@@ -421,7 +433,8 @@ fn integerify(x: &[SubBlock]) -> u64 {
     x.last().map_or(0, |last| (last.0[0] & 0xffff_ffff) | (last.0[6] >> 32 << 32))
 }
 
-/// Section 9: `x` reduced to one of the last p2floor(i) blocks before block `i`, which is at least 1.
+/// Section 9: `x` reduced to one of the last p2floor(i) blocks before block `i`, which is at least
+/// 1.
 #[inline]
 fn wrap(x: u64, i: usize) -> usize {
     let n = p2floor(i);

@@ -5,8 +5,8 @@ pub(crate) fn useful(threads: usize, pieces: usize) -> usize {
     if cfg!(feature = "std") { threads.clamp(1, pieces.max(1)) } else { 1 }
 }
 
-/// Runs `work` on each piece, in as many threads as there are pieces, the calling one included. A thread that cannot be had is
-/// done without.
+/// Runs `work` on each piece, in as many threads as there are pieces, the calling one included. A
+/// thread that cannot be had is done without.
 #[cfg(feature = "std")]
 pub(crate) fn for_each<T: Send>(
     pieces: impl ExactSizeIterator<Item = T> + Send,

@@ -8,11 +8,13 @@ use crate::core::memory::{Arena, Pages, SubBlock};
 use crate::core::params::CheckedParams;
 use crate::core::pass::Plan;
 
-/// Memory that hashes use one after the other, the CPU level of the kernels, and the number of threads for one hash.
+/// Memory that hashes use one after the other, the CPU level of the kernels, and the number of
+/// threads for one hash.
 ///
-/// Reusing one is what makes hashing fast: fresh memory costs a page fault for every 4 KiB, a large part of a short hash's
-/// time. It grows to the largest hash computed with it and keeps that until dropped; contents are overwritten by the
-/// next hash and wiped on [`Workspace::wipe`], on growing and on drop.
+/// Reusing one is what makes hashing fast: fresh memory costs a page fault for every 4 KiB, a large
+/// part of a short hash's time. It grows to the largest hash computed with it and keeps that until
+/// dropped; contents are overwritten by the next hash and wiped on [`Workspace::wipe`], on growing
+/// and on drop.
 ///
 /// ```
 /// use saltern_yescrypt::{Limits, Params, Workspace, derive};
@@ -29,13 +31,15 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// An empty workspace for the best level of this processor and one thread. Allocates nothing yet.
+    /// An empty workspace for the best level of this processor and one thread. Allocates nothing
+    /// yet.
     #[must_use]
     pub fn new() -> Self {
         Self::at(Level::detect(), Pages::default())
     }
 
-    /// An empty workspace for a given level: for tests and comparisons. Results are the same at every level.
+    /// An empty workspace for a given level: for tests and comparisons. Results are the same at
+    /// every level.
     ///
     /// # Errors
     /// [`UnavailableLevel`] if this processor does not have it.
@@ -48,7 +52,8 @@ impl Workspace {
         Workspace { arena: Arena::new(pages), target: Target { level, paired: false }, threads: 1 }
     }
 
-    /// With other pages for the memory that it will allocate, which has to be none yet: what it held is given back.
+    /// With other pages for the memory that it will allocate, which has to be none yet: what it
+    /// held is given back.
     #[must_use]
     pub fn with_pages(mut self, pages: Pages) -> Self {
         self.arena = Arena::new(pages);
@@ -67,8 +72,9 @@ impl Workspace {
         self.target.paired
     }
 
-    /// How many threads may work on one hash with p > 1 (at least 1; at most p are used; without the `std` feature always 1).
-    /// Classic scrypt and WORM need `128 * r * N` bytes for each of them. Results do not depend on it.
+    /// How many threads may work on one hash with p > 1 (at least 1; at most p are used; without
+    /// the `std` feature always 1). Classic scrypt and WORM need `128 * r * N` bytes for each of
+    /// them. Results do not depend on it.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.max(1);
     }
@@ -93,8 +99,8 @@ impl Workspace {
         self.arena.bytes()
     }
 
-    /// What [`Workspace::memory`] becomes by computing this many hashes at once in one thread: at least that much, more if it is more
-    /// already. `None` for sizes that no memory has.
+    /// What [`Workspace::memory`] becomes by computing this many hashes at once in one thread: at
+    /// least that much, more if it is more already. `None` for sizes that no memory has.
     pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
         let plan = Plan::new(params, hashes, 1).ok()?;
         Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)

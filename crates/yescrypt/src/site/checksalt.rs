@@ -2,8 +2,9 @@
 
 use crate::{Error, FlavorPolicy, Limits, Scheme, Setting};
 
-/// Whether crypt(3) of a plain Linux hashes with a setting or complete string of `$y$` or `$7$`: with one flavour,
-/// without ROM or key, and in its narrower ranges. Computes nothing; what it would cost is not looked at.
+/// Whether crypt(3) of a plain Linux hashes with a setting or complete string of `$y$` or `$7$`:
+/// with one flavour, without ROM or key, and in its narrower ranges. Computes nothing; what it
+/// would cost is not looked at.
 ///
 /// ```
 /// use saltern_yescrypt::checksalt;
@@ -13,7 +14,8 @@ use crate::{Error, FlavorPolicy, Limits, Scheme, Setting};
 ///
 /// # Errors
 /// [`Error::RefusedByCrypt`] for what Saltern could compute all the same; [`Error::Malformed`],
-/// [`Error::InvalidParameter`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for the rest.
+/// [`Error::InvalidParameter`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for the
+/// rest.
 pub fn checksalt(setting: &[u8]) -> Result<(), Error> {
     let parsed = Setting::parse(setting)?;
     if parsed.scheme() == Scheme::Extended || !setting.starts_with(b"$") {

@@ -1,5 +1,6 @@
-//! Hash encryption (section 22): salt and hash are replaced by encrypted ones of the same length, so that hashes are of no use
-//! without a key kept elsewhere, and can be moved to another key without any password.
+//! Hash encryption (section 22): salt and hash are replaced by encrypted ones of the same length,
+//! so that hashes are of no use without a key kept elsewhere, and can be moved to another key
+//! without any password.
 
 use alloc::vec::Vec;
 
@@ -8,7 +9,8 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::ids::KeyFingerprint;
-use crate::text::encoding::{HashString, Scheme, Setting};
+use crate::text::encoding::{HashString, Setting};
+use crate::text::scheme::Scheme;
 
 /// What no other use of SHA-256 on a key begins with: hash encryption begins with a zero.
 const FINGERPRINT: &[u8] = b"saltern hash key fingerprint 1";
@@ -41,8 +43,8 @@ impl HashKey {
 
     /// The first eight bytes of `SHA-256("saltern hash key fingerprint 1" || key)`.
     ///
-    /// It stands in strings, for everybody to see. Of a key from a random generator it tells nothing that helps to
-    /// find it; of one that can be guessed it confirms the guess.
+    /// It stands in strings, for everybody to see. Of a key from a random generator it tells
+    /// nothing that helps to find it; of one that can be guessed it confirms the guess.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
         let digest = Sha256::new().chain_update(FINGERPRINT).chain_update(self.0).finalize();
@@ -61,8 +63,8 @@ impl HashKey {
         (0..6).rev().for_each(|round| self.round(data, round));
     }
 
-    /// One round of the Luby-Rackoff network, its own inverse. With an odd length the halves end in the middle of the last byte: its
-    /// low nibble belongs to the left, its high one to the right.
+    /// One round of the Luby-Rackoff network, its own inverse. With an odd length the halves end in
+    /// the middle of the last byte: its low nibble belongs to the left, its high one to the right.
     fn round(&self, data: &mut [u8], round: u8) {
         let len = data.len();
         if len == 0 {
@@ -99,10 +101,11 @@ impl core::fmt::Debug for HashKey {
     }
 }
 
-/// Moves a `$y$` hash from one key to another, or encrypts one (`from` none), or decrypts one (`to` none). No password is needed.
+/// Moves a `$y$` hash from one key to another, or encrypts one (`from` none), or decrypts one (`to`
+/// none). No password is needed.
 ///
-/// A wrong `from` key cannot be noticed: the result is then a string that matches no password. Keep the old strings until
-/// logins with the new ones have been seen.
+/// A wrong `from` key cannot be noticed: the result is then a string that matches no password. Keep
+/// the old strings until logins with the new ones have been seen.
 ///
 /// ```
 /// use saltern_yescrypt::{HashKey, reencrypt};
@@ -114,8 +117,9 @@ impl core::fmt::Debug for HashKey {
 /// ```
 ///
 /// # Errors
-/// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`] for a `$7$` or extended one, and for
-/// one with the name of its key before it: [`Hasher::rekey`](crate::Hasher::rekey) does those.
+/// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`]
+/// for a `$7$` or extended one, and for one with the name of its key before it:
+/// [`Hasher::rekey`](crate::Hasher::rekey) does those.
 pub fn reencrypt(
     hash: &[u8],
     from: Option<&HashKey>,
@@ -129,7 +133,8 @@ pub fn reencrypt(
     Ok(rekeyed(&parsed, setting, from, to))
 }
 
-/// A hash, moved from one key to another and written under `setting`, which differs from its own in names only.
+/// A hash, moved from one key to another and written under `setting`, which differs from its own in
+/// names only.
 pub(crate) fn rekeyed(
     parsed: &HashString,
     setting: &Setting,

@@ -27,13 +27,14 @@ use crate::site::limits::Limits;
 use crate::site::rom_set::RomSet;
 use crate::text::HASH;
 use crate::text::ascii;
-use crate::text::encoding::{HashString, Scheme, Setting};
+use crate::text::encoding::{HashString, Setting};
 use crate::text::roms::NamedRom;
+use crate::text::scheme::Scheme;
 
 /// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
 ///
-/// A hasher is a value that never changes: clones are cheap and share everything. A service that changes its ROMs, keys or costs makes a new
-/// one from the old, and hashes with that from then on.
+/// A hasher is a value that never changes: clones are cheap and share everything. A service that
+/// changes its ROMs, keys or costs makes a new one from the old, and hashes with that from then on.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace};
@@ -106,7 +107,8 @@ impl Hasher {
         Arc::make_mut(&mut self.site)
     }
 
-    /// Other parameters for new hashes. They are checked when hashing, by the same limits as those of stored hashes.
+    /// Other parameters for new hashes. They are checked when hashing, by the same limits as those
+    /// of stored hashes.
     #[must_use]
     pub fn with_params(mut self, params: Params) -> Self {
         self.site().params = params;
@@ -121,7 +123,8 @@ impl Hasher {
     }
 
     /// Encrypt new hashes with this key, and assume that stored ones are encrypted with it: see
-    /// [`KeySet::assume_unnamed`]. Nothing checks that; [`Hasher::with_keys`] takes keys with names.
+    /// [`KeySet::assume_unnamed`]. Nothing checks that; [`Hasher::with_keys`] takes keys with
+    /// names.
     #[must_use]
     pub fn assuming_unnamed_key(mut self, key: HashKey) -> Self {
         self.site().keys.assume_unnamed(key);
@@ -135,8 +138,8 @@ impl Hasher {
         self
     }
 
-    /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say which ROM it is: a site
-    /// that will have another one some day has a [`RomSet`].
+    /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say
+    /// which ROM it is: a site that will have another one some day has a [`RomSet`].
     #[must_use]
     pub fn with_rom(mut self, rom: Rom) -> Self {
         self.site().roms.set_unnamed(rom);
@@ -150,16 +153,16 @@ impl Hasher {
         self
     }
 
-    /// Hash new passwords with this list of ROMs, as [`derive_with_roms`](crate::derive_with_roms) does, into extended strings. The parameters
-    /// then have NROM 0.
+    /// Hash new passwords with this list of ROMs, as [`derive_with_roms`](crate::derive_with_roms)
+    /// does, into extended strings. The parameters then have NROM 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
         self.site().named_roms = list.to_vec();
         self
     }
 
-    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that have RW (the others never have a ROM), and
-    /// without it none has one.
+    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that
+    /// have RW (the others never have a ROM), and without it none has one.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
         self.site().escrypt_rom = Some((rom, mask));
@@ -184,12 +187,14 @@ impl Hasher {
         &self.site.roms
     }
 
-    /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever that suffices, with the names of the active ROM and key before it, if there
-    /// are such, and otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
+    /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever
+    /// that suffices, with the names of the active ROM and key before it, if there are such, and
+    /// otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
     ///
     /// # Errors
-    /// What the limits refuse; those of [`Setting::new`] or [`Setting::extended`]; [`Error::RomNotLoaded`] for a ROM of the list that is not
-    /// attached; [`Error::KeyNotApplicable`] for an extended string and a key without a name.
+    /// What the limits refuse; those of [`Setting::new`] or [`Setting::extended`];
+    /// [`Error::RomNotLoaded`] for a ROM of the list that is not attached;
+    /// [`Error::KeyNotApplicable`] for an extended string and a key without a name.
     pub fn setting(&self, salt: &[u8]) -> Result<Setting, Error> {
         // Refuse before hashing what could not be verified afterwards.
         self.site.params.check(&self.site.limits)?;
@@ -231,7 +236,8 @@ impl Hasher {
         self.hash_with_salt(workspace, password, &salt)
     }
 
-    /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be unique: prefer [`Hasher::hash`].
+    /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be
+    /// unique: prefer [`Hasher::hash`].
     ///
     /// # Errors
     /// Those of [`Hasher::setting`] and of [`Hasher::hash_with_setting`].
@@ -246,13 +252,15 @@ impl Hasher {
         Ok(ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the complete string. A complete
-    /// hash serves as its own setting.
+    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the
+    /// complete string. A complete hash serves as its own setting.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or [`Error::OverLimit`] (and the other refusals
-    /// of [`Params::check`]) for its parameters; [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it names one that is not
-    /// attached, and [`Error::KeyNotLoaded`] a key; [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting where there is a key for strings
+    /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or
+    /// [`Error::OverLimit`] (and the other refusals of [`Params::check`]) for its parameters;
+    /// [`Error::RomUnavailable`] and other `Rom…` if it has ROMs, [`Error::RomNotLoaded`] if it
+    /// names one that is not attached, and [`Error::KeyNotLoaded`] a key;
+    /// [`Error::KeyNotApplicable`] for a `$7$` or `$7X` setting where there is a key for strings
     /// that name none; [`Error::OutOfMemory`].
     pub fn hash_with_setting(
         &self,
@@ -268,8 +276,8 @@ impl Hasher {
     /// Whether a password matches a stored hash, compared in constant time.
     ///
     /// # Errors
-    /// As [`Hasher::hash_with_setting`]; also [`Error::Malformed`] for a hash that is not exactly 32 bytes. None of these is a mismatch: the
-    /// password was not tried.
+    /// As [`Hasher::hash_with_setting`]; also [`Error::Malformed`] for a hash that is not exactly
+    /// 32 bytes. None of these is a mismatch: the password was not tried.
     pub fn verify(
         &self,
         workspace: &mut Workspace,
@@ -281,8 +289,9 @@ impl Hasher {
         Ok(computed.ct_eq(stored.hash()).into())
     }
 
-    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as there were calls at once, each as large as its
-    /// largest hash. Where memory is to be bounded, there are workspaces of one's own, or a pool.
+    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as
+    /// there were calls at once, each as large as its largest hash. Where memory is to be bounded,
+    /// there are workspaces of one's own, or a pool.
     ///
     /// # Errors
     /// Those of [`Hasher::hash`].
@@ -311,13 +320,14 @@ impl Hasher {
         self.memory.lend(|workspace| self.verify(workspace, password.as_ref(), hash.as_ref()))
     }
 
-    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it is not in use.
+    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it
+    /// is not in use.
     pub fn release_shared(&self) {
         self.memory.clear();
     }
 
-    /// Whether a stored string is one that this hasher would make now, but for its salt: after a login with another one, hash the
-    /// password again. Computes nothing.
+    /// Whether a stored string is one that this hasher would make now, but for its salt: after a
+    /// login with another one, hash the password again. Computes nothing.
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
@@ -331,8 +341,9 @@ impl Hasher {
         })
     }
 
-    /// Moves a stored hash from the key that it names (without a name: from the key for such strings, if there is one) to the active key, which it
-    /// then names. No password is needed, and nothing is hashed.
+    /// Moves a stored hash from the key that it names (without a name: from the key for such
+    /// strings, if there is one) to the active key, which it then names. No password is needed, and
+    /// nothing is hashed.
     ///
     /// ```
     /// use saltern_yescrypt::{HashKey, Hasher, KeySet};
@@ -346,8 +357,9 @@ impl Hasher {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there, [`Error::InvalidParameter`] if none
-    /// is active, [`Error::KeyNotApplicable`] for `$7$` and `$7X`.
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// not there, [`Error::InvalidParameter`] if none is active, [`Error::KeyNotApplicable`] for
+    /// `$7$` and `$7X`.
     pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
@@ -358,11 +370,13 @@ impl Hasher {
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
     }
 
-    /// Moves a stored hash from the key that it names to none: the string that it would be without hash encryption. One
-    /// that names no key is returned as it is, unless a key is assumed for such strings.
+    /// Moves a stored hash from the key that it names to none: the string that it would be without
+    /// hash encryption. One that names no key is returned as it is, unless a key is assumed for
+    /// such strings.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is not there.
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// not there.
     pub fn without_key(&self, hash: &[u8]) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
@@ -464,11 +478,12 @@ impl Default for Hasher {
     }
 }
 
-/// Hashes a password with the defaults of [`Hasher::new`] and a random salt. Allocates 16 MiB for the time of the call: a
-/// program that hashes more than now and then keeps a [`Workspace`].
+/// Hashes a password with the defaults of [`Hasher::new`] and a random salt. Allocates 16 MiB for
+/// the time of the call: a program that hashes more than now and then keeps a [`Workspace`].
 ///
 /// # Errors
-/// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than 4096 bytes.
+/// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than
+/// 4096 bytes.
 #[cfg(feature = "getrandom")]
 pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
     Hasher::new().hash(&mut Workspace::new(), password.as_ref())

@@ -7,9 +7,10 @@ use crate::{Error, KeyId};
 
 /// The keys of a site: any number with names, one of them active, and perhaps one without a name.
 ///
-/// The active key encrypts new hashes, which then carry its name and fingerprint. A stored string that names a key is
-/// taken to be encrypted with that one, or is an [`Error::KeyNotLoaded`]. Strings that name none are taken to be
-/// unencrypted, unless [`KeySet::assume_unnamed`] says otherwise.
+/// The active key encrypts new hashes, which then carry its name and fingerprint. A stored string
+/// that names a key is taken to be encrypted with that one, or is an [`Error::KeyNotLoaded`].
+/// Strings that name none are taken to be unencrypted, unless [`KeySet::assume_unnamed`] says
+/// otherwise.
 ///
 /// ```
 /// use saltern_yescrypt::{HashKey, Hasher, KeySet, Params, Workspace};
@@ -40,8 +41,8 @@ impl KeySet {
     /// Adds a key, which does not make it the active one.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if there is a key of this name; [`Error::KeyNotLoaded`] if a fingerprint is given
-    /// and this key has another.
+    /// [`Error::InvalidParameter`] if there is a key of this name; [`Error::KeyNotLoaded`] if a
+    /// fingerprint is given and this key has another.
     pub fn add(&mut self, id: KeyId, key: HashKey) -> Result<(), Error> {
         let known = id.with_fingerprint(key.fingerprint());
         if !id.may_be(&known) {
@@ -67,11 +68,11 @@ impl KeySet {
         Ok(())
     }
 
-    /// Assume that strings that name no key are encrypted with this one, and encrypt new ones with it as long as no
-    /// key is active.
+    /// Assume that strings that name no key are encrypted with this one, and encrypt new ones with
+    /// it as long as no key is active.
     ///
-    /// Nothing can check that: if the assumption is wrong, or the string is plain, right passwords do not match, and
-    /// who encrypts such a string encrypts it twice. Give keys names.
+    /// Nothing can check that: if the assumption is wrong, or the string is plain, right passwords
+    /// do not match, and who encrypts such a string encrypts it twice. Give keys names.
     pub fn assume_unnamed(&mut self, key: HashKey) {
         self.unnamed = Some(key);
     }

@@ -22,29 +22,31 @@ pub enum FlavorPolicy {
 /// Which strings and passwords are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Syntax {
-    /// Of `$y$` and `$7$` what crypt(3) of a current Linux takes (libxcrypt 4.4): no byte outside printable
-    /// ASCII, nor any of `!*:;\\`; only base-64 digits in the salt of `$7$`; at most 339 characters; N from 4 to
-    /// 2^31 and, for RW, N / p of at least 4. Passwords have at most 511 bytes, none of them zero.
+    /// Of `$y$` and `$7$` what crypt(3) of a current Linux takes (libxcrypt 4.4): no byte outside
+    /// printable ASCII, nor any of `!*:;\\`; only base-64 digits in the salt of `$7$`; at most 339
+    /// characters; N from 4 to 2^31 and, for RW, N / p of at least 4. Passwords have at most 511
+    /// bytes, none of them zero.
     ///
-    /// Flavours and ROMs are matters of their own: [`Limits::flavors`], [`Limits::rom`]. Of strings that only
-    /// Saltern computes the characters and the length are held to it, but not those of extended ones, whose
-    /// text has nothing to choose.
+    /// Flavours and ROMs are matters of their own: [`Limits::flavors`], [`Limits::rom`]. Of strings
+    /// that only Saltern computes the characters and the length are held to it, but not those of
+    /// extended ones, whose text has nothing to choose.
     Crypt3,
     /// All that the format allows, as the reference does.
     Wide,
 }
 
-/// Ceilings on what one hash may cost, applied alike when hashing and when verifying, before anything is allocated.
+/// Ceilings on what one hash may cost, applied alike when hashing and when verifying, before
+/// anything is allocated.
 ///
-/// A stored hash string is input like any other: without a ceiling, whoever can write one decides how much memory and
-/// time a login takes.
+/// A stored hash string is input like any other: without a ceiling, whoever can write one decides
+/// how much memory and time a login takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of memory for one hash ([`Params::memory`]).
     pub max_memory: u64,
-    /// Time, as [`Params::work`] counts it: in bytes that the default flavour mixes, of which one processor does about 2 GB a
-    /// second. Reads of a ROM in a file are counted as such.
+    /// Time, as [`Params::work`] counts it: in bytes that the default flavour mixes, of which one
+    /// processor does about 2 GB a second. Reads of a ROM in a file are counted as such.
     pub max_work: u64,
     /// N.
     pub max_n: u64,
@@ -81,8 +83,8 @@ impl Limits {
     /// | syntax | that of crypt(3) | what others refuse is refused before it is stored |
     /// | ROM | allowed | it has to be attached by the operator in the first place |
     ///
-    /// Of the strings that crypt(3) makes, these are costs 1 to 9 of `$y$` and 6 to 8 of `$7$`. Nothing that is
-    /// admitted takes more than about twice as long as the slowest of them.
+    /// Of the strings that crypt(3) makes, these are costs 1 to 9 of `$y$` and 6 to 8 of `$7$`.
+    /// Nothing that is admitted takes more than about twice as long as the slowest of them.
     #[must_use]
     pub const fn server() -> Self {
         Limits {
@@ -194,8 +196,9 @@ impl Params {
     /// Decides whether a hash with these parameters can and may be computed.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what the algorithm does not define (section 17 of the specification), then
-    /// [`Error::OverLimit`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for what `limits` forbids.
+    /// [`Error::InvalidParameter`] for what the algorithm does not define (section 17 of the
+    /// specification), then [`Error::OverLimit`], [`Error::FlavorNotAllowed`] or
+    /// [`Error::RomUnavailable`] for what `limits` forbids.
     pub fn check(&self, limits: &Limits) -> Result<CheckedParams, Error> {
         self.validate()?;
         limits.admit(self)?;

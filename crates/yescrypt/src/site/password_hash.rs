@@ -1,5 +1,6 @@
-//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them: `$y$` strings out, or `$7$` where the
-//! parameters are those of classic scrypt; strings of every [`Scheme`] in. Memory is kept from call to call, as by [`Hasher::verify_shared`].
+//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them:
+//! `$y$` strings out, or `$7$` where the parameters are those of classic scrypt; strings of every
+//! [`Scheme`] in. Memory is kept from call to call, as by [`Hasher::verify_shared`].
 
 use alloc::string::String;
 
@@ -20,7 +21,8 @@ impl PasswordHasher<String> for Hasher {
 impl CustomizedPasswordHasher<String> for Hasher {
     type Params = Params;
 
-    /// `algorithm` is `y`, or `7` for classic scrypt, if given; it has to be that of the parameters. The formats have no versions.
+    /// `algorithm` is `y`, or `7` for classic scrypt, if given; it has to be that of the
+    /// parameters. The formats have no versions.
     fn hash_password_customized(
         &self,
         password: &[u8],

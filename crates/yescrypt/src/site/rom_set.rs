@@ -8,12 +8,14 @@ use crate::core::rom::Rom;
 use crate::error::Error;
 use crate::ids::RomId;
 
-/// The ROMs of a site: any number by their names, one of them active, and perhaps one for strings that name none.
+/// The ROMs of a site: any number by their names, one of them active, and perhaps one for strings
+/// that name none.
 ///
-/// The active ROM is for new `$y$` strings with NROM, which then carry its name. A stored string that names a ROM is computed with that one, or
-/// is an [`Error::RomNotLoaded`]. A `$y$` string that has NROM and names no ROM does not say which it needs: it is computed with
-/// the ROM that [`RomSet::set_unnamed`] chose, and without one it is an [`Error::RomUnavailable`], since any other ROM would look like
-/// a wrong password.
+/// The active ROM is for new `$y$` strings with NROM, which then carry its name. A stored string
+/// that names a ROM is computed with that one, or is an [`Error::RomNotLoaded`]. A `$y$` string
+/// that has NROM and names no ROM does not say which it needs: it is computed with the ROM that
+/// [`RomSet::set_unnamed`] chose, and without one it is an [`Error::RomUnavailable`], since any
+/// other ROM would look like a wrong password.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Rom, RomImage, RomParams, RomSet, Workspace};
@@ -33,8 +35,10 @@ use crate::ids::RomId;
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 ///
-/// A set is a value: whoever changes the ROMs of a service makes a new [`Hasher`](crate::Hasher) with a changed copy of the set, and hashes from then on
-/// with that one. The memory of a ROM that was taken out goes back when the last hash that uses it has ended and the last hasher that has it is gone.
+/// A set is a value: whoever changes the ROMs of a service makes a new [`Hasher`](crate::Hasher)
+/// with a changed copy of the set, and hashes from then on with that one. The memory of a ROM that
+/// was taken out goes back when the last hash that uses it has ended and the last hasher that has
+/// it is gone.
 #[derive(Clone, Default, Debug)]
 pub struct RomSet {
     roms: Vec<(RomId, Rom)>,
@@ -49,11 +53,12 @@ impl RomSet {
         RomSet { roms: Vec::new(), active: None, unnamed: None }
     }
 
-    /// Adds a ROM under a name; this does not make it the active one. A second copy of a ROM takes the place of the first.
+    /// Adds a ROM under a name; this does not make it the active one. A second copy of a ROM takes
+    /// the place of the first.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there, [`Error::BufferLength`] for one with its
-    /// digest and another size, which is no whole copy.
+    /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there,
+    /// [`Error::BufferLength`] for one with its digest and another size, which is no whole copy.
     pub fn attach(&mut self, id: RomId, rom: Rom) -> Result<(), Error> {
         let Some((_, known)) = self.roms.iter_mut().find(|(known, _)| *known == id) else {
             self.roms.push((id, rom));
@@ -71,7 +76,8 @@ impl RomSet {
         Ok(())
     }
 
-    /// Takes a ROM out; whether it was there. New strings have no ROM by name until another one is made active.
+    /// Takes a ROM out; whether it was there. New strings have no ROM by name until another one is
+    /// made active.
     pub fn detach(&mut self, id: RomId) -> bool {
         let Some(at) = self.roms.iter().position(|(known, _)| *known == id) else { return false };
         let (_, rom) = self.roms.remove(at);
@@ -90,7 +96,8 @@ impl RomSet {
         Ok(())
     }
 
-    /// Takes this ROM, which need not be attached, for strings that name none, and for new ones as long as no ROM is active.
+    /// Takes this ROM, which need not be attached, for strings that name none, and for new ones as
+    /// long as no ROM is active.
     pub fn set_unnamed(&mut self, rom: Rom) {
         self.unnamed = Some(rom);
     }

@@ -1,4 +1,5 @@
-//! The pieces of crypt(3) strings (section 19): digits, numbers of fixed and of variable width, byte strings.
+//! The pieces of crypt(3) strings (section 19): digits, numbers of fixed and of variable width,
+//! byte strings.
 
 use alloc::vec::Vec;
 
@@ -17,7 +18,8 @@ pub(crate) fn digit(character: u8) -> Option<u32> {
     Some(u32::from(character - base))
 }
 
-/// How variable-length numbers are spread over leading digits: the first digit of a range, digits in the range, digits that follow.
+/// How variable-length numbers are spread over leading digits: the first digit of a range, digits
+/// in the range, digits that follow.
 const RANGES: [(u32, u32, u32); 6] =
     [(0, 48, 0), (48, 8, 1), (56, 4, 2), (60, 2, 3), (62, 1, 4), (63, 1, 5)];
 
@@ -114,7 +116,8 @@ pub(crate) fn push_bytes(text: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Decodes a byte string of at most `limit` bytes, all of `text`. Each byte string has exactly one encoding.
+/// Decodes a byte string of at most `limit` bytes, all of `text`. Each byte string has exactly one
+/// encoding.
 pub(crate) fn bytes(text: &[u8], limit: usize) -> Result<Vec<u8>, Error> {
     if text.len() > 4 * limit.div_ceil(3) {
         return Err(Error::malformed("a shorter salt or hash"));

@@ -47,8 +47,9 @@ pub(crate) fn password_refused(password: &[u8]) -> Option<&'static str> {
     (password.len() > PASSWORD).then_some("the password has more than 511 bytes")
 }
 
-/// The look that it takes at what follows the parameters of `$7$`: digits and `$` up to the first byte that is neither,
-/// which passes right after a `$` only, and then nothing further is looked at.
+/// The look that it takes at what follows the parameters of `$7$`: digits and `$` up to the first
+/// byte that is neither, which passes right after a `$` only, and then nothing further is looked
+/// at.
 fn scrypt_salt_passes(salt: &[u8]) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'$');
     match salt.iter().position(|&byte| !plain(byte)) {

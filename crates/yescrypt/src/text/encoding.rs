@@ -1,5 +1,5 @@
-//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here. Also what these share with the extended strings, whose
-//! text is in `extended.rs`.
+//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here. Also
+//! what these share with the extended strings, whose text is in `extended.rs`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,6 +8,7 @@ use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
 use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
 use super::phc;
+use super::scheme::Scheme;
 use super::{HASH, HASH_DIGITS, ascii};
 use super::{crypt, crypt3, escrypt};
 use crate::ids::KeyId;
@@ -18,54 +19,8 @@ use crate::{Error, Params};
 /// Bytes of salt that a `$y$` string may hold.
 const MAX_SALT: usize = 64;
 
-/// The kinds of string that are known here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Scheme {
-    /// `$y$`: yescrypt in all its modes.
-    Yescrypt,
-    /// `$7$`: classic scrypt.
-    Scrypt,
-    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::Mode::Escrypt)). It makes no hashes unless asked by a setting.
-    ///
-    /// What a string does not say: the ROM and the mask with which it is read. They are configuration, see
-    /// [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And strings of the revision 0.3.1, a little older, look the same but were
-    /// computed in a way that is not known here: for them every password is a mismatch.
-    Escrypt,
-    /// `$scrypt$ln=`…: classic scrypt in the PHC string format, as other libraries write it. Verified, never made; hashes have 32 bytes.
-    ScryptPhc,
-    /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes these.
-    Extended,
-}
-
-impl Scheme {
-    const ALL: [Scheme; 5] =
-        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::ScryptPhc, Scheme::Extended];
-
-    /// What strings of the scheme start with.
-    #[must_use]
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Scheme::Yescrypt => "$y$",
-            Scheme::Scrypt => "$7$",
-            Scheme::Escrypt => "$7X",
-            Scheme::ScryptPhc => phc::PREFIX,
-            Scheme::Extended => extended::PREFIX,
-        }
-    }
-
-    /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and a key.
-    #[must_use]
-    pub fn of(text: &[u8]) -> Option<Self> {
-        if Ids::precede(text) {
-            let (_, rest) = Ids::split(text).ok()?;
-            return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
-        }
-        Scheme::ALL.into_iter().find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
-    }
-}
-
-/// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the key that it needs.
+/// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the
+/// key that it needs.
 ///
 /// ```
 /// use saltern_yescrypt::{Params, Setting};
@@ -93,14 +48,16 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters is ignored, except that an extended string
-    /// has a hash of the right form there or nothing.
+    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters
+    /// is ignored, except that an extended string has a hash of the right form there or nothing.
     ///
-    /// Before `$y$` there may be the name of a ROM and of a key, as in `{rom=00ff1122334455aa,key=2026}$y$…`: docs/strings.md.
-    /// Parameters are not checked beyond what the text requires; [`Params::check`] does that.
+    /// Before `$y$` there may be the name of a ROM and of a key, as in
+    /// `{rom=00ff1122334455aa,key=2026}$y$…`: docs/strings.md. Parameters are not checked beyond
+    /// what the text requires; [`Params::check`] does that.
     ///
     /// # Errors
-    /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers in extended strings and names.
+    /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers
+    /// in extended strings and names.
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         if let Some(parsed) = Self::parse_phc(text) {
             return Ok(parsed?.0);
@@ -139,7 +96,8 @@ impl Setting {
         Ok(Setting { scheme, params, text, salt_start, salt, ids, roms, refused })
     }
 
-    /// A setting or complete string of a scheme in the PHC string format, and the hash of the latter; nothing for the others.
+    /// A setting or complete string of a scheme in the PHC string format, and the hash of the
+    /// latter; nothing for the others.
     fn parse_phc(text: &[u8]) -> Option<Result<(Self, Option<[u8; HASH]>), Error>> {
         let whole = |scheme, Parsed { says, salt, salt_text, hash }: Parsed<Extended>| {
             let Extended { params, roms, key } = says;
@@ -169,12 +127,12 @@ impl Setting {
         Self::parse(Self::encode(params, salt)?.as_bytes())
     }
 
-    /// The text of a `$y$` setting, as the encoder of the format makes it: some of what it can write cannot be hashed with (g ≠ 0, a salt of more
-    /// than 64 bytes, N / p below 2).
+    /// The text of a `$y$` setting, as the encoder of the format makes it: some of what it can
+    /// write cannot be hashed with (g ≠ 0, a salt of more than 64 bytes, N / p below 2).
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what has no text: a tuning without a flags value, N or NROM not a power of two above 1,
-    /// r * p of 2^30 or more, fields that are 0 or too large.
+    /// [`Error::InvalidParameter`] for what has no text: a tuning without a flags value, N or NROM
+    /// not a power of two above 1, r * p of 2^30 or more, fields that are 0 or too large.
     pub fn encode(params: &Params, salt: &[u8]) -> Result<String, Error> {
         let flags = params.flags().ok_or(Error::FlavorNotAllowed)?;
         let flavor = if flags < 2 { flags } else { 2 + (flags >> 2) };
@@ -226,8 +184,10 @@ impl Setting {
         Self::parse(&text)
     }
 
-    /// An extended setting, for any parameters (with NROM 0), any list of at most [`MAX_ROMS`](crate::MAX_ROMS) ROMs in the RW mode, and a key. It is
-    /// longer than a `$y$` setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better choice.
+    /// An extended setting, for any parameters (with NROM 0), any list of at most
+    /// [`MAX_ROMS`](crate::MAX_ROMS) ROMs in the RW mode, and a key. It is longer than a `$y$`
+    /// setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better
+    /// choice.
     ///
     /// ```
     /// use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, Setting};
@@ -241,8 +201,10 @@ impl Setting {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which nothing is read, a ROM that is never read because one
-    /// before it is read in all of its steps, more ROMs, or a salt of other than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another mode.
+    /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which
+    /// nothing is read, a ROM that is never read because one before it is read in all of its steps,
+    /// more ROMs, or a salt of other than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another
+    /// mode.
     pub fn extended(
         params: &Params,
         roms: &[NamedRom],
@@ -256,7 +218,8 @@ impl Setting {
     /// The same `$y$` setting with the names of its ROM and its key before it, or without.
     ///
     /// # Errors
-    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for the name of a ROM where there is no NROM.
+    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for the name of a ROM
+    /// where there is no NROM.
     pub fn with_ids(&self, rom: Option<RomId>, key: Option<KeyId>) -> Result<Self, Error> {
         if self.scheme != Scheme::Yescrypt {
             return Err(Error::KeyNotApplicable);
@@ -273,11 +236,12 @@ impl Setting {
         Ok(Setting { text, salt_start, ids, ..self.clone() })
     }
 
-    /// The setting that system crypt libraries make from a cost number (0 is their default) and random bytes: at least 16,
-    /// of which the first 64 are used.
+    /// The setting that system crypt libraries make from a cost number (0 is their default) and
+    /// random bytes: at least 16, of which the first 64 are used.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a cost that the scheme does not have, [`Error::BufferLength`] for fewer than 16 bytes.
+    /// [`Error::InvalidParameter`] for a cost that the scheme does not have,
+    /// [`Error::BufferLength`] for fewer than 16 bytes.
     pub fn from_cost(scheme: Scheme, cost: u32, random: &[u8]) -> Result<Self, Error> {
         if random.len() < 16 {
             return Err(Error::BufferLength { needed: 16, actual: random.len() as u64 });
@@ -323,7 +287,8 @@ impl Setting {
         self.ids.key
     }
 
-    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` and `$7X` the characters themselves.
+    /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` and
+    /// `$7X` the characters themselves.
     #[must_use]
     pub fn salt(&self) -> &[u8] {
         &self.salt
@@ -335,9 +300,10 @@ impl Setting {
         &self.text[self.salt_start..]
     }
 
-    /// Why crypt(3) refuses this, though it is of a flavour and a ROM that it has: characters and length of the text that it was
-    /// parsed from, hash included, or ranges of parameters. The names before a string are not looked at, and of strings that only
-    /// Saltern computes no more than characters and length.
+    /// Why crypt(3) refuses this, though it is of a flavour and a ROM that it has: characters and
+    /// length of the text that it was parsed from, hash included, or ranges of parameters. The
+    /// names before a string are not looked at, and of strings that only Saltern computes no more
+    /// than characters and length.
     #[must_use]
     pub fn refused_by_crypt(&self) -> Option<&'static str> {
         let params = || crypt3::params_refused(&self.params);
@@ -391,8 +357,8 @@ impl Setting {
 
 /// A complete hash: a setting and 32 bytes.
 ///
-/// Strict where [`Setting::parse`] is not: the text after the salt has to be exactly 43 digits that decode to 32 bytes. A truncated
-/// hash is an error and never compares as a prefix.
+/// Strict where [`Setting::parse`] is not: the text after the salt has to be exactly 43 digits that
+/// decode to 32 bytes. A truncated hash is an error and never compares as a prefix.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HashString {
     setting: Setting,

@@ -1,6 +1,8 @@
-//! `$saltern-yescrypt$` strings: what `$y$` cannot say, in the form of the PHC string format. docs/strings.md has the grammar.
+//! `$saltern-yescrypt$` strings: what `$y$` cannot say, in the form of the PHC string format.
+//! docs/strings.md has the grammar.
 //!
-//! Every setting has exactly one spelling: what is parsed is written again and has to come out as it went in.
+//! Every setting has exactly one spelling: what is parsed is written again and has to come out as
+//! it went in.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,7 +44,8 @@ pub(crate) struct Parsed<W> {
     pub(crate) hash: Option<[u8; HASH]>,
 }
 
-/// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`] goes.
+/// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`]
+/// goes.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed<Extended>, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::malformed("an extended string of at most 512 characters"));
@@ -85,7 +88,8 @@ impl Extended {
     /// The text of a setting, and where the salt's text starts.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what has no meaning, or a salt of another length than 8 to 64 bytes.
+    /// [`Error::InvalidParameter`] for what has no meaning, or a salt of another length than 8 to
+    /// 64 bytes.
     pub(crate) fn setting(&self, salt: &[u8]) -> Result<(Vec<u8>, usize), Error> {
         if !(MIN_SALT..=MAX_SALT).contains(&salt.len()) {
             let expected = "8 to 64 bytes in an extended string";

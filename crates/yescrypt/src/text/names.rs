@@ -1,5 +1,6 @@
-//! The names before a `$y$` string: `{rom=<id>,key=<id>}$y$…`, either or both of them. The string itself says neither which ROM nor which
-//! key it needs, and stays as every other program writes it.
+//! The names before a `$y$` string: `{rom=<id>,key=<id>}$y$…`, either or both of them. The string
+//! itself says neither which ROM nor which key it needs, and stays as every other program writes
+//! it.
 
 use alloc::vec::Vec;
 use core::str::FromStr;

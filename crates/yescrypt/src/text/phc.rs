@@ -1,4 +1,5 @@
-//! `$scrypt$ln=…,r=…,p=…$salt$hash`: classic scrypt in the PHC string format, as other libraries write it. Only read.
+//! `$scrypt$ln=…,r=…,p=…$salt$hash`: classic scrypt in the PHC string format, as other libraries
+//! write it. Only read.
 
 use super::HASH;
 use super::extended::{Fields, Parsed, decode, number, power};

@@ -5,7 +5,8 @@ use crate::core::reading::{RomMasks, RomReading, check_list};
 use crate::error::Error;
 use crate::ids::RomId;
 
-/// One ROM of a hash as a string names it: which ROM, and how it is read. [`RomUse`](crate::RomUse) has the ROM itself instead.
+/// One ROM of a hash as a string names it: which ROM, and how it is read. [`RomUse`](crate::RomUse)
+/// has the ROM itself instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NamedRom {
     /// The ROM's name.
@@ -22,7 +23,8 @@ impl NamedRom {
     }
 }
 
-/// Refuses a list that no string says: what the algorithm does not define, and ROMs that are never read.
+/// Refuses a list that no string says: what the algorithm does not define, and ROMs that are never
+/// read.
 pub(crate) fn check(params: &Params, list: &[NamedRom]) -> Result<(), Error> {
     check_list(params, list.iter().map(|rom| &rom.reading))?;
     for NamedRom { reading, .. } in list {
@@ -42,10 +44,11 @@ pub(crate) fn check(params: &Params, list: &[NamedRom]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first ROM of a list that is read in no step of either loop, because one before it is read in all of its steps.
+/// The first ROM of a list that is read in no step of either loop, because one before it is read in
+/// all of its steps.
 ///
-/// A mask's steps are those odd ones that have none of its other bits. The largest number of them is a step of another mask exactly if that has no
-/// further bits, and then so are all of them.
+/// A mask's steps are those odd ones that have none of its other bits. The largest number of them
+/// is a step of another mask exactly if that has no further bits, and then so are all of them.
 fn never_read(list: &[NamedRom]) -> Option<usize> {
     let reads = |mask: u32, step: u32| mask & step == 1;
     let first = |at: usize, mask: fn(&NamedRom) -> u32| {

@@ -1,4 +1,5 @@
-//! A site that changes: from one ROM and key to the next, and what becomes of those that are taken out.
+//! A site that changes: from one ROM and key to the next, and what becomes of those that are taken
+//! out.
 
 use super::*;
 

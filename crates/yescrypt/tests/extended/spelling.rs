@@ -1,4 +1,5 @@
-//! One spelling each: what is written is read, what is read is written the same, everything else is refused.
+//! One spelling each: what is written is read, what is read is written the same, everything else is
+//! refused.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
-//! An allocator that watches: how much the current thread holds at most, and what is in memory that it gives back.
+//! An allocator that watches: how much the current thread holds at most, and what is in memory that
+//! it gives back.
 #![allow(unsafe_code, reason = "an allocator; freed memory is looked at")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -75,7 +76,8 @@ pub(crate) fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (outcome, WATCH.with(|watch| watch.peak.get()) - before)
 }
 
-/// How many large allocations this thread freed while `work` ran, and how many of them were not all zeros.
+/// How many large allocations this thread freed while `work` ran, and how many of them were not all
+/// zeros.
 pub(crate) fn freed(work: impl FnOnce()) -> (usize, usize) {
     let now = || WATCH.with(|watch| (watch.freed.get(), watch.dirty.get()));
     let before = now();

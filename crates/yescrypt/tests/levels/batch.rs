@@ -32,7 +32,8 @@ pub(crate) fn together_with(
     outs
 }
 
-/// The default shape, one where p makes instances of one hash and of several meet in a group, and the modes without S-boxes.
+/// The default shape, one where p makes instances of one hash and of several meet in a group, and
+/// the modes without S-boxes.
 fn shapes() -> Vec<Params> {
     let mut shapes = Vec::new();
     for mode in MODES {
@@ -67,7 +68,8 @@ fn batches_of_every_size_equal_one_by_one() {
     assert!(degrees.iter().all(|degree| *degree > 1), "several advance together: {degrees:?}");
 }
 
-/// Random batches: each output is that of its own input alone; then one input changes, and no other output does.
+/// Random batches: each output is that of its own input alone; then one input changes, and no other
+/// output does.
 #[test]
 fn nothing_leaks_between_lanes() {
     const CASES: u32 = 60;
@@ -101,7 +103,8 @@ fn nothing_leaks_between_lanes() {
     assert_eq!(changed.get(), CASES as usize * Level::available().count());
 }
 
-/// What a batch is mixed of: shapes that repeat, a hash twice, wrong passwords, and everything that is refused.
+/// What a batch is mixed of: shapes that repeat, a hash twice, wrong passwords, and everything that
+/// is refused.
 fn stored(hasher: &Hasher) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut workspace = Workspace::new();
     let mut hash = |setting: &[u8], password: &[u8]| {
@@ -205,7 +208,8 @@ fn hash_many_makes_hashes_that_verify() {
     }
 }
 
-/// A refusal that concerns all is one for each, and leaves nothing behind that a later batch would see.
+/// A refusal that concerns all is one for each, and leaves nothing behind that a later batch would
+/// see.
 #[test]
 fn errors_of_a_whole_batch() {
     let mut workspace = Workspace::new();

@@ -1,4 +1,5 @@
-//! Settings as they should not be: what is accepted there is accepted here, with the same result, and nothing else.
+//! Settings as they should not be: what is accepted there is accepted here, with the same result,
+//! and nothing else.
 //!
 //! `SALTERN_MUTATIONS=100000` tries as many as that.
 
@@ -9,7 +10,8 @@ use super::{Random, System, password, salt, setting};
 /// How many are tried if the environment does not say.
 const MUTATIONS: usize = 8_000;
 
-/// As the strings of a costly mutation would take too long there, they are left out: above as much work as this.
+/// As the strings of a costly mutation would take too long there, they are left out: above as much
+/// work as this.
 const MAX_WORK: u64 = 8 << 20;
 
 /// What was found, each kind to be seen often enough.

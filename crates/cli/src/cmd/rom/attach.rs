@@ -78,8 +78,8 @@ pub(super) struct Args {
 
 /// Remove a ROM from shared memory
 ///
-/// Processes that are attached keep it until they end or detach. Only what is in shared memory is removed, no image on a
-/// disk.
+/// Processes that are attached keep it until they end or detach. Only what is in shared memory is
+/// removed, no image on a disk.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  saltern rom detach shm:site.rom\n  saltern rom detach sysv:0x7965730a"
@@ -143,7 +143,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same ROM where it is to be, if it is there and to be trusted: the library refuses what others may have written.
+/// The same ROM where it is to be, if it is there and to be trusted: the library refuses what
+/// others may have written.
 fn look(name: &RomName, source: &Manifest) -> Result<Attached, Error> {
     let mut options = AttachOptions::new();
     (options.access, options.expect) = (Access::Map, Some(source.hash));

@@ -35,8 +35,9 @@ pub(super) struct Args {
 
 /// Write the manifest for an image that another program has made
 ///
-/// Of the parameters only the size can be checked: they have to be those that the ROM was made with. Prints the
-/// hash of the ROM, whose first 16 digits are its name: compare it with one that is known.
+/// Of the parameters only the size can be checked: they have to be those that the ROM was made
+/// with. Prints the hash of the ROM, whose first 16 digits are its name: compare it with one that
+/// is known.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  saltern rom adopt sysv:0x7965730a --size 8GiB --r 16 --p 4")]
 pub(super) struct AdoptArgs {

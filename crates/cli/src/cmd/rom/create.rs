@@ -56,7 +56,8 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     r: u32,
 
-    /// Slices that are filled independently of each other (default: 64, or NROM / 4 for a small ROM)
+    /// Slices that are filled independently of each other (default: 64, or NROM / 4 for a small
+    /// ROM)
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     p: Option<u32>,
 

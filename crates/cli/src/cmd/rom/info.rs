@@ -19,7 +19,8 @@ Examples:
 Exit status: 0, also if the image is not what the manifest says; 2 if
 there is no manifest.";
 
-/// Tell what is known of a ROM, and whether its image fits that by size, tag, digest and table of hashes
+/// Tell what is known of a ROM, and whether its image fits that by size, tag, digest and table of
+/// hashes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

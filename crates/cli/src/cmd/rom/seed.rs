@@ -1,4 +1,5 @@
-//! Where the seed of a ROM comes from: a file, a descriptor or the random generator; never the command line.
+//! Where the seed of a ROM comes from: a file, a descriptor or the random generator; never the
+//! command line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

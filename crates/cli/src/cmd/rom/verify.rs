@@ -25,7 +25,8 @@ Exit status: 0 the image is good; 2 it is not, or cannot be checked.";
 
 /// Check the image of a ROM
 ///
-/// Without an option: size, tag, digest and table of hashes, which finds another ROM, an unfinished and a truncated one.
+/// Without an option: size, tag, digest and table of hashes, which finds another ROM, an unfinished
+/// and a truncated one.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -37,7 +38,8 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "recompute")]
     full: bool,
 
-    /// Compute the ROM again from its seed and compare every byte: proof that the seed is the right one
+    /// Compute the ROM again from its seed and compare every byte: proof that the seed is the right
+    /// one
     #[arg(long, requires = "seed")]
     recompute: bool,
 

@@ -44,13 +44,15 @@ impl std::fmt::Display for Ended {
 impl std::error::Error for Ended {}
 
 impl Work {
-    /// From now on Ctrl-C and SIGTERM end the work where it can be ended; a second one ends the program at once.
+    /// From now on Ctrl-C and SIGTERM end the work where it can be ended; a second one ends the
+    /// program at once.
     pub(super) fn begin() -> anyhow::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         for number in [SIGINT, SIGTERM] {
             let context = "cannot handle signals";
             let again = Arc::new(AtomicBool::new(false));
-            // In this order: the first signal finds `again` false and sets it, the second one ends the program.
+            // In this order: the first signal finds `again` false and sets it, the second one ends
+            // the program.
             signal_hook::flag::register_conditional_default(number, again.clone())
                 .context(context)?;
             signal_hook::flag::register(number, again).context(context)?;

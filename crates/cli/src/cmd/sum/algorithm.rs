@@ -24,7 +24,8 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// Every function, those with the longer names first so that a prefix search finds the right one.
+    /// Every function, those with the longer names first so that a prefix search finds the right
+    /// one.
     const ALL: [Self; 4] = [Self::Blake2bp, Self::Blake2sp, Self::Blake2b, Self::Blake2s];
 
     /// The name that `--tag` lines and messages use.
@@ -104,7 +105,8 @@ impl Spec {
     }
 }
 
-/// How many messages of the function the processor hashes side by side; 1 where there is nothing to gain.
+/// How many messages of the function the processor hashes side by side; 1 where there is nothing to
+/// gain.
 pub(super) fn degree(algorithm: Algorithm) -> usize {
     match algorithm {
         Algorithm::Blake2b => many::degree::<Blake2b>(),
@@ -233,8 +235,8 @@ impl Hasher {
     }
 }
 
-/// A digest of 1 to 64 bytes. Equality takes the same time wherever two digests differ, for with a key
-/// they are authentication tags.
+/// A digest of 1 to 64 bytes. Equality takes the same time wherever two digests differ, for with a
+/// key they are authentication tags.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digest {
     bytes: [u8; MAX_BYTES],

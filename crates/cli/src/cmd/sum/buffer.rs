@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::io;
 
-/// Every read begins at a multiple of this, since input that straddles cache lines is hashed more slowly.
+/// Every read begins at a multiple of this, since input that straddles cache lines is hashed more
+/// slowly.
 pub(super) const LINE: usize = 64;
 
 /// Zeroed memory that begins at a page. Pages that are never written take no room.
@@ -23,7 +24,8 @@ impl Buffer {
     ///
     /// The system has no memory to give.
     pub(super) fn new(len: usize) -> io::Result<Self> {
-        // Memory can be had zeroed, or with an error if there is none, but not both: ask for it first.
+        // Memory can be had zeroed, or with an error if there is none, but not both: ask for it
+        // first.
         let mut trial = Vec::<u8>::new();
         trial.try_reserve_exact(len + Self::PAGE).map_err(|_| io::ErrorKind::OutOfMemory)?;
         drop(black_box(trial));

@@ -38,7 +38,8 @@ pub(super) enum Verbosity {
     Status,
 }
 
-/// Check all the files. `Ok(false)` if anything was not as it should be, which has been told by then.
+/// Check all the files. `Ok(false)` if anything was not as it should be, which has been told by
+/// then.
 ///
 /// # Errors
 ///

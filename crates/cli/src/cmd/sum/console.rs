@@ -1,4 +1,5 @@
-//! What the user sees: results on standard output, complaints on standard error, in step with each other.
+//! What the user sees: results on standard output, complaints on standard error, in step with each
+//! other.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Many inputs over several threads, with the results in the order of the inputs.
 //!
-//! Each worker takes the next task from the shared queue, so no list of tasks is ever held, and sends the
-//! result with its number to the calling thread, which puts them in order and prints.
+//! Each worker takes the next task from the shared queue, so no list of tasks is ever held, and
+//! sends the result with its number to the calling thread, which puts them in order and prints.
 
 mod worker;
 
@@ -34,8 +34,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Hash the inputs of `tasks` and give everything to `sink`, in order. `slow` says that the iterator may
-    /// take its time, so that no result should wait for it.
+    /// Hash the inputs of `tasks` and give everything to `sink`, in order. `slow` says that the
+    /// iterator may take its time, so that no result should wait for it.
     ///
     /// # Errors
     ///

@@ -35,8 +35,8 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// What `path` stands for, as an operand and in a check file alike. `turn` counts those that are
-    /// standard input.
+    /// What `path` stands for, as an operand and in a check file alike. `turn` counts those that
+    /// are standard input.
     pub(super) fn named(path: &Path, turn: &mut u64) -> Self {
         if path.as_os_str() != "-" {
             return Self::File(path.to_path_buf());
@@ -46,8 +46,8 @@ impl Input {
     }
 }
 
-/// Standard input as several operands share it: the first gets the bytes, the others find the end, in the
-/// order in which they were named and not in the order in which threads come along.
+/// Standard input as several operands share it: the first gets the bytes, the others find the end,
+/// in the order in which they were named and not in the order in which threads come along.
 #[derive(Default)]
 pub(super) struct StdinTurns {
     next: Mutex<u64>,
@@ -83,7 +83,8 @@ pub(super) struct Watch<'a> {
 /// An input that is open, and perhaps begun.
 pub(super) struct Source<'a> {
     file: File,
-    /// Bytes there were when a regular file was opened, but for standard input, which may be anywhere in one.
+    /// Bytes there were when a regular file was opened, but for standard input, which may be
+    /// anywhere in one.
     size: Option<u64>,
     _turn: Option<StdinTurn<'a>>,
 }
@@ -125,8 +126,9 @@ impl<'a> Source<'a> {
 
     /// Hash all that comes, after `start`, which was read before.
     ///
-    /// A file that is cut short while it is being read is an error, since the digest would be one of neither
-    /// the old nor the new content. Growth is not noticed: the end is where reading finds it.
+    /// A file that is cut short while it is being read is an error, since the digest would be one
+    /// of neither the old nor the new content. Growth is not noticed: the end is where reading
+    /// finds it.
     pub(super) fn hash(
         &self,
         start: &[u8],
@@ -141,8 +143,9 @@ impl<'a> Source<'a> {
         Ok(hasher.finalize())
     }
 
-    /// At the end after `count` bytes: refuse a file of which less could be read than there was when it was opened, if it is smaller now.
-    /// (Some files of the kernel are always shorter than they claim.)
+    /// At the end after `count` bytes: refuse a file of which less could be read than there was
+    /// when it was opened, if it is smaller now. (Some files of the kernel are always shorter than
+    /// they claim.)
     pub(super) fn check_size(&self, count: u64) -> io::Result<()> {
         let Some(size) = self.size.filter(|size| count < *size) else { return Ok(()) };
         let now = self.file.metadata()?.len();
@@ -154,8 +157,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it turns out to
-/// take longer, and a thread is free, the rest is read ahead.
+/// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it
+/// turns out to take longer, and a thread is free, the rest is read ahead.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
     let mut buffer = Buffer::new(CHUNK)?;
     let mut may_read_ahead = watch.read_ahead;
@@ -180,8 +183,8 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
     Ok(count)
 }
 
-/// Read in a second thread, which fills one buffer while this one hashes the other. `None`, with nothing read,
-/// if the system has no thread to give.
+/// Read in a second thread, which fills one buffer while this one hashes the other. `None`, with
+/// nothing read, if the system has no thread to give.
 fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<Option<u64>> {
     let buffers = [Buffer::new(BLOCK)?, Buffer::new(BLOCK)?];
     let (to_fill, free) = mpsc::sync_channel::<Buffer>(2);

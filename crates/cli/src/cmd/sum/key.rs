@@ -1,5 +1,5 @@
-//! Reading the key of `--keyed`. It comes from a file or a pipe, never from the command line, where every
-//! user of the machine could see it.
+//! Reading the key of `--keyed`. It comes from a file or a pipe, never from the command line, where
+//! every user of the machine could see it.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};

@@ -3,7 +3,8 @@
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The three flags, resolved: the last one given decides between binary and text, and `--tag` means binary.
+/// The three flags, resolved: the last one given decides between binary and text, and `--tag` means
+/// binary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mode {
     pub(super) tag: bool,

@@ -5,8 +5,9 @@ use std::io::{self, BufRead};
 use super::algorithm::{Algorithm, Digest, Spec};
 use super::line;
 
-/// Longest line that is looked at, in bytes. A path of 4096 bytes, escaped, with its digest fits several
-/// times; what is longer cannot name a file, is not worth the memory, and is an error: nobody knows what was in it.
+/// Longest line that is looked at, in bytes. A path of 4096 bytes, escaped, with its digest fits
+/// several times; what is longer cannot name a file, is not worth the memory, and is an error:
+/// nobody knows what was in it.
 pub(super) const MAX_LINE: usize = 128 * 1024;
 
 /// A file to verify.
@@ -26,8 +27,8 @@ enum Layout {
     Bare,
 }
 
-/// The reader of one check file. It has a memory, because only the first untagged line decides whether a
-/// second blank belongs to the name.
+/// The reader of one check file. It has a memory, because only the first untagged line decides
+/// whether a second blank belongs to the name.
 #[derive(Clone)]
 pub(super) struct Parser {
     untagged: Algorithm,
@@ -36,8 +37,8 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    /// With `algorithm`, lines tagged with another one are refused. Without it every tag is good, and
-    /// untagged lines are BLAKE2b.
+    /// With `algorithm`, lines tagged with another one are refused. Without it every tag is good,
+    /// and untagged lines are BLAKE2b.
     pub(super) fn new(algorithm: Option<Algorithm>) -> Self {
         let untagged = algorithm.unwrap_or(Algorithm::Blake2b);
         Self { untagged, only: algorithm, layout: None }
@@ -69,8 +70,8 @@ impl Parser {
         }
     }
 
-    /// `-256 (NAME) = DIGEST`, what comes after the name of the function. Blanks around `=` are free, and in
-    /// front of the name a little; the name ends at the last `)`.
+    /// `-256 (NAME) = DIGEST`, what comes after the name of the function. Blanks around `=` are
+    /// free, and in front of the name a little; the name ends at the last `)`.
     fn parse_tagged<'a>(
         &self,
         algorithm: Algorithm,

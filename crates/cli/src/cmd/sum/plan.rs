@@ -133,8 +133,8 @@ fn refuse_combinations(args: &Args) -> Result<(), Refusal> {
     }
 }
 
-/// Threads for which there is room where the address space is limited (`ulimit -v`): an allocation that fails
-/// ends the program.
+/// Threads for which there is room where the address space is limited (`ulimit -v`): an allocation
+/// that fails ends the program.
 #[cfg(unix)]
 fn most_threads() -> usize {
     use rustix::process::{Resource, getrlimit};

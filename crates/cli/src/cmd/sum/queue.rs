@@ -73,9 +73,9 @@ impl<T, I: Iterator<Item = Task<T>>> Queue<I> {
         source.take()
     }
 
-    /// The next task, if it can be had without waiting: what a worker asks that has unfinished work, for
-    /// which the printing may be waiting in turn. One with `streams` long files in work gets no more than
-    /// its share of what is left.
+    /// The next task, if it can be had without waiting: what a worker asks that has unfinished
+    /// work, for which the printing may be waiting in turn. One with `streams` long files in work
+    /// gets no more than its share of what is left.
     pub(super) fn next_at_once(&self, streams: usize) -> Option<(u64, Task<T>)> {
         let mut source = self.source.try_lock().ok()?;
         let printed = *self.printed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,9 @@
-//! Names in messages, quoted so that a shell would read them back and a terminal is not driven by them.
+//! Names in messages, quoted so that a shell would read them back and a terminal is not driven by
+//! them.
 //!
-//! A name of harmless characters stays as it is. Others go into single quotes, or into double quotes where
-//! an apostrophe is the only reason; bytes that cannot be shown become `$'\n'`, `$'\033'` and the like
-//! between the quoted parts.
+//! A name of harmless characters stays as it is. Others go into single quotes, or into double
+//! quotes where an apostrophe is the only reason; bytes that cannot be shown become `$'\n'`,
+//! `$'\033'` and the like between the quoted parts.
 
 use std::env;
 use std::sync::LazyLock;
@@ -96,8 +97,8 @@ fn split(name: &[u8], utf8: bool) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a terminal shows the character, judged by the table behind `Debug`. Combining marks count as
-/// shown although `Debug` escapes them when they come first, hence the letter in front.
+/// Whether a terminal shows the character, judged by the table behind `Debug`. Combining marks
+/// count as shown although `Debug` escapes them when they come first, hence the letter in front.
 fn is_printable(c: char) -> bool {
     matches!(c, '\'' | '"' | '\\') || format!("a{c}").escape_debug().nth(1) == Some(c)
 }

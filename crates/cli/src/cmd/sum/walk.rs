@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::vec;
 
-/// The regular files below some operands, directory by directory, sorted by the bytes of their names so
-/// that two runs print the same list.
+/// The regular files below some operands, directory by directory, sorted by the bytes of their
+/// names so that two runs print the same list.
 ///
-/// An operand that is no directory comes as it is. Below a directory, symbolic links are neither read nor
-/// entered (so there are no loops), and pipes, sockets and devices, which may never end, are passed over.
-/// Memory is that of the names in the directories on the current path.
+/// An operand that is no directory comes as it is. Below a directory, symbolic links are neither
+/// read nor entered (so there are no loops), and pipes, sockets and devices, which may never end,
+/// are passed over. Memory is that of the names in the directories on the current path.
 pub(super) struct Walk {
     operands: vec::IntoIter<PathBuf>,
     open: Vec<vec::IntoIter<Found>>,

@@ -1,4 +1,5 @@
-//! Damage, interruptions and races: an answer that is right or one clear error, and nothing half-made.
+//! Damage, interruptions and races: an answer that is right or one clear error, and nothing
+//! half-made.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::process::{Child, Command, Stdio};
@@ -98,7 +99,8 @@ fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
     assert_one_error(&new(&["--rom-mask", "0,15"]), "site.rom is damaged");
 }
 
-/// The verdict of one moment is none about the next: what is damaged while the program runs is an error from then on.
+/// The verdict of one moment is none about the next: what is damaged while the program runs is an
+/// error from then on.
 #[test]
 fn damage_while_the_program_runs_is_no_mismatch_either() {
     let site = Site::new();

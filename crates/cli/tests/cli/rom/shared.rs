@@ -213,7 +213,8 @@ fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
     }
     let (rom, name) = (site.rom("site.rom", "seed"), shared.name());
     let place = |end: &str| format!("/dev/shm/{}{end}", shared.0);
-    // The right end, and nothing else of it; and, in turn, a good copy that its owner could change at any time.
+    // The right end, and nothing else of it; and, in turn, a good copy that its owner could change
+    // at any time.
     let mut zeros = std::fs::read(&rom).unwrap();
     let tail = zeros.len() - 48;
     zeros[..tail].fill(0);

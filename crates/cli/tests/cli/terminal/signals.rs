@@ -1,4 +1,5 @@
-//! Signals and shells at the prompt: terminal/prompt.py plays the terminal, and says what each case is.
+//! Signals and shells at the prompt: terminal/prompt.py plays the terminal, and says what each case
+//! is.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;

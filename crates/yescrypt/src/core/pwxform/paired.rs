@@ -1,8 +1,10 @@
-//! Two groups of 128 bits in one 256-bit register, for the default flavour: half as many multiplications and additions, but offsets
-//! have to be moved out of the upper half, and entries into it.
+//! Two groups of 128 bits in one 256-bit register, for the default flavour: half as many
+//! multiplications and additions, but offsets have to be moved out of the upper half, and entries
+//! into it.
 //!
-//! This is the form that was once hoped to make AVX2 useful here. It is kept as a kernel to be chosen by hand, so that the question can
-//! be asked of any processor; see docs/seeds.md for its answers.
+//! This is the form that was once hoped to make AVX2 useful here. It is kept as a kernel to be
+//! chosen by hand, so that the question can be asked of any processor; see docs/seeds.md for its
+//! answers.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi128_si64, _mm_load_si128, _mm256_blend_epi32, _mm256_broadcastsi128_si256,
@@ -88,7 +90,8 @@ impl Lane for Paired {
     #[inline(always)]
     unsafe fn round(self, token: Avx2, mask: u64, s0: *const u64, s1: *const u64) -> Self {
         let (low, high) = (self.first() & mask, self.second_first() & mask);
-        // SAFETY: the token proves AVX2; masked offsets are those of entries, as the caller promises.
+        // SAFETY: the token proves AVX2; masked offsets are those of entries, as the caller
+        // promises.
         let (from_s0, from_s1) = unsafe {
             (
                 entries(s0, low as u32, high as u32),

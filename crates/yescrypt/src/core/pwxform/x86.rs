@@ -1,4 +1,5 @@
-//! pwxform's lanes in XMM, YMM and ZMM registers, and all of pwxform for the default flavour by hand.
+//! pwxform's lanes in XMM, YMM and ZMM registers, and all of pwxform for the default flavour by
+//! hand.
 
 use core::arch::asm;
 
@@ -75,13 +76,16 @@ impl Lane for Wide128 {
     }
 }
 
-/// The text of section 7 for the default flavour, for lanes in the registers `xmm0` and on, four of each state: [`super::pwxform`] with the
-/// lane of [`Lane::round_dense`], its loops left to the assembler. `keep` is where in the 256 bytes behind S2's write position a round puts
-/// its lanes, and -1 for a round that does not.
+/// The text of section 7 for the default flavour, for lanes in the registers `xmm0` and on, four of
+/// each state: [`super::pwxform`] with the lane of [`Lane::round_dense`], its loops left to the
+/// assembler. `keep` is where in the 256 bytes behind S2's write position a round puts its lanes,
+/// and -1 for a round that does not.
 ///
-/// One piece of assembly for the whole call, so that the compiler has nothing to spill, copy or encode otherwise in it: 243 instead of 281
-/// instructions a sub-block for one hash and 237 instead of 255 for two together, and in time 1.25 and 1.06 (medians on a shared core,
-/// 4 MiB). Its encodings are SSE's on every level, since `paddq` with two registers in its address is one operation and `vpaddq` two.
+/// One piece of assembly for the whole call, so that the compiler has nothing to spill, copy or
+/// encode otherwise in it: 243 instead of 281 instructions a sub-block for one hash and 237 instead
+/// of 255 for two together, and in time 1.25 and 1.06 (medians on a shared core, 4 MiB). Its
+/// encodings are SSE's on every level, since `paddq` with two registers in its address is one
+/// operation and `vpaddq` two.
 macro_rules! six_rounds {
     ($lanes:literal, $tables:ident, $($register:tt $x:ident),*) => {{
         let [s0, s1, s2] = $tables.boxes;
@@ -118,8 +122,9 @@ macro_rules! six_rounds {
 /// [`super::pwxform`] for one state of the default flavour.
 ///
 /// # Safety
-/// That of [`super::pwxform`] for [`Constants::DEFAULT`]: of what the text reads, masked offsets are below 4096 - 15 in boxes of 4096 bytes,
-/// and of what it writes, 256 bytes from S2's write position on are within S2, of which the position divides the size.
+/// That of [`super::pwxform`] for [`Constants::DEFAULT`]: of what the text reads, masked offsets
+/// are below 4096 - 15 in boxes of 4096 bytes, and of what it writes, 256 bytes from S2's write
+/// position on are within S2, of which the position divides the size.
 #[inline(always)]
 unsafe fn one([a, b, c, d]: [&mut Wide128; 4], tables: &Tables) {
     [*a, *b, *c, *d] = six_rounds!("0, 1, 2, 3", tables, "xmm0" a, "xmm1" b, "xmm2" c, "xmm3" d);
@@ -155,7 +160,8 @@ mod tests {
         })
     }
 
-    /// 50 calls one after the other, with all rotations and write positions, of `K` states: the states and the boxes that they leave.
+    /// 50 calls one after the other, with all rotations and write positions, of `K` states: the
+    /// states and the boxes that they leave.
     fn fifty<const K: usize>(token: Sse2, constants: Constants) -> (Vec<u64>, Vec<[u64; 8]>) {
         let mut numbers = numbers(K as u64);
         let mut next = || SubBlock(core::array::from_fn(|_| numbers.next().unwrap()));

@@ -1,6 +1,7 @@
 //! The passes of [`Resumable`](super::Resumable), cut where a loop stops.
 //!
-//! What a loop needs is found from numbers each time it goes on, so nothing here borrows the memory in between.
+//! What a loop needs is found from numbers each time it goes on, so nothing here borrows the memory
+//! in between.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

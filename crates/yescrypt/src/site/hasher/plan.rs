@@ -32,10 +32,11 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as [`Resumable`](crate::Resumable) with ROMs that are not in
-/// memory.
+/// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
+/// [`Resumable`](crate::Resumable) with ROMs that are not in memory.
 impl Hasher {
-    /// What a password has to be hashed with under a setting. ROMs need not be in memory ([`Rom::stored`](crate::Rom::stored)).
+    /// What a password has to be hashed with under a setting. ROMs need not be in memory
+    /// ([`Rom::stored`](crate::Rom::stored)).
     ///
     /// ```
     /// use saltern_yescrypt::{HashString, Hasher, Workspace, derive};
@@ -66,7 +67,8 @@ impl Hasher {
         Ok(Plan { params, salt, roms })
     }
 
-    /// The complete string of a setting and the 32 bytes that its plan gives: they are encrypted, if it needs a key.
+    /// The complete string of a setting and the 32 bytes that its plan gives: they are encrypted,
+    /// if it needs a key.
     ///
     /// # Errors
     /// [`Error::KeyNotLoaded`], [`Error::KeyNotApplicable`].

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::core::workspace::Workspace;
 
-/// Workspaces that are not in use. Without the feature `std`, which has the lock for it, there are none: each call has its own.
+/// Workspaces that are not in use. Without the feature `std`, which has the lock for it, there are
+/// none: each call has its own.
 pub(crate) struct Shelf {
     #[cfg(feature = "std")]
     idle: Mutex<Vec<Workspace>>,
@@ -21,7 +22,8 @@ impl Shelf {
         }
     }
 
-    /// Does some work with the workspace that was used last. One that work panics with is not put back.
+    /// Does some work with the workspace that was used last. One that work panics with is not put
+    /// back.
     #[cfg(feature = "std")]
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         let taken = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();

@@ -1,9 +1,9 @@
-//! One thread's share of the work. Its files are hashed side by side, each in its own lane of the vector
-//! registers, which takes little longer than one of them alone:
+//! One thread's share of the work. Its files are hashed side by side, each in its own lane of the
+//! vector registers, which takes little longer than one of them alone:
 //!
 //! - short files are read whole and wait until there are enough of them ([`Batch`]);
-//! - long ones advance together, a piece of each at a time ([`Streams`]), unless reading is what takes the
-//!   time: a disk with a moving head would go back and forth between them for nothing;
+//! - long ones advance together, a piece of each at a time ([`Streams`]), unless reading is what
+//!   takes the time: a disk with a moving head would go back and forth between them for nothing;
 //! - what is no regular file, and what the lanes are of no use for, goes alone.
 
 use std::io;

@@ -109,7 +109,8 @@ impl<T> Batch<T> {
     }
 }
 
-/// Bytes of the buffer for a file. One more than it has tells whether it has grown since it was opened.
+/// Bytes of the buffer for a file. One more than it has tells whether it has grown since it was
+/// opened.
 fn wanted(source: &Source<'_>) -> usize {
     source.size().unwrap_or(0).min(LONGEST) as usize + 1
 }

@@ -3,8 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Bytes per second from which on reading is no bottleneck: memory and flash are faster, what has a head to
-/// move, and most networks, are slower.
+/// Bytes per second from which on reading is no bottleneck: memory and flash are faster, what has a
+/// head to move, and most networks, are slower.
 const FAST: u64 = 512 << 20;
 
 /// Bytes before there is an opinion.

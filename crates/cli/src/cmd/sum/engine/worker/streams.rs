@@ -12,8 +12,8 @@ use crate::cmd::sum::queue::Numbered;
 /// Bytes of a file at a time.
 const PIECE: usize = 128 << 10;
 
-/// From one piece to the next in the buffer: not a multiple of a page, so that lanes at the same place in their
-/// pieces do not compete for the same lines of the cache.
+/// From one piece to the next in the buffer: not a multiple of a page, so that lanes at the same
+/// place in their pieces do not compete for the same lines of the cache.
 const STRIDE: usize = PIECE + 3 * LINE;
 
 /// The long files in work.

@@ -1,0 +1,57 @@
+//! The schemes of strings, and how they are told apart.
+
+use super::extended;
+use super::names::Ids;
+use super::phc;
+
+/// The kinds of string that are known here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// `$y$`: yescrypt in all its modes.
+    Yescrypt,
+    /// `$7$`: classic scrypt.
+    Scrypt,
+    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::Mode::Escrypt)). It makes no hashes unless
+    /// asked by a setting.
+    ///
+    /// What a string does not say: the ROM and the mask with which it is read. They are
+    /// configuration, see [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And
+    /// strings of the revision 0.3.1, a little older, look the same but were computed in a way that
+    /// is not known here: for them every password is a mismatch.
+    Escrypt,
+    /// `$scrypt$ln=`…: classic scrypt in the PHC string format, as other libraries write it.
+    /// Verified, never made; hashes have 32 bytes.
+    ScryptPhc,
+    /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes
+    /// these.
+    Extended,
+}
+
+impl Scheme {
+    const ALL: [Scheme; 5] =
+        [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::ScryptPhc, Scheme::Extended];
+
+    /// What strings of the scheme start with.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Scheme::Yescrypt => "$y$",
+            Scheme::Scrypt => "$7$",
+            Scheme::Escrypt => "$7X",
+            Scheme::ScryptPhc => phc::PREFIX,
+            Scheme::Extended => extended::PREFIX,
+        }
+    }
+
+    /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and
+    /// a key.
+    #[must_use]
+    pub fn of(text: &[u8]) -> Option<Self> {
+        if Ids::precede(text) {
+            let (_, rest) = Ids::split(text).ok()?;
+            return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
+        }
+        Scheme::ALL.into_iter().find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
+    }
+}
