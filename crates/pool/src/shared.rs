@@ -33,7 +33,9 @@ pub(crate) struct State {
     pub(crate) stats: PoolStats,
     /// Threads that wait for work.
     pub(crate) idle: usize,
-    /// Those of them that hold buffers, which they give back if they are woken.
+    /// Threads that have been woken and have not looked for work yet.
+    pub(crate) waking: usize,
+    /// Idle threads that hold buffers, which they give back if they are woken.
     pub(crate) idle_with_buffers: usize,
     /// Threads that wait for memory.
     pub(crate) starved: usize,
@@ -56,6 +58,7 @@ impl Shared {
             ledger: Ledger::new(threads, memory, level, pages),
             stats: PoolStats { threads, budget: memory, ..PoolStats::default() },
             idle: 0,
+            waking: 0,
             idle_with_buffers: 0,
             starved: 0,
             ready: 0,

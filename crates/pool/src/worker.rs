@@ -28,6 +28,8 @@ struct Worker<'p> {
     me: usize,
     reader: Reader,
     places: Vec<Place>,
+    /// It has waited for work, and not looked for it since.
+    waking: bool,
     /// Groups begun.
     age: u64,
     /// Since when it has been busy, or has last ended a group.
@@ -85,7 +87,8 @@ impl<'p> Worker<'p> {
         let source = config.sources.as_ref().map(open).transpose()?;
         let places = (0..config.in_flight).map(Place::new).collect();
         let (reader, busy_since) = (Reader::new(source), Instant::now());
-        let worker = Worker { shared, me, reader, places, age: 0, busy_since, ended: Vec::new() };
+        let (age, waking, ended) = (0, false, Vec::new());
+        let worker = Worker { shared, me, reader, places, waking, age, busy_since, ended };
         worker.prepare()?;
         Ok(worker)
     }
@@ -170,6 +173,7 @@ impl<'p> Worker<'p> {
     /// Begins a group that waits, if there is a place and memory for it.
     fn begin(&mut self) -> Look {
         let mut state = lock(&self.shared.state);
+        state.waking -= usize::from(std::mem::take(&mut self.waking));
         loop {
             if state.closed {
                 return Look::Closed;
@@ -183,11 +187,12 @@ impl<'p> Worker<'p> {
                 continue;
             }
             let Some(lead) = state.scheduler.lead(now) else { return Look::Nothing };
-            if self.reader.depth > 0 && state.scheduler.waiting() <= state.idle {
+            let free = state.idle + state.waking;
+            if self.reader.depth > 0 && state.scheduler.waiting() <= free {
                 // Each is for a thread that has nothing else to do, and has been woken for it.
                 return Look::Nothing;
             }
-            let Some((place, wanted)) = self.room(&lead, state.idle + 1) else {
+            let Some((place, wanted)) = self.room(&lead, free + 1) else {
                 return Look::Nothing;
             };
             let shape = &lead.shape;
@@ -351,7 +356,9 @@ impl<'p> Worker<'p> {
         state.idle_with_buffers += usize::from(holds);
         state = wait(&self.shared.work, state);
         state.idle -= 1;
+        state.waking += 1;
         state.idle_with_buffers -= usize::from(holds);
+        self.waking = true;
         drop(state);
         self.busy_since = Instant::now();
     }
