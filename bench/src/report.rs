@@ -4,6 +4,7 @@
 mod axis;
 mod bars;
 mod figures;
+mod form;
 mod groups;
 mod lines;
 mod markup;

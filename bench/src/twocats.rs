@@ -17,6 +17,7 @@
 //! ```
 
 mod dispatch;
+mod error;
 mod fill;
 mod hash;
 mod mix;
@@ -24,8 +25,9 @@ mod params;
 
 use saltern_yescrypt::Level;
 
+pub use error::Error;
 pub use hash::Hash;
-pub use params::{Error, Params};
+pub use params::Params;
 
 use fill::Filler;
 use hash::{Hasher, State};

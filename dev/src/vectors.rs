@@ -5,6 +5,7 @@ mod blake2;
 mod case;
 mod check;
 mod escrypt;
+mod outcome;
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
@@ -15,8 +16,9 @@ use clap::Subcommand;
 use saltern_yescrypt::{Level, Workspace};
 use serde::Serialize;
 
-use answer::{Answer, Failure, Solver};
+use answer::Solver;
 use case::Case;
+use outcome::{Answer, Failure};
 
 const EXAMPLES: &str = "\
 Each line is a JSON object with an `id`, a `kind` (kdf, rom, crypt,

@@ -2,9 +2,10 @@
 
 use super::axis::{Scale, can_be_drawn};
 use super::bars::{self, Bar, Heat};
+use super::form::Form;
 use super::groups::{self, Groups, Names, Trait};
 use super::lines::{Lines, Point, Series};
-use super::markup::{kib, number};
+use super::markup::number;
 use super::{matrix, sentences};
 use crate::record::{Cell, Curve, Estimate, Kind, Latency, Ratio, Section};
 
@@ -52,17 +53,6 @@ pub(super) fn of(section: &Section, id: &str) -> Vec<Figure> {
     drawing.curves(&section.curves);
     drawing.ratios(&section.ratios);
     drawing.figures
-}
-
-/// How cells are drawn as lines: what is along the lines, what is up, and the sentence.
-pub(super) struct Form {
-    pub(super) along: Trait,
-    title: &'static str,
-    axis: (&'static str, Scale),
-    pub(super) x: fn(&Cell) -> Option<f64>,
-    value: (&'static str, Scale),
-    pub(super) y: fn(&Cell) -> f64,
-    sentence: fn(&Form, &Groups<'_>) -> String,
 }
 
 const MEMORY: Form = Form {
@@ -408,9 +398,4 @@ fn curve_series(curve: &Curve) -> Series {
     };
     let points = curve.values.iter().enumerate().map(point).collect();
     Series { name: curve.engine.clone(), points, is_ideal: false }
-}
-
-/// The memory of a cell in words, if it has any.
-pub(super) fn memory_of(cell: &Cell) -> String {
-    cell.work.memory_kib.map_or(String::new(), kib)
 }

@@ -1,6 +1,6 @@
 //! What a plot means, in a sentence that is computed from what it shows.
 
-use super::figures::Form;
+use super::form::Form;
 use super::groups::{Groups, Names, Trait};
 use super::markup::{bytes, factor, number, percent, plural};
 use crate::record::{Cell, Curve, Kind, Latency, Ratio, Verdict};
@@ -34,7 +34,7 @@ pub(super) fn memory(form: &Form, lines: &Groups<'_>) -> String {
     let Some((name, cells)) = best_line(form, lines) else { return String::new() };
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return String::new() };
     let [small, large] = [first, last].map(|cell| (form.y)(cell));
-    let [from, to] = [first, last].map(|cell| super::figures::memory_of(cell));
+    let [from, to] = [first, last].map(|cell| super::form::memory_of(cell));
     let filled = |cell: &Cell| (form.y)(cell) * (form.x)(cell).unwrap_or(0.0);
     let most = most_apart(form, lines);
     let apart = most.map_or(String::new(), |(ratio, at)| {

@@ -3,9 +3,10 @@
 use saltern_yescrypt::Level;
 
 use super::dispatch::Mixer;
+use super::error::Error;
 use super::hash::{Hasher, State};
 use super::mix::Blocks;
-use super::params::{Error, Params, SLICES};
+use super::params::{Params, SLICES};
 
 /// Words in a page, at whose beginning the memory starts, so that speed does not depend on where it was found.
 const PAGE_WORDS: usize = 1024;

@@ -5,7 +5,7 @@ use saltern_blake2::{Variant, blake2b, blake2s};
 use saltern_yescrypt::Level;
 use sha2::Digest;
 
-use super::params::Error;
+use super::error::Error;
 
 /// A state of the longer functions; the shorter use the first half.
 pub(super) type State = [u32; 16];

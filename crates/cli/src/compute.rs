@@ -10,28 +10,34 @@ use saltern_yescrypt::{Hasher, Pool, PoolConfig, Ticket, Workspace};
 use crate::aside::Aside;
 use crate::effort::{EffortArgs, explain};
 use crate::password::Password;
-use crate::rom::{Direct, DirectHasher, DirectTicket};
+use crate::rom::{Checks, Direct, DirectHasher, DirectTicket, RomChecks};
 
 /// One hash after the other.
 pub(crate) struct One {
     hasher: Hasher,
     workspace: Workspace,
     direct: Option<DirectHasher>,
+    checks: Checks,
 }
 
 impl One {
     pub(crate) fn new(
         hasher: Hasher,
+        checks: RomChecks,
         direct: Option<Direct>,
         effort: &EffortArgs,
     ) -> anyhow::Result<Self> {
         let level = effort.level()?;
         let direct = direct.map(|direct| direct.one(hasher.clone(), level)).transpose()?;
-        Ok(One { hasher, workspace: effort.workspace()?, direct })
+        let checks = checks.with(&hasher, effort.level()?);
+        Ok(One { hasher, workspace: effort.workspace()?, direct, checks })
     }
 
     /// The complete string under a setting.
     pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
+        if let Some(hash) = self.checks.hash(&mut self.workspace, password, setting) {
+            return hash.map_err(Error::msg);
+        }
         match &self.direct {
             Some(direct) => {
                 let ticket = direct.hash(password, setting);
@@ -44,8 +50,15 @@ impl One {
         }
     }
 
-    /// Whether a password matches a stored string.
+    /// Whether a password matches a stored string; a mismatch is none that a damaged ROM could have made.
     pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
+        if self.compare(password, hash)? {
+            return Ok(true);
+        }
+        self.checks.confirm(&mut self.workspace, password, hash).map_err(Error::msg)
+    }
+
+    fn compare(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
         match &self.direct {
             Some(direct) => {
                 let ticket = direct.verify(password, hash);

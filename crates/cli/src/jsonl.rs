@@ -28,7 +28,7 @@ use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
-use crate::rom::RomChecks;
+use crate::rom::Checks;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -92,6 +92,8 @@ pub(crate) struct HashJob {
     pub(crate) allow_empty: bool,
     /// There is a key that no string will name.
     pub(crate) unnamed_key: bool,
+    /// No string is made with a damaged ROM.
+    pub(crate) checks: Checks,
 }
 
 /// How stored strings are verified.
@@ -99,7 +101,7 @@ pub(crate) struct VerifyJob {
     /// What is wrong with a string, if it is known without computing.
     pub(crate) obstacle: fn(&[u8]) -> Option<String>,
     /// No mismatch is told of a damaged ROM.
-    pub(crate) roms: RomChecks,
+    pub(crate) checks: Checks,
     /// What a mismatch with a string may also come of, where a key is assumed for those that name none.
     pub(crate) note: fn(&[u8], bool) -> Option<String>,
     /// Whether one is.
@@ -128,6 +130,11 @@ enum Message {
 pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);
+    // Damage that no hash has met yet is told, too.
+    let _watch = match &job {
+        Job::Hash(job) => job.checks.watch(),
+        Job::Verify(job) => job.checks.watch(),
+    };
     let reader = Reader {
         job,
         computer: computer.clone(),
@@ -223,7 +230,10 @@ impl HashJob {
             None => (self.setting)().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
         };
         *notes = crypt3::notes(&setting, self.unnamed_key, &password);
-        computer.hash(&password, &setting).map(Pending::Hash)
+        match self.checks.again(&password, &setting) {
+            Some(again) => Ok(Pending::Checked(again)),
+            None => computer.hash(&password, &setting).map(Pending::Hash),
+        }
     }
 }
 
@@ -243,7 +253,7 @@ impl VerifyJob {
             return Err(reason);
         }
         notes.extend((self.note)(hash.as_bytes(), self.key_is_assumed));
-        let doubts = self.roms.of(hash.as_bytes());
-        Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, doubts))
+        let again = self.checks.again(&password, hash.as_bytes());
+        Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, again))
     }
 }

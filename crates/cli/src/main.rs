@@ -18,6 +18,7 @@ mod password;
 #[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
 mod rom;
 mod scheme;
+mod secret;
 mod secret_file;
 mod streams;
 mod terminal;

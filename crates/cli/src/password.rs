@@ -7,11 +7,10 @@ use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
 use crate::output::tell;
+pub(crate) use crate::secret::Password;
+use crate::secret::push;
 use crate::streams;
 use crate::terminal::Terminal;
-
-/// A password: bytes that are wiped when dropped.
-pub(crate) type Password = Zeroizing<Vec<u8>>;
 
 /// Longest password line read, in bytes; what the hash itself accepts is a matter of its limits.
 const MAX_LINE: usize = 1 << 20;
@@ -137,16 +136,6 @@ fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
         ));
     }
     Ok(line)
-}
-
-/// Append a byte; where the buffer has to grow, the old one is wiped.
-pub(crate) fn push(line: &mut Password, byte: u8) {
-    if line.len() == line.capacity() {
-        let mut grown = Zeroizing::new(Vec::with_capacity(2 * line.capacity()));
-        grown.extend_from_slice(line);
-        *line = grown;
-    }
-    line.push(byte);
 }
 
 #[cfg(test)]

@@ -1,24 +1,20 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
 
+mod checks;
 mod direct;
-mod doubt;
 mod name;
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
-use rustix::fs::{FsWord, statfs};
-use rustix::process::geteuid;
 use saltern_rom::{
-    Access, AttachOptions, Attached, EngineRom, Error, Manifest, Medium, RomFile, attach,
+    Access, AttachOptions, EngineRom, Error, Manifest, RomFile, attach, is_in_memory,
 };
-use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, RomSet};
+use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
 
+pub(crate) use self::checks::{Again, Checks, RomChecks};
 pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
-pub(crate) use self::doubt::{Doubts, RomChecks};
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
 
@@ -36,19 +32,13 @@ pub(crate) struct RomArgs {
     /// How the image of a file gets into memory
     #[arg(long, value_name = "HOW", requires = "roms", default_value = "auto")]
     rom_access: AccessName,
-
-    /// Take it that images are whole, which are not read through then
-    ///
-    /// Without this, an image that is mapped from a disk is compared with the hash in its manifest before the first
-    /// new hash, and one that is mapped from anywhere before the first mismatch. What is copied is checked in any case.
-    #[arg(long, requires = "roms")]
-    rom_trust: bool,
 }
 
 /// How an image gets into memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AccessName {
-    /// Map what is in shared memory or cannot be shortened, copy everything else
+    /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped has to belong to root or this
+    /// user, and nobody else may be allowed to write to it
     Auto,
     /// Map it: the program is killed if somebody shortens the file
     Map,
@@ -99,19 +89,19 @@ impl RomArgs {
     /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
-        let checks = RomChecks::new(if self.rom_trust { Vec::new() } else { in_memory(&all) });
-        Ok(OldRoms { set, checks, direct: self.direct(all) })
+        let direct = self.direct(&all);
+        Ok(OldRoms { set, checks: RomChecks::new(all), direct })
     }
 
     /// Those that are left in files, with the others, if that was asked for.
-    fn direct(&self, all: Vec<EngineRom>) -> Option<Direct> {
-        (self.rom_access == AccessName::Direct).then(|| Direct::new(all))
+    fn direct(&self, all: &[(Rom, EngineRom)]) -> Option<Direct> {
+        let sources = || all.iter().map(|(_, source)| source.clone()).collect();
+        (self.rom_access == AccessName::Direct).then(|| Direct::new(sources()))
     }
 
-    fn attach(&self) -> anyhow::Result<(RomSet, Vec<EngineRom>)> {
+    fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, EngineRom)>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
         for name in &self.roms {
-            warn_if_foreign(name);
             let rom = self.rom_access.open(name.image());
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
             let notes = match &rom {
@@ -125,20 +115,11 @@ impl RomArgs {
             if self.roms.len() == 1 {
                 set.set_unnamed(held.clone());
             }
-            set.attach(rom.manifest().id(), held)?;
-            all.push(rom);
+            set.attach(rom.manifest().id(), held.clone())?;
+            all.push((held, rom));
         }
         Ok((set, all))
     }
-}
-
-/// Those of a list that are in memory.
-fn in_memory(all: &[EngineRom]) -> Vec<Arc<Attached>> {
-    let attached = |rom: &EngineRom| match rom {
-        EngineRom::Memory(attached) => Some(attached.clone()),
-        EngineRom::File(_) => None,
-    };
-    all.iter().filter_map(attached).collect()
 }
 
 impl AccessName {
@@ -147,53 +128,20 @@ impl AccessName {
             return Ok(RomFile::open(image, None)?.into());
         }
         let mut options = AttachOptions::new();
-        options.access = self.of(image);
-        Ok(attach(image, &options)?.into())
-    }
-
-    fn of(self, image: &Path) -> Access {
-        match self {
+        options.access = match self {
             AccessName::Map => Access::Map,
             AccessName::Copy => Access::Copy,
-            AccessName::Auto | AccessName::Direct if is_memory(image) => Access::Map,
             AccessName::Auto | AccessName::Direct => Access::Auto,
-        }
+        };
+        Ok(attach(image, &options)?.into())
     }
 }
 
-/// Say so when a ROM in shared memory, where anybody can put one, is neither root's nor this user's. A service account that holds ROMs for
-/// others is a good reason for that.
-fn warn_if_foreign(name: &RomName) {
-    let paths = [Manifest::path_for(name.image()), name.image().to_owned()];
-    let owners = paths.iter().filter_map(|path| path.metadata().ok()).map(|found| found.uid());
-    let foreign = |owner: &u32| ![0, geteuid().as_raw()].contains(owner);
-    if let Some(owner) = owners.filter(|_| name.is_shared()).find(foreign) {
-        tell(format_args!("warning: the ROM {name} belongs to user {owner}"));
-    }
-}
-
-/// Whether an image is in a tmpfs or hugetlbfs, where `saltern rom attach` puts images for all to map: those are replaced and removed, never
-/// shortened.
-pub(crate) fn is_memory(image: &Path) -> bool {
-    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
-    is_on_memory(&place.unwrap_or_else(|| image.to_owned()))
-}
-
-/// Whether a file is or would be on one of them.
-pub(crate) fn is_memory_place(path: &Path) -> bool {
-    is_on_memory(if path.exists() { path } else { path.parent().unwrap_or(path) })
-}
-
-fn is_on_memory(path: &Path) -> bool {
-    const TMPFS: FsWord = 0x0102_1994;
-    const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
-    statfs(path).is_ok_and(|found| [TMPFS, HUGETLBFS].contains(&found.f_type))
-}
-
-/// Whether an image is in a file of a disk. One without a manifest is not.
+/// Whether the manifest says that an image is in a file of a disk. Only how it is read depends on that: what is done with it, the library decides by the
+/// file that it opens.
 fn is_in_file(image: &Path) -> bool {
-    let manifest = Manifest::read(image);
-    manifest.is_ok_and(|manifest| manifest.image_path(image).is_some()) && !is_memory(image)
+    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
+    place.is_some_and(|place| is_in_memory(&place).is_ok_and(|memory| !memory))
 }
 
 /// What stored hashes are verified with.
@@ -212,6 +160,8 @@ pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
+    /// What makes new hashes of which every block is checked.
+    pub(crate) checks: RomChecks,
     /// What computes with those that are left in files, if some may be.
     pub(crate) direct: Option<Direct>,
 }
@@ -231,22 +181,18 @@ impl NewRomArgs {
     /// Without parameters they are for a setting that says so itself.
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
         let (mut set, all) = self.roms.attach()?;
-        // What is in shared memory was checked when `saltern rom attach` copied it there.
-        let unsure = |rom: &&Arc<Attached>| matches!(rom.medium(), Medium::Mapped { path, .. } if !is_memory(path));
-        for attached in in_memory(&all).iter().filter(unsure).filter(|_| !self.roms.rom_trust) {
-            doubt::check(attached)?;
-        }
         let list = match params {
             Some(params) => self.arrange(&all, &mut set, params)?,
             None => Vec::new(),
         };
-        Ok(NewRoms { set, list, direct: self.roms.direct(all) })
+        let direct = self.roms.direct(&all);
+        Ok(NewRoms { set, list, direct, checks: RomChecks::new(all) })
     }
 
     /// The list for an extended string; otherwise NROM and the active ROM are set.
     fn arrange(
         &self,
-        all: &[EngineRom],
+        all: &[(Rom, EngineRom)],
         set: &mut RomSet,
         params: &mut Params,
     ) -> anyhow::Result<Vec<NamedRom>> {
@@ -254,7 +200,7 @@ impl NewRomArgs {
         let blocks = |rom: &EngineRom| blocks(rom.manifest(), params.r);
         match (all, &self.masks[..]) {
             ([], _) => {}
-            ([one], []) => {
+            ([(_, one)], []) => {
                 params.nrom = blocks(one)?;
                 if !self.no_names {
                     set.activate(one.manifest().id())?;
@@ -270,7 +216,7 @@ impl NewRomArgs {
                     roms.len(),
                     masks.len()
                 );
-                for (rom, &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
+                for ((_, rom), &Reads { masks, look_ahead }) in roms.iter().zip(masks) {
                     let named = NamedRom::new(rom.manifest().id(), blocks(rom)?);
                     let reading = RomReading { masks, look_ahead, ..named.reading };
                     list.push(NamedRom { reading, ..named });

@@ -13,7 +13,7 @@ pub(crate) use self::elsewhere::Terminal;
 
 #[cfg(not(unix))]
 mod elsewhere {
-    use crate::password::Password;
+    use crate::secret::Password;
 
     /// No terminal is known here.
     pub(crate) enum Terminal {}

@@ -4,32 +4,36 @@ use std::fmt;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use saltern_blake2::blake2bp;
 use saltern_yescrypt::{RomId, RomView};
 
 use crate::Error;
-use crate::create::{PIECE, finish};
-use crate::filesystem;
-use crate::image::{check_image, check_size, check_tail, length, read_image};
-use crate::manifest::{Location, Manifest};
+use crate::filesystem::{self, Kind};
+use crate::identity::RomHash;
+use crate::image::{PIECE, check_image, length, read_image};
+use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::memory::{Granted, acquire, seal};
+use crate::opened::{Image, ImageFile, Opened};
 use crate::pages::{ObtainedPages, Pages};
+use crate::place::Made;
 use crate::progress::{Progress, Stage, Watch, unwatched};
-use crate::staged::open_regular;
-use crate::sysv::Segment;
+use crate::sums::{ImageHasher, Table};
 
 /// How the image of a file gets into memory.
 ///
-/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS). So a file is mapped only if that
+/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS). So a file on a disk is mapped only if that
 /// cannot happen or is asked for; what is copied, in a segment or in a sealed memory file cannot be shortened.
+///
+/// What is used where it is, mapped or in shared memory, has to belong to root or to this user, as its manifest has, and nobody else may be allowed to
+/// write to it: everything else is refused ([`Error::Untrusted`]).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Access {
-    /// Mapped if nobody can shorten the file (it is sealed, immutable or under fs-verity), otherwise copied.
+    /// Mapped in shared memory (tmpfs, hugetlbfs), where images are replaced and removed but never shortened, and elsewhere if nobody can shorten the
+    /// file (it is sealed, immutable or under fs-verity); otherwise copied.
     #[default]
     Auto,
     /// Copied into memory of this process, which costs as much memory as the image has, and reading it.
@@ -65,11 +69,11 @@ pub struct AttachOptions<'a> {
     pub pages: Pages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
-    /// Whether every byte of a mapped image or a segment is checked against the hash in the manifest, as those of a copied one are in any
+    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as those of a copied one are in any
     /// case. Takes as long as reading it.
     pub verify: bool,
     /// The only ROM that will do, however well another one fits its own manifest.
-    pub expect: Option<RomId>,
+    pub expect: Option<RomHash>,
     /// Is told of progress while all of the image is read, and can end it.
     pub watch: Watch<'a>,
 }
@@ -147,34 +151,37 @@ pub struct Attached {
     medium: Medium,
     asked: Pages,
     locked: bool,
-    /// Whether all of it has been compared with the manifest's hash.
-    checked: AtomicBool,
-    /// Held by whoever does so.
-    checking: Mutex<()>,
+    table: Table,
+    /// When all of it was last found to be what the hash says.
+    checked: Mutex<Option<Instant>>,
     notes: Vec<String>,
 }
 
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
-/// Size, tag and digest are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is what
-/// [`Attached::check_all`] and [`verify`](crate::verify()) check. Where it has to be copied ([`Access`]), that takes as long as reading it, and
-/// all of it is checked.
+/// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time worth mentioning; the rest of a mapped image is
+/// checked as far as hashes read it ([`CheckedRoms`](crate::CheckedRoms)), or all of it ([`Attached::verify`]). Where it has to be copied ([`Access`]), that
+/// takes as long as reading it, and every chunk is checked.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`] for an image that is not
-/// what its manifest says or what was expected; [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`], [`Error::Sums`] for an image that is not
+/// what its manifest says or what was expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
+/// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
-    let manifest = Manifest::read(image)?;
-    if let Some(expected) = options.expect.filter(|expected| *expected != manifest.id()) {
-        let path = image.to_owned();
-        return Err(Error::WrongRom { path, expected, actual: manifest.id() });
-    }
-    let mut attached = match manifest.image_path(image) {
-        Some(path) => attach_file(&path, manifest, options)?,
-        None => attach_segment(manifest)?,
+    let opened = Opened::open(image, options.expect)?;
+    let table = Table::open(image, &opened.manifest)?;
+    let mut attached = match &opened.image {
+        Image::File(file) => attach_file(&opened, file, table, options)?,
+        Image::Segment { key, segment } => {
+            opened.check_trust()?;
+            let name = Medium::segment_name(*key);
+            let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+            check_image(&name, &opened.manifest, mapping.bytes())?;
+            let granted = Granted { mapping, file: None, pages: Pages::Base };
+            Attached::new(granted, opened.manifest, table, Medium::Sysv { key: *key })
+        }
     };
-    let read = matches!(attached.medium, Medium::Private | Medium::Memfd);
-    if options.verify && !read {
+    if options.verify && attached.last_checked().is_none() {
         attached.verify(options.watch)?;
     }
     attached.lock(options.lock)?;
@@ -182,7 +189,7 @@ pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Err
 }
 
 /// Attaches to an image behind a descriptor that another process has handed on, such as [`Attached::descriptor`], and that has this
-/// manifest. The file has to be sealed against every change.
+/// manifest. The file has to be sealed against every change. All of it is read and checked.
 ///
 /// # Errors
 /// Those of [`attach`], and [`Error::Unsupported`] for a descriptor of another kind.
@@ -191,79 +198,81 @@ pub fn attach_descriptor(
     manifest: &Manifest,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
-    let (file, path) = (File::from(descriptor), Path::new("the descriptor"));
-    if !filesystem::keeps_its_size(&file) {
+    let path = Path::new("the descriptor");
+    let image = ImageFile::of(File::from(descriptor), path)?;
+    if !filesystem::keeps_its_bytes(&image.file) {
         return Err(Error::Unsupported { what: "the descriptor is not of a sealed memory file" });
     }
-    let page = filesystem::page_size_of(&file, path)?;
-    check_size(path, manifest, &file)?;
-    check_tail(path, manifest, &file)?;
+    image.check(manifest)?;
     let len = length(manifest)?;
-    let mapping = Mapping::file(&file, len, page, false).map_err(Error::io("map", path))?;
-    let granted = Granted { mapping, file: Some(file), pages: options.pages };
-    let mut attached = Attached::new(granted, manifest.clone(), Medium::Memfd);
-    if options.verify {
-        attached.verify(options.watch)?;
+    let mapping = Mapping::file(&image.file, len, image.page, false);
+    let mapping = mapping.map_err(Error::io("map", path))?;
+    let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
+    let (mut done, total) = (0, manifest.size());
+    for piece in mapping.bytes().chunks(PIECE) {
+        hasher.update(piece);
+        done += piece.len() as u64;
+        if (options.watch)(Progress { stage: Stage::Read, done, total }).is_break() {
+            return Err(Error::Cancelled);
+        }
     }
+    let table = hasher.finish();
+    if table.root(&manifest.params)? != manifest.hash {
+        return Err(Error::Damaged { path: path.to_owned(), offset: None });
+    }
+    let granted = Granted { mapping, file: Some(image.file), pages: options.pages };
+    let mut attached = Attached::new(granted, manifest.clone(), table, Medium::Memfd);
+    attached.checked = Mutex::new(Some(Instant::now()));
     attached.lock(options.lock)?;
     Ok(attached)
 }
 
 fn attach_file(
-    path: &Path,
-    manifest: Manifest,
+    opened: &Opened,
+    file: &ImageFile,
+    table: Table,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
-    let file = open_regular(path).map_err(Error::io("open", path))?;
-    let page = filesystem::page_size_of(&file, path)?;
-    check_size(path, &manifest, &file)?;
-    let protected = filesystem::keeps_its_size(&file);
-    let map = options.access == Access::Map || options.access == Access::Auto && protected;
+    let (path, manifest) = (&file.path, opened.manifest.clone());
+    let protected = filesystem::keeps_its_size(&file.file);
+    let shared = file.kind != Kind::Disk;
+    let trust = opened.check_trust();
+    let map = match options.access {
+        Access::Map => true,
+        // On a disk a copy will do, which is checked.
+        Access::Auto => shared || protected && trust.is_ok(),
+        Access::Copy | Access::Memfd => false,
+    };
+    if map {
+        trust?;
+    }
+    opened.check_shared()?;
     let medium = match options.access {
         Access::Memfd => Medium::Memfd,
-        _ if map => Medium::Mapped { path: path.to_owned(), protected },
+        _ if map => Medium::Mapped { path: path.clone(), protected },
         _ => Medium::Private,
     };
     let mut notes = Vec::new();
     let granted = if map {
-        check_tail(path, &manifest, &file)?;
-        let mapping = Mapping::file(&file, length(&manifest)?, page, false);
+        let mapping = Mapping::file(&file.file, length(&manifest)?, file.page, false);
         let mapping = mapping.map_err(Error::io("map", path))?;
         mapping.advise(options.pages);
         Granted { mapping, file: None, pages: options.pages }
     } else {
         let shareable = options.access == Access::Memfd;
         let mut granted = acquire(manifest.size(), options.pages, shareable, &mut notes)?;
-        let hash = read_image(&file, path, &mut granted.mapping, options.watch)?;
-        check_image(path, &manifest, granted.mapping.bytes())?;
-        if hash != manifest.image_hash {
-            return Err(Error::Damaged { path: path.to_owned(), offset: None });
-        }
+        read_image(&file.file, path, &mut granted.mapping, &table, options.watch)?;
         granted
     };
-    let mut attached = Attached::new(granted, manifest, medium);
-    (attached.notes, attached.checked) = (notes, AtomicBool::new(!map));
+    let mut attached = Attached::new(granted, manifest, table, medium);
+    attached.notes = notes;
+    attached.checked = Mutex::new((!map).then(Instant::now));
     attached.finish()?;
     Ok(attached)
 }
 
-fn attach_segment(manifest: Manifest) -> Result<Attached, Error> {
-    let Location::Sysv { key } = manifest.location else {
-        return Err(Error::Unsupported { what: "the manifest names no segment" });
-    };
-    let name = Medium::segment_name(key);
-    let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
-    if segment.size != manifest.size() {
-        return Err(Error::Size { path: name, expected: manifest.size(), actual: segment.size });
-    }
-    let mapping = Mapping::segment(&segment, false).map_err(Error::io("attach", &name))?;
-    check_image(&name, &manifest, mapping.bytes())?;
-    let granted = Granted { mapping, file: None, pages: Pages::Base };
-    Ok(Attached::new(granted, manifest, Medium::Sysv { key }))
-}
-
 impl Attached {
-    fn new(granted: Granted, manifest: Manifest, medium: Medium) -> Self {
+    fn new(granted: Granted, manifest: Manifest, table: Table, medium: Medium) -> Self {
         let Granted { mapping, file, pages } = granted;
         Attached {
             mapping,
@@ -272,8 +281,8 @@ impl Attached {
             medium,
             asked: pages,
             locked: false,
-            checked: AtomicBool::new(false),
-            checking: Mutex::new(()),
+            table,
+            checked: Mutex::new(None),
             notes: Vec::new(),
         }
     }
@@ -281,13 +290,13 @@ impl Attached {
     /// Of memory that was filled in this process.
     pub(crate) fn from_memory(
         granted: Granted,
-        manifest: Manifest,
+        Made { manifest, table }: Made,
         notes: Vec<String>,
     ) -> Result<Self, Error> {
         let shared = granted.file.is_some();
         let medium = if shared { Medium::Memfd } else { Medium::Private };
-        let mut attached = Attached::new(granted, manifest, medium);
-        (attached.notes, attached.checked) = (notes, AtomicBool::new(true));
+        let mut attached = Attached::new(granted, manifest, table, medium);
+        (attached.notes, attached.checked) = (notes, Mutex::new(Some(Instant::now())));
         attached.finish()?;
         Ok(attached)
     }
@@ -300,7 +309,7 @@ impl Attached {
         };
         // A seal against writing is refused while there is a mapping that might become writable, so this one is made of a descriptor
         // that cannot write. It is the one to hand on.
-        let page = filesystem::page_size_of(&file, path)?;
+        let (_, page) = filesystem::kind_and_page(&file, path)?;
         let reopened = format!("/proc/self/fd/{}", file.as_raw_fd());
         let reader = File::open(&reopened).map_err(Error::io("open", reopened.as_ref()))?;
         let len = length(&self.manifest)?;
@@ -339,53 +348,49 @@ impl Attached {
         Ok(RomView::from_bytes(self.mapping.bytes())?)
     }
 
-    /// Whether all of the image has been compared with the manifest's hash in this process: when it was copied, or since. Another process may
+    /// When all of the image was last compared with the ROM's hash in this process: when it was copied, or since. Another process may
     /// have checked what this one has mapped.
     #[must_use]
-    pub fn is_checked(&self) -> bool {
-        self.checked.load(Ordering::Acquire)
+    pub fn last_checked(&self) -> Option<Instant> {
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`Attached::verify`], unless that has been done; other callers wait meanwhile.
-    ///
-    /// To be called before a new hash is stored that was made with a mapped image nobody has checked, and before a password is said to be wrong
-    /// by such an image: a hash with a damaged ROM is another hash. It takes as long as reading the image, or as BLAKE2bp in one thread.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`], [`Error::Cancelled`].
-    pub fn check_all(&self, watch: Watch<'_>) -> Result<(), Error> {
-        let _alone = self.checking.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_checked() { Ok(()) } else { self.verify(watch) }
+    /// Checks copies of chunks of the image, each with its number.
+    pub(crate) fn check_chunks<'b>(
+        &self,
+        chunks: impl Iterator<Item = (u64, &'b [u8])> + Clone,
+    ) -> Result<(), Error> {
+        self.table.check_each(chunks).map_err(|damage| self.table.error(damage, &self.name()))
     }
 
-    /// Checks every byte of the image as it is in memory now against the hash in the manifest: when verifications fail that should not,
-    /// say, or now and then in a shared image that somebody could write to.
+    /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then in a process that runs for long.
     ///
     /// # Errors
-    /// [`Error::Damaged`], [`Error::Cancelled`].
+    /// [`Error::Damaged`], [`Error::Sums`], [`Error::Cancelled`].
     pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
-        let (mut hasher, mut done) = (blake2bp::Params::new().to_hasher(), 0);
+        let (mut done, began) = (0, Instant::now());
         for piece in self.as_bytes().chunks(PIECE) {
-            hasher.update(piece);
+            let checked = self.table.check(done, piece);
+            checked.map_err(|damage| self.table.error(damage, &self.name()))?;
             done += piece.len() as u64;
             if watch(Progress { stage: Stage::Read, done, total: self.size() }).is_break() {
                 return Err(Error::Cancelled);
             }
         }
-        let good = finish(hasher) == self.manifest.image_hash;
-        self.checked.store(good, Ordering::Release);
-        if good {
-            return Ok(());
-        }
-        let path = match &self.medium {
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
+        Ok(())
+    }
+
+    /// What errors call the image.
+    fn name(&self) -> PathBuf {
+        match &self.medium {
             Medium::Mapped { path, .. } => path.clone(),
             Medium::Sysv { key } => Medium::segment_name(*key),
             Medium::Memfd | Medium::Private => self.medium.to_string().into(),
-        };
-        Err(Error::Damaged { path, offset: None })
+        }
     }
 
-    /// The ROM's name: the beginning of its digest.
+    /// The ROM's name: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
         self.manifest.id()

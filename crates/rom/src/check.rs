@@ -1,70 +1,62 @@
 //! Checking whole images.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::attach::{AttachOptions, attach};
-use crate::create::{PIECE, check_digest, compute};
-use crate::direct::BlockBuffer;
-use crate::image::{check_size, check_tail};
+use crate::create::compute;
+use crate::image::PIECE;
 use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::memory::{acquire, available};
+use crate::opened::Opened;
 use crate::pages::Pages;
-use crate::progress::{Progress, Stage, Watch};
+use crate::progress::Watch;
 use crate::seed::Seed;
-use crate::staged::{Staged, check_room, open_regular};
+use crate::staged::{Staged, check_room};
 use crate::sums::{ImageHasher, Table};
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image is read, not mapped.
 ///
-/// Attaching compares size, tag and digest, which finds a wrong or unfinished ROM; this finds damage anywhere in it, and in the table of
-/// checksums of an image in a file.
+/// Attaching compares size, tag, digest and the table of hashes, which finds a wrong or unfinished ROM; this finds damage anywhere in it.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`], [`Error::WrongRom`]; [`Error::Damaged`], with the chunk
 /// if the table tells it; [`Error::Sums`] if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
 pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
-    let manifest = Manifest::read(image)?;
-    let found = hash_all(image, &manifest, watch)?;
-    if manifest.sums.is_some() && Table::read(image, &manifest)? != found {
+    let opened = Opened::open(image, None)?;
+    let found = hash_all(image, &opened, watch)?;
+    let known = Table::open(image, &opened.manifest)?;
+    if known.difference(&found)?.is_some() {
         let path = crate::sums::path_for(image);
         return Err(Error::Sums { path, reason: "it is that of another image".to_owned() });
     }
-    Ok(manifest)
+    Ok(opened.manifest)
 }
 
-/// Makes the table of checksums of an image in a file anew, after it was lost or damaged, when all of the image has been found to be good.
+/// Makes the table of an image anew, after it was lost or damaged, when all of the image has been found to be good.
 ///
 /// # Errors
-/// Those of [`verify`] but for [`Error::Sums`]; [`Error::Unsupported`] for a segment, [`Error::Busy`].
+/// Those of [`verify`] but for [`Error::Sums`]; [`Error::Busy`].
 pub fn rebuild_sums(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
-    let mut manifest = Manifest::read(image)?;
-    if manifest.sums.is_none() {
-        return Err(Error::Unsupported { what: "a System V segment has no table of checksums" });
-    }
-    let table = hash_all(image, &manifest, watch)?;
-    manifest.sums = Some(table.describe()?);
-    manifest.write(image, Some(&table))?;
-    Ok(manifest)
+    let opened = Opened::open(image, None)?;
+    let table = hash_all(image, &opened, watch)?;
+    opened.manifest.write(image, &table)?;
+    Ok(opened.manifest)
 }
 
-/// The checksums of an image whose hash is that in the manifest.
-fn hash_all(image: &Path, manifest: &Manifest, watch: Watch<'_>) -> Result<Table, Error> {
-    let mut hasher = match manifest.sums {
-        Some(known) => ImageHasher::with_chunk(manifest.size(), known.chunk.into())?,
-        None => ImageHasher::new(&manifest.params)?,
-    };
-    let mut update = |piece: &[u8]| {
+/// The table of an image whose hash is that in the manifest.
+fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Error> {
+    let manifest = &opened.manifest;
+    let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
+    opened.each_piece(watch, &mut |piece| {
         hasher.update(piece);
         Ok(())
-    };
-    let path = each_piece(image, manifest, watch, &mut update)?;
-    let (hash, found) = hasher.finish();
-    if hash != manifest.image_hash {
-        let known = Table::read(image, manifest).ok();
-        let offset = known.and_then(|known| known.difference(&found));
-        return Err(Error::Damaged { path, offset });
+    })?;
+    let found = hasher.finish();
+    if found.root(&manifest.params)? != manifest.hash {
+        let known = Table::open(image, manifest).ok();
+        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
+        return Err(Error::Damaged { path: opened.name(), offset });
     }
     Ok(found)
 }
@@ -81,8 +73,8 @@ pub fn recompute(
     threads: usize,
     watch: Watch<'_>,
 ) -> Result<Manifest, Error> {
-    let manifest = Manifest::read(image)?;
-    let size = manifest.size();
+    let opened = Opened::open(image, None)?;
+    let (manifest, size) = (&opened.manifest, opened.manifest.size());
     let mut beside = image.as_os_str().to_owned();
     beside.push(".check");
     let mut memory = match available() {
@@ -99,9 +91,15 @@ pub fn recompute(
         return Err(Error::Unsupported { what: "the memory for the image is read-only" });
     };
     let digest = compute(&manifest.params, seed, threads, bytes, watch)?;
-    check_digest("what the seed gives".as_ref(), &manifest.digest, &digest)?;
-    let (mut at, path) = (0, image.to_owned());
-    let mut compare = |piece: &[u8]| {
+    if digest != manifest.digest {
+        let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
+        memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
+        let (path, actual) = (PathBuf::from("what the seed gives"), hasher.finish());
+        let actual = Some(actual.root(&manifest.params)?);
+        return Err(Error::WrongRom { path, expected: manifest.hash, actual });
+    }
+    let (mut at, path) = (0, opened.name());
+    opened.each_piece(watch, &mut |piece| {
         let expected = &memory.bytes()[at..at + piece.len()];
         if expected != piece {
             let differs = expected.iter().zip(piece).position(|(a, b)| a != b).unwrap_or(0);
@@ -110,9 +108,8 @@ pub fn recompute(
         }
         at += piece.len();
         Ok(())
-    };
-    each_piece(image, &manifest, watch, &mut compare)?;
-    Ok(manifest)
+    })?;
+    Ok(opened.manifest)
 }
 
 fn map_new(staged: &Staged, size: u64) -> Result<Mapping, Error> {
@@ -120,43 +117,4 @@ fn map_new(staged: &Staged, size: u64) -> Result<Mapping, Error> {
     let len = usize::try_from(size).map_err(|_| refused)?;
     let page = rustix::param::page_size();
     Mapping::file(&staged.file, len, page, true).map_err(Error::io("map", staged.path()))
-}
-
-/// Hands out all pieces of an image in order, after the quick checks. Returns what to call the image.
-pub(crate) fn each_piece(
-    image: &Path,
-    manifest: &Manifest,
-    watch: Watch<'_>,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-) -> Result<std::path::PathBuf, Error> {
-    let total = manifest.size();
-    let mut done = 0;
-    let mut told = |bytes: usize| {
-        done += bytes as u64;
-        match watch(Progress { stage: Stage::Read, done, total }).is_break() {
-            true => Err(Error::Cancelled),
-            false => Ok(done),
-        }
-    };
-    let Some(path) = manifest.image_path(image) else {
-        // A segment cannot be shortened, so that it may be mapped.
-        let attached = attach(image, &AttachOptions::new())?;
-        for piece in attached.as_bytes().chunks(PIECE) {
-            take(piece)?;
-            told(piece.len())?;
-        }
-        return Ok(attached.medium().to_string().into());
-    };
-    let file = open_regular(&path).map_err(Error::io("open", &path))?;
-    check_size(&path, manifest, &file)?;
-    check_tail(&path, manifest, &file)?;
-    let mut buffer = BlockBuffer::new(PIECE)?;
-    let mut at = 0;
-    while at < total {
-        let len = PIECE.min(usize::try_from(total - at).unwrap_or(PIECE));
-        crate::image::read_exact(&file, &path, &mut buffer[..len], at, total)?;
-        take(&buffer[..len])?;
-        at = told(len)?;
-    }
-    Ok(path)
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use saltern_blake2::blake2bp;
 use saltern_yescrypt::{RomParams, Workspace, init_rom_with};
 
 use crate::attach::Attached;
 use crate::filesystem::{self, Kind};
+use crate::identity::RomHash;
+use crate::image::PIECE;
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory::{self, acquire};
@@ -16,11 +17,8 @@ use crate::pages::Pages;
 use crate::place::{Made, Place, Sink};
 use crate::progress::{Progress, Stage, Watch, unwatched};
 use crate::seed::Seed;
-use crate::sums::{ImageHasher, Table};
+use crate::sums::{ImageHasher, Table, chunk_of};
 use crate::{Error, timestamp};
-
-/// Bytes that are hashed and written at a time.
-pub(crate) const PIECE: usize = 4 << 20;
 
 /// Where an image is computed that is to be in a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -71,8 +69,8 @@ pub struct Create<'a> {
     pub pages: Pages,
     /// Permissions of the image, without write access for anybody by default: whoever may read the ROM may copy it.
     pub mode: u32,
-    /// The digest that the ROM is known to have, when it is made again.
-    pub expect: Option<[u8; 32]>,
+    /// The ROM that has to come out, when one is made again.
+    pub expect: Option<RomHash>,
     /// Is told of progress, and can end the work.
     pub watch: Watch<'a>,
 }
@@ -154,9 +152,8 @@ impl<'a> Create<'a> {
         self.params.check()?;
         let mut notes = Vec::new();
         let mut granted = acquire(self.size(), self.pages, shareable, &mut notes)?;
-        let Made { manifest, .. } =
-            self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
-        Attached::from_memory(granted, manifest, notes)
+        let made = self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
+        Attached::from_memory(granted, made, notes)
     }
 
     fn size(&self) -> u64 {
@@ -188,19 +185,18 @@ impl<'a> Create<'a> {
             return Err(Error::Unsupported { what: "the memory for the image is read-only" });
         };
         let digest = compute(&self.params, self.seed, self.threads, bytes, self.watch)?;
-        if let Some(expected) = &self.expect {
-            check_digest(name, expected, &digest)?;
-        }
         let hasher = ImageHasher::new(&self.params)?;
-        let (image_hash, table) = hash_image(hasher, memory.bytes(), file, name, self.watch)?;
+        let table = hash_image(hasher, memory.bytes(), file, name, self.watch)?;
+        let hash = table.root(&self.params)?;
+        check_hash(name, self.expect, hash)?;
         let manifest = Manifest {
             params: self.params,
+            hash,
             digest,
-            image_hash,
+            chunk: chunk_of(&self.params),
             seed: self.seed.source().clone(),
             created: timestamp::now(),
             location: Location::Beside,
-            sums: Some(table.describe()?),
         };
         Ok(Made { manifest, table })
     }
@@ -223,14 +219,14 @@ pub(crate) fn compute(
     Ok(init_rom_with(params, seed.bytes(), image, &mut workspace, &told)?)
 }
 
-/// The hash and the checksums of an image, which is written to a file on the way if there is one.
+/// The table of an image, which is written to a file on the way if there is one.
 fn hash_image(
     mut hasher: ImageHasher,
     image: &[u8],
     mut file: Option<&File>,
     name: &Path,
     watch: Watch<'_>,
-) -> Result<([u8; 64], Table), Error> {
+) -> Result<Table, Error> {
     let mut done = 0;
     for piece in image.chunks(PIECE) {
         hasher.update(piece);
@@ -246,28 +242,16 @@ fn hash_image(
     Ok(hasher.finish())
 }
 
-pub(crate) fn finish(hasher: blake2bp::Hasher) -> [u8; 64] {
-    let mut hash = [0; 64];
-    hash.copy_from_slice(hasher.finalize().as_bytes());
-    hash
-}
-
-/// The digest at the end of an image, if its tag is there.
-pub(crate) fn tail(image: &[u8]) -> Option<[u8; 32]> {
-    let tail = image.last_chunk::<48>()?;
-    let digest = tail.strip_prefix(b"yescrypt-ROMhash")?;
-    digest.try_into().ok()
-}
-
-/// Whether a digest is the one that is expected.
-pub(crate) fn check_digest(
+/// Whether a ROM is the one that is expected, if one is.
+pub(crate) fn check_hash(
     path: &Path,
-    expected: &[u8; 32],
-    actual: &[u8; 32],
+    expected: Option<RomHash>,
+    actual: RomHash,
 ) -> Result<(), Error> {
-    if expected == actual {
-        return Ok(());
+    match expected.filter(|expected| *expected != actual) {
+        None => Ok(()),
+        Some(expected) => {
+            Err(Error::WrongRom { path: path.to_owned(), expected, actual: Some(actual) })
+        }
     }
-    let id = saltern_yescrypt::RomId::of_digest;
-    Err(Error::WrongRom { path: path.to_owned(), expected: id(expected), actual: id(actual) })
 }

@@ -15,11 +15,11 @@ use saltern_yescrypt::RomId;
 use zeroize::Zeroize;
 
 use crate::Error;
-use crate::image::{check_size, check_tail, file_size};
+use crate::identity::RomHash;
 use crate::manifest::Manifest;
 use crate::map::Mapping;
+use crate::opened::{Image, Opened};
 use crate::pages::Pages;
-use crate::staged::open_regular;
 use crate::sums::Table;
 
 /// The alignment that is taken for enough where the kernel does not tell one.
@@ -30,9 +30,9 @@ const ALIGNMENT: usize = 4096;
 /// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the length and the buffer are aligned, and
 /// through it elsewhere. A file that is shortened or fails meanwhile gives errors, never a signal.
 ///
-/// Everything is read in whole chunks ([`Sums`](crate::Sums)), whose checksums are compared before it is used. A chunk that does not fit is
+/// Everything is read in whole chunks ([`Manifest::chunk`]), whose hashes are compared before it is used. A chunk that does not fit is
 /// read once more, through the page cache, which is told to forget it before. So damage anywhere in the image gives [`Error::Damaged`] and
-/// never another hash. The checksums take 8 bytes of memory for each chunk.
+/// never another hash. The hashes take 16 bytes of memory for each chunk, once chunks near it have been read.
 pub struct RomFile {
     /// Through the page cache.
     buffered: File,
@@ -48,7 +48,7 @@ pub struct RomFile {
 }
 
 impl RomFile {
-    /// Opens the image whose manifest is `image.json`, compares size, tag and digest, and reads the checksums.
+    /// Opens the image whose manifest is `image.json`, compares size, tag, digest and the table of hashes.
     ///
     /// ```
     /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
@@ -66,18 +66,14 @@ impl RomFile {
     ///
     /// # Errors
     /// Those of [`attach`](crate::attach()) for a file; [`Error::Sums`] if the table is missing or damaged; [`Error::Unsupported`] for a segment.
-    pub fn open(image: &Path, expect: Option<RomId>) -> Result<Self, Error> {
-        let manifest = Manifest::read(image)?;
-        let Some(path) = manifest.image_path(image) else {
+    pub fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
+        let opened = Opened::open(image, expect)?;
+        opened.check_shared()?;
+        let Opened { image: Image::File(file), manifest, .. } = opened else {
             return Err(Error::Unsupported { what: "a System V segment cannot be read as a file" });
         };
-        if let Some(expected) = expect.filter(|expected| *expected != manifest.id()) {
-            return Err(Error::WrongRom { path, expected, actual: manifest.id() });
-        }
-        let buffered = open_regular(&path).map_err(Error::io("open", &path))?;
-        check_size(&path, &manifest, &buffered)?;
-        check_tail(&path, &manifest, &buffered)?;
-        let table = Table::read(image, &manifest)?;
+        let table = Table::open(image, &manifest)?;
+        let (buffered, path) = (file.file, file.path);
         let (alignment, scratch) = (alignment(&buffered), Mutex::new(None));
         let (direct, notes) = (None, Vec::new());
         let mut rom =
@@ -94,7 +90,7 @@ impl RomFile {
 
     /// Some file systems refuse direct I/O only when it is used.
     fn open_direct(&self) -> io::Result<File> {
-        let flags = OFlags::DIRECT.bits() as i32;
+        let flags = (OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(&self.path)?;
         let same = {
             use std::os::unix::fs::MetadataExt;
@@ -114,7 +110,7 @@ impl RomFile {
     /// r its size, or up to three times that.
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Damaged`] if a checksum does not fit,
+    /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`; [`Error::Damaged`] if a chunk is not what was made,
     /// [`Error::Size`] if the file is shorter by now, [`Error::Io`] for a read error.
     pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
         let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
@@ -181,8 +177,7 @@ impl RomFile {
         // Where there is nothing to forget, as in a tmpfs, this read is as good as another.
         let _ = rustix::fs::fadvise(&self.buffered, offset, len, Advice::DontNeed);
         self.read_exact(None, offset, buffer)?;
-        let damaged = |at| Error::Damaged { path: self.path.clone(), offset: Some(at) };
-        self.table.check(offset, buffer).map_err(damaged)
+        self.table.check(offset, buffer).map_err(|damage| self.table.error(damage, &self.path))
     }
 
     /// Fills the buffer from any place in the image, as far as possible through this descriptor for direct reads.
@@ -203,7 +198,8 @@ impl RomFile {
             match file.read_at(rest, at) {
                 Ok(0) => {
                     let (path, expected) = (self.path.clone(), self.manifest.size());
-                    let actual = file_size(&self.buffered, &path)?;
+                    let found = self.buffered.metadata().map_err(Error::io("look at", &path))?;
+                    let actual = found.len();
                     return Err(Error::Size { path, expected, actual });
                 }
                 // Whatever a short read leaves is read in the same way, or through the cache if it is unaligned.
@@ -258,7 +254,7 @@ impl RomFile {
         &self.manifest
     }
 
-    /// The ROM's name: the beginning of its digest.
+    /// The ROM's name: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
         self.manifest.id()

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use saltern_yescrypt::RomId;
 
+use crate::identity::RomHash;
+
 /// Why a ROM could not be made, attached or checked. None of these ever means that a password is wrong.
 ///
 /// Errors name files, sizes and ids, never seeds.
@@ -35,6 +37,20 @@ pub enum Error {
     /// with this name only.
     Foreign {
         /// The unfinished file.
+        path: PathBuf,
+    },
+    /// What would be used unread, in shared memory or mapped, belongs neither to root nor to this user, or others may write to it.
+    Untrusted {
+        /// The image or its manifest.
+        path: PathBuf,
+        /// The user that it belongs to.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Something other than a regular file has the name: a directory, a device, a pipe, a symbolic link.
+    NotRegular {
+        /// What.
         path: PathBuf,
     },
     /// The file system has too little room.
@@ -103,24 +119,31 @@ pub enum Error {
         /// The image.
         path: PathBuf,
         /// The ROM that was expected.
-        expected: RomId,
-        /// The ROM that is there.
-        actual: RomId,
+        expected: RomHash,
+        /// The ROM that is there, if that is known.
+        actual: Option<RomHash>,
     },
-    /// The image is not what was made: its hash or a checksum differs, or its contents from the recomputed ones.
+    /// The image is not what was made: the hash of a chunk differs, or its contents from the recomputed ones.
     Damaged {
         /// The image.
         path: PathBuf,
         /// Where the first difference is, or the chunk with it begins, if that is known.
         offset: Option<u64>,
     },
-    /// The table of checksums is missing or not the one that the manifest speaks of. The image may be good all the same;
+    /// The table of hashes is missing, or not the one that the ROM's hash was made of. The image may be good all the same;
     /// [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table anew.
     Sums {
         /// The table.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A ROM cannot be used for a hash: what was read of it is not what was made, or cannot be read.
+    Unavailable {
+        /// Which.
+        id: RomId,
+        /// Why.
+        source: Box<Error>,
     },
     /// The medium cannot do what was asked for.
     Unsupported {
@@ -169,6 +192,29 @@ impl Error {
         }
     }
 
+    /// What is wrong with whose it is, or which.
+    fn describe_identity(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::WrongRom { path, expected, actual: None } => {
+                write!(
+                    f,
+                    "{} holds another ROM where {} is expected",
+                    path.display(),
+                    expected.id()
+                )
+            }
+            Error::WrongRom { path, expected, actual: Some(actual) } => {
+                write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
+            }
+            Error::Untrusted { path, owner, mode } => write!(
+                f,
+                "{} belongs to user {owner} and has mode {mode:03o}: what is in shared memory or mapped has to belong to root or to this user, and nobody else may be allowed to write to it",
+                path.display()
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// What is wrong with what was read.
     fn describe_contents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -181,7 +227,7 @@ impl Error {
             }
             Error::Sums { path, reason } => write!(
                 f,
-                "{} is not the table of checksums of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
+                "{} is not the table of hashes of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
                 path.display()
             ),
             _ => Ok(()),
@@ -246,10 +292,16 @@ impl fmt::Display for Error {
                 "{} has no tag at its end: it was not filled to the end, or is not a ROM",
                 path.display()
             ),
-            Error::WrongRom { path, expected, actual } => {
-                write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
+            Error::WrongRom { .. } | Error::Untrusted { .. } => self.describe_identity(f),
+            Error::NotRegular { path } => {
+                write!(
+                    f,
+                    "{} is not a regular file: nothing else is read, replaced or removed",
+                    path.display()
+                )
             }
             Error::Damaged { .. } | Error::Sums { .. } => self.describe_contents(f),
+            Error::Unavailable { id, source } => write!(f, "the ROM {id} is unavailable: {source}"),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
                 write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")
@@ -265,6 +317,7 @@ impl std::error::Error for Error {
         match self {
             // What these say is in this error's own words already, and would be said twice.
             Error::Io { source, .. } => source.source(),
+            Error::Unavailable { source, .. } => source.source(),
             Error::Yescrypt(error) => error.source(),
             _ => None,
         }

@@ -28,6 +28,14 @@ pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {
     Ok(kind_of(&found))
 }
 
+/// Whether a file of this path is or would be in memory, on a tmpfs or hugetlbfs.
+///
+/// # Errors
+/// [`Error::Io`] if there is no such directory.
+pub fn is_in_memory(place: &Path) -> Result<bool, Error> {
+    Ok(kind(place)? != Kind::Disk)
+}
+
 fn kind_of(found: &StatFs) -> Kind {
     match found.f_type {
         TMPFS => Kind::Memory,
@@ -43,9 +51,10 @@ pub(crate) fn page_size(place: &Path) -> Result<usize, Error> {
     Ok(page_of(&found))
 }
 
-/// Bytes of a page of an open file.
-pub(crate) fn page_size_of(file: &File, path: &Path) -> Result<usize, Error> {
-    Ok(page_of(&rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?))
+/// Of an open file: what it is on, and the bytes of one of its pages.
+pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
+    let found = rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?;
+    Ok((kind_of(&found), page_of(&found)))
 }
 
 fn page_of(found: &StatFs) -> usize {
@@ -57,13 +66,18 @@ fn page_of(found: &StatFs) -> usize {
 /// FS_VERITY_FL of linux/fs.h: the contents are fixed and checked by the file system.
 const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
 
+/// Whether nobody can change the contents of an open file, its owner and root included, other than by replacing the file: sealed, or under
+/// fs-verity. An immutable file is not: whoever had it open for writing before may still write to it on some file systems.
+pub(crate) fn keeps_its_bytes(file: &File) -> bool {
+    let sealed = rustix::fs::fcntl_get_seals(file)
+        .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
+    sealed || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY))
+}
+
 /// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or under fs-verity. A read-only mount
 /// proves nothing, since the same file may be writable through another mount.
 pub(crate) fn keeps_its_size(file: &File) -> bool {
-    let sealed = rustix::fs::fcntl_get_seals(file)
-        .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
-    let verity = || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY));
-    sealed || is_immutable(file) || verity()
+    keeps_its_bytes(file) || is_immutable(file)
 }
 
 /// Whether a file can neither be changed nor replaced nor removed.

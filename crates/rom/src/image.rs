@@ -5,36 +5,38 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::Error;
-use crate::create::{PIECE, check_digest, finish, tail};
-use crate::filesystem;
 use crate::manifest::Manifest;
 use crate::map::Mapping;
 use crate::progress::{Progress, Stage, Watch};
+use crate::sums::Table;
+
+/// Bytes that are hashed, read and written at a time: a multiple of every chunk.
+pub(crate) const PIECE: usize = 4 << 20;
+
+/// The tag before the digest at the end of an image.
+const TAG: &[u8; 16] = b"yescrypt-ROMhash";
 
 pub(crate) fn length(manifest: &Manifest) -> Result<usize, Error> {
     let refused = Error::NoMemory { needed: manifest.size(), available: None };
     usize::try_from(manifest.size()).map_err(|_| refused)
 }
 
-pub(crate) fn file_size(file: &File, path: &Path) -> Result<u64, Error> {
-    Ok(file.metadata().map_err(Error::io("look at", path))?.len())
-}
-
-/// Compares the size of an image's file with the manifest. A file of huge pages is as long as these are whole.
-pub(crate) fn check_size(path: &Path, manifest: &Manifest, file: &File) -> Result<(), Error> {
-    let (expected, actual) = (manifest.size(), file_size(file, path)?);
-    let page = filesystem::page_size_of(file, path)?;
-    let whole = if page > rustix::param::page_size() { page as u64 } else { 1 };
-    if actual == expected.next_multiple_of(whole) {
-        return Ok(());
-    }
-    Err(Error::Size { path: path.to_owned(), expected, actual })
+/// The digest at the end of an image, if its tag is there. Both are 64-bit words in the order of this machine, as all of an image.
+pub(crate) fn tail(image: &[u8]) -> Option<[u8; 32]> {
+    let mut tail = *image.last_chunk::<48>()?;
+    let (words, []) = tail.as_chunks_mut::<8>() else { return None };
+    words.iter_mut().for_each(|word| *word = u64::from_ne_bytes(*word).to_le_bytes());
+    let digest = tail.strip_prefix(TAG)?;
+    digest.try_into().ok()
 }
 
 /// Compares tag and digest of an image in memory with the manifest.
 pub(crate) fn check_image(path: &Path, manifest: &Manifest, image: &[u8]) -> Result<(), Error> {
     let digest = tail(image).ok_or_else(|| Error::NotFilled { path: path.to_owned() })?;
-    check_digest(path, &manifest.digest, &digest)
+    if digest == manifest.digest {
+        return Ok(());
+    }
+    Err(Error::WrongRom { path: path.to_owned(), expected: manifest.hash, actual: None })
 }
 
 /// [`check_image`] for an image in a file.
@@ -54,34 +56,34 @@ pub(crate) fn read_exact(
 ) -> Result<(), Error> {
     match file.read_exact_at(piece, at) {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            let actual = file_size(file, path)?;
+            let actual = file.metadata().map_err(Error::io("look at", path))?.len();
             Err(Error::Size { path: path.to_owned(), expected: size, actual })
         }
         other => other.map_err(Error::io("read", path)),
     }
 }
 
-/// Reads a whole image into memory, and its hash.
+/// Reads a whole image into memory, where every chunk is checked.
 pub(crate) fn read_image(
     file: &File,
     path: &Path,
     mapping: &mut Mapping,
+    table: &Table,
     watch: Watch<'_>,
-) -> Result<[u8; 64], Error> {
+) -> Result<(), Error> {
     let Some(bytes) = mapping.bytes_mut() else {
         return Err(Error::Unsupported { what: "the memory for the image is read-only" });
     };
     let (mut done, total) = (0, bytes.len() as u64);
-    let mut hasher = saltern_blake2::blake2bp::Params::new().to_hasher();
     for piece in bytes.chunks_mut(PIECE) {
         read_exact(file, path, piece, done, total)?;
-        hasher.update(piece);
+        table.check(done, piece).map_err(|damage| table.error(damage, path))?;
         done += piece.len() as u64;
         if watch(Progress { stage: Stage::Read, done, total }).is_break() {
             return Err(Error::Cancelled);
         }
     }
-    Ok(finish(hasher))
+    Ok(())
 }
 
 #[cfg(test)]
@@ -89,16 +91,32 @@ mod tests {
     use super::*;
     use crate::pages::Pages;
     use crate::progress::unwatched;
+    use crate::sums::ImageHasher;
 
     /// Its first pages are never there, so that reading them fails (EIO).
     #[test]
     fn read_errors_are_errors() {
         let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
         let mut mapping = Mapping::anonymous(1 << 16, Pages::Base).unwrap();
-        let whole = read_image(&file, path, &mut mapping, &unwatched).unwrap_err();
+        let table = ImageHasher::with_chunk(0, 4096).unwrap().finish();
+        let whole = read_image(&file, path, &mut mapping, &table, &unwatched).unwrap_err();
         let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
         for error in [whole, piece] {
             assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");
         }
+    }
+
+    /// As bytes on a little-endian machine, and word for word reversed on the others.
+    #[test]
+    fn the_end_of_an_image_is_words_of_this_machine() {
+        let mut image = vec![0; 64];
+        image[16..32].copy_from_slice(TAG);
+        image[32..].copy_from_slice(&core::array::from_fn::<u8, 32, _>(|i| i as u8));
+        if cfg!(target_endian = "big") {
+            image[16..].chunks_mut(8).for_each(<[u8]>::reverse);
+        }
+        assert_eq!(tail(&image), Some(core::array::from_fn(|i| i as u8)));
+        image[16] ^= 1;
+        assert_eq!(tail(&image), None);
     }
 }

@@ -30,6 +30,7 @@
 
 mod attach;
 mod check;
+mod checked;
 mod copy;
 mod create;
 mod direct;
@@ -37,14 +38,18 @@ mod engine;
 mod error;
 mod filesystem;
 mod hex;
+mod identity;
 mod image;
 mod list;
 mod manifest;
 mod map;
 mod memory;
+mod opened;
 mod pages;
 mod place;
 mod progress;
+mod recheck;
+mod remove;
 mod seed;
 mod staged;
 mod sums;
@@ -53,7 +58,8 @@ mod timestamp;
 
 pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
 pub use check::{rebuild_sums, recompute, verify};
-pub use copy::{CopyOptions, adopt, copy, remove, set_immutable};
+pub use checked::CheckedRoms;
+pub use copy::{CopyOptions, adopt, copy};
 pub use create::{Create, FillIn};
 pub use direct::{BlockBuffer, RomFile};
 pub use engine::{
@@ -61,11 +67,14 @@ pub use engine::{
     SsdHasher, SsdTicket, Work, WorkRom,
 };
 pub use error::Error;
-pub use list::{Found, State, clean, list};
+pub use filesystem::is_in_memory;
+pub use identity::RomHash;
+pub use list::{Cleaned, Found, State, clean, list};
 pub use manifest::{Location, Manifest};
 pub use pages::{ObtainedPages, Pages};
 pub use progress::{Progress, Stage, Watch};
+pub use recheck::Recheck;
+pub use remove::{detach, remove, set_immutable};
 pub use saltern_yescrypt::RomId;
 pub use seed::{Seed, SeedSource};
-pub use sums::Sums;
 pub use sysv::UPSTREAM_KEY;

@@ -1,22 +1,21 @@
 //! What ROMs there are in a directory.
 
-use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
 
 use crate::Error;
-use crate::attach::{AttachOptions, attach};
-use crate::image::{check_size, check_tail};
 use crate::manifest::Manifest;
-use crate::staged::{open_regular, part_of, remove_leftover};
-use crate::sums;
+use crate::opened::{Opened, open_file};
+use crate::staged::{part_of, place_of, remove_leftover};
+use crate::sums::{self, Table};
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// The path to give to [`attach`]: that of the manifest without `.json`.
+    /// The path to give to [`attach`](crate::attach()): that of the manifest without `.json`.
     pub image: PathBuf,
     /// What there is.
     pub state: State,
@@ -26,7 +25,7 @@ pub struct Found {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum State {
-    /// Manifest and image fit together, by size, tag and digest, and there is a table of checksums.
+    /// Manifest and image fit together, by size, tag and digest, and the table of hashes is that of the ROM.
     Ready(Box<Manifest>),
     /// There is a manifest, and the image is missing or not what it says.
     Bad(Box<Manifest>, Error),
@@ -49,7 +48,9 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             let image = directory.join(image);
             match Manifest::read(&image) {
                 Ok(manifest) => {
-                    let state = match check(&image, &manifest) {
+                    let checked = Opened::open(&image, Some(manifest.hash))
+                        .and_then(|opened| Table::open(&image, &opened.manifest));
+                    let state = match checked.map(drop) {
                         Ok(()) => State::Ready(Box::new(manifest)),
                         Err(error) => State::Bad(Box::new(manifest), error),
                     };
@@ -63,37 +64,59 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             }
         } else if let Some(image) = unfinished(&name) {
             let image = directory.join(image);
-            let state =
-                if is_locked(&part_of(&image)) { State::InProgress } else { State::Interrupted };
+            // Something else of this name is none of ours: a pipe, for instance, that somebody has put there.
+            let Some(locked) = is_locked(&part_of(&image)) else { continue };
+            let state = if locked { State::InProgress } else { State::Interrupted };
             found.push(Found { image, state });
         }
     }
     Ok(found)
 }
 
-/// Removes what killed creators have left in a directory; returns how many files that were.
+/// What [`clean`] has done.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Cleaned {
+    /// How many files were removed.
+    pub removed: usize,
+    /// What was left where it is, and why: files of others, and what could not be removed.
+    pub left: Vec<Error>,
+}
+
+/// Removes what killed creators of this user have left in a directory.
 ///
 /// # Errors
-/// [`Error::Io`].
-pub fn clean(directory: &Path) -> Result<usize, Error> {
-    let mut removed = 0;
+/// [`Error::Io`] if the directory cannot be read.
+pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
+    let mut cleaned = Cleaned::default();
     for name in names(directory)? {
-        let place = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
-        if let Some(place) = place.filter(|place| !place.is_empty()) {
-            removed += usize::from(remove_leftover(&directory.join(place))?);
-        }
-        if let Some(image) = name.strip_suffix(".sums").filter(|image| !image.is_empty()) {
-            removed += usize::from(sums::remove_stray(&directory.join(image))?);
+        let part = place_of(&name).map(|place| remove_own(&directory.join(place)));
+        let image = name.strip_suffix(".sums").filter(|image| !image.is_empty());
+        let table = image.map(|image| sums::remove_stray(&directory.join(image)));
+        for outcome in part.into_iter().chain(table) {
+            match outcome {
+                Ok(removed) => cleaned.removed += usize::from(removed),
+                Err(error) => cleaned.left.push(error),
+            }
         }
     }
-    Ok(removed)
+    Ok(cleaned)
+}
+
+/// Removes an unfinished file, if it is this user's.
+fn remove_own(place: &Path) -> Result<bool, Error> {
+    let part = part_of(place);
+    let (_, found) = open_file(&part)?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::Foreign { path: part });
+    }
+    remove_leftover(place)
 }
 
 /// The image that a file's name says is unfinished.
 fn unfinished(name: &str) -> Option<&str> {
-    let image = name.strip_prefix('.')?.strip_suffix(".part")?;
-    let beside = image.ends_with(".json") || image.ends_with(".sums");
-    (!image.is_empty() && !beside).then_some(image)
+    let beside = |image: &&str| image.ends_with(".json") || image.ends_with(".sums");
+    place_of(name).filter(|image| !beside(image))
 }
 
 fn names(directory: &Path) -> Result<Vec<String>, Error> {
@@ -106,22 +129,16 @@ fn names(directory: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Whether a writer holds its lock. Asked for shared, and given back in so many words: a process that another thread is just starting has the
+/// Whether a writer holds the lock of an unfinished file, if it is one. Asked for shared, and given back in so many words: a process that another thread is just starting has the
 /// descriptor, too, for a moment after it is closed here.
-fn is_locked(part: &Path) -> bool {
-    let Ok(file) = File::open(part) else { return false };
+fn is_locked(part: &Path) -> Option<bool> {
+    let file = match open_file(part) {
+        Ok((file, _)) => file,
+        // One that may not be read is another user's.
+        Err(Error::Io { .. }) => return Some(false),
+        Err(_) => return None,
+    };
     let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_err();
     let _ = rustix::fs::flock(&file, FlockOperation::Unlock);
-    locked
-}
-
-/// The quick checks, without copying anything.
-fn check(image: &Path, manifest: &Manifest) -> Result<(), Error> {
-    let Some(path) = manifest.image_path(image) else {
-        return attach(image, &AttachOptions::new()).map(|_| ());
-    };
-    let file = open_regular(&path).map_err(Error::io("open", &path))?;
-    check_size(&path, manifest, &file)?;
-    check_tail(&path, manifest, &file)?;
-    sums::check_presence(image, manifest)
+    Some(locked)
 }

@@ -1,6 +1,7 @@
 //! What is known of a ROM, in a small file beside its image.
 
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -8,13 +9,17 @@ use std::time::SystemTime;
 use saltern_yescrypt::{Flavor, RomId, RomParams};
 use serde::{Deserialize, Serialize};
 
+use crate::identity::RomHash;
+use crate::opened::open_file;
 use crate::seed::SeedSource;
-use crate::staged::{Staged, open_regular, sync_directory};
-use crate::sums::{CHUNKS, Sums, Table};
+use crate::staged::{Staged, sync_directory};
+use crate::sums::{CHUNKS, Table};
 use crate::{Error, hex, timestamp};
 
 /// The version of the format that is written, and the only one that is read.
-const FORMAT: &str = "saltern-rom-1";
+const FORMAT: &str = "saltern-rom-2";
+/// Its predecessor, whose id did not depend on all of the image.
+const OLD_FORMAT: &str = "saltern-rom-1";
 /// No manifest is longer.
 const MAX_BYTES: u64 = 64 << 10;
 
@@ -26,18 +31,18 @@ const MAX_BYTES: u64 = 64 << 10;
 pub struct Manifest {
     /// What the ROM was made from, beside its seed.
     pub params: RomParams,
-    /// The digest at the end of the image.
+    /// The hash over all bytes of the image and over the parameters, which begins with the ROM's id.
+    pub hash: RomHash,
+    /// The digest at the end of the image, as the algorithm makes it.
     pub digest: [u8; 32],
-    /// BLAKE2bp of the whole image.
-    pub image_hash: [u8; 64],
+    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 4 KiB to 64 KiB. The last one may be shorter.
+    pub chunk: u32,
     /// How the seed is found again.
     pub seed: SeedSource,
     /// When the image was made (or adopted).
     pub created: SystemTime,
     /// Where the image is.
     pub location: Location,
-    /// The checksums of an image in a file; none of one in a segment, of which no blocks are read.
-    pub sums: Option<Sums>,
 }
 
 /// Where an image is.
@@ -78,6 +83,7 @@ impl Location {
 struct Fields {
     format: String,
     id: String,
+    hash: String,
     digest: String,
     generation: String,
     nrom: u64,
@@ -86,31 +92,10 @@ struct Fields {
     t: u32,
     flavor: FlavorFields,
     size: u64,
+    chunk: u32,
     seed: SeedSource,
     created: String,
     image: Location,
-    blake2bp: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sums: Option<SumsFields>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SumsFields {
-    chunk: u32,
-    blake2b: String,
-}
-
-impl SumsFields {
-    fn parse(&self) -> Result<Sums, String> {
-        let chunk = self.chunk;
-        if !chunk.is_power_of_two() || !(CHUNKS[0]..=CHUNKS[1]).contains(&chunk.into()) {
-            let [least, most] = CHUNKS;
-            return Err(format!("chunk {chunk} of its sums is no power of two, {least} to {most}"));
-        }
-        let digest = hex::array(&self.blake2b);
-        Ok(Sums { chunk, digest: digest.ok_or("the blake2b of its sums is not 64 hex digits")? })
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,14 +129,18 @@ impl Manifest {
     /// # Errors
     /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Io`].
     pub fn read(image: &Path) -> Result<Self, Error> {
-        Self::read_file(&Self::path_for(image))
+        Self::read_with(image).map(|(manifest, _)| manifest)
     }
 
-    pub(crate) fn read_file(path: &Path) -> Result<Self, Error> {
+    /// The manifest, and what is to be known of its file.
+    pub(crate) fn read_with(image: &Path) -> Result<(Self, Metadata), Error> {
         use std::io::Read;
-        let file = open_regular(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::NoManifest { path: path.to_owned() },
-            _ => Error::io("open", path)(error),
+        let path = &Self::path_for(image);
+        let (file, found) = open_file(path).map_err(|error| match error {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Error::NoManifest { path: path.to_owned() }
+            }
+            other => other,
         })?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
@@ -159,7 +148,7 @@ impl Manifest {
         if text.len() as u64 > MAX_BYTES {
             return Err(refused(format!("it is longer than {MAX_BYTES} bytes")));
         }
-        Self::parse(&text).map_err(refused)
+        Ok((Self::parse(&text).map_err(refused)?, found))
     }
 
     /// The manifest in a text; strict.
@@ -168,6 +157,9 @@ impl Manifest {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let version: Version = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if version.format == OLD_FORMAT {
+            return Err(conversion(text));
+        }
         if version.format != FORMAT {
             return Err(format!("its format is {:?}; {FORMAT:?} is known here", version.format));
         }
@@ -186,23 +178,24 @@ impl Manifest {
         params.check().map_err(|error| error.to_string())?;
         let manifest = Manifest {
             params,
+            hash: hex::array(&fields.hash).ok_or("its hash is not 64 hex digits")?.into(),
             digest: hex::array(&fields.digest).ok_or("its digest is not 64 hex digits")?,
-            image_hash: hex::array(&fields.blake2bp).ok_or("its blake2bp is not 128 hex digits")?,
+            chunk: fields.chunk,
             seed: fields.seed,
             created: timestamp::parse(&fields.created)
                 .ok_or("its time of creation is not like 2026-01-31T12:00:00Z")?,
             location: fields.image,
-            sums: fields.sums.as_ref().map(SumsFields::parse).transpose()?,
         };
-        let in_file = !matches!(manifest.location, Location::Sysv { .. });
-        if in_file != manifest.sums.is_some() {
-            return Err("sums belong to images in files, all of them and no others".to_owned());
+        let [least, most] = CHUNKS;
+        if !fields.chunk.is_power_of_two() || !(least..=most).contains(&fields.chunk.into()) {
+            let chunk = fields.chunk;
+            return Err(format!("its chunk {chunk} is no power of two, {least} to {most}"));
         }
         if fields.size != manifest.size() {
             return Err(format!("size {} is not 128 * r * nrom", fields.size));
         }
         if fields.id != manifest.id().to_string() {
-            return Err(format!("id {} does not begin its digest", fields.id));
+            return Err(format!("id {} does not begin its hash", fields.id));
         }
         Ok(manifest)
     }
@@ -214,6 +207,7 @@ impl Manifest {
         let fields = Fields {
             format: FORMAT.to_owned(),
             id: self.id().to_string(),
+            hash: self.hash.to_string(),
             digest: hex::text(&self.digest),
             generation: "1.1".to_owned(),
             nrom,
@@ -229,14 +223,10 @@ impl Manifest {
                 salsa_tail: flavor.salsa_tail(),
             },
             size: self.size(),
+            chunk: self.chunk,
             seed: self.seed.clone(),
             created: timestamp::text(self.created),
             image: self.location.clone(),
-            blake2bp: hex::text(&self.image_hash),
-            sums: self.sums.map(|Sums { chunk, digest, .. }| SumsFields {
-                chunk,
-                blake2b: hex::text(&digest),
-            }),
         };
         // Only a path that is not UTF-8 can fail; see `check_paths`.
         let mut text = serde_json::to_string_pretty(&fields).unwrap_or_default();
@@ -244,10 +234,10 @@ impl Manifest {
         text
     }
 
-    /// The ROM's name: the beginning of its digest.
+    /// The ROM's name: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
-        RomId::of_digest(&self.digest)
+        self.hash.id()
     }
 
     /// Bytes in the image.
@@ -293,17 +283,29 @@ impl Manifest {
     ///
     /// Between the two there is a table without its manifest, which the next creation replaces, or, where one ROM replaces another, a table
     /// that does not fit the old manifest, which is noticed when blocks are to be read.
-    pub(crate) fn write(&self, image: &Path, table: Option<&Table>) -> Result<(), Error> {
+    pub(crate) fn write(&self, image: &Path, table: &Table) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
         let mut staged = Staged::begin(&path, 0o644)?;
         staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
-        let table = table.map(|table| table.stage(image)).transpose()?;
+        let table = table.stage(image)?;
         staged.sync()?;
-        table.map(Staged::commit).transpose()?;
+        table.commit()?;
         staged.commit()?;
         sync_directory(image)
     }
+}
+
+/// How a manifest of the format before can be made one of today, with the parameters that it says.
+fn conversion(text: &str) -> String {
+    let old: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let number = |name: &str| old[name].as_u64().unwrap_or_default();
+    let (size, r, p, t) = (number("size"), number("r"), number("p"), number("t"));
+    format!(
+        "its format is {OLD_FORMAT:?}, in which the id did not depend on all of the image: check the image (with `saltern rom verify --recompute` of the \
+         version that made it, or by making it again from its seed), remove this file and `saltern rom adopt --size {size}B --r {r} --p {p} --t {t}` it; \
+         its id will be another one"
+    )
 }
 
 #[cfg(test)]
@@ -315,12 +317,12 @@ mod tests {
     fn manifest() -> Manifest {
         Manifest {
             params: RomParams::new(512, 8, 2),
-            digest: core::array::from_fn(|i| i as u8),
-            image_hash: [0xab; 64],
+            hash: core::array::from_fn(|i| i as u8).into(),
+            digest: [0xab; 32],
+            chunk: 4096,
             seed: SeedSource::File { path: "/etc/rom seed".into() },
             created: SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
             location: Location::Beside,
-            sums: Some(Sums { chunk: 4096, digest: [0xcd; 32] }),
         }
     }
 
@@ -332,8 +334,6 @@ mod tests {
             Location::File { path: "/dev/hugepages/a.rom".into() },
             Location::Sysv { key: -5 },
         ] {
-            let in_file = !matches!(location, Location::Sysv { .. });
-            expected.sums = manifest().sums.filter(|_| in_file);
             expected.location = location;
             for seed in [SeedSource::Descriptor, SeedSource::Unknown, expected.seed.clone()] {
                 expected.seed = seed;
@@ -349,25 +349,24 @@ mod tests {
     fn what_does_not_fit_together_is_refused() {
         let text = manifest().to_json();
         let cases = [
-            ("\"saltern-rom-1\"", "\"saltern-rom-2\"", "is known here"),
+            ("\"saltern-rom-2\"", "\"saltern-rom-3\"", "is known here"),
+            ("\"saltern-rom-2\"", "\"saltern-rom-1\"", "adopt --size 524288B --r 8 --p 2 --t 0"),
             ("\"1.1\"", "\"0.5\"", "generation"),
             ("\"nrom\": 512", "\"nrom\": 513", "NROM"),
             ("\"nrom\": 512", "\"nrom\": 1024", "size"),
             ("\"r\": 8", "\"r\": -8", "invalid"),
             ("\"rounds\": 6", "\"rounds\": 5", "PWXrounds"),
-            ("\"id\": \"00", "\"id\": \"01", "digest"),
-            ("\"digest\": \"00", "\"digest\": \"0g", "digest"),
-            ("\"digest\": \"00", "\"digest\": \"", "digest"),
-            ("\"blake2bp\": \"ab", "\"blake2bp\": \"AB", "blake2bp"),
+            ("\"id\": \"00", "\"id\": \"01", "hash"),
+            ("\"hash\": \"00", "\"hash\": \"0g", "hash"),
+            ("\"hash\": \"00", "\"hash\": \"", "hash"),
+            ("\"digest\": \"ab", "\"digest\": \"AB", "digest"),
+            ("\"digest\": \"ab", "\"digest\": \"", "digest"),
             ("2023-11", "2023-13", "time"),
             ("\"chunk\": 4096", "\"chunk\": 4095", "chunk 4095"),
             ("\"chunk\": 4096", "\"chunk\": 0", "chunk 0"),
             ("\"chunk\": 4096", "\"chunk\": 2048", "chunk 2048"),
             ("\"chunk\": 4096", "\"chunk\": 131072", "chunk 131072"),
             ("\"chunk\": 4096", "\"chunk\": 4096, \"more\": 1", "unknown field"),
-            ("\"blake2b\": \"cd", "\"blake2b\": \"", "blake2b of its sums"),
-            ("\"sums\"", "\"summe\"", "unknown field"),
-            ("\"at\": \"beside\"", "\"at\": \"sysv\", \"key\": 5", "sums belong"),
             ("\"t\": 0", "\"t\": 0, \"u\": 0", "unknown field"),
             ("\"t\": 0,", "", "missing field"),
             ("\"at\": \"beside\"", "\"at\": \"moon\"", "moon"),

@@ -1,20 +1,21 @@
 //! The place where an image will be: a file or a segment, taken by one creator at a time, with what may not be overwritten.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
 use saltern_yescrypt::RomParams;
 
 use crate::Error;
 use crate::attach::Medium;
-use crate::create::{check_digest, tail};
+use crate::create::check_hash;
 use crate::filesystem::{self, Kind};
 use crate::manifest::{Location, Manifest};
 use crate::map::Mapping;
 use crate::memory;
+use crate::opened::{is_regular_file, open_file};
 use crate::pages::Pages;
-use crate::staged::{Staged, open_regular, sync_directory};
+use crate::staged::{Staged, sync_directory};
 use crate::sums::{self, Table};
 use crate::sysv::Segment;
 
@@ -68,6 +69,11 @@ impl Place<'_> {
         mapped: bool,
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
+        if self.mode & 0o022 != 0 {
+            let what =
+                "an image that others may write to could not be attached: give it another mode";
+            return Err(Error::Unsupported { what });
+        }
         match self.location {
             Location::Sysv { key } => self.put_segment(*key, produce),
             Location::File { path } => self.put_file(path, mapped, produce),
@@ -104,7 +110,7 @@ impl Place<'_> {
         self.check_known(known.as_ref(), &manifest)?;
         // All of them are on the disk before the first gets its name, so that the moments between are short.
         staged.sync()?;
-        manifest.write(self.image, Some(&table))?;
+        manifest.write(self.image, &table)?;
         staged.commit()?;
         sync_directory(path)?;
         Ok(manifest)
@@ -115,36 +121,33 @@ impl Place<'_> {
         key: i32,
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
-        // Locks out other creators; nothing is written to it.
-        let _lock = Staged::begin(self.image, 0o600)?;
+        // Locks out other creators, and says which segment this one has made: what it leaves when it is killed is known by that.
+        let lock = Staged::begin(self.image, 0o600)?;
         let name = Medium::segment_name(key);
         let old = match Segment::find(key) {
             Ok(segment) => Some(segment),
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => None,
             Err(error) => return Err(Error::io("look at", &name)(error)),
         };
-        // Of another size it is not what an interrupted creation of this ROM left, but perhaps another program's.
-        let unfinished = old.is_some_and(|old| {
-            let memory = Mapping::segment(&old, false);
-            !old.attached
-                && old.size == self.size()
-                && memory.is_ok_and(|memory| tail(memory.bytes()).is_none())
-        });
+        let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {
             old.remove().map_err(Error::io("remove", &name))?;
         }
         let segment = self.new_segment(key, &name)?;
-        let produced = Mapping::segment(&segment, true)
+        let noted = (&lock.file).write_all(&note(&segment));
+        let produced = noted
+            .and_then(|()| Mapping::segment(&segment, true))
             .map_err(Error::io("attach", &name))
             .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
-            .map(|made| Manifest { sums: None, ..made.manifest })
-            .and_then(|manifest| self.check_known(known.as_ref(), &manifest).map(|()| manifest))
-            .and_then(|manifest| match segment.set_mode(self.mode) {
-                Ok(()) => Ok(manifest),
+            .and_then(|made| self.check_known(known.as_ref(), &made.manifest).map(|()| made))
+            .and_then(|made| match segment.set_mode(self.mode) {
+                Ok(()) => Ok(made),
                 Err(error) => Err(Error::io("protect", &name)(error)),
             })
-            .and_then(|manifest| manifest.write(self.image, None).map(|()| manifest));
+            .and_then(|Made { manifest, table }| {
+                manifest.write(self.image, &table).map(|()| manifest)
+            });
         if produced.is_err() {
             let _ = segment.remove();
         }
@@ -167,23 +170,19 @@ impl Place<'_> {
         }
     }
 
-    /// Refuses what renaming could not replace, before long work and before the manifest is replaced.
+    /// Refuses what renaming could not or should not replace, before long work and before the manifest is replaced.
     fn check_replaceable(path: &Path) -> Result<(), Error> {
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
-        if found.is_dir() {
-            return Err(Error::io("replace", path)(std::io::Error::from(Errno::ISDIR)));
-        }
-        let fixed =
-            found.is_file() && open_regular(path).is_ok_and(|file| filesystem::is_immutable(&file));
+        is_regular_file(path, &found)?;
+        let fixed = open_file(path).is_ok_and(|(file, _)| filesystem::is_immutable(&file));
         if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
     }
 
     /// Refuses to replace unasked. The manifest of an image that is no longer there is returned: the new image has to match it.
     fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
-        if self.file().is_some() {
-            sums::check_place(self.image)?;
-        }
+        sums::check_place(self.image)?;
         if self.replace {
+            Self::check_replaceable(&Manifest::path_for(self.image))?;
             return self.file().map_or(Ok(()), Self::check_replaceable).map(|()| None);
         }
         if exists {
@@ -200,7 +199,7 @@ impl Place<'_> {
     }
 
     fn check_known(&self, known: Option<&Manifest>, new: &Manifest) -> Result<(), Error> {
-        known.map_or(Ok(()), |known| check_digest(self.image, &known.digest, &new.digest))
+        check_hash(self.image, known.map(|known| known.hash), new.hash)
     }
 
     fn length(&self) -> Result<usize, Error> {
@@ -215,4 +214,9 @@ impl Place<'_> {
             _ => self.file().unwrap_or(self.image).to_owned(),
         }
     }
+}
+
+/// What is written down of a segment while it is being filled.
+fn note(segment: &Segment) -> Vec<u8> {
+    format!("segment {} of {} bytes\n", segment.identifier(), segment.size).into_bytes()
 }

@@ -1,12 +1,12 @@
 //! Files that appear whole or not at all: written beside their place under a name of their own, synced, and renamed.
 //!
-//! The name beside is always the same, `.NAME.part`, and whoever writes it holds a lock (flock) on it. So two writers of one file
+//! The name beside is always the same, `.NAME.saltern-part`, which no other program makes, and whoever writes it holds a lock (flock) on it. So two writers of one file
 //! cannot meet, what a killed one leaves is known by the lock that it no longer holds, and the next writer takes it over. A file
 //! without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and file systems such as hugetlbfs and NFS lack it.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +15,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 
 use crate::Error;
+use crate::opened::is_regular_file;
 
 /// A file on its way to its place. Dropped before it gets there, it is removed.
 pub(crate) struct Staged {
@@ -24,18 +25,31 @@ pub(crate) struct Staged {
     /// Permissions once it is complete, whatever the process's mask. Before that nobody else can open it, and so hold its lock.
     mode: u32,
     committed: bool,
+    /// How began what another writer left behind.
+    pub(crate) left: Vec<u8>,
 }
 
 /// How often the lock is asked for, and how long between: who only looks whether it is held, as listing does, has it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How the names of unfinished files end.
+const PART: &str = ".saltern-part";
+/// As much of a leftover is looked at.
+const LEFT: u64 = 64;
+
 /// The name under which a file is written.
 pub(crate) fn part_of(place: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(place.file_name().unwrap_or_default());
-    name.push(".part");
+    name.push(PART);
     place.with_file_name(name)
+}
+
+/// What it belongs to, by its name.
+pub(crate) fn place_of(part: &str) -> Option<&str> {
+    let place = part.strip_prefix('.')?.strip_suffix(PART)?;
+    (!place.is_empty()).then_some(place)
 }
 
 /// The directory of a path.
@@ -78,7 +92,12 @@ impl Staged {
             if !is_at(&file, &part)? {
                 continue;
             }
-            let staged = Staged { file, place: place.to_owned(), part, mode, committed: false };
+            let mut left = Vec::new();
+            // Only a note of a creator's own is of use; without one nothing is taken for its.
+            let _ = (&file).take(LEFT).read_to_end(&mut left);
+            (&file).rewind().map_err(Error::io("read", &part))?;
+            let place = place.to_owned();
+            let staged = Staged { file, place, part, mode, committed: false, left };
             staged.file.set_len(0).map_err(Error::io("empty", &staged.part))?;
             return Ok(staged);
         }
@@ -128,6 +147,9 @@ impl Staged {
         let mode = Permissions::from_mode(self.mode & 0o777);
         self.file.set_permissions(mode).map_err(Error::io("protect", &self.part))?;
         self.sync()?;
+        if let Ok(found) = self.place.symlink_metadata() {
+            is_regular_file(&self.place, &found)?;
+        }
         std::fs::rename(&self.part, &self.place).map_err(Error::io("rename", &self.part))?;
         self.committed = true;
         Ok(())
@@ -177,25 +199,6 @@ fn open_own(part: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Opens a file to be read, which has to be a regular one: a pipe, for instance, could be waited on for ever.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::NONBLOCK)
-}
-
-/// The same, and the name may not be a link: somebody else could have put it there, to any file.
-pub(crate) fn open_unlinked(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW)
-}
-
-fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags.bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    Ok(file)
-}
-
 /// Whether an open file is the one that has this name now.
 fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
     let open = file.metadata().map_err(Error::io("look at", path))?;
@@ -208,7 +211,7 @@ fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
 
 /// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that is being written.
 pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
-    if !part_of(place).exists() {
+    if part_of(place).symlink_metadata().is_err() {
         return Ok(false);
     }
     match Staged::begin(place, 0o600) {

@@ -1,47 +1,40 @@
-//! Checksums of the chunks of an image in a file: what is read of it later, a block at a time, is known by them to be what was made.
+//! The table of the hashes of an image's chunks: what is read of the image later is known by them to be what was made.
 //!
-//! They are against accidents: a bit that flipped on a disk or on the way from it. The manifest holds the hash of the table. Whoever can
-//! change an image, its table and its manifest can make any ROM.
+//! The id of a ROM covers the table ([`identity`](crate::identity)), so that a wrong one is refused before anything is judged by it: the hashes of
+//! groups when it is opened, those of chunks when the first chunk of their group is looked at.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use saltern_blake2::{blake2b, blake2bp};
 use saltern_yescrypt::RomParams;
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Error;
+use crate::identity::{Digest, GROUP, Levels, RomHash, root};
 use crate::manifest::Manifest;
-use crate::staged::{Staged, open_regular, sync_directory};
+use crate::opened::{is_regular_file, open_file};
+use crate::staged::{Staged, sync_directory};
 
-/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a chunk, and XXH3-64 of each chunk.
-const MAGIC: [u8; 16] = *b"saltern-sums-1\n\0";
+/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a chunk; then the hashes of all groups and of
+/// all chunks, 16 bytes each.
+const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
-/// Bytes of the table that are read and written at a time.
-const PIECE: usize = 64 << 10;
 
 /// The least and the most bytes of a chunk.
 pub(crate) const CHUNKS: [u64; 2] = [4 << 10, 64 << 10];
 
-/// What a manifest says of the table of checksums, which is in the file `NAME.sums` beside it: one for each chunk of an image in a
-/// file, by which [`RomFile`](crate::RomFile) knows that a chunk is as it was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Sums {
-    /// Bytes of a chunk: a power of two, 4 KiB to 64 KiB. The last one may be shorter.
-    pub chunk: u32,
-    /// BLAKE2b-256 of the file.
-    pub digest: [u8; 32],
-}
-
-/// The checksums themselves: 8 bytes for each chunk, at most 1/512 of the image.
-#[derive(Clone, PartialEq, Eq)]
+/// The hashes: 16 bytes for each chunk and each group, 1/250 of the image at most. Those of a table in a file are read when they are needed.
 pub(crate) struct Table {
     chunk: u64,
     size: u64,
-    sums: Vec<u64>,
+    levels: Levels,
+    groups: Vec<Digest>,
+    /// The hashes of the chunks of each group, once known to be right.
+    chunks: Vec<OnceLock<Box<[Digest]>>>,
+    file: Option<(File, PathBuf)>,
 }
 
 /// The table's file for an image `NAME`: `NAME.sums`, beside the manifest.
@@ -52,21 +45,27 @@ pub(crate) fn path_for(image: &Path) -> PathBuf {
 }
 
 /// The ROM's own block as a power of two, within bounds.
-fn chunk_of(params: &RomParams) -> u64 {
+pub(crate) fn chunk_of(params: &RomParams) -> u32 {
     let block = 128 * u64::from(params.r.max(1));
-    (1 << block.ilog2()).clamp(CHUNKS[0], CHUNKS[1])
+    (1 << block.ilog2()).clamp(CHUNKS[0], CHUNKS[1]) as u32
+}
+
+/// Room for `count` of something.
+fn room<T>(count: u64) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let count_here = usize::try_from(count).ok();
+    match count_here.filter(|count| list.try_reserve_exact(*count).is_ok()) {
+        Some(_) => Ok(list),
+        None => Err(Error::NoMemory { needed: count.saturating_mul(16), available: None }),
+    }
 }
 
 impl Table {
-    fn empty(size: u64, chunk: u64) -> Result<Self, Error> {
-        let count = size.div_ceil(chunk);
-        let mut sums = Vec::new();
-        let room =
-            usize::try_from(count).ok().filter(|count| sums.try_reserve_exact(*count).is_ok());
-        match room {
-            Some(_) => Ok(Table { chunk, size, sums }),
-            None => Err(Error::NoMemory { needed: count.saturating_mul(8), available: None }),
-        }
+    fn empty(size: u64, chunk: u32) -> Result<Self, Error> {
+        let chunk = u64::from(chunk);
+        let groups = size.div_ceil(chunk).div_ceil(GROUP as u64);
+        let (groups, chunks) = (room(groups)?, room(groups)?);
+        Ok(Table { chunk, size, levels: Levels::new()?, groups, chunks, file: None })
     }
 
     /// Bytes of a chunk.
@@ -74,9 +73,16 @@ impl Table {
         self.chunk
     }
 
+    /// How many chunks and how many groups there are.
+    fn counts(size: u64, chunk: u64) -> (u64, u64) {
+        let chunks = size.div_ceil(chunk);
+        (chunks, chunks.div_ceil(GROUP as u64))
+    }
+
     /// Bytes of the file of such a table.
     fn file_len(size: u64, chunk: u64) -> u64 {
-        HEADER as u64 + 8 * size.div_ceil(chunk)
+        let (chunks, groups) = Self::counts(size, chunk);
+        HEADER as u64 + 16 * (chunks + groups)
     }
 
     fn header(size: u64, chunk: u64) -> [u8; HEADER] {
@@ -87,102 +93,169 @@ impl Table {
         header
     }
 
-    /// Checks whole chunks that begin at this byte; the first that is not as it was made begins at the byte that is returned.
-    pub(crate) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), u64> {
-        let first = usize::try_from(offset / self.chunk).unwrap_or(usize::MAX);
-        let sums = self.sums.get(first..).unwrap_or_default();
-        let chunks = bytes.chunks(self.chunk as usize);
-        if !offset.is_multiple_of(self.chunk) || chunks.len() > sums.len() {
-            return Err(offset);
+    /// The hash of the ROM with these parameters that has this table.
+    pub(crate) fn root(&self, params: &RomParams) -> Result<RomHash, Error> {
+        root(params, self.chunk as u32, &self.groups)
+    }
+
+    /// Checks whole chunks that begin at this byte.
+    pub(crate) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
+        let chunk = self.chunk as usize;
+        if !offset.is_multiple_of(self.chunk) {
+            return Err(Damage::At(offset));
         }
-        let bad = chunks.zip(sums).position(|(chunk, sum)| xxh3_64(chunk) != *sum);
-        bad.map_or(Ok(()), |index| Err(offset + index as u64 * self.chunk))
+        let first = offset / self.chunk;
+        let chunks = (first..).zip(bytes.chunks(chunk));
+        self.check_each(chunks)
     }
 
-    /// Where this one first differs: a byte of the image.
-    pub(crate) fn difference(&self, other: &Self) -> Option<u64> {
-        let differs = self.sums.iter().zip(&other.sums).position(|(a, b)| a != b)?;
-        Some(differs as u64 * self.chunk)
+    /// Checks any chunks, each with its number. The first that is damaged is named.
+    pub(crate) fn check_each<'b>(
+        &self,
+        chunks: impl Iterator<Item = (u64, &'b [u8])> + Clone,
+    ) -> Result<(), Damage> {
+        let mut numbers = chunks.clone().map(|(number, _)| number);
+        let mut outcome = Ok(());
+        self.levels.chunks(chunks.map(|(_, bytes)| bytes), |found| {
+            let Some(number) = numbers.next().filter(|_| outcome.is_ok()) else { return };
+            outcome = match self.known(number) {
+                Ok(known) if known == found => Ok(()),
+                Ok(_) => Err(Damage::At(number * self.chunk)),
+                Err(error) => Err(error),
+            };
+        });
+        outcome
     }
 
-    /// Hands out the file in pieces.
-    fn each_piece(&self, mut take: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        take(&Self::header(self.size, self.chunk))?;
-        let mut piece = Vec::with_capacity(PIECE);
-        for sums in self.sums.chunks(PIECE / 8) {
-            piece.clear();
-            sums.iter().for_each(|sum| piece.extend_from_slice(&sum.to_le_bytes()));
-            take(&piece)?;
+    /// The hash that a chunk should have.
+    fn known(&self, number: u64) -> Result<Digest, Damage> {
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        let outside = Damage::At(number.saturating_mul(self.chunk));
+        let (group, within) = (index / GROUP, index % GROUP);
+        let place = self.chunks.get(group).ok_or(outside.clone())?;
+        if let Some(chunks) = place.get() {
+            return chunks.get(within).copied().ok_or(outside);
         }
-        Ok(())
+        let chunks = self.load(group)?;
+        let found = chunks.get(within).copied().ok_or(outside);
+        // Another thread may have been quicker, with the same.
+        let _ = place.set(chunks);
+        found
     }
 
-    /// What the manifest says of it.
-    pub(crate) fn describe(&self) -> Result<Sums, Error> {
-        let mut hasher = hasher()?;
-        self.each_piece(|piece| {
-            hasher.update(piece);
-            Ok(())
-        })?;
-        let mut digest = [0; 32];
-        digest.copy_from_slice(hasher.finalize().as_bytes());
-        Ok(Sums { chunk: self.chunk as u32, digest })
+    /// The hashes of the chunks of a group, out of the file.
+    fn load(&self, group: usize) -> Result<Box<[Digest]>, Damage> {
+        let bad = |reason: String| Damage::Table(reason);
+        let (file, _) = self.file.as_ref().ok_or_else(|| bad("it is incomplete".to_owned()))?;
+        let (chunks, groups) = Self::counts(self.size, self.chunk);
+        let first = (group * GROUP) as u64;
+        let count = chunks.saturating_sub(first).min(GROUP as u64);
+        let mut list = vec![[0; 16]; count as usize].into_boxed_slice();
+        let at = HEADER as u64 + 16 * (groups + first);
+        let read = file.read_exact_at(list.as_flattened_mut(), at);
+        read.map_err(|error| bad(format!("it cannot be read ({error})")))?;
+        if self.levels.group(&list) != self.groups[group] {
+            return Err(bad(format!("its group {group} is damaged")));
+        }
+        Ok(list)
+    }
+
+    /// Makes an error out of what [`Table::check`] has found in this image.
+    pub(crate) fn error(&self, damage: Damage, image: &Path) -> Error {
+        match (damage, &self.file) {
+            (Damage::At(offset), _) => {
+                Error::Damaged { path: image.to_owned(), offset: Some(offset) }
+            }
+            (Damage::Table(reason), Some((_, path))) => Error::Sums { path: path.clone(), reason },
+            (Damage::Table(reason), None) => Error::Sums { path: path_for(image), reason },
+        }
+    }
+
+    /// Where this one first differs from one of the same image: a byte of it.
+    pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Error> {
+        let known = |table: &Self, number| {
+            table.known(number).map_err(|damage| self.error(damage, Path::new("the image")))
+        };
+        for number in 0..self.size.div_ceil(self.chunk) {
+            if known(self, number)? != known(other, number)? {
+                return Ok(Some(number * self.chunk));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes on the hash of the next chunk.
+    fn push(&mut self, open: &mut Vec<Digest>, digest: Digest) {
+        open.push(digest);
+        if open.len() == GROUP {
+            self.close(open);
+        }
+    }
+
+    fn close(&mut self, open: &mut Vec<Digest>) {
+        self.groups.push(self.levels.group(open));
+        self.chunks.push(OnceLock::from(std::mem::take(open).into_boxed_slice()));
     }
 
     /// Writes it to where it will be renamed from.
     pub(crate) fn stage(&self, image: &Path) -> Result<Staged, Error> {
         let path = path_for(image);
-        let mut staged = Staged::begin(&path, 0o644)?;
-        self.each_piece(|piece| staged.file.write_all(piece).map_err(Error::io("write", &path)))?;
+        let staged = Staged::begin(&path, 0o644)?;
+        let mut file = std::io::BufWriter::new(&staged.file);
+        let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Error::io("write", &path));
+        write(&Self::header(self.size, self.chunk))?;
+        write(self.groups.as_flattened())?;
+        for chunks in self.chunks.iter().filter_map(OnceLock::get) {
+            write(chunks.as_flattened())?;
+        }
+        file.flush().map_err(Error::io("write", &path))?;
+        drop(file);
         staged.sync()?;
         Ok(staged)
     }
 
-    /// Reads the table that a manifest speaks of.
-    pub(crate) fn read(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
+    /// Opens the table of a ROM; one that is not what the manifest's hash was made of is refused.
+    pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let path = path_for(image);
         let bad = |reason: &str| Error::Sums { path: path.clone(), reason: reason.to_owned() };
-        let Some(known) = manifest.sums else { return Err(bad("the manifest speaks of none")) };
-        let file = open_table(&path)?;
-        let (size, chunk) = (manifest.size(), u64::from(known.chunk));
+        let mut file = open_table(&path)?;
+        let (size, chunk) = (manifest.size(), u64::from(manifest.chunk));
         check_len(&path, &file, size, chunk)?;
-        let mut table = Self::empty(size, chunk)?;
-        let (mut hasher, mut piece) = (hasher()?, vec![0; PIECE]);
-        let mut rest = Self::file_len(size, chunk);
-        // The header is as long as four checksums.
-        let mut skip = HEADER / 8;
-        let mut file = &file;
-        while rest > 0 {
-            let len = PIECE.min(usize::try_from(rest).unwrap_or(PIECE));
-            let piece = &mut piece[..len];
-            file.read_exact(piece).map_err(Error::io("read", &path))?;
-            hasher.update(piece);
-            if skip > 0 && piece[..HEADER] != Self::header(size, chunk) {
-                return Err(bad("it begins otherwise"));
-            }
-            let (numbers, _) = piece.as_chunks::<8>();
-            table.sums.extend(numbers[skip..].iter().map(|number| u64::from_le_bytes(*number)));
-            (skip, rest) = (0, rest - len as u64);
+        let mut header = [0; HEADER];
+        file.read_exact(&mut header).map_err(Error::io("read", &path))?;
+        if header != Self::header(size, chunk) {
+            return Err(bad("it begins otherwise"));
         }
-        if hasher.finalize().as_bytes() != known.digest {
-            return Err(bad("its hash is not the one in the manifest"));
+        let mut table = Self::empty(size, manifest.chunk)?;
+        let (_, groups) = Self::counts(size, chunk);
+        // There is room for as many.
+        table.groups.resize(groups as usize, [0; 16]);
+        table.chunks.resize_with(groups as usize, OnceLock::new);
+        let read = file.read_exact(table.groups.as_flattened_mut());
+        read.map_err(Error::io("read", &path))?;
+        if table.root(&manifest.params)? != manifest.hash {
+            return Err(bad("it is that of another ROM, or damaged"));
         }
+        table.file = Some((file, path));
         Ok(table)
     }
 }
 
-fn hasher() -> Result<blake2b::Hasher, Error> {
-    let params = blake2b::Params::new().hash_length(32);
-    let refused = |_| Error::Unsupported { what: "BLAKE2b gives no hashes of 32 bytes" };
-    Ok(params.map_err(refused)?.to_hasher())
+/// What a check has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Damage {
+    /// The chunk that begins at this byte is not what was made.
+    At(u64),
+    /// There is no telling: it is the table that is damaged.
+    Table(String),
 }
 
 fn open_table(path: &Path) -> Result<File, Error> {
-    open_regular(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
+    open_file(path).map(|(file, _)| file).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             Error::Sums { path: path.to_owned(), reason: "it is missing".to_owned() }
         }
-        _ => Error::io("open", path)(error),
+        other => other,
     })
 }
 
@@ -196,23 +269,19 @@ fn check_len(path: &Path, file: &File, size: u64, chunk: u64) -> Result<(), Erro
     Err(Error::Sums { path: path.to_owned(), reason })
 }
 
-/// Whether there is a table of the right length.
-pub(crate) fn check_presence(image: &Path, manifest: &Manifest) -> Result<(), Error> {
-    let (Some(known), path) = (manifest.sums, path_for(image)) else { return Ok(()) };
-    check_len(&path, &open_table(&path)?, manifest.size(), known.chunk.into())
-}
-
-/// Whether a file begins as tables do.
+/// Whether a file begins as tables do, those of earlier versions included.
 fn is_table(path: &Path) -> bool {
     let mut magic = [0; 16];
-    open_regular(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == MAGIC
+    let read = open_file(path).is_ok_and(|(mut file, _)| file.read_exact(&mut magic).is_ok());
+    read && (magic == MAGIC || magic == *b"saltern-sums-1\n\0")
 }
 
 /// Refuses to overwrite what has the table's name and is none, another image for instance, unless there is a manifest that speaks for it.
 pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
     let path = path_for(image);
-    let free = path.symlink_metadata().is_err() || is_table(&path);
-    if free || Manifest::read(image).is_ok_and(|manifest| manifest.sums.is_some()) {
+    let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+    is_regular_file(&path, &found)?;
+    if is_table(&path) || Manifest::read(image).is_ok() {
         return Ok(());
     }
     Err(Error::Exists { path })
@@ -221,7 +290,9 @@ pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
 /// Removes the table of a creator that was killed before it wrote the manifest; returns whether there was one.
 pub(crate) fn remove_stray(image: &Path) -> Result<bool, Error> {
     let path = path_for(image);
-    if !is_table(&path) {
+    let own = rustix::process::geteuid().as_raw();
+    let found = path.symlink_metadata().is_ok_and(|found| found.uid() == own);
+    if !found || !is_table(&path) {
         return Ok(false);
     }
     // Whoever puts a table into its place holds this lock until the manifest is in its own.
@@ -238,10 +309,11 @@ pub(crate) fn remove_stray(image: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// The hash and the checksums of an image, in one pass over it.
+/// Makes the table of an image in one pass over it.
 pub(crate) struct ImageHasher {
-    hash: blake2bp::Hasher,
     table: Table,
+    /// Hashes of chunks whose group is not complete.
+    group: Vec<Digest>,
     /// The beginning of a chunk whose end has not come yet.
     open: Vec<u8>,
 }
@@ -252,14 +324,12 @@ impl ImageHasher {
         Self::with_chunk(size, chunk_of(params))
     }
 
-    pub(crate) fn with_chunk(size: u64, chunk: u64) -> Result<Self, Error> {
-        let table = Table::empty(size, chunk)?;
-        Ok(ImageHasher { hash: blake2bp::Params::new().to_hasher(), table, open: Vec::new() })
+    pub(crate) fn with_chunk(size: u64, chunk: u32) -> Result<Self, Error> {
+        Ok(ImageHasher { table: Table::empty(size, chunk)?, group: Vec::new(), open: Vec::new() })
     }
 
     /// The next bytes, however many.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
-        self.hash.update(bytes);
         let chunk = self.table.chunk as usize;
         if !self.open.is_empty() {
             let (more, rest) = bytes.split_at(bytes.len().min(chunk - self.open.len()));
@@ -268,19 +338,29 @@ impl ImageHasher {
             if self.open.len() < chunk {
                 return;
             }
-            self.table.sums.push(xxh3_64(&self.open));
-            self.open.clear();
+            let whole = std::mem::take(&mut self.open);
+            self.take(&whole);
         }
-        let chunks = bytes.chunks_exact(chunk);
-        self.open.extend_from_slice(chunks.remainder());
-        self.table.sums.extend(chunks.map(xxh3_64));
+        let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % chunk);
+        self.take(whole);
+        self.open.extend_from_slice(rest);
     }
 
-    pub(crate) fn finish(mut self) -> ([u8; 64], Table) {
-        if !self.open.is_empty() {
-            self.table.sums.push(xxh3_64(&self.open));
+    /// Hashes whole chunks, or the last one.
+    fn take(&mut self, bytes: &[u8]) {
+        let mut found = Vec::new();
+        let chunks = bytes.chunks(self.table.chunk as usize);
+        self.table.levels.chunks(chunks, |digest| found.push(digest));
+        found.into_iter().for_each(|digest| self.table.push(&mut self.group, digest));
+    }
+
+    pub(crate) fn finish(mut self) -> Table {
+        let last = std::mem::take(&mut self.open);
+        self.take(&last);
+        if !self.group.is_empty() {
+            self.table.close(&mut self.group);
         }
-        (crate::create::finish(self.hash), self.table)
+        self.table
     }
 }
 
@@ -288,10 +368,15 @@ impl ImageHasher {
 mod tests {
     use super::*;
 
-    fn table(image: &[u8], chunk: u64, piece: usize) -> ([u8; 64], Table) {
+    fn table(image: &[u8], chunk: u32, piece: usize) -> Table {
         let mut hasher = ImageHasher::with_chunk(image.len() as u64, chunk).unwrap();
         image.chunks(piece).for_each(|piece| hasher.update(piece));
         hasher.finish()
+    }
+
+    fn all(table: &Table) -> (Vec<Digest>, Vec<Digest>) {
+        let chunks = table.chunks.iter().flat_map(|chunks| chunks.get().unwrap().to_vec());
+        (table.groups.clone(), chunks.collect())
     }
 
     #[test]
@@ -305,65 +390,60 @@ mod tests {
 
     #[test]
     fn pieces_make_no_difference_and_every_byte_does() {
-        let image: Vec<u8> = (0..20_000u32).map(|i| ((i * i) >> 7) as u8).collect();
-        let (hash, whole) = table(&image, 4096, image.len());
-        assert_eq!(whole.sums.len(), 5);
-        for piece in [1, 7, 4095, 4096, 4097, 12_288] {
-            let (other_hash, other) = table(&image, 4096, piece);
-            assert!(other == whole && other_hash == hash, "{piece}");
+        let image: Vec<u8> = (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let whole = table(&image, 4096, image.len());
+        assert_eq!((whole.groups.len(), all(&whole).1.len()), (4, 245));
+        for piece in [1, 7, 4095, 4096, 4097, 12_288, 300_000] {
+            assert!(all(&table(&image, 4096, piece)) == all(&whole), "{piece}");
         }
-        for (index, chunk) in image.chunks(4096).enumerate() {
-            assert_eq!(whole.sums[index], xxh3_64(chunk));
-        }
-        let mut changed = image.clone();
-        for at in [0, 4095, 4096, 16_383, 16_384, 19_999] {
+        let (params, mut changed) = (RomParams::new(64, 8, 1), image.clone());
+        for at in [0, 4095, 4096, 262_143, 262_144, 999_999] {
             changed[at] ^= 1;
             let start = (at / 4096 * 4096) as u64;
-            assert_eq!(whole.check(0, &changed), Err(start), "{at}");
-            assert_eq!(whole.difference(&table(&changed, 4096, 5000).1), Some(start));
+            assert_eq!(whole.check(0, &changed), Err(Damage::At(start)), "{at}");
+            let other = table(&changed, 4096, 5000);
+            assert_eq!(whole.difference(&other).unwrap(), Some(start));
+            assert_ne!(whole.root(&params).unwrap(), other.root(&params).unwrap());
             changed[at] ^= 1;
         }
-        assert_eq!((whole.check(0, &image), whole.check(8192, &image[8192..])), (Ok(()), Ok(())));
+        assert_eq!(whole.check(0, &image), Ok(()));
+        assert_eq!(whole.check(8192, &image[8192..]), Ok(()));
         assert_eq!(whole.check(4096, &[]), Ok(()));
         // Half a chunk, at a wrong place, and beyond the end.
-        assert_eq!(whole.check(0, &image[..2048]), Err(0));
-        assert_eq!(whole.check(1, &image[1..4097]), Err(1));
-        assert_eq!(whole.check(16_384, &[&image[16_384..], &[0; 4096]].concat()), Err(16_384));
-        assert_eq!(whole.check(20_480, &[0; 4096]), Err(20_480));
-        assert_eq!(whole.difference(&whole), None);
+        assert_eq!(whole.check(0, &image[..2048]), Err(Damage::At(0)));
+        assert_eq!(whole.check(1, &image[1..4097]), Err(Damage::At(1)));
+        assert_eq!(whole.check(245 * 4096, &[0; 4096]), Err(Damage::At(245 * 4096)));
+        assert_eq!(whole.difference(&whole).unwrap(), None);
+    }
+
+    /// Every parameter is part of the hash, and so is the size of chunks.
+    #[test]
+    fn parameters_make_other_hashes() {
+        let params = RomParams::new(64, 8, 1);
+        let image = vec![7; 65536];
+        let of = |params: &RomParams, chunk| table(&image, chunk, 65536).root(params).unwrap();
+        let mut all = vec![of(&params, 4096), of(&params, 8192)];
+        for change in 0..5 {
+            let mut other = params;
+            match change {
+                0 => (other.nrom, other.r) = (128, 4),
+                1 => other.p = 2,
+                2 => other.t = 1,
+                3 => other.flavor = saltern_yescrypt::Flavor::new(6, 2, 2, 12288).unwrap(),
+                _ => other.nrom = 128,
+            }
+            all.push(of(&other, 4096));
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 7);
     }
 
     /// No ROM has no bytes; its table would have none either.
     #[test]
     fn of_nothing_there_is_an_empty_table() {
-        let (_, empty) = table(&[], 4096, 1);
-        assert!(empty.sums.is_empty() && Table::file_len(0, 4096) == 32);
-        assert_eq!((empty.check(0, &[]), empty.check(0, &[1])), (Ok(()), Err(0)));
-    }
-
-    /// From the specification of XXH3, as its reference implementation prints them (seed 0).
-    #[test]
-    fn the_checksum_is_xxh3() {
-        assert_eq!(xxh3_64(b""), 0x2d06_8005_38d3_94c2);
-    }
-
-    #[test]
-    fn the_file_is_laid_out_as_said() {
-        let image = vec![7; 5000];
-        let (_, table) = table(&image, 4096, 5000);
-        let mut file = Vec::new();
-        table
-            .each_piece(|piece| {
-                file.extend_from_slice(piece);
-                Ok(())
-            })
-            .unwrap();
-        let mut expected = b"saltern-sums-1\n\0".to_vec();
-        for number in [5000, 4096, xxh3_64(&image[..4096]), xxh3_64(&image[4096..])] {
-            expected.extend(number.to_le_bytes());
-        }
-        assert_eq!(file, expected);
-        let hash = blake2b::Params::new().hash_length(32).unwrap().hash(&file);
-        assert_eq!(hash.as_bytes(), table.describe().unwrap().digest);
+        let empty = table(&[], 4096, 1);
+        assert!(empty.groups.is_empty() && Table::file_len(0, 4096) == 32);
+        assert_eq!((empty.check(0, &[]), empty.check(0, &[1])), (Ok(()), Err(Damage::At(0))));
     }
 }

@@ -16,6 +16,10 @@ pub(crate) struct Segment {
     pub(crate) size: u64,
     /// Whether any process has it attached.
     pub(crate) attached: bool,
+    /// Who owns and who made it: both may change its permissions.
+    pub(crate) owners: [u32; 2],
+    /// Its permissions.
+    pub(crate) mode: u32,
 }
 
 fn outcome(status: libc::c_int) -> io::Result<libc::c_int> {
@@ -48,9 +52,17 @@ impl Segment {
     }
 
     fn look_at(id: libc::c_int) -> io::Result<Segment> {
-        let segment = Segment { id, size: 0, attached: false };
+        let segment = Segment { id, size: 0, attached: false, owners: [u32::MAX; 2], mode: 0o777 };
         let data = segment.data()?;
-        Ok(Segment { size: data.shm_segsz as u64, attached: data.shm_nattch > 0, ..segment })
+        let owners = [data.shm_perm.uid, data.shm_perm.cuid];
+        let mode: u32 = data.shm_perm.mode.into();
+        let (size, attached) = (data.shm_segsz as u64, data.shm_nattch > 0);
+        Ok(Segment { size, attached, owners, mode: mode & 0o777, ..segment })
+    }
+
+    /// What tells it from every other segment until the next boot.
+    pub(crate) fn identifier(&self) -> i32 {
+        self.id
     }
 
     fn data(&self) -> io::Result<libc::shmid_ds> {

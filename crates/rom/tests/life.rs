@@ -1,6 +1,8 @@
 //! ROMs from creation to removal, in every medium, in this process.
 
 mod life {
+    mod checked;
+    mod foreign;
     mod media;
     mod removal;
     mod sums;

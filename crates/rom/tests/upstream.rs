@@ -132,8 +132,8 @@ fn images_and_hashes_are_the_same_in_both_directions() {
         assert!(std::fs::read(&theirs).unwrap() == std::fs::read(&ours).unwrap(), "{case:?}");
 
         // Theirs here.
-        let adopted = adopt(&theirs, &rom_params(case), None, &unwatched).unwrap();
-        assert_eq!(adopted.image_hash, manifest.image_hash);
+        let adopted = adopt(&theirs, &rom_params(case), None, None, &unwatched).unwrap();
+        assert_eq!(adopted.hash, manifest.hash);
         recompute(&theirs, &seed, 2, &unwatched).unwrap();
         let attached = Arc::new(attach(&theirs, &AttachOptions::new()).unwrap());
         // Ours there.
@@ -164,7 +164,7 @@ fn segments_are_shared_in_both_directions() {
     let mut create = Create::new(rom_params(case), &seed);
     create.location = Location::Sysv { key };
     assert!(matches!(create.file(&path), Err(saltern_rom::Error::Exists { .. })));
-    let adopted = adopt(&path, &rom_params(case), Some(key), &unwatched).unwrap();
+    let adopted = adopt(&path, &rom_params(case), Some(key), None, &unwatched).unwrap();
     assert_eq!(adopted, Manifest::read(&path).unwrap());
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == private.as_bytes());

@@ -3,8 +3,7 @@
 use saltern_blake2::{Error, Level, blake2b, blake2bp, blake2s, blake2sp, blake2xb, blake2xs};
 use serde::Deserialize;
 
-use super::answer::{Answer, Failure};
-use super::case::Bytes;
+use super::outcome::{Answer, Bytes, Failure};
 use crate::hex;
 
 /// Longest output of BLAKE2X, in bytes.

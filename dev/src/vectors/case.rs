@@ -3,24 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::outcome::{Answer, Bytes};
 use super::{blake2, escrypt};
-use crate::hex;
-
-/// Bytes that JSON writes in hexadecimal.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct Bytes(pub(super) Vec<u8>);
-
-impl TryFrom<String> for Bytes {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Bytes, Self::Error> {
-        hex::decode(&text)
-            .map(Bytes)
-            .ok_or("a byte string has to be an even number of hexadecimal digits")
-    }
-}
 
 /// A case of any kind: the inputs of its own kind are there, the others are at their defaults.
 #[derive(Default, Deserialize)]

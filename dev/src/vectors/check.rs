@@ -8,9 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 
-use super::answer::{Answer, Failure, Solver};
+use super::answer::Solver;
 use super::case::Case;
 use super::each_line;
+use super::outcome::{Answer, Failure};
 
 /// How one case went.
 enum Verdict {

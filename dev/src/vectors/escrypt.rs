@@ -8,8 +8,7 @@ use saltern_yescrypt::{
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::answer::{Answer, Ceiling, Failure, Result, narrow, refused};
-use super::case::Bytes;
+use super::outcome::{Answer, Bytes, Ceiling, Failure, Result, narrow, refused};
 use crate::hex;
 
 /// Inputs of a case.

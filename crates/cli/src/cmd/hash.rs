@@ -151,10 +151,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
+            checks: roms.checks.with(&hasher, args.effort.level()?),
         });
         return jsonl::run(&args.many, job, Many::new(hasher, roms.direct, pool)?);
     }
-    let computer = One::new(hasher, roms.direct, &args.effort)?;
+    let computer = One::new(hasher, roms.checks, roms.direct, &args.effort)?;
     args.hash_one(computer, setting.as_bytes())
 }
 

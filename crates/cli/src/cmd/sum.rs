@@ -16,7 +16,6 @@ mod progress;
 mod queue;
 mod quote;
 mod walk;
-mod worker;
 
 use std::io;
 use std::path::PathBuf;

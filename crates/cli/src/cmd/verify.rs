@@ -124,7 +124,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, roms, direct) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
-        let job = Job::Verify(VerifyJob { obstacle, roms, note: key_note, key_is_assumed });
+        let checks = roms.with(&hasher, args.effort.level()?);
+        let job = Job::Verify(VerifyJob { obstacle, checks, note: key_note, key_is_assumed });
         return jsonl::run(&args.many, job, Many::new(hasher, direct, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
@@ -199,7 +200,6 @@ fn key_note(field: &[u8], assumed: bool) -> Option<String> {
 /// What is needed to compute strings; the password is asked for when the first one has to be.
 struct Verifier {
     computer: One,
-    roms: RomChecks,
     limits: Limits,
     password: Option<Password>,
 }
@@ -207,8 +207,8 @@ struct Verifier {
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
         let (hasher, roms, direct) = hasher(args)?;
-        let computer = One::new(hasher, direct, &args.effort)?;
-        Ok(Verifier { computer, roms, limits: args.effort.limits(), password: None })
+        let computer = One::new(hasher, roms, direct, &args.effort)?;
+        Ok(Verifier { computer, limits: args.effort.limits(), password: None })
     }
 
     fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
@@ -221,10 +221,7 @@ impl Verifier {
         self.password = Some(password);
         Ok(match result {
             Ok(true) => Outcome::Match,
-            Ok(false) => match self.roms.of(field).settle() {
-                Ok(()) => Outcome::Mismatch,
-                Err(error) => Outcome::Error(error),
-            },
+            Ok(false) => Outcome::Mismatch,
             Err(error) => Outcome::Error(error.to_string()),
         })
     }

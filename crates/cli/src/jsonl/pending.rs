@@ -7,7 +7,7 @@ use saltern_yescrypt::Ticket;
 
 use crate::aside::Aside;
 use crate::compute::{WaitingHash, WaitingMatch};
-use crate::rom::Doubts;
+use crate::rom::Again;
 
 /// What comes of a line.
 pub(super) enum Answer {
@@ -18,8 +18,10 @@ pub(super) enum Answer {
 /// An answer that is being computed.
 pub(super) enum Pending {
     Hash(WaitingHash),
-    /// With the ROMs that are to be checked before a mismatch is told.
-    Verify(WaitingMatch, Doubts),
+    /// With what is computed, every block of its ROMs checked, before a mismatch is told.
+    Verify(WaitingMatch, Option<Again>),
+    /// Computed like that in the first place.
+    Checked(Again),
     /// Another thread will tell.
     Elsewhere(Receiver<Result<Answer, String>>),
 }
@@ -36,14 +38,20 @@ impl Pending {
                 Ok(answer) => Ok(answer.and_then(text)),
                 Err(waiting) => Err(Pending::Hash(waiting)),
             },
-            Pending::Verify(waiting, doubts) => match waiting.wait(time, Ticket::wait_timeout) {
-                Ok(Ok(false)) => {
-                    let settle = move || doubts.settle().map(|()| Answer::Match(false));
-                    Err(Pending::Elsewhere(aside.ask(settle)))
-                }
+            Pending::Verify(waiting, again) => match waiting.wait(time, Ticket::wait_timeout) {
+                Ok(Ok(false)) => match again {
+                    Some(again) => {
+                        let matches = move || again.matches().map(Answer::Match);
+                        Err(Pending::Elsewhere(aside.ask(matches)))
+                    }
+                    None => Ok(Ok(Answer::Match(false))),
+                },
                 Ok(answer) => Ok(answer.map(Answer::Match)),
-                Err(waiting) => Err(Pending::Verify(waiting, doubts)),
+                Err(waiting) => Err(Pending::Verify(waiting, again)),
             },
+            Pending::Checked(again) => {
+                Err(Pending::Elsewhere(aside.ask(move || again.hash().and_then(text))))
+            }
             Pending::Elsewhere(receiver) => match receiver.recv_timeout(time) {
                 Ok(answer) => Ok(answer),
                 Err(RecvTimeoutError::Timeout) => Err(Pending::Elsewhere(receiver)),

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet};
+use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet, Workspace};
+
+use crate::password::Password;
 
 /// No options.
 #[derive(clap::Args)]
@@ -14,28 +16,58 @@ pub(crate) struct RomArgs {}
 pub(crate) struct NewRomArgs {}
 
 /// Nothing to check.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct RomChecks;
 
-/// No doubts.
-pub(crate) struct Doubts;
+/// Nothing to check.
+#[derive(Clone)]
+pub(crate) struct Checks;
 
-impl RomChecks {
-    pub(crate) fn of(&self, _: &[u8]) -> Doubts {
-        Doubts
+/// Nothing to compute again.
+pub(crate) enum Again {}
+
+impl Again {
+    pub(crate) fn hash(self) -> Result<Vec<u8>, String> {
+        match self {}
+    }
+
+    pub(crate) fn matches(self) -> Result<bool, String> {
+        match self {}
     }
 }
 
-impl Doubts {
-    pub(crate) fn settle(&self) -> Result<(), String> {
-        Ok(())
+impl RomChecks {
+    pub(crate) fn with(self, _: &Hasher, _: Option<Level>) -> Checks {
+        Checks
     }
+}
+
+impl Checks {
+    pub(crate) fn hash(
+        &self,
+        _: &mut Workspace,
+        _: &[u8],
+        _: &[u8],
+    ) -> Option<Result<Vec<u8>, String>> {
+        None
+    }
+
+    pub(crate) fn again(&self, _: &Password, _: &[u8]) -> Option<Again> {
+        None
+    }
+
+    pub(crate) fn confirm(&self, _: &mut Workspace, _: &[u8], _: &[u8]) -> Result<bool, String> {
+        Ok(false)
+    }
+
+    pub(crate) fn watch(&self) {}
 }
 
 /// No ROMs.
 pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     pub(crate) list: Vec<NamedRom>,
+    pub(crate) checks: RomChecks,
     pub(crate) direct: Option<Direct>,
 }
 
@@ -97,6 +129,6 @@ impl NewRomArgs {
     }
 
     pub(crate) fn load(&self, _: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), direct: None })
+        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), checks: RomChecks, direct: None })
     }
 }

@@ -25,7 +25,7 @@ use signal_hook::low_level::raise;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::signals::{self, Signals};
-use crate::password::{Password, push};
+use crate::secret::{Password, push};
 
 /// The terminal of the session, silent until this is dropped.
 pub(crate) struct Terminal {

@@ -88,14 +88,19 @@ fn from_a_seed_to_a_password_that_matches_in_another_process() {
     let rom = site.rom("site.rom", "seed");
     assert_eq!(site.files(), ["site.rom", "site.rom.json", "site.rom.sums"]);
     let known = info(&rom);
-    let id = known["id"].as_str().unwrap();
+    let (id, hash_of) = (known["id"].as_str().unwrap(), known["hash"].as_str().unwrap());
+    assert_eq!((hash_of.len(), &hash_of[..16]), (64, id));
     assert_eq!((&known["size"], &known["state"]), (&(1 << 20).into(), &"ready".into()));
     let table = run(&["rom", "info", &rom], "");
     assert!(stdout(&table).contains(id) && stdout(&table).contains("1 MiB"));
 
     let seed = site.path("seed");
-    for options in [&[][..], &["--full"], &["--recompute", "--seed-file", &seed], &["--expect", id]]
-    {
+    for options in [
+        &[][..],
+        &["--full"],
+        &["--recompute", "--seed-file", &seed],
+        &["--full", "--expect", hash_of],
+    ] {
         let output = run(&[&["rom", "verify", &rom][..], options].concat(), "");
         assert_eq!(output.status.code(), Some(0), "{options:?}: {}", stderr(&output));
         assert!(stdout(&output).starts_with(id));
@@ -147,8 +152,13 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
     assert_one_error(&verify(&stored, &["--rom", &right]), "expected");
     assert_eq!(info(&right)["state"], "bad");
     assert_one_error(&run(&["rom", "verify", &right], ""), "does not pass");
-    let expected = run(&["rom", "verify", "--expect", "0123456789abcdef", &right], "");
+    let other = "0123456789abcdef".repeat(4);
+    let expected = run(&["rom", "verify", "--expect", &other, &right], "");
     assert_one_error(&expected, "does not pass");
+    // A name is no proof.
+    let short = run(&["rom", "verify", "--expect", "0123456789abcdef", &right], "");
+    assert_eq!(short.status.code(), Some(2));
+    assert!(stderr(&short).contains("64 lower-case"), "{}", stderr(&short));
 }
 
 #[test]
@@ -229,7 +239,7 @@ fn parameters_and_sizes() {
 fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
-    let id = info(&rom)["id"].as_str().unwrap().to_owned();
+    let id = info(&rom)["hash"].as_str().unwrap().to_owned();
     // The same seed through a descriptor makes the same ROM.
     let other = site.path("other.rom");
     let script = r#"exec 7< "$2"; "$0" rom create "$1" --size 1MiB --seed-fd 7"#;

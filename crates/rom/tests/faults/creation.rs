@@ -34,7 +34,8 @@ fn spread(i: u32) -> f64 {
 fn killed_at_any_moment_creation_leaves_the_old_state_or_the_new() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("site.rom");
-    let id = Create::new(params(), &seed()).private().unwrap().id();
+    let hash = Create::new(params(), &seed()).private().unwrap().manifest().hash;
+    let id = hash.id();
     // How long a creation takes here, from its first word on.
     let mut child = Running::start(command(&[], &["create", path.to_str().unwrap(), "memory"]));
     child.line();
@@ -78,7 +79,7 @@ fn killed_at_any_moment_creation_leaves_the_old_state_or_the_new() {
             Err(error) => panic!("{how}: {error}"),
         }
         assert_eq!(verify(&path, &unwatched).unwrap().id(), id);
-        RomFile::open(&path, Some(id)).unwrap();
+        RomFile::open(&path, Some(hash)).unwrap();
         saltern_rom::clean(directory.path()).unwrap();
         assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
     }
@@ -115,7 +116,7 @@ fn of_several_creators_one_wins_and_the_others_say_why() {
         assert!(if replace { made >= 1 } else { made == 1 }, "{how}: {made} made it");
         verify(&path, &unwatched).unwrap();
         let left = names(directory.path());
-        assert!(left.iter().all(|name| !name.ends_with(".part")), "{left:?}");
+        assert!(left.iter().all(|name| !name.ends_with("-part")), "{left:?}");
         remove(&path).unwrap();
         assert!(names(directory.path()).is_empty());
     }
@@ -157,7 +158,7 @@ fn a_full_disk_is_found_before_anything_is_written_or_leaves_nothing() {
         return skipped("a full disk (no mounts in user namespaces here)");
     }
     // Room for less than the image, for the image but not the manifest, and for both once what a killed creator left is given back.
-    let left = format!("head -c 4194304 /dev/zero > '{mount}/.site.rom.part'");
+    let left = format!("head -c 4194304 /dev/zero > '{mount}/.site.rom.saltern-part'");
     for (size, left, expected) in [
         ("2m", "true", "are available"),
         ("4m", "true", "o space left"),
@@ -202,15 +203,15 @@ fn what_cannot_be_written_is_one_error() {
         assert!(matches!(refused, Err(Error::Io { .. } | Error::Exists { .. })), "{refused:?}");
     }
     // A directory where the unfinished file would be.
-    std::fs::create_dir(directory.path().join(".site.rom.part")).unwrap();
+    std::fs::create_dir(directory.path().join(".site.rom.saltern-part")).unwrap();
     let path = directory.path().join("site.rom");
     let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
     assert!(matches!(refused, Error::Io { .. }), "{refused}");
-    std::fs::remove_dir(directory.path().join(".site.rom.part")).unwrap();
+    std::fs::remove_dir(directory.path().join(".site.rom.saltern-part")).unwrap();
     // A directory in the place of the manifest: the image does not appear without one.
     std::fs::create_dir(Manifest::path_for(&path)).unwrap();
     let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
-    assert!(matches!(refused, Error::Io { .. }), "{refused}");
+    assert!(matches!(refused, Error::NotRegular { .. }), "{refused}");
     assert_eq!(names(directory.path()), ["site.rom.json"]);
 }
 
@@ -225,7 +226,8 @@ fn a_child_that_creates_says_what_it_made() {
 #[test]
 fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.part"));
+    let (path, part) =
+        (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
     std::fs::write(&part, "left").unwrap();
     std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
     Create::new(params(), &seed()).file(&path).unwrap();
@@ -237,7 +239,8 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
 #[test]
 fn files_that_others_put_there_are_neither_followed_nor_written_to() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, part) = (directory.path().join("site.rom"), directory.path().join(".site.rom.part"));
+    let (path, part) =
+        (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
     let precious = directory.path().join("precious");
     std::fs::write(&precious, "precious").unwrap();
     std::os::unix::fs::symlink(&precious, &part).unwrap();
@@ -248,5 +251,5 @@ fn files_that_others_put_there_are_neither_followed_nor_written_to() {
     let refused = Create::new(params(), &seed()).file(&path).unwrap_err();
     assert!(matches!(refused, Error::Foreign { .. }), "{refused}");
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
-    assert_eq!(names(directory.path()), [".site.rom.part", "precious"]);
+    assert_eq!(names(directory.path()), [".site.rom.saltern-part", "precious"]);
 }

@@ -17,7 +17,7 @@ fn a_link_to_a_manifest_cannot_have_another_roms_image_removed() {
     let link = scratch.path("link.rom");
     std::os::unix::fs::symlink(Manifest::path_for(&path), Manifest::path_for(&link)).unwrap();
     for refused in [remove(&link), set_immutable(&link, false)] {
-        assert!(matches!(refused, Err(Error::Foreign { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(Error::NotRegular { .. })), "{refused:?}");
     }
     assert!(image.exists());
     remove(&path).unwrap();
@@ -51,7 +51,7 @@ fn what_cannot_be_replaced_is_refused_before_its_manifest_is() {
     std::fs::create_dir(&path).unwrap();
     let mut create = Create::new(params(), &seed);
     create.replace = true;
-    assert!(matches!(create.file(&path), Err(Error::Io { .. })));
+    assert!(matches!(create.file(&path), Err(Error::NotRegular { .. })));
     assert_eq!(scratch.names(), ["directory"]);
     let (path, manifest) = scratch.rom("site.rom");
     if set_immutable(&path, true).is_err() {

@@ -10,7 +10,7 @@ use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource,
     Stage, State, adopt, attach, copy, list, recompute, remove, verify,
 };
-use saltern_yescrypt::{RomId, RomView};
+use saltern_yescrypt::{RomParams, RomView};
 
 use super::super::{Scratch, hash, params, reference, seed, unwatched};
 
@@ -32,13 +32,67 @@ fn a_file_is_what_the_core_makes_however_it_is_filled() {
         assert!(std::fs::read(&path).unwrap() == reference.as_bytes(), "{fill_in:?}");
         assert_eq!(manifest.digest, RomView::new(&reference).unwrap().digest());
         assert_eq!(Manifest::read(&path).unwrap().digest, manifest.digest);
-        assert_eq!(
-            manifest.image_hash.as_slice(),
-            saltern_blake2::blake2bp(reference.as_bytes()).as_bytes()
-        );
+        assert_eq!(manifest.hash, root(reference.as_bytes(), &params(), manifest.chunk));
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o440);
         assert_eq!(scratch.names(), ["site.rom", "site.rom.json", "site.rom.sums"]);
     }
+}
+
+/// The hash of a ROM, as docs/rom.md has it in Python.
+fn root(image: &[u8], params: &RomParams, chunk: u32) -> saltern_rom::RomHash {
+    let hash = |personal: &str, len, bytes: &[u8]| {
+        let hash = saltern_blake2::blake2b::Params::new().hash_length(len).unwrap();
+        hash.personal(personal.as_bytes()).unwrap().hash(bytes).as_bytes().to_vec()
+    };
+    let of_chunk = |chunk: &[u8]| {
+        let leaves: Vec<_> =
+            chunk.chunks(4096).flat_map(|leaf| hash("saltern leaf", 16, leaf)).collect();
+        hash("saltern chunk", 16, &leaves)
+    };
+    let chunks: Vec<_> = image.chunks(chunk as usize).flat_map(of_chunk).collect();
+    let groups = chunks.chunks(64 * 16).flat_map(|group| hash("saltern group", 16, group));
+    let mut bytes = Vec::new();
+    bytes.extend((image.len() as u64).to_le_bytes());
+    bytes.extend(params.nrom.to_le_bytes());
+    let flavor = params.flavor;
+    for number in [params.r, params.p, params.t, flavor.rounds(), flavor.gather(), flavor.simple()]
+    {
+        bytes.extend(number.to_le_bytes());
+    }
+    for number in [flavor.sbox_bytes(), flavor.salsa_mix(), flavor.salsa_tail(), chunk] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend(groups);
+    let root: [u8; 32] = hash("saltern root", 32, &bytes).try_into().unwrap();
+    root.into()
+}
+
+/// Images that differ have hashes that differ, also where the end is the same and the manifest is made anew.
+#[test]
+fn no_other_image_can_have_the_id() {
+    let (scratch, reference) = (Scratch::new(), reference());
+    let (path, manifest) = scratch.rom("site.rom");
+    let forged = scratch.path("forged.rom");
+    let mut image = vec![0; reference.as_bytes().len()];
+    let tail = image.len() - 48;
+    image[tail..].copy_from_slice(&reference.as_bytes()[tail..]);
+    std::fs::write(&forged, &image).unwrap();
+    let adopted = adopt(&forged, &params(), None, None, &unwatched).unwrap();
+    assert_eq!(adopted.digest, manifest.digest);
+    assert_ne!(adopted.hash, manifest.hash);
+    assert_ne!(adopted.id(), manifest.id());
+    let mut expected = AttachOptions::new();
+    expected.expect = Some(manifest.hash);
+    assert!(matches!(attach(&forged, &expected), Err(Error::WrongRom { .. })));
+    // With the other's manifest, and with its table as well.
+    std::fs::copy(Manifest::path_for(&path), Manifest::path_for(&forged)).unwrap();
+    assert!(matches!(attach(&forged, &expected), Err(Error::Sums { .. })));
+    std::fs::copy(scratch.path("site.rom.sums"), scratch.path("forged.rom.sums")).unwrap();
+    assert!(matches!(attach(&forged, &expected), Err(Error::Damaged { .. })));
+    assert!(matches!(verify(&forged, &unwatched), Err(Error::Damaged { .. })));
+    expected.access = Access::Map;
+    let attached = attach(&forged, &expected).unwrap();
+    assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
 }
 
 #[test]
@@ -69,15 +123,15 @@ fn what_was_expected_is_checked_at_both_ends() {
     let (path, manifest) = scratch.rom("site.rom");
     let (known, seed) = (seed(), Seed::from_bytes(b"mistyped").unwrap());
     let mut create = Create::new(params(), &seed);
-    create.expect = Some(manifest.digest);
+    create.expect = Some(manifest.hash);
     let refused = create.file(&scratch.path("again.rom")).unwrap_err();
-    assert!(matches!(refused, Error::WrongRom { expected, .. } if expected == manifest.id()));
+    assert!(matches!(refused, Error::WrongRom { expected, .. } if expected == manifest.hash));
     create.seed = &known;
     create.file(&scratch.path("again.rom")).unwrap();
     let mut options = AttachOptions::new();
-    options.expect = Some(manifest.id());
+    options.expect = Some(manifest.hash);
     attach(&path, &options).unwrap();
-    options.expect = Some(RomId::of_digest(&[7; 32]));
+    options.expect = Some([7; 32].into());
     assert!(matches!(attach(&path, &options), Err(Error::WrongRom { .. })));
 }
 
@@ -210,7 +264,7 @@ fn copies_are_checked_and_listed_and_removed() {
     copy(&path, &to, &keep).unwrap();
     assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
     copy(&path, &to, &replace).unwrap();
-    assert_eq!(verify(&to, &unwatched).unwrap().image_hash, manifest.image_hash);
+    assert_eq!(verify(&to, &unwatched).unwrap().hash, manifest.hash);
 
     // A damaged source changes nothing.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -222,7 +276,7 @@ fn copies_are_checked_and_listed_and_removed() {
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
 
     std::fs::write(scratch.path("other.json"), "{}").unwrap();
-    std::fs::write(scratch.path(".c.rom.part"), "left behind").unwrap();
+    std::fs::write(scratch.path(".c.rom.saltern-part"), "left behind").unwrap();
     let found = list(scratch.directory.path()).unwrap();
     let states: Vec<_> = found.iter().map(|found| (found.image.as_path(), &found.state)).collect();
     let c = scratch.path("c.rom");
@@ -233,7 +287,7 @@ fn copies_are_checked_and_listed_and_removed() {
         "{states:?}"
     );
 
-    assert_eq!(saltern_rom::clean(scratch.directory.path()).unwrap(), 1);
+    assert_eq!(saltern_rom::clean(scratch.directory.path()).unwrap().removed, 1);
     remove(&path).unwrap();
     remove(&to).unwrap();
     assert!(matches!(remove(&to), Err(Error::NoManifest { .. })));
@@ -248,16 +302,20 @@ fn an_image_from_elsewhere_is_adopted() {
     assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::NoManifest { .. })));
     let mut other = params();
     other.nrom *= 2;
-    assert!(matches!(adopt(&path, &other, None, &unwatched), Err(Error::Size { .. })));
-    let manifest = adopt(&path, &params(), None, &unwatched).unwrap();
+    assert!(matches!(adopt(&path, &other, None, None, &unwatched), Err(Error::Size { .. })));
+    let manifest = adopt(&path, &params(), None, None, &unwatched).unwrap();
     assert_eq!(manifest.seed, SeedSource::Unknown);
-    assert!(matches!(adopt(&path, &params(), None, &unwatched), Err(Error::Exists { .. })));
+    assert!(matches!(adopt(&path, &params(), None, None, &unwatched), Err(Error::Exists { .. })));
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert_eq!(hash(attached.rom().unwrap()), hash(RomView::new(&reference).unwrap()));
     recompute(&path, &seed(), 1, &unwatched).unwrap();
+    std::fs::remove_file(Manifest::path_for(&path)).unwrap();
+    let other = adopt(&path, &params(), None, Some([7; 32].into()), &unwatched).unwrap_err();
+    assert!(matches!(other, Error::WrongRom { actual: Some(it), .. } if it == manifest.hash));
+    adopt(&path, &params(), None, Some(manifest.hash), &unwatched).unwrap();
 
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
-    let refused = adopt(&scratch.path("zeros.rom"), &params(), None, &unwatched).unwrap_err();
+    let refused = adopt(&scratch.path("zeros.rom"), &params(), None, None, &unwatched).unwrap_err();
     assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
 }
 

@@ -9,7 +9,7 @@ use crate::core::params::{CheckedParams, Mode, Params};
 use crate::core::pass::{Input, Kind, Pass, Plan, Watch};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{RomMasks, RomReads, Schedule};
-use crate::core::rom::{RomImage, TAG, TRAILER};
+use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
@@ -148,8 +148,8 @@ fn fill(
     let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
     let mut digest = [0; 32];
     for pass in 1..=3 {
-        let told = |bytes| {
-            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let told = |bytes: u64| {
+            let done = done.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
             let progress = RomProgress { pass, done: done.min(total), total };
             if watch.is_some_and(|watch| watch(progress).is_break()) {
                 ended.store(true, Ordering::Relaxed);
@@ -169,8 +169,7 @@ fn fill(
             return Err(Error::Cancelled);
         }
     }
-    image[tail..tail + TAG.len()].copy_from_slice(TAG);
-    image[tail + TAG.len()..].copy_from_slice(&digest);
+    write_trailer(memory::from_bytes_mut(image)?, &digest);
     Ok(digest)
 }
 
@@ -213,5 +212,25 @@ impl RomImage {
         let mut image = Self::zeroed(usize::try_from(size).map_err(|_| refused)?)?;
         init_rom(params, seed, image.as_bytes_mut(), workspace)?;
         Ok(image)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parameters that are legal, though nobody will see the end.
+    #[test]
+    fn progress_of_extreme_parameters_does_not_overflow() {
+        let mut seen = 0;
+        for log2 in 2..40 {
+            for (r, p) in [(1, 1), (1, 2), (8, 1), (4096, 1)] {
+                let params = RomParams { t: u32::MAX, ..RomParams::new(1 << log2, r, p) };
+                let Ok(half) = params.passes() else { continue };
+                assert!(half.rom_work().checked_mul(3).is_some(), "NROM = 2^{log2}, r = {r}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 60, "{seen}");
     }
 }

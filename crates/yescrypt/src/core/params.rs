@@ -376,7 +376,10 @@ impl CheckedParams {
     pub(crate) fn rom_work(&self) -> u64 {
         let Params { n, r, p, .. } = self.params;
         let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
-        u64::try_from(blocks.saturating_mul(128 * u128::from(r))).unwrap_or(u64::MAX / 4)
+        // A ROM takes three of them.
+        let most = u64::MAX / 4;
+        let bytes = blocks.saturating_mul(128 * u128::from(r));
+        u64::try_from(bytes).map_or(most, |bytes| bytes.min(most))
     }
 
     /// How often the second loop runs; see [`LoopCounts`].

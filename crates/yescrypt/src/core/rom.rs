@@ -10,6 +10,8 @@ use crate::core::memory::{self, Arena, Pages, SubBlock};
 use crate::error::Error;
 
 pub(crate) const TAG: &[u8; 16] = b"yescrypt-ROMhash";
+/// The tag as the numbers that stand in an image.
+const TAG_LANES: [u64; 2] = [0x7470_7972_6373_6579, 0x6873_6168_4d4f_522d];
 /// Tag and digest.
 pub(crate) const TRAILER: usize = 48;
 
@@ -225,10 +227,11 @@ impl<'a> RomView<'a> {
     /// The digest in its last 32 bytes, which identifies the ROM. Not secret.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
-        let bytes = memory::as_bytes(self.blocks);
         let mut digest = [0; 32];
-        if let Some(last) = bytes.last_chunk() {
-            digest = *last;
+        let lanes =
+            self.blocks.last().map_or([0; 4], |last| [last.0[4], last.0[5], last.0[6], last.0[7]]);
+        for (bytes, lane) in digest.as_chunks_mut::<8>().0.iter_mut().zip(lanes) {
+            *bytes = lane.to_le_bytes();
         }
         digest
     }
@@ -329,7 +332,42 @@ impl RomMemory for RomImage {
 }
 
 fn check_tag(blocks: &[SubBlock]) -> Result<(), Error> {
-    let bytes = memory::as_bytes(blocks);
-    let tag = bytes.len().checked_sub(TRAILER).map(|start| &bytes[start..][..TAG.len()]);
-    if tag == Some(TAG) { Ok(()) } else { Err(Error::RomTag) }
+    let found = blocks.last().is_some_and(|last| last.0[2..4] == TAG_LANES);
+    if found { Ok(()) } else { Err(Error::RomTag) }
+}
+
+/// Writes tag and digest over the end of an image (section 18, step 6). They are numbers, as all of an image is: lanes 2 to 7 of the last
+/// sub-block, in the byte order of this machine. Hashes read that block, so that the order is part of the result.
+pub(crate) fn write_trailer(blocks: &mut [SubBlock], digest: &[u8; 32]) {
+    let Some(last) = blocks.last_mut() else { return };
+    last.0[2..4].copy_from_slice(&TAG_LANES);
+    let (words, _) = digest.as_chunks::<8>();
+    for (lane, word) in last.0[4..].iter_mut().zip(words) {
+        *lane = u64::from_le_bytes(*word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of the specification, whatever the byte order; their bytes are the text only where the least comes first.
+    #[test]
+    fn tag_and_digest_are_numbers() {
+        let mut image = [SubBlock([7; 8]); 2];
+        let digest = core::array::from_fn(|i| i as u8);
+        write_trailer(&mut image, &digest);
+        let lane = |i: u64| (0..8).fold(0, |lane, byte| lane | (8 * i + byte) << (8 * byte));
+        let expected = [7, 7, TAG_LANES[0], TAG_LANES[1], lane(0), lane(1), lane(2), lane(3)];
+        assert_eq!((image[0].0, image[1].0), ([7; 8], expected));
+        let mut bytes = [memory::as_bytes(&image)[80..96].to_vec(), TAG.to_vec()];
+        if cfg!(target_endian = "big") {
+            bytes[0].chunks_mut(8).for_each(<[u8]>::reverse);
+        }
+        assert_eq!(bytes[0], bytes[1]);
+        let view = RomView::from_bytes(memory::as_bytes(&image)).unwrap();
+        assert_eq!(view.digest(), digest);
+        image[1].0[2] = image[1].0[2].swap_bytes();
+        assert!(RomView::from_bytes(memory::as_bytes(&image)).is_err());
+    }
 }

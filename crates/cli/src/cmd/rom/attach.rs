@@ -7,20 +7,20 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::ArgGroup;
 use saltern_rom::{
-    Access, AttachOptions, Attached, CopyOptions, Error, Location, Lock, Manifest, copy, remove,
-    set_immutable,
+    Access, AttachOptions, Attached, CopyOptions, Error, Location, Lock, Manifest, copy,
+    is_in_memory, set_immutable,
 };
 
-use super::info::quick_check;
 use super::{PageSize, work::Work};
 use crate::output::{Output, tell};
-use crate::rom::{RomName, is_memory, is_memory_place};
+use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
 Copies the image to shared memory, checking every byte on the way, where
 any process attaches to it in no time by its name. It stays until it is
 detached or the machine is switched off. To attach what is there already
-is no error.
+is no error, if it is the same ROM and nobody but root and this user can
+have written to it.
 
 Examples:
   saltern rom attach /srv/site.rom                   as shm:site.rom
@@ -95,20 +95,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let name = args.name()?;
     let work = Work::begin()?;
     let source = Manifest::read(args.rom.image())?;
-    let mut found = is_there(&name, &source) && !args.replace;
-    if !found {
+    let mut there = if args.replace { None } else { Some(look(&name, &source)) };
+    if !matches!(there, Some(Ok(_))) {
         let watch = |progress| work.watch(progress);
         let mut options = CopyOptions::new();
         options.location = args.location(&name)?;
         (options.replace, options.mode) = (args.replace, args.mode);
         (options.pages, options.watch) = (args.pages.into(), &watch);
         let copied = copy(args.rom.image(), name.image(), &options);
-        // Another process may have been quicker.
-        found = matches!(copied, Err(Error::Exists { .. })) && is_there(&name, &source);
-        if !found {
-            work.end(copied)?;
+        // Another process may have been quicker. What is there and is not this ROM says why.
+        there = matches!(copied, Err(Error::Exists { .. })).then(|| look(&name, &source));
+        match &there {
+            Some(Ok(_)) => {}
+            Some(Err(Error::WrongRom { .. } | Error::NoManifest { .. })) | None => {
+                work.end(copied)?;
+            }
+            Some(Err(reason)) => bail!(
+                "{name} cannot be used: {reason} (`saltern rom detach {name}` removes it, --replace replaces it)"
+            ),
         }
     }
+    let found = there.is_some();
     if found {
         tell(format_args!("{name} is attached already"));
     }
@@ -117,7 +124,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Err(error) => {
             // It is not as it was asked for, and nobody would know of it.
             if !found && !args.replace {
-                let _ = take_away(&name);
+                let _ = saltern_rom::detach(name.image(), name.is_shared());
             }
             return Err(error);
         }
@@ -131,16 +138,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             std::thread::sleep(Duration::from_millis(100));
         }
         drop(held);
-        take_away(&name)?;
+        saltern_rom::detach(name.image(), name.is_shared())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the same ROM is there, complete.
-fn is_there(name: &RomName, source: &Manifest) -> bool {
-    Manifest::read(name.image()).is_ok_and(|manifest| {
-        manifest.digest == source.digest && quick_check(name, &manifest).is_ok()
-    })
+/// The same ROM where it is to be, if it is there and to be trusted: the library refuses what others may have written.
+fn look(name: &RomName, source: &Manifest) -> Result<Attached, Error> {
+    let mut options = AttachOptions::new();
+    (options.access, options.expect) = (Access::Map, Some(source.hash));
+    saltern_rom::attach(name.image(), &options)
 }
 
 impl Args {
@@ -159,7 +166,7 @@ impl Args {
             (Some(path), _) => {
                 let path = std::path::absolute(path)?;
                 ensure!(
-                    is_memory_place(&path),
+                    is_in_memory(&path)?,
                     "{} is not on a hugetlbfs or tmpfs: `saltern rom copy` copies to disks",
                     path.display()
                 );
@@ -205,30 +212,9 @@ fn hugetlbfs(mounts: &str) -> Option<&Path> {
 
 /// Run the subcommand `detach`.
 pub(super) fn detach(args: &DetachArgs) -> anyhow::Result<ExitCode> {
-    take_away(&args.rom)?;
+    saltern_rom::detach(args.rom.image(), args.rom.is_shared())
+        .with_context(|| format!("cannot detach {}", args.rom))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn take_away(rom: &RomName) -> anyhow::Result<()> {
-    let manifest = match Manifest::read(rom.image()) {
-        // What an interrupted copy has left is taken away as well.
-        Err(Error::NoManifest { .. }) if rom.is_shared() => return Ok(remove(rom.image())?),
-        other => other?,
-    };
-    let in_memory = match &manifest.location {
-        Location::Beside => rom.is_shared() || is_memory(rom.image()),
-        // By its name alone: a path could be that of any ROM's manifest.
-        Location::File { path } => rom.is_shared() && is_memory_place(path),
-        _ => rom.is_shared(),
-    };
-    if !in_memory {
-        bail!("{rom} is not in shared memory: remove the files by hand if that is meant");
-    }
-    if manifest.image_path(rom.image()).is_some() {
-        // Where it is not immutable, or may not be told so, removing it tells.
-        let _ = set_immutable(rom.image(), false);
-    }
-    Ok(remove(rom.image())?)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use saltern_rom::{CopyOptions, Location, adopt as adopt_image, copy};
+use saltern_rom::{CopyOptions, Location, RomHash, adopt as adopt_image, copy};
 use saltern_yescrypt::RomParams;
 
 use super::create::{blocks, flavor, parse_mode};
@@ -36,7 +36,7 @@ pub(super) struct Args {
 /// Write the manifest for an image that another program has made
 ///
 /// Of the parameters only the size can be checked: they have to be those that the ROM was made with. Prints the
-/// name of the ROM.
+/// hash of the ROM, whose first 16 digits are its name: compare it with one that is known.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  saltern rom adopt sysv:0x7965730a --size 8GiB --r 16 --p 4")]
 pub(super) struct AdoptArgs {
@@ -63,6 +63,10 @@ pub(super) struct AdoptArgs {
     /// Flavour, as a flags word of yescrypt
     #[arg(long, default_value_t = 182)]
     flags: u32,
+
+    /// It has to be the ROM of this hash, of 64 digits
+    #[arg(long, value_name = "HASH")]
+    expect: Option<RomHash>,
 }
 
 /// Run the subcommand `copy`.
@@ -87,9 +91,10 @@ pub(super) fn adopt(args: &AdoptArgs) -> anyhow::Result<ExitCode> {
     };
     let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
-    let manifest = work.end(adopt_image(args.rom.image(), &params, segment, &watch))?;
+    let manifest =
+        work.end(adopt_image(args.rom.image(), &params, segment, args.expect, &watch))?;
     let mut output = Output::new();
-    output.line(manifest.id().to_string())?;
+    output.line(manifest.hash.to_string())?;
     output.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -30,7 +30,7 @@ Examples:
 
 /// Fill a ROM from a seed, with all processors
 ///
-/// Prints the name of the ROM (the first eight bytes of its digest).
+/// Prints the hash of the ROM, whose first 16 digits are its name in strings.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("seed").required(true))]
@@ -108,7 +108,11 @@ enum FillInName {
 
 pub(super) fn parse_mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
-    mode.ok_or_else(|| "expected permissions in octal, such as 440".to_owned())
+    let mode = mode.ok_or("expected permissions in octal, such as 440")?;
+    if mode & 0o022 != 0 {
+        return Err("nobody attaches to an image that others may write to".to_owned());
+    }
+    Ok(mode)
 }
 
 /// The threads to compute with.
@@ -142,11 +146,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         FillInName::Memory => FillIn::Memory,
         FillInName::File => FillIn::Mapping,
     };
-    create.expect = known.as_ref().map(|known| known.digest);
+    create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
     let manifest = work.end(create.file(args.rom.image()))?;
     let mut output = Output::new();
-    output.line(manifest.id().to_string())?;
+    output.line(manifest.hash.to_string())?;
     output.flush()?;
     Ok(ExitCode::SUCCESS)
 }

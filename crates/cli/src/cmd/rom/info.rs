@@ -19,7 +19,7 @@ Examples:
 Exit status: 0, also if the image is not what the manifest says; 2 if
 there is no manifest.";
 
-/// Tell what is known of a ROM, and whether its image fits that by size, tag and digest
+/// Tell what is known of a ROM, and whether its image fits that by size, tag, digest and table of hashes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -34,9 +34,14 @@ pub(super) struct Args {
 
 /// The checks that take no time.
 pub(super) fn quick_check(rom: &RomName, manifest: &Manifest) -> Result<(), Error> {
+    let expect = Some(manifest.hash);
     match manifest.image_path(rom.image()) {
-        Some(_) => RomFile::open(rom.image(), None).map(|_| ()),
-        None => attach(rom.image(), &AttachOptions::new()).map(|_| ()),
+        Some(_) => RomFile::open(rom.image(), expect).map(|_| ()),
+        None => {
+            let mut options = AttachOptions::new();
+            options.expect = expect;
+            attach(rom.image(), &options).map(|_| ())
+        }
     }
 }
 
@@ -83,6 +88,7 @@ fn rows(
         };
     Ok(vec![
         ("ROM", text("id")),
+        ("hash", text("hash")),
         ("size", size::text(manifest.size())),
         ("parameters", parameters),
         ("flavour", flavor),
@@ -90,7 +96,11 @@ fn rows(
         ("seed", place(&value["seed"], "from")),
         ("image", place(&value["image"], "at")),
         ("digest", text("digest")),
-        ("BLAKE2bp", text("blake2bp")),
-        ("state", problem.unwrap_or_else(|| "the image fits by size, tag and digest".to_owned())),
+        (
+            "state",
+            problem.unwrap_or_else(|| {
+                "the image fits by size, tag, digest and table of hashes".to_owned()
+            }),
+        ),
     ])
 }

@@ -52,8 +52,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     for directory in &args.directories {
         if args.clean {
-            let removed = clean(directory)?;
-            tell(format_args!("{}: {removed} files removed", directory.display()));
+            let cleaned = clean(directory)?;
+            tell(format_args!("{}: {} files removed", directory.display(), cleaned.removed));
+            for reason in cleaned.left {
+                tell(format_args!("not removed: {}", printable(reason.to_string().as_bytes())));
+            }
         }
         for found in list(directory)? {
             let mut record =

@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use saltern_rom::{Error, Manifest, RomId, rebuild_sums, recompute, verify};
+use saltern_rom::{Error, Manifest, RomHash, rebuild_sums, recompute, verify};
 
 use super::create::threads;
 use super::info::quick_check;
@@ -19,13 +19,13 @@ Examples:
   saltern rom verify --full /srv/site.rom          reads all of it
   saltern rom verify --recompute --seed-file site.seed /srv/site.rom
   saltern rom verify --rebuild-sums /srv/site.rom  makes .sums anew
-  saltern rom verify --expect 00ff1122334455aa shm:site.rom
+  saltern rom verify --full --expect $HASH shm:site.rom
 
 Exit status: 0 the image is good; 2 it is not, or cannot be checked.";
 
 /// Check the image of a ROM
 ///
-/// Without an option: size, tag and digest, which finds another ROM, an unfinished and a truncated one.
+/// Without an option: size, tag, digest and table of hashes, which finds another ROM, an unfinished and a truncated one.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -41,16 +41,16 @@ pub(super) struct Args {
     #[arg(long, requires = "seed")]
     recompute: bool,
 
-    /// Read the image, and if it is good make its table of checksums anew, which was lost or damaged
+    /// Read the image, and if it is good make its table of hashes anew, which was lost or damaged
     #[arg(long, conflicts_with_all = ["recompute", "full"])]
     rebuild_sums: bool,
 
     #[command(flatten)]
     seed: SeedArgs,
 
-    /// It has to be the ROM of this name
-    #[arg(long, value_name = "ID")]
-    expect: Option<RomId>,
+    /// It has to be the ROM of this hash, of 64 digits: with --full proof that every byte is
+    #[arg(long, value_name = "HASH")]
+    expect: Option<RomHash>,
 
     /// Threads for --recompute (default: one for each processor)
     #[arg(long, value_name = "N", requires = "recompute")]
@@ -76,18 +76,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .and_then(|manifest| quick_check(&args.rom, &manifest).map(|()| manifest)),
     };
     let manifest = work.end(result).with_context(|| format!("{} does not pass", args.rom))?;
-    if let Some(expected) = args.expect.filter(|expected| *expected != manifest.id()) {
-        return Err(Error::WrongRom { path: image.into(), expected, actual: manifest.id() }.into());
+    if let Some(expected) = args.expect.filter(|expected| *expected != manifest.hash) {
+        let actual = Some(manifest.hash);
+        return Err(Error::WrongRom { path: image.into(), expected, actual }.into());
     }
     if !args.quiet {
         let what = match (args.recompute, args.full) {
             (true, _) => "every byte as computed from the seed",
             (_, true) => "every byte as when it was made",
-            _ if args.rebuild_sums => "every byte as when it was made; checksums made anew",
-            _ => "size, tag and digest fit",
+            _ if args.rebuild_sums => "every byte as when it was made; table of hashes made anew",
+            _ => "size, tag, digest and table of hashes fit",
         };
         let mut output = Output::new();
-        output.line(format!("{}: {what}", manifest.id()))?;
+        output.line(format!("{}: {what}", manifest.hash))?;
         output.flush()?;
     }
     Ok(ExitCode::SUCCESS)

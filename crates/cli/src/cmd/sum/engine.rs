@@ -3,16 +3,18 @@
 //! Each worker takes the next task from the shared queue, so no list of tasks is ever held, and sends the
 //! result with its number to the calling thread, which puts them in order and prints.
 
+mod worker;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 
+use self::worker::Worker;
 use super::algorithm::Key;
 use super::input::StdinTurns;
 use super::progress::Progress;
 use super::queue::{HaltOnPanic, Numbered, Outcome, Queue, Task};
-use super::worker::Worker;
 
 /// The receiver of the results, called on the calling thread and in order.
 pub(super) trait Sink<T> {

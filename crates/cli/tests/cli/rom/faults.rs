@@ -1,6 +1,6 @@
 //! Damage, interruptions and races: an answer that is right or one clear error, and nothing half-made.
 
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -71,9 +71,6 @@ fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
         for output in [verify(stored, &mapped), wrong(stored)] {
             assert_one_error(&output, "site.rom is damaged");
         }
-        // Who says that it is whole is believed.
-        let trusted = verify(stored, &[&mapped[..], &["--rom-trust"]].concat());
-        assert_eq!(seen(&trusted), (Some(1), "mismatch\n", ""));
     }
     // A string that has nothing to do with the ROM.
     assert_eq!(seen(&wrong(&plain)), (Some(1), "mismatch\n", ""));
@@ -99,7 +96,45 @@ fn a_damaged_rom_is_never_a_mismatch_and_makes_no_hash() {
         |more: &[&str]| run(&[&SMALL[..], &[&rom, "--rom-access=map"], more].concat(), "password");
     assert_one_error(&new(&[]), "site.rom is damaged");
     assert_one_error(&new(&["--rom-mask", "0,15"]), "site.rom is damaged");
-    assert_eq!(new(&["--rom-trust"]).status.code(), Some(0));
+}
+
+/// The verdict of one moment is none about the next: what is damaged while the program runs is an error from then on.
+#[test]
+fn damage_while_the_program_runs_is_no_mismatch_either() {
+    let site = Site::new();
+    let rom = site.rom("site.rom", "seed");
+    let stored = hash(&rom, &[]);
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("saltern"))
+        .args(["verify", "--jsonl", "--rom", &rom, "--rom-access=map"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut output = BufReader::new(output);
+    let mut ask = |password: &str| {
+        writeln!(input, "{{\"password\":\"{password}\",\"hash\":\"{stored}\"}}").unwrap();
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line
+    };
+    assert!(ask("password").contains("\"match\":true"));
+    assert!(ask("other").contains("\"match\":false"));
+    for at in (0..1 << 20).step_by(4096) {
+        flip(&rom, at);
+    }
+    for password in ["other", "password", "other"] {
+        let answer = ask(password);
+        assert!(answer.contains("is unavailable") && !answer.contains("match"), "{answer}");
+    }
+    for at in (0..1 << 20).step_by(4096) {
+        flip(&rom, at);
+    }
+    assert!(ask("password").contains("\"match\":true"));
+    assert!(ask("other").contains("\"match\":false"));
+    drop(input);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(2));
 }
 
 #[test]
@@ -134,7 +169,7 @@ fn creation(site: &Site, name: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let part = site.dir.path().join(format!(".{name}.part"));
+    let part = site.dir.path().join(format!(".{name}.saltern-part"));
     let began = Instant::now();
     while !part.exists() {
         assert!(began.elapsed() < Duration::from_secs(60), "nothing is being made");
@@ -170,7 +205,7 @@ fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
     assert_one_error(&run(&create, ""), "another process is making");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(site.files(), [".site.rom.part"]);
+    assert_eq!(site.files(), [".site.rom.saltern-part"]);
     let list = run(&["rom", "list", "--json", dir], "");
     assert!(String::from_utf8_lossy(&list.stdout).contains("\"interrupted\""));
     assert_one_error(&run(&["rom", "verify", &site.path("site.rom")], ""), "manifest");
@@ -213,8 +248,8 @@ fn of_two_creators_at_once_one_wins() {
             "{reason}"
         );
         let rom = site.path("site.rom");
-        let id = info(&rom)["id"].as_str().unwrap().to_owned();
-        assert_eq!(String::from_utf8_lossy(&won[0].stdout).trim_end(), id);
+        let hash = info(&rom)["hash"].as_str().unwrap().to_owned();
+        assert_eq!(String::from_utf8_lossy(&won[0].stdout).trim_end(), hash);
         assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));
         assert_eq!(
             names(site.dir.path()),

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Site, hash, info, verify};
+use super::{SMALL, Site, hash, info, verify};
 use crate::program::{assert_one_error, run, seen, stderr, stdout};
 use crate::terminal::on_terminal;
 
@@ -128,13 +128,18 @@ fn copies_and_images_from_elsewhere() {
     assert_eq!(seen(&run(&["rom", "copy", &rom, &copy], "")), (Some(0), "", ""));
     assert_one_error(&run(&["rom", "copy", &rom, &copy], ""), "exists");
     assert_eq!(std::fs::read(&rom).unwrap(), std::fs::read(&copy).unwrap());
-    let id = info(&rom)["id"].as_str().unwrap().to_owned();
+    let id = info(&rom)["hash"].as_str().unwrap().to_owned();
     std::fs::remove_file(format!("{copy}.json")).unwrap();
     let adopt = ["rom", "adopt", &copy, "--r=32", "--p=64", "--size"];
     assert_one_error(&run(&[&adopt[..], &["2MiB"]].concat(), ""), "1048576");
     assert_eq!(stdout(&run(&[&adopt[..], &["1MiB"]].concat(), "")).trim_end(), id);
     assert_one_error(&run(&[&adopt[..], &["1MiB"]].concat(), ""), "exists");
-    assert_eq!(info(&copy)["id"], *id);
+    assert_eq!(info(&copy)["hash"], *id);
+    let other = "0123456789abcdef".repeat(4);
+    std::fs::remove_file(format!("{copy}.json")).unwrap();
+    let expect = |hash: &str| run(&[&adopt[..], &["1MiB", "--expect", hash]].concat(), "");
+    assert_one_error(&expect(&other), "is expected");
+    assert_eq!(expect(&id).status.code(), Some(0));
 }
 
 #[test]
@@ -195,4 +200,67 @@ fn manifests_cannot_write_to_the_terminal() {
         let all = outputs.map(|output| stdout(&output).to_owned() + stderr(&output)).concat();
         assert!(all.contains(&shared.0) && !all.contains('\u{1b}'), "{all}");
     }
+}
+
+/// Files of another user under the name that a boot unit is about to use.
+#[test]
+fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let Some(shared) = Shared::new("planted") else { return };
+    let site = Site::new();
+    if std::fs::metadata(site.dir.path()).unwrap().uid() != 0 {
+        return println!("SKIPPED: files of other users (not root)");
+    }
+    let (rom, name) = (site.rom("site.rom", "seed"), shared.name());
+    let place = |end: &str| format!("/dev/shm/{}{end}", shared.0);
+    // The right end, and nothing else of it; and, in turn, a good copy that its owner could change at any time.
+    let mut zeros = std::fs::read(&rom).unwrap();
+    let tail = zeros.len() - 48;
+    zeros[..tail].fill(0);
+    let attach =
+        |more: &[&str]| run(&[&["rom", "attach", &rom, "--as", &name][..], more].concat(), "");
+    for image in [zeros, std::fs::read(&rom).unwrap()] {
+        std::fs::write(place(""), image).unwrap();
+        for end in [".json", ".sums"] {
+            std::fs::copy(format!("{rom}{end}"), place(end)).unwrap();
+        }
+        for end in ["", ".json", ".sums"] {
+            std::fs::set_permissions(place(end), PermissionsExt::from_mode(0o644)).unwrap();
+            chown(place(end), Some(65534), Some(65534)).unwrap();
+        }
+        for more in [&[][..], &["--immutable"]] {
+            assert_one_error(&attach(more), "belongs to user 65534");
+        }
+        for refused in [run(&[&SMALL[..], &[&name]].concat(), "password"), {
+            let stored = hash(&rom, &[]);
+            verify(&stored, &["--rom", &name])
+        }] {
+            assert_one_error(&refused, "belongs to user 65534");
+        }
+        // It can still be changed and removed, so it is not immutable.
+        std::fs::write(place(""), "x").unwrap();
+        assert_eq!(run(&["rom", "detach", &name], "").status.code(), Some(0));
+        assert!(!shared.exists());
+    }
+    assert_eq!(attach(&[]).status.code(), Some(0));
+    let again = attach(&[]);
+    assert!(again.status.success() && stderr(&again).contains("already"), "{}", stderr(&again));
+    // Whoever may write to it could change it.
+    std::fs::set_permissions(place(""), PermissionsExt::from_mode(0o660)).unwrap();
+    assert_one_error(&attach(&[]), "mode 660");
+    assert_eq!(attach(&["--replace"]).status.code(), Some(0));
+    assert_eq!(run(&["rom", "verify", "--full", &name], "").status.code(), Some(0));
+}
+
+#[test]
+fn modes_that_let_others_write_are_refused() {
+    let site = Site::new();
+    let (rom, seed) = (site.path("site.rom"), site.path("seed"));
+    let create = ["rom", "create", &rom, "--size=1MiB", "--seed-file", &seed, "--mode"];
+    for mode in ["660", "442", "777"] {
+        assert_eq!(run(&[&create[..], &[mode]].concat(), "").status.code(), Some(2), "{mode}");
+    }
+    assert_eq!(site.files(), [""; 0]);
+    let null = ["rom", "create", "/dev/null", "--replace", "--size=1MiB", "--seed-file", &seed];
+    assert_one_error(&run(&null, ""), "not a regular file");
 }

@@ -9,11 +9,11 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
-use super::algorithm::{self, Spec};
-use super::buffer::Buffer;
-use super::engine::Engine;
-use super::input::{Source, Watch};
-use super::queue::{Numbered, Outcome, Queue, Task};
+use super::Engine;
+use crate::cmd::sum::algorithm::{self, Spec};
+use crate::cmd::sum::buffer::Buffer;
+use crate::cmd::sum::input::{Source, Watch};
+use crate::cmd::sum::queue::{Numbered, Outcome, Queue, Task};
 
 mod batch;
 mod pace;
