@@ -2,8 +2,8 @@
 //! whatever else the machine does, and what decides where both threads of a core are busy.
 //!
 //! A child process under callgrind computes the hashes of one engine, each with N and with 2 N.
-//! [`counted`] is where counting begins and ends; the difference of the two counts leaves out
-//! everything that does not grow with N.
+//! [`mark`] is called before and after each; the difference of the two counts leaves out everything
+//! that does not grow with N.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{self, Cell, Side};
 use crate::engine::rom::Roms;
-use crate::engine::{self, Places, Setup, Task};
+use crate::engine::{self, Places, Setup};
 use crate::record::Build;
 use crate::stats::digits;
 use crate::work::Work;
@@ -81,13 +81,11 @@ fn scaled(work: &Work, times: u64) -> anyhow::Result<Work> {
     Ok(Work::Yescrypt(params, rom))
 }
 
-/// The call that callgrind counts: its name is on the command line in [`count`].
-///
-/// # Errors
-/// Those of the task.
+/// Where callgrind writes down what it has counted since the last time: its name is on the command
+/// line in [`count`].
 #[inline(never)]
-pub fn counted(task: &mut dyn Task) -> anyhow::Result<()> {
-    std::hint::black_box(task.run(1))
+pub fn mark() {
+    std::hint::black_box(());
 }
 
 /// In the child: computes all work of an engine, and prints how many hashes advance at once in
@@ -103,7 +101,9 @@ pub fn probe(name: &str, places: &Places) -> anyhow::Result<()> {
             let work = scaled(&side.work, times)?;
             let setup = Setup { together: side.together, pages: side.pages, rom: roms.of(&work)? };
             let mut task = engine.task(&work, &setup)?;
-            counted(&mut *task)?;
+            mark();
+            task.run(1)?;
+            mark();
             println!("{}", task.together());
         }
     }
@@ -139,12 +139,11 @@ pub fn count(places: &Places) -> anyhow::Result<Counts> {
 fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<Vec<Count>> {
     let directory = tempfile::tempdir().context("a temporary directory")?;
     let dumps = directory.path().join("count");
-    let function = "saltern_bench::instructions::counted*";
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--quiet"])
         .arg(format!("--callgrind-out-file={}", dumps.display()))
-        .args([format!("--zero-before={function}"), format!("--dump-after={function}")])
+        .arg("--dump-before=saltern_bench::instructions::mark*")
         .arg(std::env::current_exe()?)
         .args(["instructions", "--probe", name]);
     if let Some(upstream) = &places.upstream {
@@ -157,12 +156,12 @@ fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<
     let together: Vec<usize> = told.lines().map(str::parse).collect::<Result<_, _>>()?;
     ensure!(together.len() == 2 * sides.len(), "{} counts, not {}", together.len(), sides.len());
     let count = |(index, side): (usize, &&Side)| {
-        let [first, second] = [2 * index, 2 * index + 1].map(|part| total(&dumps, part + 1));
+        let [first, second] = [2 * index, 2 * index + 1].map(|call| total(&dumps, 2 * call + 2));
         let more = second?.checked_sub(first?).context("more work took fewer instructions")?;
         let Work::Yescrypt(params, _) = side.work else { bail!("only yescrypt is counted") };
         let Work::Yescrypt(twice, _) = scaled(&side.work, 2)? else { bail!("yescrypt") };
         let together = together[2 * index];
-        let sub_blocks = (twice.mixed() - params.mixed()) / 64 * together as u128;
+        let sub_blocks = (twice.work() - params.work()) / 64 * together as u128;
         Ok(Count {
             engine: name.to_owned(),
             r: params.r,
@@ -182,7 +181,7 @@ fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<
 fn total(dumps: &Path, part: usize) -> anyhow::Result<u64> {
     let path = format!("{}.{part}", dumps.display());
     let text = fs::read_to_string(&path).with_context(|| {
-        format!("valgrind has not counted call {part}: is the program stripped of its symbols?")
+        format!("valgrind wrote no part {part}: is the program stripped of its symbols?")
     })?;
     let line = text.lines().find_map(|line| line.strip_prefix("summary: "));
     Ok(line.context("a dump without a summary")?.trim().parse()?)

@@ -256,6 +256,6 @@ mod tests {
             }
         }
         assert!(rows >= 17, "{rows}\n{text}");
-        assert!(text.contains("1.00 [0.99-1.01] tie | 1.03 |"), "{text}");
+        assert!(text.contains("1.00 [0.99-1.01] tie |  | 1.03 |"), "{text}");
     }
 }

@@ -293,7 +293,7 @@ fn what_is_noted_on_the_terminal_stands_in_the_answer() {
         json!({ "password": "p" }),
         json!({ "password": "p\0q" }),
     ]);
-    let output = run(&[&["hash", "--jsonl"], &TINY[..]].concat(), text);
+    let output = run(&[&["hash", "--jsonl", "--wide"], &TINY[..]].concat(), text);
     let answers = lines(&output);
     let notes = |at: usize| answers[at]["notes"].to_string();
     assert!(notes(0).contains("511 bytes") && notes(2).contains("zero byte"), "{answers:?}");
