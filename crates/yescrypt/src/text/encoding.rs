@@ -47,6 +47,9 @@ pub struct Setting {
     refused: Option<&'static str>,
 }
 
+/// What a PHC string holds: a setting, and the hash if there is one.
+type WithHash = (Setting, Option<[u8; HASH]>);
+
 impl Setting {
     /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters
     /// is ignored, except that an extended string has a hash of the right form there or nothing.
@@ -98,7 +101,7 @@ impl Setting {
 
     /// A setting or complete string of a scheme in the PHC string format, and the hash of the
     /// latter; nothing for the others.
-    fn parse_phc(text: &[u8]) -> Option<Result<(Self, Option<[u8; HASH]>), Error>> {
+    fn parse_phc(text: &[u8]) -> Option<Result<WithHash, Error>> {
         let whole = |scheme, Parsed { says, salt, salt_text, hash }: Parsed<Extended>| {
             let Extended { params, roms, key } = says;
             let (salt_start, ids) = (salt_text.start, Ids { rom: None, key });

@@ -128,7 +128,7 @@ pub(super) mod tests {
         let dirty = |written: bool| {
             given_back(|| {
                 let region = Region::new(100_000).unwrap();
-                assert!(region.start().addr() % 16 == 0 && region.bytes() == 100_000);
+                assert!(region.start().addr().is_multiple_of(16) && region.bytes() == 100_000);
                 // SAFETY: the last byte of the region.
                 unsafe { *region.start().add(99_999) |= u8::from(written) };
             })
