@@ -48,7 +48,7 @@ pub enum FillIn {
 /// let manifest = create.file(&directory.join("site.rom"))?;
 ///
 /// let attached = attach(&directory.join("site.rom"), &AttachOptions::new())?;
-/// assert_eq!(attached.rom()?.id(), manifest.id());
+/// assert_eq!(attached.id(), manifest.id());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[non_exhaustive]

@@ -59,6 +59,12 @@ impl From<Attached> for OpenRom {
     }
 }
 
+impl From<Arc<Attached>> for OpenRom {
+    fn from(rom: Arc<Attached>) -> Self {
+        OpenRom::Memory(rom)
+    }
+}
+
 impl RomMemory for Attached {
     fn bytes(&self) -> &[u8] {
         self.as_bytes()

@@ -19,7 +19,7 @@ use crate::{CheckedParams, Error};
 /// use saltern_yescrypt::{Level, Workspace, hazmat};
 /// let mut workspace = Workspace::with_level(Level::Portable)?;
 /// assert!(!hazmat::pair_groups(&mut workspace));
-/// # Ok::<(), saltern_yescrypt::Error>(())
+/// # Ok::<(), saltern_yescrypt::UnavailableLevel>(())
 /// ```
 pub fn pair_groups(workspace: &mut Workspace) -> bool {
     workspace.pair_groups()
