@@ -161,7 +161,7 @@ fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<
         let Work::Yescrypt(params, _) = side.work else { bail!("only yescrypt is counted") };
         let Work::Yescrypt(twice, _) = scaled(&side.work, 2)? else { bail!("yescrypt") };
         let together = together[2 * index];
-        let sub_blocks = (twice.work() - params.work()) / 64 * together as u128;
+        let sub_blocks = (twice.mixed() - params.mixed()) / 64 * together as u128;
         Ok(Count {
             engine: name.to_owned(),
             r: params.r,

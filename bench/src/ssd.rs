@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::fs::Advice;
-use saltern_rom::{
-    AttachOptions, Attached, Backend, EngineConfig, EngineRom, EngineStats, Pages, RomFile,
-    SsdEngine, Work, WorkRom, attach,
-};
+use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
+use saltern_rom::{AttachOptions, Attached, Backend, Pages, RomFile, RomReaders, attach};
 use saltern_yescrypt::{
     CheckedParams, Progress, Resumable, Rom, RomMasks, RomReading, RomUse, Workspace,
 };
@@ -33,8 +31,8 @@ pub struct Load {
     pub time: Duration,
     /// How often all measurements are made, one after the other in each round; the medians count.
     pub rounds: usize,
-    /// Threads and memory for the engine; the number of threads is also what the others are given multiples of.
-    pub engine: EngineConfig,
+    /// Threads and memory of the pool; the number of threads is also what the others are given multiples of.
+    pub pool: PoolConfig,
 }
 
 /// How hashes get at the ROM.
@@ -66,7 +64,7 @@ const NAMES: [(&str, Access); 14] = [
     ("ram-2m", Access::Memory(Pages::Huge2M)),
     ("ram-1g", Access::Memory(Pages::Huge1G)),
     ("uring", Access::Overlapped(Backend::IoUring)),
-    ("pread", Access::Overlapped(Backend::Pread)),
+    ("pread", Access::Overlapped(Backend::Threads)),
     ("map", Access::Mapped { random: false, threads: 1 }),
     ("map-2x", Access::Mapped { random: false, threads: 2 }),
     ("map-3x", Access::Mapped { random: false, threads: 3 }),
@@ -111,8 +109,8 @@ pub struct Row {
     pub range: [f64; 2],
     /// Milliseconds of processor time for each hash, the system's included.
     pub cpu_ms: f64,
-    /// What the engine counted in the last round, if it read anything.
-    pub stats: Option<EngineStats>,
+    /// What the pool read in the last round and how long that took, if it read anything.
+    pub reads: Option<(ReadStats, Duration)>,
     /// What could not be had.
     pub notes: Vec<String>,
 }
@@ -120,13 +118,13 @@ pub struct Row {
 impl Row {
     /// What the device did; none if nothing was read in pieces.
     #[must_use]
-    pub fn reads(&self) -> Option<String> {
-        let stats = self.stats.filter(|stats| stats.reads > 0)?;
-        let seconds = stats.elapsed.as_secs_f64().max(1e-9);
+    pub fn device(&self) -> Option<String> {
+        let (stats, elapsed) = self.reads.filter(|(stats, _)| stats.blocks > 0)?;
+        let seconds = elapsed.as_secs_f64().max(1e-9);
         Some(format!(
             "{}: {:.0} reads/s, {:.0} MB/s, queue depth {:.1}, stalled {:.1} %",
             self.access,
-            stats.reads as f64 / seconds,
+            stats.blocks as f64 / seconds,
             stats.bytes as f64 / seconds / 1e6,
             stats.mean_depth(),
             100.0 * stats.stalled.as_secs_f64() / seconds
@@ -158,14 +156,12 @@ pub fn measure(image: &Path, load: &Load, ways: &[Access]) -> anyhow::Result<Vec
                 Access::None | Access::Memory(_) => in_memory(loaded[index].clone(), load)?,
                 Access::Mapped { random, threads } => mapped(image, load, random, threads)?,
                 Access::Overlapped(backend) => {
-                    let mut config = load.engine.clone();
-                    config.backend = backend;
-                    overlapped(image, load, config)?
+                    overlapped(image, load, (backend, load.pool.clone()))?
                 }
                 Access::One => {
-                    let mut alone = load.engine.clone();
+                    let mut alone = load.pool.clone();
                     (alone.threads, alone.in_flight) = (1, 1);
-                    overlapped(image, load, alone)?
+                    overlapped(image, load, (Backend::Auto, alone))?
                 }
             });
         }
@@ -183,7 +179,7 @@ fn row(access: Access, runs: &[Run]) -> Row {
         rate: median(|run| run.rate),
         range: [rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max)],
         cpu_ms: median(|run| run.cpu_ms),
-        stats: last.and_then(|run| run.stats),
+        reads: last.and_then(|run| run.reads),
         notes: last.map(|run| run.notes.clone()).unwrap_or_default(),
     }
 }
@@ -192,7 +188,7 @@ fn row(access: Access, runs: &[Run]) -> Row {
 struct Run {
     rate: f64,
     cpu_ms: f64,
-    stats: Option<EngineStats>,
+    reads: Option<(ReadStats, Duration)>,
     notes: Vec<String>,
 }
 
@@ -213,7 +209,7 @@ fn processor_time() -> Duration {
 fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
     let notes = rom.as_ref().map(|rom| rom.notes().to_vec()).unwrap_or_default();
     let used = rom.map(|rom| whole(rom, load)).transpose()?;
-    let run = direct(&load.params, used.as_slice(), load.engine.threads, load.time)?;
+    let run = direct(&load.params, used.as_slice(), load.pool.threads, load.time)?;
     Ok(Run { notes, ..run })
 }
 
@@ -234,7 +230,7 @@ fn mapped(image: &Path, load: &Load, random: bool, threads: usize) -> anyhow::Re
         unsafe { rustix::mm::madvise(bytes.as_ptr().cast_mut().cast(), bytes.len(), advice)? };
     }
     let source = whole(Arc::new(rom), load)?;
-    direct(&load.params, &[source], threads * load.engine.threads, load.time)
+    direct(&load.params, &[source], threads * load.pool.threads, load.time)
 }
 
 /// Threads that hash with ROMs in memory, or what looks like it.
@@ -278,48 +274,54 @@ fn direct(
 
 type Mark = (Instant, Duration, u64);
 
-fn run(before: Mark, after: Mark, stats: Option<EngineStats>, notes: Vec<String>) -> Run {
+fn run(before: Mark, after: Mark, reads: Option<ReadStats>, notes: Vec<String>) -> Run {
     let hashes = (after.2 - before.2).max(1) as f64;
     let rate = hashes / (after.0 - before.0).as_secs_f64();
     let cpu_ms = 1e3 * (after.1 - before.1).as_secs_f64() / hashes;
-    Run { rate, cpu_ms, stats, notes }
+    Run { rate, cpu_ms, reads: reads.map(|reads| (reads, after.0 - before.0)), notes }
 }
 
-/// The engine under full load.
-fn overlapped(image: &Path, load: &Load, config: EngineConfig) -> anyhow::Result<Run> {
+/// A pool under full load.
+fn overlapped(
+    image: &Path,
+    load: &Load,
+    (backend, mut config): (Backend, PoolConfig),
+) -> anyhow::Result<Run> {
     let rom = Arc::new(RomFile::open(image, None)?);
     let r = load.params.params().r;
     let (nrom, masks, look_ahead) = (rom.blocks(r)?, load.masks, load.look_ahead);
     let mut notes = rom.notes().to_vec();
-    let engine = SsdEngine::new(&config, vec![EngineRom::File(rom)])?;
-    notes.extend_from_slice(engine.notes());
-    let roms = vec![WorkRom { rom: 0, nrom, masks, look_ahead }];
-    let work = Work { params: load.params, roms, len: 32 };
+    let readers = Arc::new(RomReaders::new(backend));
+    config.sources = Some(readers.clone());
     // So many that there is always something waiting, in two batches.
     let batch = if config.in_flight == 1 { 1 } else { 4 * config.threads * config.in_flight };
+    let pool = Pool::new(config)?;
+    notes.extend(readers.notes());
+    let used = RomUse { rom: rom.rom()?, reading: RomReading { nrom, masks, look_ahead } };
+    let what = Derive { params: load.params, roms: vec![used], len: 32 };
     let mut submitted = 0u64;
     let mut submit = || {
         submitted += 1;
         let items = (0..batch).map(|i| ((i as u64).to_le_bytes(), submitted.to_le_bytes()));
-        engine.derive(&work, items)
+        pool.derive(&what, items, Terms::bulk())
     };
     let mut ahead = if batch == 1 { None } else { Some(submit()?) };
     let start = Instant::now();
-    let mark = || (Instant::now(), processor_time(), engine.stats().hashes);
+    let mark = || (Instant::now(), processor_time(), pool.stats().hashes);
     let mut before = None;
-    let mut stats = engine.stats();
+    let mut reads = ReadStats::default();
     loop {
         if before.is_none() && start.elapsed() >= load.time / 5 {
             before = Some(mark());
-            stats = engine.stats();
+            reads = pool.stats().reads;
         }
         let next = submit()?;
-        for answer in ahead.replace(next).into_iter().flatten() {
-            answer.1?;
+        for answer in ahead.replace(next).into_iter().flat_map(Ticket::wait) {
+            answer?;
         }
         if let Some(before) = before.filter(|_| start.elapsed() >= load.time * 6 / 5) {
             let after = mark();
-            return Ok(run(before, after, Some(engine.stats().since(&stats)), notes));
+            return Ok(run(before, after, Some(pool.stats().reads.since(&reads)), notes));
         }
     }
 }

@@ -239,7 +239,7 @@ impl Work {
 fn traffic(params: &Params) -> (f64, f64) {
     let block = 128 * u128::from(params.r);
     let (n, p) = (params.n as f64, f64::from(params.p));
-    let mixing = (params.work() / block) as f64 - if params.mode == Mode::Rw { n } else { p * n };
+    let mixing = (params.mixed() / block) as f64 - if params.mode == Mode::Rw { n } else { p * n };
     let (blocks, rom) = match (params.mode, params.nrom) {
         // Each of p slices is written back to by one of the p instances that read it.
         (Mode::Rw, 0) => (2.0 * n + mixing + mixing / p, 0.0),

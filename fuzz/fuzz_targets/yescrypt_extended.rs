@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_yescrypt::{
-    FlavorPolicy, HashKey, HashString, Hasher, KeySet, Limits, Rom, RomId, RomImage, RomParams, RomSet,
-    Scheme, Setting, Workspace,
+    FlavorPolicy, HashKey, HashString, Hasher, KeySet, Limits, Rom, RomId, RomImage, RomParams,
+    RomSet, Scheme, Setting, Syntax, Workspace,
 };
 
 thread_local! {
@@ -29,8 +29,9 @@ static HASHER: LazyLock<Hasher> = LazyLock::new(|| {
     keys.add("2026".parse().unwrap(), HashKey::new([1; 32])).unwrap();
     keys.activate("2026".parse().unwrap()).unwrap();
     let mut limits = Limits::server();
-    (limits.max_memory, limits.max_work) = (1 << 20, 1 << 20);
-    limits.flavors = FlavorPolicy::Any;
+    (limits.max_memory, limits.max_work) = (1 << 20, 1 << 23);
+    (limits.flavors, limits.syntax) = (FlavorPolicy::Any, Syntax::Wide);
+    limits.max_password = 4096;
     Hasher::new().with_limits(limits).with_roms(roms).with_keys(keys)
 });
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
-use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Verification, Workspace};
+use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Syntax, Verification, Workspace};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
@@ -20,8 +20,9 @@ fuzz_target!(|input: &[u8]| {
         .collect();
     let mut limits = Limits::server();
     limits.max_memory = 1 << 19;
-    limits.max_work = 1 << 19;
-    limits.flavors = FlavorPolicy::Any;
+    limits.max_work = 1 << 22;
+    (limits.flavors, limits.syntax) = (FlavorPolicy::Any, Syntax::Wide);
+    limits.max_password = 4096;
     let hasher = Hasher::new().with_limits(limits);
     WORKSPACE.with_borrow_mut(|workspace| {
         let together = hasher.verify_many(workspace, &items);

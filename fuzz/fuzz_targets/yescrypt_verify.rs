@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt::{crypt, escrypt as reference};
-use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Scheme, Workspace};
+use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Scheme, Syntax, Workspace};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
@@ -25,8 +25,9 @@ fuzz_target!(|input: &[u8]| {
     }
     let mut limits = Limits::server();
     limits.max_memory = 1 << 20;
-    limits.max_work = 1 << 20;
-    limits.flavors = FlavorPolicy::Any;
+    limits.max_work = 1 << 23;
+    (limits.flavors, limits.syntax) = (FlavorPolicy::Any, Syntax::Wide);
+    limits.max_password = 4096;
     let hasher = Hasher::new().with_limits(limits);
     let answer = WORKSPACE.with_borrow_mut(|workspace| hasher.verify(workspace, password, hash));
     if let Ok(matches) = answer {

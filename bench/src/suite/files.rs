@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use saltern_rom::{Backend, Create, EngineConfig, Pages, Seed};
+use saltern_pool::PoolConfig;
+use saltern_rom::{Backend, Create, Pages, Seed};
 use saltern_yescrypt::{Limits, Params, RomMasks, RomParams};
 use tempfile::TempDir;
 
@@ -47,21 +48,21 @@ impl Bench<'_> {
         let made = made.as_ref().map(|(_, image)| image);
         let image = file.image.as_ref().or(made).context("an image")?;
         let (time, rounds) = effort(file, self.options);
-        let mut engine = EngineConfig::default();
-        engine.threads = self.options.threads.unwrap_or(engine.threads);
-        engine.in_flight = file.in_flight.unwrap_or(engine.in_flight);
+        let mut pool = PoolConfig::default();
+        pool.threads = self.options.threads.unwrap_or(pool.threads);
+        pool.in_flight = file.in_flight.unwrap_or(pool.in_flight);
         let load = Load {
             params: Params::yescrypt(n, r).check(&Limits::unlimited())?,
             masks: RomMasks { fill: file.fill, mix: file.mix },
             look_ahead: file.look_ahead,
             time,
             rounds,
-            engine,
+            pool,
         };
         let rows = ssd::measure(image, &load, &file.ways)?;
         for row in &rows {
             let notes = row.notes.iter().map(|note| format!("{}: {note}", row.access));
-            notes.chain(row.reads()).for_each(|note| self.note(note));
+            notes.chain(row.device()).for_each(|note| self.note(note));
         }
         Ok(rows.iter().map(|row| cell(section, file, &load, row)).collect())
     }
@@ -88,7 +89,7 @@ fn words(access: Access) -> (Option<&'static str>, &'static str, usize) {
         Access::Memory(Pages::Base) => (Some("RAM, 4 KiB pages"), "saltern", 1),
         Access::Memory(Pages::Huge1G) => (Some("RAM, 1 GiB pages"), "saltern", 1),
         Access::Memory(_) => (Some("RAM, 2 MiB pages"), "saltern", 1),
-        Access::Overlapped(Backend::Pread) => (Some("SSD"), "saltern, reading threads", 1),
+        Access::Overlapped(Backend::Threads) => (Some("SSD"), "saltern, reading threads", 1),
         Access::Overlapped(_) => (Some("SSD"), "saltern, io_uring", 1),
         Access::Mapped { random: true, threads } => (Some("SSD"), "mapped file", threads),
         Access::Mapped { random: false, threads } => {
@@ -107,7 +108,7 @@ fn cell(section: &str, file: &RomFile, how: &Load, row: &Row) -> record::Cell {
     let (medium, engine, times) = words(row.access);
     work.rom_kib = medium.map(|_| (128 * u64::from(r) * file.nrom) >> 10);
     work.rom_medium = medium.map(str::to_owned);
-    let threads = if row.access == Access::One { 1 } else { how.engine.threads * times };
+    let threads = if row.access == Access::One { 1 } else { how.pool.threads * times };
     let seconds = how.time.as_secs_f64() * how.rounds as f64;
     let cpu = 1000.0 / row.cpu_ms;
     let hashes = row.rate * seconds;

@@ -1,5 +1,6 @@
 //! The subcommands, one module each.
 
+pub(crate) mod checksalt;
 pub(crate) mod completions;
 pub(crate) mod hash;
 pub(crate) mod inspect;

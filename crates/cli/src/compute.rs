@@ -1,155 +1,116 @@
-//! What computes hashes: this thread, a pool of threads, or an engine that reads ROMs from files.
+//! What computes hashes: one pool, whether one is wanted or many.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use anyhow::Error;
-use saltern_yescrypt::{Hasher, Pool, PoolConfig, Ticket, Workspace};
+use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
+use saltern_yescrypt::{Hasher, Workspace};
 
-use crate::aside::Aside;
 use crate::effort::{EffortArgs, explain};
-use crate::password::Password;
-use crate::rom::{Checks, Direct, DirectHasher, DirectTicket, RomChecks};
+use crate::rom::{Checks, RomChecks, Sources};
+
+/// Many hashes at once.
+pub(crate) struct Many {
+    hasher: Arc<Hasher>,
+    pool: Pool,
+}
+
+impl Many {
+    pub(crate) fn new(
+        hasher: Hasher,
+        sources: Sources,
+        mut config: PoolConfig,
+    ) -> anyhow::Result<Self> {
+        config.sources = sources;
+        let pool = Pool::new(config).map_err(|error| anyhow::anyhow!(text(&error)))?;
+        Ok(Many { hasher: Arc::new(hasher), pool })
+    }
+
+    /// The complete string under a setting. What comes first is computed first.
+    pub(crate) fn hash(
+        &self,
+        password: impl AsRef<[u8]>,
+        setting: &[u8],
+    ) -> Result<OneTicket<Vec<u8>>, String> {
+        let ticket =
+            self.pool.hash_one_with_setting(&self.hasher, password, setting, Terms::bulk());
+        ticket.map_err(|error| text(&error))
+    }
+
+    /// Whether a password matches a stored string.
+    pub(crate) fn verify(
+        &self,
+        password: impl AsRef<[u8]>,
+        hash: &[u8],
+    ) -> Result<OneTicket<bool>, String> {
+        let ticket = self.pool.verify_one(&self.hasher, password, hash, Terms::bulk());
+        ticket.map_err(|error| text(&error))
+    }
+}
 
 /// One hash after the other.
 pub(crate) struct One {
-    hasher: Hasher,
-    workspace: Workspace,
-    direct: Option<DirectHasher>,
+    many: Many,
     checks: Checks,
+    /// For what is checked.
+    workspace: Workspace,
 }
 
 impl One {
     pub(crate) fn new(
         hasher: Hasher,
         checks: RomChecks,
-        direct: Option<Direct>,
+        sources: Sources,
         effort: &EffortArgs,
     ) -> anyhow::Result<Self> {
+        let mut config = PoolConfig::default();
+        // The limits of the hasher bound the memory of the one.
+        (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
         let level = effort.level()?;
-        let direct = direct.map(|direct| direct.one(hasher.clone(), level)).transpose()?;
-        let checks = checks.with(&hasher, effort.level()?);
-        Ok(One { hasher, workspace: effort.workspace()?, direct, checks })
+        config.level = level.unwrap_or(config.level);
+        let (checks, workspace) = (checks.with(&hasher, level), effort.workspace()?);
+        Ok(One { many: Many::new(hasher, sources, config)?, checks, workspace })
     }
 
     /// The complete string under a setting.
     pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
-        if let Some(hash) = self.checks.hash(&mut self.workspace, password, setting) {
-            return hash.map_err(Error::msg);
-        }
-        match &self.direct {
-            Some(direct) => {
-                let ticket = direct.hash(password, setting);
-                ticket.and_then(DirectTicket::wait).map_err(Error::msg)
-            }
-            None => {
-                let hash = self.hasher.hash_with_setting(&mut self.workspace, password, setting);
-                hash.map_err(explain)
-            }
-        }
+        let checked = self.checks.hash(&mut self.workspace, password, setting);
+        let hash = checked.unwrap_or_else(|| self.many.hash(password, setting).and_then(wait));
+        hash.map_err(anyhow::Error::msg)
     }
 
-    /// Whether a password matches a stored string; a mismatch is none that a damaged ROM could have made.
+    /// Whether a password matches a stored string; a mismatch is none that a damaged ROM could have
+    /// made.
     pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
-        if self.compare(password, hash)? {
+        let compared = self.many.verify(password, hash).and_then(wait);
+        if compared.map_err(anyhow::Error::msg)? {
             return Ok(true);
         }
-        self.checks.confirm(&mut self.workspace, password, hash).map_err(Error::msg)
+        self.checks.confirm(&mut self.workspace, password, hash).map_err(anyhow::Error::msg)
     }
+}
 
-    fn compare(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
-        match &self.direct {
-            Some(direct) => {
-                let ticket = direct.verify(password, hash);
-                ticket.and_then(DirectTicket::wait).map_err(Error::msg)
-            }
-            None => self.hasher.verify(&mut self.workspace, password, hash).map_err(explain),
+/// The answer of one item.
+fn wait<T: Send + 'static>(ticket: OneTicket<T>) -> Result<T, String> {
+    ticket.wait().map_err(|error| text(&error))
+}
+
+/// The answer of one item, if it is there within this time.
+pub(crate) fn wait_for<T: Send + 'static>(
+    ticket: OneTicket<T>,
+    time: Duration,
+) -> Result<Result<T, String>, OneTicket<T>> {
+    Ok(ticket.wait_timeout(time)?.map_err(|error| text(&error)))
+}
+
+/// An error in words, with the option that moves the limit where there is one.
+fn text(error: &Error) -> String {
+    match error {
+        Error::Hash(error) => explain(*error).to_string(),
+        Error::OverBudget { needed, limit } => {
+            let (need, limit) = (needed.div_ceil(1 << 20), limit >> 20);
+            format!("this takes {need} MiB of memory, more than --memory {limit} allows")
         }
+        other => other.to_string(),
     }
-}
-
-/// Many at once.
-pub(crate) enum Many {
-    Pool(Arc<Hasher>, Pool),
-    /// With what waits for its tickets, which cannot be asked whether they are ready.
-    Direct(DirectHasher, Aside),
-}
-
-/// One of them, with the pool's ticket for it. Functions of that are handed in, since what tickets have in common has no name out here.
-pub(crate) enum Waiting<P, T> {
-    Pool(P),
-    Direct(Receiver<Result<T, String>>),
-}
-
-pub(crate) type WaitingHash = Waiting<Ticket<Vec<u8>>, Vec<u8>>;
-pub(crate) type WaitingMatch = Waiting<Ticket<bool>, bool>;
-
-impl Many {
-    pub(crate) fn new(
-        hasher: Hasher,
-        direct: Option<Direct>,
-        config: PoolConfig,
-    ) -> anyhow::Result<Self> {
-        Ok(match direct {
-            Some(direct) => Many::Direct(direct.many(hasher, &config)?, Aside::new("tickets")?),
-            None => Many::Pool(Arc::new(hasher), Pool::new(config)?),
-        })
-    }
-
-    /// The complete string under a setting.
-    pub(crate) fn hash(&self, password: &Password, setting: &[u8]) -> Result<WaitingHash, String> {
-        match self {
-            Many::Pool(hasher, pool) => {
-                let ticket = pool.hash_with_settings(hasher, [(password, setting)]);
-                ticket.map(Waiting::Pool).map_err(text)
-            }
-            Many::Direct(direct, aside) => {
-                let ticket = direct.hash(password, setting)?;
-                Ok(Waiting::Direct(aside.ask(move || ticket.wait())))
-            }
-        }
-    }
-
-    /// Whether a password matches a stored string.
-    pub(crate) fn verify(&self, password: &Password, hash: &[u8]) -> Result<WaitingMatch, String> {
-        match self {
-            Many::Pool(hasher, pool) => {
-                let ticket = pool.verify(hasher, [(password, hash)]);
-                ticket.map(Waiting::Pool).map_err(text)
-            }
-            Many::Direct(direct, aside) => {
-                let ticket = direct.verify(password, hash)?;
-                Ok(Waiting::Direct(aside.ask(move || ticket.wait())))
-            }
-        }
-    }
-}
-
-impl<P, T> Waiting<P, T> {
-    /// The answer, if it is there within this time.
-    pub(crate) fn wait(
-        self,
-        time: Duration,
-        of_pool: impl FnOnce(P, Duration) -> Result<Vec<Result<T, saltern_yescrypt::Error>>, P>,
-    ) -> Result<Result<T, String>, Self> {
-        match self {
-            Waiting::Pool(ticket) => {
-                let answers = of_pool(ticket, time).map_err(Waiting::Pool)?;
-                let answer = answers.into_iter().next();
-                Ok(answer.unwrap_or(Err(saltern_yescrypt::Error::Cancelled)).map_err(text))
-            }
-            Waiting::Direct(receiver) => match receiver.recv_timeout(time) {
-                Ok(answer) => Ok(answer),
-                Err(RecvTimeoutError::Timeout) => Err(Waiting::Direct(receiver)),
-                Err(RecvTimeoutError::Disconnected) => {
-                    Ok(Err("the thread that waits for a ROM has failed".to_owned()))
-                }
-            },
-        }
-    }
-}
-
-fn text(error: saltern_yescrypt::Error) -> String {
-    explain(error).to_string()
 }

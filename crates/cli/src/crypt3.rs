@@ -5,14 +5,8 @@
 
 use saltern_yescrypt::{Flavor, Limits, Mode, Params, Scheme, Setting};
 
-/// Longest string that crypt(3) returns, without its terminating zero.
-const MAX_HASH: usize = 383;
-
 /// Longest password that crypt(3) takes.
 const MAX_PASSWORD: usize = 511;
-
-/// Separator and digits that follow the setting.
-const HASH_PART: usize = 44;
 
 /// Why crypt(3) of a plain Linux cannot work with a setting; empty if it can.
 ///
@@ -43,15 +37,7 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     if let Some(rom) = setting.rom_id() {
         found.push(format!("it needs the ROM {rom}"));
     }
-    let text = setting.as_bytes();
-    if text.len() + HASH_PART > MAX_HASH {
-        found.push(format!("it is longer than {MAX_HASH} characters"));
-    }
-    if text.iter().any(|&byte| !byte.is_ascii_graphic() || b"!*:;\\".contains(&byte)) {
-        found.push("it holds a character that crypt(3) refuses".to_owned());
-    } else if setting.scheme() == Scheme::Scrypt && !scrypt_salt_passes(setting.salt()) {
-        found.push("its salt holds a character that crypt(3) refuses".to_owned());
-    }
+    found.extend(setting.refused_by_crypt().map(str::to_owned));
     found
 }
 
@@ -91,22 +77,8 @@ fn params_obstacles(params: &Params) -> Vec<String> {
         (rw && params.flavor != Flavor::DEFAULT, "its pwxform flavour is not the usual one"),
         (params.nrom != 0, NEEDS_ROM),
         (params.g != 0, "it asks for hash upgrades (g), which no release offers"),
-        (params.n < 4, "N is below 4"),
-        (params.n >> 32 != 0, "N is above 2^31"),
-        (rw && params.n / u64::from(params.p.max(1)) < 4, "N/p is below 4"),
     ];
     checks.into_iter().filter(|(fails, _)| *fails).map(|(_, reason)| reason.to_owned()).collect()
-}
-
-/// The look that libxcrypt takes at a `$7$` salt: digits and `$` up to the first byte that is neither, which is
-/// accepted only right after a `$`, and then nothing further is looked at.
-fn scrypt_salt_passes(salt: &[u8]) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'$');
-    match salt.iter().position(|&byte| !plain(byte)) {
-        None => true,
-        Some(0) => false,
-        Some(at) => salt[at - 1] == b'$',
-    }
 }
 
 #[cfg(test)]
@@ -114,24 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scrypt_salts_as_libxcrypt_reads_them() {
-        for salt in [&b""[..], b"abc./09", b"a$~b", b"a$$~b$~~"] {
-            assert!(scrypt_salt_passes(salt), "{salt:?}");
-        }
-        for salt in [&b"a~b"[..], b"~", b"a~$b"] {
-            assert!(!scrypt_salt_passes(salt), "{salt:?}");
-        }
-    }
-
-    #[test]
     fn parameters_out_of_its_range_are_named() {
         let mut params = Params::yescrypt(4096, 32);
         assert_eq!(params_obstacles(&params), [""; 0]);
         params.nrom = 1 << 20;
-        params.p = 2048;
-        assert_eq!(params_obstacles(&params), ["it needs a ROM", "N/p is below 4"]);
-        assert_eq!(params_obstacles(&Params::scrypt(2, 8, 1)), ["N is below 4"]);
-        assert_eq!(params_obstacles(&Params::scrypt(1 << 32, 8, 1)), ["N is above 2^31"]);
+        assert_eq!(params_obstacles(&params), ["it needs a ROM"]);
     }
 
     #[test]

@@ -1,39 +1,44 @@
 //! How much the program may spend on a hash and with which instructions, the same for every subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Workspace};
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax, Workspace};
 
-/// Longest password, in bytes: as on a server, eight times what crypt(3) takes.
-const MAX_PASSWORD: usize = Limits::server().max_password;
+/// Longest password with `--wide`, in bytes.
+const WIDE_PASSWORD: usize = 4096;
+
+/// What the library admits, so that neither makes a string that the other refuses.
+const SERVER: Limits = Limits::server();
 
 /// Options for the computation.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct EffortArgs {
     /// Refuse what needs more memory than this
-    #[arg(long, value_name = "MIB", default_value_t = 2048)]
+    #[arg(long, value_name = "MIB", default_value_t = (SERVER.max_memory >> 20) as u32)]
     max_memory: u32,
 
-    /// Refuse what takes more time than mixing this many GiB, at roughly 1 to 4 a second
-    #[arg(long, value_name = "GIB", default_value_t = 64)]
+    /// Refuse what takes longer than yescrypt takes to mix this many GiB, at about 2 a second
+    #[arg(long, value_name = "GIB", default_value_t = (SERVER.max_work >> 30) as u32)]
     max_work: u32,
+
+    /// Take what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
+    #[arg(long)]
+    wide: bool,
 
     #[command(flatten)]
     level: LevelArgs,
 }
 
 impl EffortArgs {
-    /// What a hash may cost here.
-    ///
-    /// A person who waits at a terminal can allow more than a server that faces the network: every cost from 1 to 11,
-    /// parameters in any proportion and every flavour that a string can name. The bounds on memory and time stay, since a
-    /// stored string may come from anywhere.
+    /// What a hash may cost here: as much as in the library, unless more is asked for.
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::unlimited();
+        let mut limits = Limits::server();
         limits.max_memory = u64::from(self.max_memory) << 20;
         limits.max_work = u64::from(self.max_work) << 30;
-        limits.max_password = MAX_PASSWORD;
-        limits.flavors = FlavorPolicy::Any;
+        if self.wide {
+            (limits.syntax, limits.flavors) = (Syntax::Wide, FlavorPolicy::Any);
+            (limits.max_p, limits.max_password) = (u32::MAX, WIDE_PASSWORD);
+        }
         limits
     }
 
@@ -55,14 +60,17 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
             let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
             anyhow!("this takes {need} MiB of memory, more than --max-memory {limit} allows")
         }
-        Error::OverLimit { what: Limit::PoolMemory, value, limit } => {
-            let (need, limit) = (value.div_ceil(1 << 20), limit >> 20);
-            anyhow!("this takes {need} MiB of memory, more than --memory {limit} allows")
-        }
         Error::OverLimit { what: Limit::Work, value, limit } => {
             let (need, limit) = (value.div_ceil(1 << 30), limit >> 30);
-            anyhow!("this mixes {need} GiB, more than --max-work {limit} allows")
+            anyhow!("this takes as long as mixing {need} GiB, more than --max-work {limit} allows")
         }
+        Error::OverLimit { what: Limit::P, value, limit } => {
+            anyhow!("p is {value}, above {limit}; --wide takes any")
+        }
+        Error::RefusedByCrypt { why } => {
+            anyhow!("crypt(3) refuses this: {why}; --wide takes it all the same")
+        }
+        Error::FlavorNotAllowed => anyhow!("this flavour is not the default one; --wide takes any"),
         other => other.into(),
     }
 }

@@ -17,7 +17,8 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use saltern_yescrypt::{Level, PoolConfig, Setting};
+use saltern_pool::PoolConfig;
+use saltern_yescrypt::{Level, Setting};
 use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -231,7 +232,7 @@ impl HashJob {
         };
         *notes = crypt3::notes(&setting, self.unnamed_key, &password);
         match self.checks.again(&password, &setting) {
-            Some(again) => Ok(Pending::Checked(again)),
+            Some(again) => Ok(Pending::Checked(Box::new(again))),
             None => computer.hash(&password, &setting).map(Pending::Hash),
         }
     }
@@ -253,7 +254,7 @@ impl VerifyJob {
             return Err(reason);
         }
         notes.extend((self.note)(hash.as_bytes(), self.key_is_assumed));
-        let again = self.checks.again(&password, hash.as_bytes());
+        let again = self.checks.again(&password, hash.as_bytes()).map(Box::new);
         Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, again))
     }
 }

@@ -42,6 +42,7 @@ enum Command {
     Hash(cmd::hash::Args),
     Verify(cmd::verify::Args),
     Inspect(cmd::inspect::Args),
+    Checksalt(cmd::checksalt::Args),
     Reencrypt(cmd::reencrypt::Args),
     Key(cmd::key::Args),
     #[cfg(target_os = "linux")]
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Hash(args) => cmd::hash::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
+        Command::Checksalt(args) => cmd::checksalt::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
         Command::Key(args) => cmd::key::run(args),
         #[cfg(target_os = "linux")]

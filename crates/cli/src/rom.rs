@@ -1,22 +1,26 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the options.
 
 mod checks;
-mod direct;
 mod name;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
+use saltern_pool::BlockSources;
 use saltern_rom::{
-    Access, AttachOptions, EngineRom, Error, Manifest, RomFile, attach, is_in_memory,
+    Access, AttachOptions, Backend, Error, Manifest, OpenRom, RomFile, RomReaders, attach,
+    is_in_memory,
 };
 use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
 
 pub(crate) use self::checks::{Again, Checks, RomChecks};
-pub(crate) use self::direct::{Direct, DirectHasher, DirectTicket};
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
+
+/// What reads ROMs that are left in their files.
+pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]
@@ -89,26 +93,16 @@ impl RomArgs {
     /// Attach all of them, to the end of the program. With one, it is also for strings that name none.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
-        let direct = self.direct(&all);
-        Ok(OldRoms { set, checks: RomChecks::new(all), direct })
+        let sources = sources(&all)?;
+        Ok(OldRoms { set, checks: RomChecks::new(all), sources })
     }
 
-    /// Those that are left in files, with the others, if that was asked for.
-    fn direct(&self, all: &[(Rom, EngineRom)]) -> Option<Direct> {
-        let sources = || all.iter().map(|(_, source)| source.clone()).collect();
-        (self.rom_access == AccessName::Direct).then(|| Direct::new(sources()))
-    }
-
-    fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, EngineRom)>)> {
+    fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, OpenRom)>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
         for name in &self.roms {
             let rom = self.rom_access.open(name.image());
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
-            let notes = match &rom {
-                EngineRom::File(file) => file.notes(),
-                EngineRom::Memory(attached) => attached.notes(),
-            };
-            for note in notes {
+            for note in rom.notes() {
                 tell(format_args!("note: ROM {name}: {note}"));
             }
             let held = rom.rom()?;
@@ -122,8 +116,21 @@ impl RomArgs {
     }
 }
 
+/// What reads those of a list that are left in their files. It is tried here, to say what cannot be had.
+fn sources(all: &[(Rom, OpenRom)]) -> anyhow::Result<Sources> {
+    if !all.iter().any(|(_, rom)| matches!(rom, OpenRom::File(_))) {
+        return Ok(None);
+    }
+    let readers = RomReaders::new(Backend::Auto);
+    readers.open(1).context("cannot read ROMs in files")?;
+    for note in readers.notes() {
+        tell(format_args!("note: {note}"));
+    }
+    Ok(Some(Arc::new(readers)))
+}
+
 impl AccessName {
-    fn open(self, image: &Path) -> Result<EngineRom, Error> {
+    fn open(self, image: &Path) -> Result<OpenRom, Error> {
         if self == AccessName::Direct && is_in_file(image) {
             return Ok(RomFile::open(image, None)?.into());
         }
@@ -150,8 +157,8 @@ pub(crate) struct OldRoms {
     pub(crate) set: RomSet,
     /// What is to be checked before a mismatch.
     pub(crate) checks: RomChecks,
-    /// What computes with those that are left in files, if some may be.
-    pub(crate) direct: Option<Direct>,
+    /// What reads those that are left in files, if there are any.
+    pub(crate) sources: Sources,
 }
 
 /// What new hashes are made with.
@@ -162,8 +169,8 @@ pub(crate) struct NewRoms {
     pub(crate) list: Vec<NamedRom>,
     /// What makes new hashes of which every block is checked.
     pub(crate) checks: RomChecks,
-    /// What computes with those that are left in files, if some may be.
-    pub(crate) direct: Option<Direct>,
+    /// What reads those that are left in files, if there are any.
+    pub(crate) sources: Sources,
 }
 
 impl NewRomArgs {
@@ -185,19 +192,19 @@ impl NewRomArgs {
             Some(params) => self.arrange(&all, &mut set, params)?,
             None => Vec::new(),
         };
-        let direct = self.roms.direct(&all);
-        Ok(NewRoms { set, list, direct, checks: RomChecks::new(all) })
+        let sources = sources(&all)?;
+        Ok(NewRoms { set, list, sources, checks: RomChecks::new(all) })
     }
 
     /// The list for an extended string; otherwise NROM and the active ROM are set.
     fn arrange(
         &self,
-        all: &[(Rom, EngineRom)],
+        all: &[(Rom, OpenRom)],
         set: &mut RomSet,
         params: &mut Params,
     ) -> anyhow::Result<Vec<NamedRom>> {
         let mut list = Vec::new();
-        let blocks = |rom: &EngineRom| blocks(rom.manifest(), params.r);
+        let blocks = |rom: &OpenRom| blocks(rom.manifest(), params.r);
         match (all, &self.masks[..]) {
             ([], _) => {}
             ([(_, one)], []) => {

@@ -8,8 +8,7 @@ use saltern_yescrypt::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::engine::EngineRom;
-use crate::{BlockBuffer, Error};
+use crate::{BlockBuffer, Error, OpenRom};
 
 /// As much of a ROM is copied before it is checked, many chunks at once.
 const AHEAD: usize = 128 << 10;
@@ -47,12 +46,12 @@ const LANES: usize = 4;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CheckedRoms(Vec<(Rom, EngineRom)>);
+pub struct CheckedRoms(Vec<(Rom, OpenRom)>);
 
 impl CheckedRoms {
     /// These ROMs, each as sets hold it and as it is read to be checked.
     #[must_use]
-    pub fn new(roms: Vec<(Rom, EngineRom)>) -> Self {
+    pub fn new(roms: Vec<(Rom, OpenRom)>) -> Self {
         CheckedRoms(roms)
     }
 
@@ -61,7 +60,7 @@ impl CheckedRoms {
     /// # Errors
     /// [`Error::Yescrypt`]: those of [`Hasher::plan`].
     pub fn concern(&self, hasher: &Hasher, setting: &Setting) -> Result<bool, Error> {
-        let in_memory = |(_, source): &&(Rom, EngineRom)| matches!(source, EngineRom::Memory(_));
+        let in_memory = |(_, source): &&(Rom, OpenRom)| matches!(source, OpenRom::Memory(_));
         let used = hasher.plan(b"", setting)?.roms;
         Ok(self.0.iter().filter(in_memory).any(|(rom, _)| used.iter().any(|used| used.rom == *rom)))
     }
@@ -154,14 +153,14 @@ fn run(hash: &mut Resumable, readers: &mut [Reader<'_>]) -> Result<(), Error> {
     readers.iter_mut().try_for_each(|reader| reader.check().map_err(unavailable(reader.source)))
 }
 
-fn unavailable(source: &EngineRom) -> impl FnOnce(Error) -> Error {
+fn unavailable(source: &OpenRom) -> impl FnOnce(Error) -> Error {
     let id = source.manifest().id();
     move |error| Error::Unavailable { id, source: Box::new(error) }
 }
 
 /// Copies blocks of a ROM, and checks the copies some time later.
 struct Reader<'r> {
-    source: &'r EngineRom,
+    source: &'r OpenRom,
     /// Bytes of a block.
     block: usize,
     buffer: BlockBuffer,
@@ -172,9 +171,10 @@ struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    fn new(source: &'r EngineRom, block: usize) -> Result<Self, Error> {
+    fn new(source: &'r OpenRom, block: usize) -> Result<Self, Error> {
         let chunk = source.manifest().chunk as usize;
-        let window = block.next_multiple_of(chunk) + if block % chunk == 0 { 0 } else { chunk };
+        let window =
+            block.next_multiple_of(chunk) + if block.is_multiple_of(chunk) { 0 } else { chunk };
         let slots = (AHEAD / window).max(LANES);
         let buffer = BlockBuffer::new(slots * window)?;
         Ok(Reader { source, block, buffer, window, copied: Vec::with_capacity(slots) })
@@ -197,12 +197,12 @@ impl<'r> Reader<'r> {
         let start = j * self.block as u64;
         match self.source {
             // All of what is read there is checked before it comes back.
-            EngineRom::File(file) => {
+            OpenRom::File(file) => {
                 file.read_range(start, &mut self.buffer[slot..][..self.block])?;
                 self.copied.push((start, 0));
                 Ok(slot)
             }
-            EngineRom::Memory(attached) => {
+            OpenRom::Memory(attached) => {
                 let chunk = u64::from(attached.manifest().chunk);
                 let from = start - start % chunk;
                 let end = (start + self.block as u64).next_multiple_of(chunk).min(attached.size());
@@ -217,7 +217,7 @@ impl<'r> Reader<'r> {
 
     /// Checks all copies that have not been checked, and forgets them.
     fn check(&mut self) -> Result<(), Error> {
-        let EngineRom::Memory(attached) = self.source else {
+        let OpenRom::Memory(attached) = self.source else {
             self.copied.clear();
             return Ok(());
         };

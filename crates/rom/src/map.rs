@@ -122,13 +122,6 @@ impl Mapping {
         let _ = unsafe { rustix::mm::madvise(start, self.len, advice) };
     }
 
-    /// Tells the system that single blocks are going to be read, so that it does not read ahead.
-    pub(crate) fn advise_random(&self) {
-        // SAFETY: these pages are this mapping's, and the advice changes no contents.
-        let _ =
-            unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.mapped, Advice::Random) };
-    }
-
     /// The image.
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: `len` mapped bytes begin there. Others may hold a shared mapping too; that nobody writes to it any more is

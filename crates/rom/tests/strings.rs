@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use saltern_rom::{
-    AttachOptions, Create, EngineConfig, EngineError, RomFile, Seed, SsdEngine, SsdHasher, attach,
-};
+use saltern_pool::{Error, Pool, PoolConfig, Terms};
+use saltern_rom::{AttachOptions, Backend, Create, RomFile, RomReaders, Seed, attach};
 use saltern_yescrypt::{
     Error as Core, HashKey, Hasher, KeySet, Limits, NamedRom, Params, Rom, RomId, RomMasks,
     RomParams, RomReading, RomSet, Workspace,
@@ -32,18 +31,27 @@ impl Site {
     }
 
     /// With the first `count` of both, the first of them active.
-    fn hasher(&self, count: usize, keys: KeySet, waiting: usize) -> (SsdHasher, Vec<RomId>) {
-        let roms = (0..count).map(|i| RomFile::open(&self.path(i), None).unwrap().into());
-        let mut config = EngineConfig::default();
-        (config.threads, config.memory, config.max_waiting) = (2, 64 << 20, waiting);
-        let engine = SsdEngine::new(&config, roms.collect()).unwrap();
-        let (mut set, ids) = (engine.rom_set(), engine.roms());
+    fn hasher(&self, count: usize, keys: KeySet) -> (Arc<Hasher>, Vec<RomId>) {
+        let (mut set, mut ids) = (RomSet::new(), Vec::new());
+        for i in 0..count {
+            let file = Arc::new(RomFile::open(&self.path(i), None).unwrap());
+            set.attach(file.id(), file.rom().unwrap()).unwrap();
+            ids.push(file.id());
+        }
         set.activate(ids[0]).unwrap();
         set.set_unnamed(set.rom(ids[0]).unwrap().clone());
-        let hasher = Hasher::new().with_params(params()).with_roms(set).with_keys(keys);
-        (SsdHasher::new(hasher, engine), ids)
+        (Arc::new(Hasher::new().with_params(params()).with_roms(set).with_keys(keys)), ids)
     }
 }
+
+fn pool(waiting: usize) -> Pool {
+    let mut config = PoolConfig::default();
+    (config.threads, config.memory, config.max_waiting) = (2, 64 << 20, waiting);
+    config.sources = Some(Arc::new(RomReaders::new(Backend::Auto)));
+    Pool::new(config).unwrap()
+}
+
+const TERMS: Terms = Terms::interactive();
 
 fn params() -> Params {
     let mut params = Params::yescrypt(64, 8);
@@ -90,44 +98,45 @@ fn strings(site: &Site) -> Vec<String> {
 #[test]
 fn strings_of_all_kinds_in_one_batch() {
     let site = Site::new();
-    let (hasher, ids) = site.hasher(2, keys(), 100);
+    let ((hasher, ids), pool) = (site.hasher(2, keys()), pool(100));
     let strings = strings(&site);
     let items = strings.iter().flat_map(|s| [("password", s), ("Password", s)]);
-    let answers = hasher.verify(items.cycle().take(48)).unwrap().wait();
+    let answers = pool.verify(&hasher, items.cycle().take(48), TERMS).unwrap().wait();
     let answers: Vec<bool> = answers.into_iter().map(Result::unwrap).collect();
     assert_eq!(answers, [true, false].repeat(24));
     // A complete string is its own setting.
-    let again = hasher.hash_with_settings(strings.iter().map(|s| ("password", s))).unwrap();
+    let items = strings.iter().map(|s| ("password", s));
+    let again = pool.hash_with_settings(&hasher, items, TERMS).unwrap();
     for (again, string) in again.wait().into_iter().zip(&strings) {
         assert_eq!(again.unwrap(), string.as_bytes());
     }
-    let new = hasher.hash(["password"]).unwrap().wait().remove(0).unwrap();
-    assert!(new.starts_with(format!("{{rom={}}}$y$", ids[0]).as_bytes()));
-    assert!(!hasher.hasher().outdated(&new).unwrap().any());
-    assert_eq!(hasher.engine().stats().hashes, 48 + 6 + 1);
+    let new = pool.hash_one(&hasher, "password", TERMS).unwrap().wait().unwrap();
+    assert!(new.starts_with(&format!("{{rom={}}}$y$", ids[0])));
+    assert!(!hasher.outdated(new.as_bytes()).unwrap().any());
+    assert_eq!(pool.stats().hashes, 48 + 6 + 1);
 }
 
 #[test]
 fn what_cannot_be_computed_is_an_error_of_its_item() {
     let site = Site::new();
     let strings = strings(&site);
-    let (hasher, ids) = site.hasher(1, KeySet::new(), 4);
+    let ((hasher, ids), pool) = (site.hasher(1, KeySet::new()), pool(4));
     let long = "x".repeat(Limits::server().max_password + 1);
-    let answers = hasher.verify([
+    let items = [
         ("password", &*strings[1]),
         ("password", &strings[3]),
         ("password", &strings[2]),
         (&long, &strings[1]),
         ("password", "$y$j"),
         (
-            "password",
+            "pleaseletmein",
             "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.",
         ),
         ("Password", &strings[0]),
-    ]);
-    let answers = answers.unwrap().wait();
+    ];
+    let answers = pool.verify(&hasher, items, TERMS).unwrap().wait();
     let core = |i: usize| match &answers[i] {
-        Err(EngineError::Yescrypt(error)) => *error,
+        Err(Error::Hash(error)) => *error,
         other => panic!("{i}: {other:?}"),
     };
     assert!(answers[0].as_ref().is_ok_and(|matches| *matches));
@@ -135,24 +144,24 @@ fn what_cannot_be_computed_is_an_error_of_its_item() {
     assert!(matches!(core(2), Core::KeyNotLoaded { .. }));
     assert!(matches!(core(3), Core::OverLimit { .. }));
     assert!(matches!(core(4), Core::Malformed { .. }));
-    assert!(matches!(answers[5], Err(EngineError::Rom(_))), "{:?}", answers[5]);
+    assert_eq!(answers[5], Ok(true), "the older generation needs no ROM");
     assert!(answers[6].as_ref().is_ok_and(|matches| !*matches));
     // All or nothing of a batch is taken on.
-    let many = hasher.verify([("password", &strings[1]); 5]);
-    assert!(matches!(many, Err(EngineError::Yescrypt(Core::Overloaded { .. }))));
+    let many = pool.verify(&hasher, [("password", &strings[1]); 5], TERMS);
+    assert!(matches!(many, Err(Error::BatchTooLarge { items: 5, limit: 4 })));
     // Another NROM than all of the file.
     let half = strings[1].as_bytes().to_vec();
     let mut half_params = params();
     half_params.nrom /= 2;
     let half_params = Hasher::new().with_params(half_params).setting(&[1; 8]).unwrap();
-    let answers = hasher.hash_with_settings([("p", half_params.as_bytes()), ("p", &half)]);
-    let answers = answers.unwrap().wait();
-    let Err(EngineError::Yescrypt(refused)) = answers[0] else { panic!("{answers:?}") };
+    let items = [("p", half_params.as_bytes()), ("p", &half)];
+    let answers = pool.hash_with_settings(&hasher, items, TERMS).unwrap().wait();
+    let Err(Error::Hash(refused)) = answers[0] else { panic!("{answers:?}") };
     assert!(matches!(refused, Core::InvalidParameter { name: "NROM", value: 128, .. }));
     assert!(answers[1].is_ok());
     // Who has only the name of a ROM cannot compute with it.
-    let alone = hasher.hasher().verify(&mut Workspace::new(), b"password", strings[1].as_bytes());
+    let alone = hasher.verify(&mut Workspace::new(), b"password", strings[1].as_bytes());
     assert_eq!(alone, Err(Core::RomNotLoaded { id: ids[0] }));
-    let alone = hasher.hasher().verify(&mut Workspace::new(), b"password", strings[0].as_bytes());
+    let alone = hasher.verify(&mut Workspace::new(), b"password", strings[0].as_bytes());
     assert_eq!(alone, Err(Core::RomUnavailable { nrom: NROM }));
 }

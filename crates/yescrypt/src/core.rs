@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod blockmix;
+pub(crate) mod cost;
 pub(crate) mod dispatch;
 pub(crate) mod escrypt;
 pub(crate) mod fill;

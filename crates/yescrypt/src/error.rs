@@ -15,6 +15,12 @@ pub enum Error {
         /// What was expected where the text went wrong.
         expected: &'static str,
     },
+    /// The text, the parameters or the password are such that crypt(3) refuses them, and the
+    /// [`Limits`](crate::Limits) in force are as strict ([`Syntax::Crypt3`](crate::Syntax::Crypt3)).
+    RefusedByCrypt {
+        /// What it refuses.
+        why: &'static str,
+    },
     /// A parameter has a value that the algorithm does not define.
     InvalidParameter {
         /// The parameter's name in the specification.
@@ -79,23 +85,9 @@ pub enum Error {
     },
     /// The system's random generator failed.
     Random,
-    /// The pool has as many items waiting as it may have: try again later.
-    Overloaded {
-        /// Items that wait.
-        waiting: u64,
-        /// Items that may wait.
-        limit: u64,
-    },
-    /// The item was cancelled, or its pool dropped, before work on it began; or the filling of a ROM was ended by its caller.
+    /// The filling of a ROM was ended by its caller.
     Cancelled,
-    /// The pool belongs to the parent of this process: its threads do not exist here.
-    Forked,
-    /// A thread of the pool could not be started.
-    NoThread {
-        /// How many could.
-        started: u64,
-    },
-    /// A thread panicked while computing this item, which is a defect of this library. The pool goes on.
+    /// The computation came to a state that it cannot have, which is a defect of this library.
     Panicked,
 }
 
@@ -158,7 +150,7 @@ impl Limit {
             Limit::P => "p",
             Limit::T => "t",
             Limit::Memory => "memory in bytes",
-            Limit::Work => "work in bytes mixed",
+            Limit::Work => "work in bytes of the default flavour",
             Limit::Password => "password length",
             Limit::Output => "output length",
             Limit::PoolMemory => "memory of the pool in bytes",
@@ -174,6 +166,11 @@ impl fmt::Display for Error {
             Error::Malformed { expected } => {
                 write!(f, "malformed setting or hash string: expected {expected}")
             }
+            Error::RefusedByCrypt { why } => write!(
+                f,
+                "crypt(3) refuses this: {why}; allow the wide syntax if a string that others may not \
+                 verify is intended"
+            ),
             Error::InvalidParameter { name, value, expected } => {
                 write!(f, "invalid {name} {value}: it has to be {expected}")
             }
@@ -216,19 +213,7 @@ impl fmt::Display for Error {
             }
             Error::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes were refused"),
             Error::Random => f.write_str("the system's random generator failed"),
-            Error::Overloaded { waiting, limit } => {
-                write!(f, "{waiting} of {limit} items wait for the pool already: try again later")
-            }
             Error::Cancelled => f.write_str("cancelled"),
-            Error::Forked => f.write_str(
-                "this pool belongs to the parent process: make a pool after forking, not before",
-            ),
-            Error::NoThread { started } => {
-                write!(
-                    f,
-                    "only {started} threads could be started: ask for fewer or raise the limit"
-                )
-            }
             Error::Panicked => f.write_str("the computation panicked: please report this"),
         }
     }
@@ -242,6 +227,7 @@ impl Error {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Error::Malformed { .. }
+            | Error::RefusedByCrypt { .. }
             | Error::InvalidParameter { .. }
             | Error::RomNotUsed
             | Error::RomTooSmall { .. }
@@ -253,12 +239,8 @@ impl Error {
             Error::RomUnavailable { .. }
             | Error::RomNotLoaded { .. }
             | Error::KeyNotLoaded { .. } => ErrorKind::Unavailable,
-            Error::Overloaded { .. } | Error::Cancelled => ErrorKind::Overloaded,
-            Error::OutOfMemory { .. }
-            | Error::Random
-            | Error::Forked
-            | Error::NoThread { .. }
-            | Error::Panicked => ErrorKind::Internal,
+            Error::Cancelled => ErrorKind::Overloaded,
+            Error::OutOfMemory { .. } | Error::Random | Error::Panicked => ErrorKind::Internal,
         }
     }
 

@@ -1,6 +1,12 @@
-//! What measuring and tests need and no application does. Versions promise nothing about it.
+//! What measuring, tests and crates that schedule hashes themselves need, and no application does.
+//! Versions promise nothing about it.
+
+#[cfg(feature = "std")]
+use core::ops::Range;
 
 use crate::Workspace;
+#[cfg(feature = "std")]
+use crate::{CheckedParams, Error};
 
 /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one 256-bit register.
 ///
@@ -15,4 +21,31 @@ use crate::Workspace;
 /// ```
 pub fn pair_groups(workspace: &mut Workspace) -> bool {
     workspace.pair_groups()
+}
+
+/// Allocates what this many hashes at once need in one thread, and touches every page of it.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+#[cfg(feature = "std")]
+pub fn prepare(
+    workspace: &mut Workspace,
+    params: &CheckedParams,
+    hashes: usize,
+) -> Result<(), Error> {
+    workspace.prepare(params, hashes)
+}
+
+/// The addresses of a workspace's memory.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn addresses(workspace: &Workspace) -> Range<usize> {
+    workspace.addresses()
+}
+
+/// Whether anything but zeros is in a workspace's memory. Reads all of it.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn residue(workspace: &Workspace) -> bool {
+    workspace.residue()
 }

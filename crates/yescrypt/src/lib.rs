@@ -8,12 +8,12 @@
 //! ```
 //!
 //! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread; [`derive()`] is the bare function for
-//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. A `Pool` of
-//! threads computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have several of each, by names
+//! every parameter of yescrypt 1.1 and classic scrypt; [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. The
+//! crate `saltern-pool` computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have several of each, by names
 //! that the strings carry. [`escrypt`] is the older generation 0.5, whose `$7X` strings a [`Hasher`] verifies too.
 //!
 //! # Features
-//! `std` (default): threads for p > 1, and the pool. `os` (default): huge pages, and fixed processors for the threads of a pool (Linux).
+//! `std` (default): threads for p > 1. `os` (default): huge pages (Linux).
 //! `getrandom` (default): random salts. `password-hash`: the traits of that crate. Without `std` the crate needs `alloc` only.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -23,12 +23,11 @@ extern crate alloc;
 mod core;
 mod error;
 mod ids;
-#[cfg(feature = "std")]
-mod pool;
 mod site;
 mod text;
 
 pub use self::core::batch::{Derivation, derive_many};
+pub use self::core::cost::Medium;
 pub use self::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
 pub use self::core::flavor::Flavor;
 pub use self::core::kdf::{derive, derive_with_roms};
@@ -40,15 +39,14 @@ pub use self::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
 pub use self::core::workspace::Workspace;
 pub use error::{Error, ErrorKind, Limit};
 pub use ids::{KeyFingerprint, KeyId, RomId};
-#[cfg(feature = "std")]
-pub use pool::{Derive, Pool, PoolConfig, PoolStats, Ticket, WipePolicy};
 pub use saltern_simd::{Level, UnavailableLevel};
+pub use site::checksalt::checksalt;
 pub use site::encrypt::{HashKey, reencrypt};
 #[cfg(feature = "getrandom")]
 pub use site::hasher::hash;
 pub use site::hasher::{Hasher, Outdated, Plan, Verification, verify};
 pub use site::keys::KeySet;
-pub use site::limits::{FlavorPolicy, Limits};
+pub use site::limits::{FlavorPolicy, Limits, Syntax};
 pub use site::rom_set::RomSet;
 pub use text::encoding::{HashString, Scheme, Setting};
 pub use text::roms::NamedRom;

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 pub(crate) mod base64;
 mod crypt;
+pub(crate) mod crypt3;
 pub(crate) mod encoding;
 pub(crate) mod escrypt;
 pub(crate) mod extended;

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
@@ -10,9 +9,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
 use saltern_yescrypt::escrypt::{self, RomParams};
 use saltern_yescrypt::{
-    CheckedParams, Error, Flags, Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Pool,
-    PoolConfig, RomImage, RomMasks, RomReading, RomUse, RomView, Verification, Workspace,
-    derive_with_roms,
+    CheckedParams, Error, Flags, Flavor, HashKey, Hasher, Level, Limits, Mode, Params, RomImage,
+    RomMasks, RomReading, RomUse, RomView, Verification, Workspace, derive_with_roms,
 };
 use serde_json::Value;
 
@@ -301,12 +299,11 @@ fn refusals_name_what_is_wrong() {
     assert_eq!(named(|p| (p.n, p.p) = (3, 2)), "N");
     assert_eq!(named(|p| p.p = 33), "p");
     assert_eq!(named(|p| p.n = 1 << 62), "N");
-    assert_eq!(named(|p| p.n = 1 << 21), "N");
     assert_eq!(named(|p| p.n = 1 << 20), "memory in bytes");
     let many = |p: &mut Params| {
         (p.mode, p.p, p.n) = (Mode::Escrypt(Flags::from_bits(5).unwrap()), 64, 1 << 16)
     };
-    assert_eq!(named(many), "work in bytes mixed");
+    assert_eq!(named(many), "work in bytes of the default flavour");
     let special = |p: &mut Params| p.flavor = Flavor::escrypt(8, 2, 4, 2, 8).unwrap();
     assert_eq!(refused(special, &Limits::server()), Error::FlavorNotAllowed);
     // Beyond what can be addressed: an error, not an attempt.
@@ -362,44 +359,4 @@ fn batches_verify_both_generations() {
     assert!(hasher.outdated(&old[..30]).is_err());
     let refused = saltern_yescrypt::reencrypt(&old, None, Some(&HashKey::new([7; 32])));
     assert_eq!(refused, Err(Error::KeyNotApplicable));
-}
-
-/// Through a pool as one by one, with and without a ROM, within its memory.
-#[test]
-fn a_pool_takes_both_generations() {
-    let mut workspace = Workspace::new();
-    let rom = RomParams::new(64, 8, 1);
-    let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
-    escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
-    let without = Arc::new(Hasher::new());
-    let with = Arc::new(Hasher::new().with_escrypt_rom(held(&image), 14));
-    let mut config = PoolConfig::default();
-    (config.threads, config.memory) = (2, 4 << 20);
-    let setting = "$7X3$66..../....salt";
-    let mut one = |hasher: &Hasher| {
-        hasher.hash_with_setting(&mut workspace, b"p", setting.as_bytes()).unwrap()
-    };
-    let alone = [one(&without), one(&with)];
-    assert_ne!(alone[0], alone[1]);
-    let pool = Pool::new(config).unwrap();
-    let answers = {
-        let mut answers = Vec::new();
-        for (hasher, stored) in [&without, &with].into_iter().zip(&alone) {
-            let made = pool.hash_with_settings(hasher, [("p", setting); 3]).unwrap();
-            assert!(made.wait().into_iter().all(|made| made.as_ref() == Ok(stored)));
-            let large = "$7X3$A6..../....salt$".to_owned() + &".".repeat(43);
-            let new = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
-            let stored = std::str::from_utf8(stored).unwrap();
-            let items =
-                [("p", stored), ("q", stored), ("p", &large), ("p", &stored[..50]), ("p", new)];
-            answers.push(pool.verify(hasher, items).unwrap().wait());
-        }
-        answers
-    };
-    for answers in answers {
-        assert_eq!(answers[..2], [Ok(true), Ok(false)]);
-        assert!(matches!(answers[2], Err(Error::OverLimit { .. })), "{:?}", answers[2]);
-        assert!(matches!(answers[3], Err(Error::Malformed { .. })), "{:?}", answers[3]);
-        assert_eq!(answers[4], Ok(false));
-    }
 }

@@ -14,8 +14,8 @@ use any::theirs;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     Error, Flavor, FlavorPolicy, HashKey, HashString, Hasher, KeyId, KeySet, Limits, Mode,
-    NamedRom, Params, Pool, PoolConfig, Rom, RomId, RomImage, RomMasks, RomParams, RomReading,
-    RomSet, RomUse, RomView, Setting, Verification, Workspace, derive_with_roms, reencrypt,
+    NamedRom, Params, Rom, RomId, RomImage, RomMasks, RomParams, RomReading, RomSet, RomUse,
+    RomView, Setting, Verification, Workspace, derive_with_roms, reencrypt,
 };
 
 const R: u32 = 4;
@@ -310,9 +310,6 @@ fn answers(hasher: &Hasher, stored: &str) -> Result<bool, Error> {
     let one = hasher.verify(&mut workspace, b"password", stored.as_bytes());
     let item = Verification { password: b"password", hash: stored.as_bytes() };
     assert_eq!(hasher.verify_many(&mut workspace, &[item]), [one]);
-    let shared = Arc::new(hasher.clone());
-    let pool = Pool::new(PoolConfig::default()).unwrap();
-    assert_eq!(pool.verify(&shared, [("password", stored)]).unwrap().wait(), [one]);
     one
 }
 
@@ -406,15 +403,6 @@ fn batches_of_many_roms_get_their_own_answers() {
         })
         .collect();
     assert_eq!(hasher.verify_many(&mut workspace, &together), expected);
-    let shared = Arc::new(hasher);
-    let pool = Pool::new(PoolConfig::default()).unwrap();
-    let verified = pool.verify(&shared, items.iter().copied()).unwrap();
-    let hashes = pool.hash_with_settings(&shared, items.iter().copied()).unwrap();
-    let (verified, hashes) = (verified.wait(), hashes.wait());
-    assert_eq!(verified, expected);
-    for ((hash, stored), matches) in hashes.into_iter().zip(&stored).zip(expected) {
-        assert_eq!(hash.unwrap() == stored.as_bytes(), matches.unwrap());
-    }
 }
 
 #[test]

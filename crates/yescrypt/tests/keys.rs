@@ -1,7 +1,7 @@
 //! Keys with names and fingerprints.
 
 use saltern_yescrypt::{
-    Error, HashKey, Hasher, KeyId, KeySet, Params, RomId, Workspace, reencrypt,
+    Error, HashKey, HashString, Hasher, KeyId, KeySet, Params, RomId, Workspace, reencrypt,
 };
 
 fn id(text: &str) -> KeyId {
@@ -90,5 +90,17 @@ fn names_with_fingerprints_have_one_spelling() {
         "a 00ff1122334455aa",
     ] {
         assert!(wrong.parse::<KeyId>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn what_debugging_shows_holds_no_salt() {
+    let text = "{key=a}$y$j75$SalineSolution$n9K3MJBOK7rb5ZnDPVRaLq0Z1x8.y.eGWQknIyYN/.8";
+    let stored = HashString::parse(text.as_bytes()).unwrap();
+    let shown = format!("{stored:?} {:?}", stored.setting());
+    assert!(shown.contains("KeyId(a)") && shown.contains("n: 1024"), "{shown}");
+    let salt = format!("{:?}", stored.setting().salt());
+    for secret in ["Saline", "n9K3", &salt, salt.trim_matches(['[', ']'])] {
+        assert!(!shown.contains(secret), "{shown}");
     }
 }

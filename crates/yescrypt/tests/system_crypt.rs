@@ -4,6 +4,9 @@
 //! here); one child answers all requests. Where there is no such library, or it lacks `$y$`, these tests
 //! fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to leave them out knowingly.
 
+#[path = "system_crypt/mutations.rs"]
+mod mutations;
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -214,7 +217,8 @@ fn hashes_agree_in_both_directions() {
 
         let mut other = password.clone();
         match other.last_mut() {
-            Some(last) if case % 2 == 0 => *last ^= 1,
+            // As long as crypt(3) takes.
+            Some(last) if case % 2 == 0 || password.len() == 511 => *last = *last % 255 + 1,
             _ => other.push(b'x'),
         }
         assert_eq!(hasher.verify(&mut workspace, &other, &theirs), Ok(false), "{shown}");

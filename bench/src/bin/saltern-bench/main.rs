@@ -1,6 +1,7 @@
 //! The program `saltern-bench`: measures this machine, with peers beside. Thin over the library of the same name.
 
 mod instructions;
+mod overload;
 mod progress;
 mod run;
 mod soak;
@@ -66,6 +67,7 @@ enum What {
     Instructions(instructions::Args),
     Ssd(ssd::Args),
     Soak(soak::Args),
+    Overload(overload::Args),
     /// Print a record again
     Show {
         /// What --json has written
@@ -117,6 +119,7 @@ fn dispatch(what: What) -> anyhow::Result<ExitCode> {
         What::Instructions(args) => return instructions::run(&args),
         What::Ssd(args) => return ssd::run(&args),
         What::Soak(args) => return soak::run(&args),
+        What::Overload(args) => return overload::run(&args),
         What::Show { record, form } => return show(&record, &form),
         What::Compare { first, second, tolerance, all } => {
             return agree([&first, &second], tolerance, all);

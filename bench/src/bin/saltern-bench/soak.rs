@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use saltern_bench::process;
+use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, WipePolicy};
 use saltern_yescrypt::{
-    CheckedParams, Derive, Error, Hasher, Limits, Pages, Params, Pool, PoolConfig, Setting,
-    WipePolicy, Workspace, derive,
+    CheckedParams, Error as Hash, Hasher, Limits, Pages, Params, Setting, Workspace, derive,
 };
 
 /// Keep a pool of threads busy with random batches, and judge what came of it
@@ -226,14 +226,15 @@ impl World {
                 _ => Setting::new(&params, &salt)?,
             };
             let password = format!("password {i}");
-            let ticket = pool.hash_with_settings(&hasher, [(&password, setting.as_bytes())])?;
-            let hash = ticket.wait().remove(0)?;
+            let ticket =
+                pool.hash_one_with_setting(&hasher, &password, setting.as_bytes(), Terms::bulk())?;
+            let hash = ticket.wait()?;
             stored.push((params, password, String::from_utf8(hash)?));
         }
         Ok(World { hasher, stored })
     }
 
-    fn largest(&self) -> Result<CheckedParams, Error> {
+    fn largest(&self) -> Result<CheckedParams, Hash> {
         let all = self.stored.iter().map(|(params, ..)| *params);
         all.max_by_key(Params::memory).unwrap_or_default().check(&Limits::server())
     }
@@ -299,7 +300,7 @@ impl<'w> Caller<'w> {
             items.push(item);
             expected.push((answer, *params));
         }
-        let ticket = self.pool.verify(&self.world.hasher, items)?;
+        let ticket = self.pool.verify(&self.world.hasher, items, Terms::interactive())?;
         let cancel = self.random.below(20) == 0;
         let totals = self.totals;
         Ok(Box::new(move |_| {
@@ -310,7 +311,7 @@ impl<'w> Caller<'w> {
                 match (found, expected) {
                     (Ok(found), Some(expected)) if found == expected => totals.done(&params),
                     (Err(Error::Cancelled), Some(_)) if cancel => totals.refused(),
-                    (Err(Error::Malformed { .. } | Error::OverLimit { .. }), None) => {
+                    (Err(Error::Hash(Hash::Malformed { .. } | Hash::OverLimit { .. })), None) => {
                         totals.refused();
                     }
                     _ => totals.wrong(),
@@ -323,7 +324,7 @@ impl<'w> Caller<'w> {
     fn hash(&mut self) -> Result<Check<'w>, Error> {
         let picked: Vec<_> = (0..=self.random.below(31)).map(|_| self.pick()).collect();
         let items = picked.iter().map(|(_, password, hash)| (password, hash));
-        let ticket = self.pool.hash_with_settings(&self.world.hasher, items)?;
+        let ticket = self.pool.hash_with_settings(&self.world.hasher, items, Terms::bulk())?;
         let totals = self.totals;
         Ok(Box::new(move |_| {
             for ((params, _, hash), found) in picked.into_iter().zip(ticket.wait()) {
@@ -340,8 +341,9 @@ impl<'w> Caller<'w> {
         let salt = self.random.below(u64::MAX).to_le_bytes();
         let items: Vec<_> =
             (0..=self.random.below(31)).map(|i| (format!("{i}").into_bytes(), salt)).collect();
-        let what = Derive { params, rom: None, len };
-        let ticket = self.pool.derive(&what, items.iter().map(|(p, s)| (p, s)))?;
+        let what = Derive { params, roms: Vec::new(), len };
+        let ticket =
+            self.pool.derive(&what, items.iter().map(|(p, s)| (p, s)), Terms::interactive())?;
         let sample = self.random.below(items.len() as u64) as usize;
         let totals = self.totals;
         Ok(Box::new(move |workspace| {
@@ -349,7 +351,7 @@ impl<'w> Caller<'w> {
             let mut key = vec![0; len];
             let computed = derive(password, salt, &params, None, workspace, &mut key);
             totals.checked.fetch_add(1, Relaxed);
-            totals.work.fetch_add(params.params().work() as u64, Relaxed);
+            totals.work.fetch_add(params.params().mixed() as u64, Relaxed);
             for (i, found) in ticket.wait().into_iter().enumerate() {
                 let right = found.is_ok_and(|found| i != sample || *found == key);
                 if right { totals.done(params.params()) } else { totals.wrong() }
@@ -364,7 +366,7 @@ impl<'w> Caller<'w> {
 impl Totals {
     fn done(&self, params: &Params) {
         self.hashes.fetch_add(1, Relaxed);
-        self.work.fetch_add(params.work() as u64, Relaxed);
+        self.work.fetch_add(params.mixed() as u64, Relaxed);
     }
 
     fn refused(&self) {

@@ -153,10 +153,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             unnamed_key: args.key.is_given(),
             checks: roms.checks.with(&hasher, args.effort.level()?),
         });
-        return jsonl::run(&args.many, job, Many::new(hasher, roms.direct, pool)?);
+        return jsonl::run(&args.many, job, Many::new(hasher, roms.sources, pool)?);
     }
-    let computer = One::new(hasher, roms.checks, roms.direct, &args.effort)?;
-    args.hash_one(computer, setting.as_bytes())
+    let computer = One::new(hasher, roms.checks, roms.sources, &args.effort)?;
+    // All of what was given: crypt(3) looks behind the salt too.
+    let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
+    args.hash_one(computer, given.unwrap_or(setting.as_bytes()))
 }
 
 impl SettingArgs {

@@ -3,10 +3,10 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use saltern_yescrypt::Ticket;
+use saltern_pool::OneTicket;
 
 use crate::aside::Aside;
-use crate::compute::{WaitingHash, WaitingMatch};
+use crate::compute::wait_for;
 use crate::rom::Again;
 
 /// What comes of a line.
@@ -17,11 +17,11 @@ pub(super) enum Answer {
 
 /// An answer that is being computed.
 pub(super) enum Pending {
-    Hash(WaitingHash),
+    Hash(OneTicket<Vec<u8>>),
     /// With what is computed, every block of its ROMs checked, before a mismatch is told.
-    Verify(WaitingMatch, Option<Again>),
+    Verify(OneTicket<bool>, Option<Box<Again>>),
     /// Computed like that in the first place.
-    Checked(Again),
+    Checked(Box<Again>),
     /// Another thread will tell.
     Elsewhere(Receiver<Result<Answer, String>>),
 }
@@ -34,11 +34,11 @@ impl Pending {
         aside: &Aside,
     ) -> Result<Result<Answer, String>, Pending> {
         match self {
-            Pending::Hash(waiting) => match waiting.wait(time, Ticket::wait_timeout) {
+            Pending::Hash(ticket) => match wait_for(ticket, time) {
                 Ok(answer) => Ok(answer.and_then(text)),
-                Err(waiting) => Err(Pending::Hash(waiting)),
+                Err(ticket) => Err(Pending::Hash(ticket)),
             },
-            Pending::Verify(waiting, again) => match waiting.wait(time, Ticket::wait_timeout) {
+            Pending::Verify(ticket, again) => match wait_for(ticket, time) {
                 Ok(Ok(false)) => match again {
                     Some(again) => {
                         let matches = move || again.matches().map(Answer::Match);
@@ -47,7 +47,7 @@ impl Pending {
                     None => Ok(Ok(Answer::Match(false))),
                 },
                 Ok(answer) => Ok(answer.map(Answer::Match)),
-                Err(waiting) => Err(Pending::Verify(waiting, again)),
+                Err(ticket) => Err(Pending::Verify(ticket, again)),
             },
             Pending::Checked(again) => {
                 Err(Pending::Elsewhere(aside.ask(move || again.hash().and_then(text))))

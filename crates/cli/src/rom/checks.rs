@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern_rom::{Attached, CheckedRoms, EngineRom, Error, Recheck};
+use saltern_rom::{Attached, CheckedRoms, Error, OpenRom, Recheck};
 use saltern_yescrypt::{HashString, Hasher, Level, Rom, Setting, Workspace};
 
 use crate::effort::explain;
@@ -36,10 +36,10 @@ pub(crate) struct Again {
 }
 
 impl RomChecks {
-    pub(super) fn new(roms: Vec<(Rom, EngineRom)>) -> Self {
+    pub(super) fn new(roms: Vec<(Rom, OpenRom)>) -> Self {
         let in_memory = roms.iter().filter_map(|(_, source)| match source {
-            EngineRom::Memory(attached) => Some(attached.clone()),
-            EngineRom::File(_) => None,
+            OpenRom::Memory(attached) => Some(attached.clone()),
+            OpenRom::File(_) => None,
         });
         RomChecks { in_memory: in_memory.collect(), roms: CheckedRoms::new(roms) }
     }

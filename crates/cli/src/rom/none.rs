@@ -1,11 +1,14 @@
 //! Nothing of ROMs, on systems where there is no way to attach them.
 
-use std::convert::Infallible;
-use std::marker::PhantomData;
+use std::sync::Arc;
 
-use saltern_yescrypt::{Hasher, Level, NamedRom, Params, PoolConfig, RomSet, Workspace};
+use saltern_pool::BlockSources;
+use saltern_yescrypt::{Hasher, Level, NamedRom, Params, RomSet, Workspace};
 
 use crate::password::Password;
+
+/// What reads ROMs that are left in their files.
+pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 
 /// No options.
 #[derive(clap::Args)]
@@ -68,54 +71,19 @@ pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     pub(crate) list: Vec<NamedRom>,
     pub(crate) checks: RomChecks,
-    pub(crate) direct: Option<Direct>,
+    pub(crate) sources: Sources,
 }
 
 /// No ROMs.
 pub(crate) struct OldRoms {
     pub(crate) set: RomSet,
     pub(crate) checks: RomChecks,
-    pub(crate) direct: Option<Direct>,
-}
-
-/// There is none.
-pub(crate) enum Direct {}
-
-/// There is none.
-pub(crate) enum DirectHasher {}
-
-/// There is none.
-pub(crate) struct DirectTicket<T>(Infallible, PhantomData<T>);
-
-impl Direct {
-    pub(crate) fn one(self, _: Hasher, _: Option<Level>) -> anyhow::Result<DirectHasher> {
-        match self {}
-    }
-
-    pub(crate) fn many(self, _: Hasher, _: &PoolConfig) -> anyhow::Result<DirectHasher> {
-        match self {}
-    }
-}
-
-impl DirectHasher {
-    pub(crate) fn hash(&self, _: &[u8], _: &[u8]) -> Result<DirectTicket<Vec<u8>>, String> {
-        match *self {}
-    }
-
-    pub(crate) fn verify(&self, _: &[u8], _: &[u8]) -> Result<DirectTicket<bool>, String> {
-        match *self {}
-    }
-}
-
-impl<T> DirectTicket<T> {
-    pub(crate) fn wait(self) -> Result<T, String> {
-        match self.0 {}
-    }
+    pub(crate) sources: Sources,
 }
 
 impl RomArgs {
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
-        Ok(OldRoms { set: RomSet::new(), checks: RomChecks, direct: None })
+        Ok(OldRoms { set: RomSet::new(), checks: RomChecks, sources: None })
     }
 }
 
@@ -129,6 +97,6 @@ impl NewRomArgs {
     }
 
     pub(crate) fn load(&self, _: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), checks: RomChecks, direct: None })
+        Ok(NewRoms { set: RomSet::new(), list: Vec::new(), checks: RomChecks, sources: None })
     }
 }

@@ -31,11 +31,11 @@ fn costs_beyond_the_limit() {
         ("g = 1", "$y$j7T1.$abcd", "g 1"),
         ("scrypt, N = 2^63", "$7$z/..../....abcd", "invalid N 9223372036854775808"),
         ("scrypt, r = 2^30 - 1", "$7$Czzzzz/....abcd", "--max-memory"),
-        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--max-"),
+        ("scrypt, p = 2^30 - 1", "$7$C/....zzzzzabcd", "--wide"),
         ("scrypt, r = p = 0", "$7$C..........abcd", "invalid"),
         ("escrypt, N = 2^63", "$7X3$z/..../....abcd", "invalid N 9223372036854775808"),
         ("escrypt, r = 2^30 - 1", "$7X3$Czzzzz/....abcd", "--max-memory"),
-        ("escrypt, p = 2^30 - 1", "$7X$C/....zzzzzabcd", "--max-"),
+        ("escrypt, p = 2^30 - 1", "$7X$C/....zzzzzabcd", "--wide"),
         ("escrypt, flags = 9", "$7X7$C6..../....abcd", "invalid flags 9"),
         ("escrypt, more p than N / 2", "$7X5$46.....1...abcd", "invalid p 192"),
         ("escrypt, N = 1", "$7X3$.6..../....abcd", "invalid N 1"),
@@ -83,10 +83,55 @@ fn bytes_that_are_no_text() {
             command.arg(OsString::from_vec(bytes.to_vec())).write_stdin(PASSWORD);
             let output = command.output().unwrap();
             let code = output.status.code();
-            // `$7$` salts are raw bytes: such a setting is odd but not wrong.
-            let odd = bytes.starts_with(b"$7$") && args[0] != "verify";
+            // `$7$` salts are raw bytes: such a setting is odd, but can be looked at.
+            let odd = bytes.starts_with(b"$7$") && args[0] == "inspect";
             assert!(code == Some(2) || odd && code == Some(0), "{args:?} {bytes:?}: {output:?}");
             assert!(output.stderr.is_ascii(), "the message shows no raw bytes: {output:?}");
         }
     }
+}
+
+/// What crypt(3) refuses, one by one and in JSON lines alike, unless it is asked for.
+#[test]
+fn what_crypt3_refuses_is_refused_unless_wide() {
+    let long = format!("$7$2/..../....{}", "a".repeat(326));
+    for setting in [
+        "$y$j15$abcd$x:y",
+        "$y$j15$abcd$x y",
+        "$y$j.5$abcd",
+        "$7$2/..../....ab~",
+        "$7$2/..../....ab:cd",
+        "$7$2/..../....ab\ncd",
+        "$7$2/..../....ab\u{e9}",
+        &long,
+    ] {
+        let line = serde_json::json!({ "password": PASSWORD, "setting": setting }).to_string();
+        refused_soon(&["hash", "--stdin", "--setting", setting], "crypt(3) refuses this");
+        let output = run(&["hash", "--jsonl"], &line);
+        assert!(seen(&output).0 == Some(2) && seen(&output).1.contains("crypt(3) refuses this"));
+        let one = run(&["hash", "--stdin", "--wide", "--setting", setting], PASSWORD);
+        let many = run(&["hash", "--jsonl", "--wide"], &line);
+        assert_eq!((seen(&one).0, seen(&many).0), (Some(0), Some(0)), "{setting}");
+        let answer: serde_json::Value = serde_json::from_str(seen(&many).1).unwrap();
+        assert_eq!(answer["hash"].as_str(), Some(seen(&one).1.trim_end_matches('\n')));
+        let told = run(&["checksalt", setting], "");
+        assert!(seen(&told).0 == Some(1) && seen(&told).1.starts_with("refused: "), "{told:?}");
+    }
+    for password in ["x".repeat(512), "a\0b".to_owned()] {
+        let line = serde_json::json!({ "password": password }).to_string();
+        let hash = ["hash", "--jsonl", "--n", "16", "--r", "1"];
+        assert_eq!(run(&hash, &line).status.code(), Some(2));
+        assert_eq!(run(&[&hash[..], &["--wide"]].concat(), &line).status.code(), Some(0));
+    }
+    let fine = run(&["checksalt", YESCRYPT, "$y$j9T$abcd"], "");
+    assert_eq!(seen(&fine), (Some(0), "ok\nok\n", ""));
+}
+
+/// What the program makes without being asked for more, the library verifies.
+#[test]
+fn program_and_library_have_the_same_limits() {
+    for args in [["--cost", "10"], ["--n", "2"], ["--n", "1048576"]] {
+        refused_soon(&[&["hash", "--stdin"][..], &args].concat(), "");
+    }
+    refused_soon(&["hash", "--stdin", "-m", "scrypt", "--cost", "9"], "--max-work 2");
 }

@@ -1,5 +1,7 @@
 //! The program as its users run it: one module for each subcommand, and for what all of them share.
 
+#[cfg(target_os = "linux")]
+mod budget;
 mod hash;
 mod hostile;
 mod inspect;

@@ -178,7 +178,7 @@ impl Arena {
     }
 
     /// Whether anything but zeros is in it.
-    #[cfg(all(test, feature = "std"))]
+    #[cfg(feature = "std")]
     pub(crate) fn residue(&self) -> bool {
         self.first(self.len).iter().any(|block| block.0 != [0; 8])
     }

@@ -199,16 +199,12 @@ impl Params {
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
 
-    /// Bytes that go through the block mixes: what the time is proportional to.
-    #[must_use]
-    pub fn work(&self) -> u128 {
-        let counts = LoopCounts::new(self, false);
-        let (n, p) = (u128::from(self.n), u128::from(self.p));
-        let blocks = match self.mode.divides() {
-            true => p.saturating_mul(counts.all).saturating_add(n),
-            false => p.saturating_mul(counts.all.saturating_add(n)),
-        };
-        blocks.saturating_mul(128 * u128::from(self.r))
+    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    pub(crate) fn prehash(&self) -> Option<Params> {
+        let Params { n, r, p, .. } = *self;
+        let slice = n / u64::from(p.max(1));
+        let large = slice >= 0x100 && slice.saturating_mul(r.into()) >= 0x20000;
+        (self.mode == Mode::Rw && large).then_some(Params { n: n >> 6, t: 0, ..*self })
     }
 
     /// Among how many instances V is divided.
@@ -363,13 +359,9 @@ impl CheckedParams {
         t == 0 && !mode.rw() && !mode.pwxform() && (p == 1 || !mode.divides())
     }
 
-    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    /// [`Params::prehash`].
     pub(crate) fn prehash(&self) -> Option<CheckedParams> {
-        let Params { n, r, p, .. } = self.params;
-        let slice = n / u64::from(p);
-        let large = slice >= 0x100 && slice * u64::from(r) >= 0x20000;
-        (self.mode() == Mode::Rw && large)
-            .then_some(CheckedParams { params: Params { n: n >> 6, t: 0, ..self.params } })
+        self.params.prehash().map(|params| CheckedParams { params })
     }
 
     /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its parameters.
@@ -398,7 +390,7 @@ pub(crate) struct LoopCounts {
 }
 
 impl LoopCounts {
-    fn new(params: &Params, filling_rom: bool) -> Self {
+    pub(crate) fn new(params: &Params, filling_rom: bool) -> Self {
         let sizes = (params.n, params.slices(), params.t);
         let LoopCounts { all, rw } = Self::exact(sizes, params.mode.rw(), filling_rom);
         let rw = match params.mode {

@@ -23,6 +23,8 @@ pub(crate) fn sha256(message: &[u8]) -> Secret {
 
 /// Fills blocks, shuffled, with PBKDF2 output.
 pub(crate) fn fill(password: &[u8], salt: &[u8], blocks: &mut [SubBlock]) {
+    #[cfg(test)]
+    crate::core::cost::counter::count(|done| done.ends.0 += size_of_val(blocks) as u128);
     let mut mac = keyed(password);
     mac.update(salt);
     let mut counter = 0u32;
@@ -38,6 +40,8 @@ pub(crate) fn fill(password: &[u8], salt: &[u8], blocks: &mut [SubBlock]) {
 
 /// PBKDF2 output with blocks, unshuffled, as the salt: `out` filled, and the first 32 bytes whatever the length of `out`.
 pub(crate) fn extract(password: &[u8], blocks: &[SubBlock], out: &mut [u8]) -> Secret {
+    #[cfg(test)]
+    crate::core::cost::counter::count(|done| done.ends.1 += size_of_val(blocks) as u128);
     let mut mac = keyed(password);
     for block in blocks {
         mac.update(&*Zeroizing::new(block.to_bytes()));

@@ -216,6 +216,8 @@ impl<'a> RomReads<'a> {
     /// Block `x` mod NROM.
     #[inline]
     pub(crate) fn block(&self, x: u64, len: usize) -> &'a [SubBlock] {
+        #[cfg(test)]
+        crate::core::cost::counter::count(|done| done.reads += 1);
         &self.blocks[(x & (self.nrom - 1)) as usize * len..][..len]
     }
 

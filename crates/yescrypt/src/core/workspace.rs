@@ -116,7 +116,7 @@ impl Workspace {
     }
 
     /// Whether anything but zeros is in its memory.
-    #[cfg(all(test, feature = "std"))]
+    #[cfg(feature = "std")]
     pub(crate) fn residue(&self) -> bool {
         self.arena.residue()
     }

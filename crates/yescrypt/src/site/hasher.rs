@@ -200,13 +200,16 @@ impl Hasher {
             // Such a string names no key, and there is none to encrypt it with.
             let keyless = key.is_none() && self.site.keys.unnamed().is_none();
             return if keyless {
-                Setting::scrypt(self.params(), salt)
+                let setting = Setting::scrypt(self.params(), salt)?;
+                self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
+                Ok(setting)
             } else {
                 Err(Error::KeyNotApplicable)
             };
         }
         if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
             let setting = Setting::new(&self.site.params, salt)?;
+            self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
             let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
             return setting.with_ids(rom, key);
         }

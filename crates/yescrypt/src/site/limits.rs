@@ -1,6 +1,11 @@
 //! Limits: what one hash may cost, decided before anything is allocated.
 
+use alloc::vec::Vec;
+
+use crate::core::cost::Medium;
 use crate::core::flavor::Flavor;
+use crate::core::reading::RomUse;
+use crate::text::crypt3;
 use crate::{CheckedParams, Error, Limit, Mode, Params};
 
 /// Which flavours of pwxform may run.
@@ -14,6 +19,21 @@ pub enum FlavorPolicy {
     Any,
 }
 
+/// Which strings and passwords are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Syntax {
+    /// Of `$y$` and `$7$` what crypt(3) of a current Linux takes (libxcrypt 4.4): no byte outside printable
+    /// ASCII, nor any of `!*:;\\`; only base-64 digits in the salt of `$7$`; at most 339 characters; N from 4 to
+    /// 2^31 and, for RW, N / p of at least 4. Passwords have at most 511 bytes, none of them zero.
+    ///
+    /// Flavours and ROMs are matters of their own: [`Limits::flavors`], [`Limits::rom`]. Of strings that only
+    /// Saltern computes the characters and the length are held to it, but not those of extended ones, whose
+    /// text has nothing to choose.
+    Crypt3,
+    /// All that the format allows, as the reference does.
+    Wide,
+}
+
 /// Ceilings on what one hash may cost, applied alike when hashing and when verifying, before anything is allocated.
 ///
 /// A stored hash string is input like any other: without a ceiling, whoever can write one decides how much memory and
@@ -23,7 +43,8 @@ pub enum FlavorPolicy {
 pub struct Limits {
     /// Bytes of memory for one hash ([`Params::memory`]).
     pub max_memory: u64,
-    /// Bytes put through the block mixes ([`Params::work`]): a bound on time, at roughly 1 to 4 GB a second.
+    /// Time, as [`Params::work`] counts it: in bytes that the default flavour mixes, of which one processor does about 2 GB a
+    /// second. Reads of a ROM in a file are counted as such.
     pub max_work: u64,
     /// N.
     pub max_n: u64,
@@ -39,6 +60,8 @@ pub struct Limits {
     pub max_output: u64,
     /// Flavours.
     pub flavors: FlavorPolicy,
+    /// Strings and passwords.
+    pub syntax: Syntax,
     /// Whether parameters may name a ROM.
     pub rom: bool,
 }
@@ -48,26 +71,29 @@ impl Limits {
     ///
     /// | limit | value | reason |
     /// |---|---|---|
-    /// | memory | 256 MiB | costs 1 to 9 of `$y$` and `$7$`; one request cannot take much more than a browser tab |
-    /// | work | 2 GiB | about a second |
-    /// | N, r, p, t | 2^20, 256, 64, 8 | beyond every published recommendation; the products are bounded by the two above |
-    /// | password | 4096 bytes | eight times what crypt(3) takes; longer ones are attempts at wasting time |
+    /// | memory | 256 MiB | one request cannot take much more than a browser tab |
+    /// | work | 2 GiB | about a second of one processor, with a ROM or without, whatever the parameters |
+    /// | p | 64 | beyond every recommendation; each of them takes a little memory that is not counted |
+    /// | N, r, t | any | bounded by the memory and the work |
+    /// | password | 511 bytes | what crypt(3) takes |
     /// | output | 1 KiB | a hash string needs 32 bytes |
     /// | flavours | the default | all that any other system computes |
+    /// | syntax | that of crypt(3) | what others refuse is refused before it is stored |
     /// | ROM | allowed | it has to be attached by the operator in the first place |
+    ///
+    /// Of the strings that crypt(3) makes, these are costs 1 to 9 of `$y$` and 6 to 8 of `$7$`. Nothing that is
+    /// admitted takes more than about twice as long as the slowest of them.
     #[must_use]
     pub const fn server() -> Self {
         Limits {
             max_memory: 256 << 20 | 1 << 20,
             max_work: 2 << 30,
-            max_n: 1 << 20,
-            max_r: 256,
             max_p: 64,
-            max_t: 8,
-            max_password: 4096,
+            max_password: crypt3::PASSWORD,
             max_output: 1024,
             flavors: FlavorPolicy::DefaultOnly,
-            rom: true,
+            syntax: Syntax::Crypt3,
+            ..Self::unlimited()
         }
     }
 
@@ -84,13 +110,23 @@ impl Limits {
             max_password: usize::MAX,
             max_output: u64::MAX,
             flavors: FlavorPolicy::Any,
+            syntax: Syntax::Wide,
             rom: true,
         }
     }
 
-    /// Refuses a password that is longer than allowed.
+    /// Refuses a password that is longer than allowed, or that crypt(3) refuses.
     pub(crate) fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
-        within(Limit::Password, password.len() as u64, self.max_password as u64)
+        within(Limit::Password, password.len() as u64, self.max_password as u64)?;
+        self.admit_crypt3(crypt3::password_refused(password))
+    }
+
+    /// Refuses what crypt(3) refuses, and why, where the limits are as strict.
+    pub(crate) fn admit_crypt3(&self, refused: Option<&'static str>) -> Result<(), Error> {
+        match refused.filter(|_| self.syntax == Syntax::Crypt3) {
+            Some(why) => Err(Error::RefusedByCrypt { why }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses an output that is longer than allowed.
@@ -98,7 +134,7 @@ impl Limits {
         within(Limit::Output, len, self.max_output)
     }
 
-    /// Refuses an N, r, p or t, bytes of memory, or bytes mixed above what is allowed.
+    /// Refuses an N, r, p or t, bytes of memory, or work above what is allowed.
     pub(crate) fn admit_cost(
         &self,
         (n, r, p, t): (u64, u32, u32, u32),
@@ -111,7 +147,19 @@ impl Limits {
         within(Limit::T, t.into(), self.max_t.into())?;
         let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
         within(Limit::Memory, saturated(memory), self.max_memory)?;
-        within(Limit::Work, saturated(work), self.max_work)
+        self.admit_work(work)
+    }
+
+    fn admit_work(&self, work: u128) -> Result<(), Error> {
+        let work = u64::try_from(work).unwrap_or(u64::MAX);
+        within(Limit::Work, work, self.max_work)
+    }
+
+    /// Refuses reads of ROMs that take longer than allowed, which the parameters do not tell of.
+    pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
+        let medium = |rom: &RomUse| rom.rom.store().map_or(Medium::Memory, |_| Medium::File);
+        let roms: Vec<_> = roms.iter().map(|rom| (rom.reading.masks, medium(rom))).collect();
+        self.admit_work(params.work_with(&roms))
     }
 
     /// Refuses parameters that cost more than allowed.
@@ -175,12 +223,11 @@ mod tests {
                 other => panic!("{name}: {other:?}"),
             }
         };
-        over(|p| p.n = 1 << 21, Limit::N);
-        over(|p| p.r = 257, Limit::R);
-        over(|p| p.p = 65, Limit::P);
-        over(|p| p.t = 9, Limit::T);
         over(|p| p.n = 1 << 19, Limit::Memory);
-        over(|p| (p.mode, p.n, p.r, p.t) = (Mode::Worm, 1 << 17, 16, 8), Limit::Work);
+        over(|p| p.p = 65, Limit::P);
+        over(|p| (p.n, p.t) = (1 << 17, 12), Limit::Work);
+        over(|p| p.t = u32::MAX, Limit::Work);
+        over(|p| (p.mode, p.n, p.r, p.t) = (Mode::Worm, 1 << 17, 8, 8), Limit::Work);
         let mut flavored = fine;
         flavored.flavor = Flavor::new(3, 4, 2, 12288).unwrap();
         assert_eq!(flavored.check(&Limits::server()), Err(Error::FlavorNotAllowed));
@@ -200,6 +247,10 @@ mod tests {
         for cost in 1..=11 {
             let admitted = Params::from_cost(cost).unwrap().check(&Limits::server()).is_ok();
             assert_eq!(admitted, cost <= 9, "cost {cost}");
+        }
+        for cost in 6..=11 {
+            let params = Params::scrypt_from_cost(cost).unwrap();
+            assert_eq!(params.check(&Limits::server()).is_ok(), cost <= 8, "cost {cost} of $7$");
         }
         assert!(Params::from_cost(12).is_err() && Params::scrypt_from_cost(5).is_err());
     }

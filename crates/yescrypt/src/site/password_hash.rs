@@ -59,7 +59,7 @@ impl PasswordVerifier<str> for Hasher {
 impl From<Error> for password_hash::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Malformed { .. } => Self::EncodingInvalid,
+            Error::Malformed { .. } | Error::RefusedByCrypt { .. } => Self::EncodingInvalid,
             Error::InvalidParameter { name, .. } => Self::ParamInvalid { name },
             Error::OverLimit { what, .. } => Self::ParamInvalid { name: what.name() },
             Error::OutOfMemory { .. } => Self::OutOfMemory,
@@ -74,11 +74,7 @@ impl From<Error> for password_hash::Error {
             | Error::RomTag
             | Error::RomAlignment
             | Error::KeyNotApplicable => Self::ParamsInvalid,
-            Error::Overloaded { .. }
-            | Error::Cancelled
-            | Error::Forked
-            | Error::NoThread { .. }
-            | Error::Panicked => Self::Internal,
+            Error::Cancelled | Error::Panicked => Self::Internal,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
 use super::phc;
 use super::{HASH, HASH_DIGITS, ascii};
-use super::{crypt, escrypt};
+use super::{crypt, crypt3, escrypt};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -75,7 +75,7 @@ impl Scheme {
 /// assert_eq!(Setting::new(setting.params(), setting.salt())?, setting);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Setting {
     scheme: Scheme,
     params: Params,
@@ -88,6 +88,8 @@ pub struct Setting {
     ids: Ids,
     /// Of an extended string.
     roms: Vec<NamedRom>,
+    /// Why crypt(3) refuses the text that this was parsed from.
+    refused: Option<&'static str>,
 }
 
 impl Setting {
@@ -112,6 +114,7 @@ impl Setting {
         if rest.len() < text.len() && scheme != Scheme::Yescrypt {
             return Err(Error::malformed("$y$ after the names of a ROM and a key"));
         }
+        let refused = crypt3::text_refused(rest);
         let mut reader = Reader::new(&rest[scheme.prefix().len()..]);
         let params = match scheme {
             Scheme::Yescrypt => crypt::yescrypt(&mut reader)?,
@@ -132,7 +135,8 @@ impl Setting {
         };
         let salt_start = text.len() - rest.len();
         let text = text[..salt_start + salt_text.len()].to_vec();
-        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms: Vec::new() })
+        let roms = Vec::new();
+        Ok(Setting { scheme, params, text, salt_start, salt, ids, roms, refused })
     }
 
     /// A setting or complete string of a scheme in the PHC string format, and the hash of the latter; nothing for the others.
@@ -141,7 +145,7 @@ impl Setting {
             let Extended { params, roms, key } = says;
             let (salt_start, ids) = (salt_text.start, Ids { rom: None, key });
             let text = text[..salt_text.end].to_vec();
-            (Setting { scheme, params, text, salt_start, salt, ids, roms }, hash)
+            (Setting { scheme, params, text, salt_start, salt, ids, roms, refused: None }, hash)
         };
         if text.starts_with(extended::PREFIX.as_bytes()) {
             return Some(extended::parse(text).map(|parsed| whole(Scheme::Extended, parsed)));
@@ -331,6 +335,18 @@ impl Setting {
         &self.text[self.salt_start..]
     }
 
+    /// Why crypt(3) refuses this, though it is of a flavour and a ROM that it has: characters and length of the text that it was
+    /// parsed from, hash included, or ranges of parameters. The names before a string are not looked at, and of strings that only
+    /// Saltern computes no more than characters and length.
+    #[must_use]
+    pub fn refused_by_crypt(&self) -> Option<&'static str> {
+        let params = || crypt3::params_refused(&self.params);
+        match self.scheme {
+            Scheme::Yescrypt | Scheme::Scrypt => self.refused.or_else(params),
+            _ => self.refused,
+        }
+    }
+
     /// The text of the setting: up to the end of the salt, without a `$` behind it.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -409,6 +425,16 @@ impl HashString {
     #[must_use]
     pub const fn hash(&self) -> &[u8; HASH] {
         &self.hash
+    }
+}
+
+/// Without the salt, and the text, which holds it.
+impl core::fmt::Debug for Setting {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Setting { scheme, params, ids, roms, .. } = self;
+        let mut shown = f.debug_struct("Setting");
+        shown.field("scheme", scheme).field("params", params).field("ids", ids);
+        shown.field("roms", roms).finish_non_exhaustive()
     }
 }
 

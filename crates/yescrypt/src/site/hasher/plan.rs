@@ -56,11 +56,14 @@ impl Hasher {
         limits.admit_password(password)?;
         limits.admit_output(HASH as u64)?;
         let params = setting.params().check(limits)?;
+        limits.admit_crypt3(setting.refused_by_crypt())?;
         let mut salt = Zeroizing::new(setting.salt().to_vec());
         if let Some(key) = self.key_of(setting)? {
             key.encrypt(&mut salt);
         }
-        Ok(Plan { params: params.without_nrom(), salt, roms: self.roms_of(setting)? })
+        let (params, roms) = (params.without_nrom(), self.roms_of(setting)?);
+        limits.admit_roms(params.params(), &roms)?;
+        Ok(Plan { params, salt, roms })
     }
 
     /// The complete string of a setting and the 32 bytes that its plan gives: they are encrypted, if it needs a key.

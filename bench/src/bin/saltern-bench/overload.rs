@@ -1,0 +1,160 @@
+//! `saltern-bench overload`: many times more work than a pool can do, with deadlines: how much of
+//! its capacity is still of use to somebody?
+
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
+use saltern_yescrypt::{Hasher, Params};
+
+/// Submit many times more verifications than a pool can do, each with a deadline, and say how many
+/// were answered in time
+///
+/// Capacity is measured before and after, with batches that are always there and no deadlines.
+/// Answers that come before their deadline, in a second, are the goodput. The status is 1 if it is
+/// less than 95 % of the capacity, if memory has exceeded the budget, or if an item has not ended
+/// exactly once.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// How many times the capacity
+    #[arg(long, default_value_t = 10.0)]
+    times: f64,
+
+    /// How long there is for each, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 250)]
+    within: u64,
+
+    /// How long the overload lasts
+    #[arg(long, default_value_t = 10.0)]
+    seconds: f64,
+
+    /// N of the hashes, r being 8: 4096 for 4 MiB
+    #[arg(long, default_value_t = 4096)]
+    n: u64,
+
+    /// Threads that compute [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<u16>>,
+}
+
+/// What is submitted, and to whom.
+struct Target {
+    pool: Pool,
+    hasher: Arc<Hasher>,
+    stored: String,
+}
+
+/// What became of the items.
+#[derive(Default)]
+struct Count {
+    submitted: AtomicU64,
+    in_time: AtomicU64,
+    late: AtomicU64,
+    expired: AtomicU64,
+    refused: AtomicU64,
+    wrong: AtomicU64,
+}
+
+/// Run the subcommand.
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut config = PoolConfig::default();
+    config.threads = args.threads.map_or(config.threads, |threads| threads.get().into());
+    let budget = config.memory;
+    let hasher = Arc::new(Hasher::new().with_params(Params::yescrypt(args.n, 8)));
+    let pool = Pool::new(config)?;
+    let stored = pool.hash_one(&hasher, "password", Terms::interactive())?.wait()?;
+    let target = Target { pool, hasher, stored };
+    let before = target.capacity()?;
+    let count = Count::default();
+    let length = Duration::from_secs_f64(args.seconds);
+    let took = target.overload(args, before, length, &count);
+    let after = target.capacity()?;
+    let [submitted, in_time, late, expired, refused, wrong] = [
+        &count.submitted,
+        &count.in_time,
+        &count.late,
+        &count.expired,
+        &count.refused,
+        &count.wrong,
+    ]
+    .map(|count| count.load(Relaxed));
+    let (goodput, capacity) = (in_time as f64 / took.as_secs_f64(), before.min(after));
+    let (percent, stats) = (100.0 * goodput / capacity, target.pool.stats());
+    println!("capacity {before:.1} hashes/s before and {after:.1} after");
+    println!(
+        "{submitted} submitted: {in_time} in time, {late} late, {expired} expired, {refused} \
+         refused"
+    );
+    println!("goodput {goodput:.1} hashes/s: {percent:.1} % of the capacity");
+    println!("{} bytes of {budget} at most; {wrong} wrong", stats.peak_reserved);
+    let whole = submitted == in_time + late + expired + refused + wrong;
+    let fine = percent >= 95.0 && whole && wrong == 0 && stats.peak_reserved <= budget;
+    Ok(ExitCode::from(u8::from(!fine)))
+}
+
+impl Target {
+    /// Hashes per second while there is always something to do.
+    fn capacity(&self) -> anyhow::Result<f64> {
+        let items = || vec![("password", self.stored.as_str()); 4 * self.pool.config().threads];
+        let submit = || self.pool.verify(&self.hasher, items(), Terms::bulk());
+        let mut ahead = submit()?;
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(2) {
+            let next = submit()?;
+            done += std::mem::replace(&mut ahead, next).wait().len();
+        }
+        Ok(done as f64 / start.elapsed().as_secs_f64())
+    }
+
+    /// Submits evenly, so many times the capacity; how long it took until the last answer was due.
+    fn overload(&self, args: &Args, capacity: f64, length: Duration, count: &Count) -> Duration {
+        let within = Duration::from_millis(args.within);
+        let pause = Duration::from_secs_f64(1.0 / (args.times * capacity));
+        let (start, mut next) = (Instant::now(), Instant::now());
+        let mut tickets: Vec<(Instant, OneTicket<bool>)> = Vec::new();
+        while start.elapsed() < length {
+            next += pause;
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            count.submitted.fetch_add(1, Relaxed);
+            let due = Instant::now() + within;
+            let terms = Terms::interactive().by(due);
+            match self.pool.verify_one(&self.hasher, "password", &self.stored, terms) {
+                Ok(ticket) => tickets.push((due, ticket)),
+                Err(Error::TooLate { .. } | Error::Overloaded { .. }) => {
+                    count.refused.fetch_add(1, Relaxed);
+                }
+                Err(_) => {
+                    count.wrong.fetch_add(1, Relaxed);
+                }
+            }
+            let mut open = Vec::with_capacity(tickets.len());
+            for (due, ticket) in tickets.drain(..) {
+                match ticket.try_wait() {
+                    Ok(answer) => count.ended(due, answer),
+                    Err(ticket) => open.push((due, ticket)),
+                }
+            }
+            tickets = open;
+        }
+        let took = start.elapsed();
+        for (due, ticket) in tickets {
+            count.ended(due, ticket.wait());
+        }
+        took
+    }
+}
+
+impl Count {
+    fn ended(&self, due: Instant, answer: Result<bool, Error>) {
+        let which = match answer {
+            Ok(true) if Instant::now() <= due => &self.in_time,
+            Ok(true) => &self.late,
+            Err(Error::Expired) => &self.expired,
+            _ => &self.wrong,
+        };
+        which.fetch_add(1, Relaxed);
+    }
+}

@@ -1,0 +1,45 @@
+//! `saltern checksalt`: whether crypt(3) would hash with a setting.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use saltern_yescrypt::checksalt;
+
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  saltern checksalt '$y$j9T$Salt'        ok, and exit status 0
+  saltern checksalt '$7$A6..../....a b'  why not, and exit status 1
+
+Exit status: 0 crypt(3) would hash with all of them; 1 it would refuse
+one; 2 an error.";
+
+/// Tell whether crypt(3) of a plain Linux hashes with a setting
+///
+/// For `$y$` and `$7$`, settings or complete hashes, with one line for each. Nothing is computed; how much it
+/// would cost is not looked at.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Settings or complete hashes
+    #[arg(required = true)]
+    settings: Vec<OsString>,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let mut output = Output::new();
+    let mut status = ExitCode::SUCCESS;
+    for setting in &args.settings {
+        match checksalt(setting.as_encoded_bytes()) {
+            Ok(()) => output.line(b"ok")?,
+            Err(error) => {
+                status = ExitCode::FAILURE;
+                output.line(format!("refused: {error}").as_bytes())?;
+            }
+        }
+    }
+    output.flush()?;
+    Ok(status)
+}

@@ -1,0 +1,146 @@
+//! What a pool is made of.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use saltern_yescrypt::{CheckedParams, Level, Pages};
+
+use crate::error::Error;
+use crate::source::BlockSources;
+
+/// When the memory of a pool is wiped, beside the time when it is given back, which is always.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum WipePolicy {
+    /// Only then: between hashes, memory holds what the last one left.
+    OnDrop,
+    /// When a thread finds nothing to do. Under full load it costs nothing; a hash that comes while
+    /// an arena is being wiped may wait for that, a fraction of the time of a hash.
+    #[default]
+    WhenIdle,
+    /// After every group of hashes, before their results are given out. Costs one pass over the
+    /// memory of each.
+    AfterEach,
+}
+
+/// Threads, memory and limits of a [`Pool`](crate::Pool).
+///
+/// ```
+/// use saltern_pool::PoolConfig;
+/// let mut config = PoolConfig::default();
+/// config.threads = 2;
+/// config.memory = 512 << 20;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PoolConfig {
+    /// How many threads hash, 1 to 1024. One for each processor is what pays; the default is that
+    /// of [`std::thread::available_parallelism`].
+    pub threads: usize,
+    /// The most bytes that the arenas of all hashes and the buffers of their reads take together,
+    /// at any time. Each thread's share is an even part of it: a group of hashes is cut down to
+    /// what fits into a share. A hash that needs more than a share runs while others leave it the
+    /// room, one that needs more than all of it is refused by [`Error::OverBudget`].
+    ///
+    /// A group takes [`CheckedParams::memory`] and one block for each hash, with [`Pages::Huge`] up
+    /// to 2 MiB more. Passwords, salts and results (a few hundred bytes for each item) are not
+    /// counted. The default is 128 MiB for each thread and at least 320 MiB, so that whatever
+    /// [`Limits::server`](saltern_yescrypt::Limits::server) allows can be computed.
+    pub memory: u64,
+    /// The most items that may wait, those being computed not counted, at least 1. The default is
+    /// 4096.
+    pub max_waiting: usize,
+    /// An interactive item without a deadline that has waited this long, or one with a deadline
+    /// that has expired, shows that the pool is overloaded: the newest items then come first, and
+    /// do so for this long. The default is one second.
+    pub patience: Duration,
+    /// How many hashes with ROMs that are read each thread has in flight, 1 to 256: one is computed
+    /// (with others of its shape, see [`CheckedParams::degree`]) while the others wait for their
+    /// blocks. The default, 6, suffices where the time between two reads of a hash is longer than
+    /// half the latency of the device.
+    pub in_flight: usize,
+    /// What reads the blocks of ROMs that are not in memory. Without it, the default, such hashes
+    /// are refused.
+    pub sources: Option<Arc<dyn BlockSources>>,
+    /// The CPU level of the kernels; the best one by default.
+    pub level: Level,
+    /// The pages of the arenas; by default huge ones, which save a few percent of the time of
+    /// hashes of 4 MiB and more. Which ones were got is told by
+    /// [`Pool::huge_page_bytes`](crate::Pool::huge_page_bytes).
+    pub pages: Pages,
+    /// When memory is wiped.
+    pub wipe: WipePolicy,
+    /// Memory for hashes with these parameters, in groups of the best size, is allocated and
+    /// touched before the pool takes work, so that no hash of at most that size waits for the
+    /// system. By default nothing: arenas grow with what they are used for.
+    pub prepare: Option<CheckedParams>,
+    /// Processors that threads are bound to, thread `i` to the one at `i` modulo the number of
+    /// these; empty for no binding. Needs Linux and the feature `os`.
+    pub processors: Vec<usize>,
+}
+
+impl Default for PoolConfig {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(MAX_THREADS);
+        PoolConfig {
+            threads,
+            memory: (threads as u64 * (128 << 20)).max(320 << 20),
+            max_waiting: 4096,
+            patience: Duration::from_secs(1),
+            in_flight: 6,
+            sources: None,
+            level: Level::detect(),
+            pages: Pages::Huge,
+            wipe: WipePolicy::default(),
+            prepare: None,
+            processors: Vec::new(),
+        }
+    }
+}
+
+const MAX_THREADS: usize = 1024;
+const MAX_IN_FLIGHT: usize = 256;
+
+impl PoolConfig {
+    /// Refuses what cannot be.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !(1..=MAX_THREADS).contains(&self.threads) {
+            return Err(invalid("number of threads", self.threads as u64, "1 to 1024"));
+        }
+        if !(1..=MAX_IN_FLIGHT).contains(&self.in_flight) {
+            return Err(invalid("number of hashes in flight", self.in_flight as u64, "1 to 256"));
+        }
+        if self.max_waiting == 0 {
+            return Err(invalid("number of waiting items", 0, "at least 1"));
+        }
+        if !self.level.is_available() {
+            let expected = "one that this processor has";
+            return Err(invalid("CPU level", self.level as u64, expected));
+        }
+        Ok(())
+    }
+}
+
+fn invalid(name: &'static str, value: u64, expected: &'static str) -> Error {
+    saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into()
+}
+
+/// Binds the calling thread to a processor.
+pub(crate) fn bind(processor: usize) -> Result<(), Error> {
+    #[cfg(all(feature = "os", target_os = "linux"))]
+    {
+        use rustix::thread::{CpuSet, sched_setaffinity};
+        let mut set = CpuSet::new();
+        if processor < CpuSet::MAX_CPU {
+            set.set(processor);
+        }
+        let expected = "one that this process may use";
+        let refused = |_| invalid("processor", processor as u64, expected);
+        sched_setaffinity(None, &set).map_err(refused)
+    }
+    #[cfg(not(all(feature = "os", target_os = "linux")))]
+    {
+        let expected = "none: binding needs Linux and the feature `os`";
+        Err(invalid("processor", processor as u64, expected))
+    }
+}

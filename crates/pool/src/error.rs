@@ -1,0 +1,168 @@
+//! Why an item was refused or not computed.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use saltern_yescrypt::{ErrorKind, RomId};
+
+/// Why an item was refused or not computed, or why there is no pool. A wrong password is never an
+/// error.
+///
+/// Errors carry numbers and names, never passwords, salts, keys or hashes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// What the parser, the limits or the computation of a single hash says.
+    Hash(saltern_yescrypt::Error),
+    /// A batch of more items than ever may wait: submit it in parts.
+    BatchTooLarge {
+        /// Items in the batch.
+        items: u64,
+        /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
+        limit: u64,
+    },
+    /// As many items wait as ever may.
+    Overloaded {
+        /// Items that wait.
+        waiting: u64,
+        /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
+        limit: u64,
+    },
+    /// By the rate that the pool has measured, the last of these items would end after its
+    /// deadline.
+    TooLate {
+        /// When it would end, from now on.
+        predicted: Duration,
+        /// How much time there is.
+        allowed: Duration,
+    },
+    /// The deadline came before the computation could begin.
+    Expired,
+    /// Cancelled, or the pool was dropped before the computation began.
+    Cancelled,
+    /// One hash of these parameters and its buffers need more memory than the pool may use.
+    OverBudget {
+        /// Bytes needed.
+        needed: u64,
+        /// [`PoolConfig::memory`](crate::PoolConfig::memory).
+        limit: u64,
+    },
+    /// A block of a ROM could not be read.
+    RomUnavailable {
+        /// The ROM.
+        id: RomId,
+        /// What happened.
+        fault: Fault,
+    },
+    /// Blocks of ROMs cannot be read as the configuration says.
+    Source(Fault),
+    /// This is a process that was forked from the one that made the pool: make another one here.
+    Forked,
+    /// Not all threads could be started.
+    NoThread {
+        /// How many could.
+        started: u64,
+    },
+    /// The computation panicked, which is a defect of this library.
+    Panicked,
+}
+
+/// An error of whatever reads ROMs.
+#[derive(Clone, Debug)]
+pub struct Fault(Arc<dyn std::error::Error + Send + Sync>);
+
+impl Fault {
+    /// With this error as its cause.
+    pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Fault(Arc::from(error.into()))
+    }
+
+    /// The error itself.
+    #[must_use]
+    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
+}
+
+/// Whether both are the same event.
+impl PartialEq for Fault {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Fault {}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Hash(error) => error.fmt(f),
+            Error::BatchTooLarge { items, limit } => {
+                write!(f, "{items} items in one batch, and at most {limit} may wait: submit fewer")
+            }
+            Error::Overloaded { waiting, limit } => {
+                write!(f, "{waiting} of at most {limit} items are waiting: try again later")
+            }
+            Error::TooLate { predicted, allowed } => write!(
+                f,
+                "the result would take {predicted:.1?}, and it is due in {allowed:.1?}: try again \
+                 later, or allow more time"
+            ),
+            Error::Expired => f.write_str("the deadline passed before the computation could begin"),
+            Error::Cancelled => f.write_str("cancelled"),
+            Error::OverBudget { needed, limit } => write!(
+                f,
+                "one hash needs {needed} bytes and the pool may use {limit}: give it more memory"
+            ),
+            Error::RomUnavailable { id, fault } => write!(f, "ROM {id} is unavailable: {fault}"),
+            Error::Source(fault) => write!(f, "cannot read ROMs in files: {fault}"),
+            Error::Forked => f.write_str(
+                "this pool belongs to the parent process: make a pool after forking, not before",
+            ),
+            Error::NoThread { started } => write!(
+                f,
+                "only {started} threads could be started: ask for fewer or raise the limit"
+            ),
+            Error::Panicked => f.write_str("the computation panicked: please report this"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            // What these say is in this error's own words already, and would be said twice.
+            Error::RomUnavailable { fault, .. } | Error::Source(fault) => fault.0.source(),
+            Error::Hash(error) => std::error::Error::source(error),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// What can be done about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Hash(error) => error.kind(),
+            Error::BatchTooLarge { .. } | Error::OverBudget { .. } => ErrorKind::OverLimit,
+            Error::Overloaded { .. } | Error::TooLate { .. } => ErrorKind::Overloaded,
+            Error::Expired | Error::Cancelled => ErrorKind::Overloaded,
+            Error::RomUnavailable { .. } | Error::Source(_) => ErrorKind::Unavailable,
+            Error::Forked | Error::NoThread { .. } | Error::Panicked => ErrorKind::Internal,
+        }
+    }
+}
+
+impl From<saltern_yescrypt::Error> for Error {
+    fn from(error: saltern_yescrypt::Error) -> Self {
+        Error::Hash(error)
+    }
+}

@@ -1,0 +1,425 @@
+//! A group of hashes in flight, with its memory and the reads that it waits for.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use saltern_yescrypt::{Error as Hash, Progress, Resumable, RomRead, RomUse};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::error::{Error, Fault};
+use crate::item::{Item, Shape, end_all};
+use crate::ledger::Arena;
+use crate::source::{BlockBuffer, BlockRom, BlockSource, Completion, Request, Window, block_rom};
+use crate::stats::ReadStats;
+
+/// The most reads of one place that are under way at once, over all of its ROMs.
+const MAX_SETS: usize = 8;
+/// The most blocks of one read: one for each hash of a group.
+const LANES: usize = 4;
+/// Tags of one place.
+pub(crate) const TAGS: usize = MAX_SETS * LANES;
+
+/// Buffers for one read, and how it goes.
+struct Set {
+    /// The ROM's place in the shape's list.
+    rom: usize,
+    buffers: [Option<BlockBuffer>; LANES],
+    /// How many bytes before each block were read, too.
+    skip: [usize; LANES],
+    /// What was announced, from then until it has been supplied.
+    read: Option<RomRead>,
+    /// Blocks that have not come yet.
+    missing: usize,
+    failed: Option<Error>,
+}
+
+/// What a thread has for its reads.
+pub(crate) struct Reader {
+    pub(crate) source: Option<Box<dyn BlockSource>>,
+    /// Reads that are under way.
+    pub(crate) depth: u64,
+    /// The last number of a buffer.
+    last_id: u64,
+    /// Not yet told.
+    pub(crate) stats: ReadStats,
+}
+
+impl Reader {
+    pub(crate) fn new(source: Option<Box<dyn BlockSource>>) -> Self {
+        Reader { source, depth: 0, last_id: 0, stats: ReadStats::default() }
+    }
+
+    fn source(&mut self) -> Result<&mut Box<dyn BlockSource>, Error> {
+        self.source.as_mut().ok_or_else(|| Error::Source(Fault::new("this pool reads no ROMs")))
+    }
+
+    fn make(&mut self, len: usize) -> Result<BlockBuffer, Error> {
+        self.last_id += 1;
+        let refused = |_| Hash::OutOfMemory { bytes: len as u64 };
+        Ok(BlockBuffer { memory: self.source()?.memory(len).map_err(refused)?, id: self.last_id })
+    }
+
+    fn flush(&mut self) {
+        if let Some(source) = &mut self.source {
+            source.flush();
+        }
+    }
+
+    fn keep(&mut self, first: usize, ids: &[u64]) {
+        if let Some(source) = &mut self.source {
+            source.keep(first, ids);
+        }
+    }
+}
+
+/// How many buffers a group needs, and of what size: one size for each ROM that is read.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// For each set, its ROM and the length of its buffers.
+    sets: Vec<(usize, usize)>,
+    /// Buffers of a set.
+    lanes: usize,
+}
+
+impl Layout {
+    /// For a group of `count` hashes.
+    pub(crate) fn new(shape: &Shape, count: usize) -> Self {
+        let lanes = shape.lanes(count);
+        let mut sets = Vec::new();
+        for (index, used) in shape.roms.iter().enumerate() {
+            let Some(rom) = block_rom(&used.rom) else { continue };
+            let len = Window::longest(&**rom, shape.block());
+            sets.extend((0..sets_of(shape, used)).map(|_| (index, len)));
+        }
+        Layout { lanes: if sets.is_empty() { 0 } else { lanes }, sets }
+    }
+
+    /// Bytes of all buffers.
+    pub(crate) fn bytes(&self) -> u64 {
+        let page = |len: usize| len.next_multiple_of(4096) as u64;
+        self.sets.iter().map(|(_, len)| page(*len) * self.lanes as u64).sum()
+    }
+
+    /// Whether a group with the other layout can use these buffers.
+    pub(crate) fn holds(&self, other: &Layout) -> bool {
+        self.sets == other.sets && self.lanes >= other.lanes
+    }
+}
+
+/// How many sets a ROM gets: as many as there may be reads between announcement and use, 1 at
+/// least.
+fn sets_of(shape: &Shape, used: &RomUse) -> usize {
+    let read = shape.roms.iter().filter(|used| block_rom(&used.rom).is_some()).count();
+    let reading = &used.reading;
+    let within = |mask: u32| (1..=reading.look_ahead + 1).filter(|i| i & mask == 1).count();
+    let useful = within(reading.masks.fill).max(within(reading.masks.mix));
+    useful.clamp(1, (MAX_SETS / read.max(1)).max(1))
+}
+
+/// A place for a group in flight.
+pub(crate) struct Place {
+    group: Option<Group>,
+    sets: Vec<Set>,
+    /// Which buffers it has; empty for none.
+    pub(crate) layout: Layout,
+    /// Reads under way.
+    under_way: usize,
+    /// Of the first of its tags.
+    tag: usize,
+    dirty: bool,
+}
+
+/// Hashes that are being computed.
+struct Group {
+    hash: Resumable,
+    /// What is reserved for its memory.
+    bytes: u64,
+    shape: Arc<Shape>,
+    items: Vec<Item>,
+    /// Reads that were announced while no set was free, in order.
+    deferred: VecDeque<RomRead>,
+    needed: Option<RomRead>,
+    began: Instant,
+    age: u64,
+}
+
+/// What is left of a group that has ended.
+pub(crate) struct Ended {
+    pub(crate) shape: Arc<Shape>,
+    pub(crate) began: Instant,
+    pub(crate) items: Vec<Item>,
+    pub(crate) outcome: Result<Vec<Zeroizing<Vec<u8>>>, Error>,
+}
+
+impl Place {
+    pub(crate) fn new(index: usize) -> Self {
+        let (sets, layout) = (Vec::new(), Layout::default());
+        Place { group: None, sets, layout, under_way: 0, tag: index * TAGS, dirty: false }
+    }
+
+    /// Hashes in it.
+    pub(crate) fn len(&self) -> usize {
+        self.group.as_ref().map_or(0, |group| group.items.len())
+    }
+
+    /// Whether a group can be begun in it.
+    pub(crate) fn is_free(&self) -> bool {
+        self.group.is_none() && self.under_way == 0
+    }
+
+    /// The age of its group, if there is something to compute.
+    pub(crate) fn ready(&self) -> Option<u64> {
+        let group = self.group.as_ref()?;
+        let ready = group.needed.is_none_or(|read| self.supply(read).is_some());
+        ready.then_some(group.age)
+    }
+
+    /// The set with the blocks of this read, if all of them are there, or are known not to come.
+    fn supply(&self, read: RomRead) -> Option<usize> {
+        self.sets.iter().position(|set| set.read == Some(read) && set.missing == 0)
+    }
+
+    /// Gives its buffers back to the system, and says how many bytes they were.
+    pub(crate) fn release(&mut self, reader: &mut Reader) -> u64 {
+        let bytes = self.layout.bytes();
+        if bytes > 0 {
+            reader.keep(self.tag, &[0; TAGS]);
+            self.wipe();
+            (self.sets, self.layout) = (Vec::new(), Layout::default());
+        }
+        bytes
+    }
+
+    /// Which blocks were read tells something about passwords.
+    pub(crate) fn wipe(&mut self) {
+        if std::mem::take(&mut self.dirty) {
+            for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
+                buffer.memory.zeroize();
+            }
+        }
+    }
+
+    /// Takes a group on, for which memory is reserved. Nothing is computed yet.
+    pub(crate) fn begin(
+        &mut self,
+        (shape, items): (Arc<Shape>, Vec<Item>),
+        arena: Arena,
+        (now, age): (Instant, u64),
+    ) {
+        self.group = Some(Group {
+            hash: Resumable::new(arena.workspace),
+            bytes: arena.bytes,
+            shape,
+            items,
+            deferred: VecDeque::new(),
+            needed: None,
+            began: now,
+            age,
+        });
+        self.dirty = true;
+    }
+
+    /// Prepares buffers and hashes of the group that was begun.
+    pub(crate) fn prepare(&mut self, reader: &mut Reader) -> Result<(), Error> {
+        let Some(group) = &mut self.group else { return Ok(()) };
+        let Shape { params, roms, len } = &*group.shape;
+        let inputs: Vec<(&[u8], &[u8])> =
+            group.items.iter().map(|item| (&item.password[..], &item.salt[..])).collect();
+        group.hash.begin(&inputs, params, roms, *len)?;
+        let layout = Layout::new(&group.shape, group.items.len());
+        let whole = |set: &Set| set.buffers[..layout.lanes].iter().all(Option::is_some);
+        if self.layout.holds(&layout) && self.sets.iter().all(whole) {
+            return Ok(());
+        }
+        reader.keep(self.tag, &[0; TAGS]);
+        self.sets.clear();
+        for &(rom, len) in &layout.sets {
+            let mut buffers: [Option<BlockBuffer>; LANES] = Default::default();
+            for buffer in &mut buffers[..layout.lanes] {
+                *buffer = Some(reader.make(len)?);
+            }
+            let skip = [0; LANES];
+            self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None });
+        }
+        self.layout = layout;
+        let mut ids = [0; TAGS];
+        for (ids, set) in ids.chunks_exact_mut(LANES).zip(&self.sets) {
+            for (id, buffer) in ids.iter_mut().zip(&set.buffers) {
+                *id = buffer.as_ref().map_or(0, |buffer| buffer.id);
+            }
+        }
+        reader.keep(self.tag, &ids);
+        Ok(())
+    }
+
+    /// Computes until the group is finished, or waits for a read.
+    pub(crate) fn run(&mut self, reader: &mut Reader) -> Result<Progress, Error> {
+        loop {
+            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            let progress = match group.needed.take() {
+                None => group.hash.advance(&[])?,
+                Some(read) => {
+                    let Some(set) = self.supply(read) else {
+                        if let Some(group) = &mut self.group {
+                            group.needed = Some(read);
+                        }
+                        reader.flush();
+                        return Ok(Progress::Needs(read));
+                    };
+                    self.resume(set, reader)?
+                }
+            };
+            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            match progress {
+                Progress::Announces(read) => {
+                    group.deferred.push_back(read);
+                    let ahead = group.shape.roms[read.rom].reading.look_ahead > 0;
+                    self.submit(reader)?;
+                    // What is needed at once begins together, when the group waits.
+                    if ahead {
+                        reader.flush();
+                    }
+                }
+                Progress::Needs(read) => group.needed = Some(read),
+                Progress::Done => return Ok(Progress::Done),
+            }
+        }
+    }
+
+    /// Goes on with the blocks of a set, which is then free for the next read.
+    fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Progress, Error> {
+        let Some(group) = &mut self.group else { return Err(Error::Panicked) };
+        let set = &mut self.sets[set];
+        let read = set.read.take().ok_or(Error::Panicked)?;
+        if let Some(error) = set.failed.take() {
+            return Err(error);
+        }
+        let block = group.shape.block();
+        let mut supplied: [&[u8]; LANES] = Default::default();
+        for ((supplied, buffer), skip) in supplied.iter_mut().zip(&set.buffers).zip(set.skip) {
+            let bytes = buffer.as_ref().and_then(|buffer| buffer.memory.get(skip..skip + block));
+            *supplied = bytes.unwrap_or_default();
+        }
+        let progress = group.hash.advance(&supplied[..read.blocks().len()])?;
+        if !group.deferred.is_empty() {
+            self.submit(reader)?;
+        }
+        Ok(progress)
+    }
+
+    /// Submits announced reads as far as there are free sets, each ROM's in order.
+    fn submit(&mut self, reader: &mut Reader) -> Result<(), Error> {
+        let Some(group) = &mut self.group else { return Ok(()) };
+        let block = group.shape.block();
+        let mut full = [false; LANES];
+        for _ in 0..group.deferred.len() {
+            let Some(read) = group.deferred.pop_front() else { break };
+            let free = |set: &Set| set.rom == read.rom && set.read.is_none() && set.missing == 0;
+            let Some(index) = self.sets.iter().position(free).filter(|_| !full[read.rom]) else {
+                full[read.rom] = true;
+                group.deferred.push_back(read);
+                continue;
+            };
+            let set = &mut self.sets[index];
+            set.read = Some(read);
+            let Some(rom) = block_rom(&group.shape.roms[read.rom].rom) else {
+                return Err(Error::Panicked);
+            };
+            for (lane, j) in read.blocks().iter().enumerate() {
+                let Window { offset, len, skip } = Window::of(&**rom, *j, block);
+                set.skip[lane] = skip;
+                let Some(buffer) = set.buffers[lane].take() else {
+                    set.failed = Some(Hash::OutOfMemory { bytes: len as u64 }.into());
+                    continue;
+                };
+                set.missing += 1;
+                self.under_way += 1;
+                reader.depth += 1;
+                reader.stats.blocks += 1;
+                reader.stats.bytes += len as u64;
+                reader.stats.depth_sum += reader.depth;
+                let tag = self.tag + index * LANES + lane;
+                let rom = Arc::clone(rom);
+                reader.source()?.submit(Request { tag, rom, offset, len, buffer });
+            }
+        }
+        Ok(())
+    }
+
+    /// A read has ended.
+    pub(crate) fn ended(&mut self, completion: Completion, reader: &mut Reader) {
+        let Completion { tag, buffer, outcome } = completion;
+        let (index, lane) = ((tag - self.tag) / LANES, tag % LANES);
+        self.under_way -= 1;
+        // A group that ended in an error may have left reads behind, with the sets.
+        let Some(set) = self.sets.get_mut(index) else { return };
+        set.missing -= 1;
+        let Some((read, group)) = set.read.zip(self.group.as_ref()) else {
+            set.buffers[lane] = buffer;
+            return;
+        };
+        let used = &group.shape.roms[set.rom];
+        let Some(rom) = block_rom(&used.rom) else { return };
+        let window = Window::of(&**rom, read.blocks()[lane], group.shape.block());
+        let needed = window.extent(&**rom);
+        let came = buffer.is_some() && outcome.is_ok_and(|came| came >= needed);
+        let whole = || reader.make(Window::longest(&**rom, group.shape.block()));
+        let checked = buffer.map_or_else(whole, Ok).map_err(Fault::new).and_then(|mut buffer| {
+            let place = (window.offset, needed);
+            let right = right(&**rom, (&mut buffer, came), place, &mut reader.stats);
+            // Whatever is in it, it is a buffer for the next read.
+            set.buffers[lane] = Some(buffer);
+            right
+        });
+        if let Err(fault) = checked {
+            set.failed = Some(Error::RomUnavailable { id: rom.id(), fault });
+        }
+    }
+
+    /// Ends the group, whose items and memory are given back. Reads may still be under way.
+    pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
+        let Group { mut hash, bytes, shape, items, began, .. } = self.group.take()?;
+        for set in &mut self.sets {
+            (set.read, set.failed) = (None, None);
+        }
+        let outputs = |()| {
+            let output = |index| hash.output(index).map(|output| Zeroizing::new(output.to_vec()));
+            let outputs: Option<Vec<_>> = (0..items.len()).map(output).collect();
+            outputs.ok_or(Error::Panicked)
+        };
+        let outcome = outcome.and_then(outputs);
+        hash.clear();
+        let arena = Arena { workspace: hash.into_workspace(), bytes };
+        Some((Ended { shape, began, items, outcome }, arena))
+    }
+}
+
+/// Makes sure that the right bytes are in a buffer; they are read again if need be.
+fn right(
+    rom: &dyn BlockRom,
+    (buffer, came): (&mut BlockBuffer, bool),
+    (offset, needed): (u64, usize),
+    stats: &mut ReadStats,
+) -> Result<(), Fault> {
+    let bytes = &mut buffer.memory[..needed];
+    if !came || !rom.is_right(offset, bytes) {
+        stats.repeated += 1;
+        rom.read_again(offset, bytes)?;
+    }
+    Ok(())
+}
+
+impl Ended {
+    /// Answers all items.
+    pub(crate) fn answer(self) {
+        match self.outcome {
+            Ok(outputs) => {
+                for (item, output) in self.items.into_iter().zip(outputs) {
+                    item.end(Ok(output));
+                }
+            }
+            Err(error) => end_all(self.items, &error),
+        }
+    }
+}

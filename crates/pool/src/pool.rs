@@ -1,0 +1,452 @@
+//! The pool: what is submitted, and what is asked of it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use saltern_yescrypt::{CheckedParams, HashString, Hasher, Plan, RomUse, Setting};
+use zeroize::Zeroizing;
+
+use crate::config::PoolConfig;
+use crate::error::Error;
+use crate::item::{Item, Outcome, Shape};
+use crate::ledger::Need;
+use crate::shared::{Shared, Submission};
+use crate::stats::PoolStats;
+use crate::terms::Terms;
+use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
+use crate::{flight::Layout, pages, worker};
+
+/// Bytes of the hash in a string.
+const HASH: usize = 32;
+
+/// Threads that compute hashes within a budget of memory, and know what is due when.
+///
+/// A server makes one pool for all of its hashing. Every call returns a [`Ticket`] at once; results
+/// are the same as those of [`Hasher`] and [`derive`](saltern_yescrypt::derive()). Each kind of
+/// work comes in two forms: one item, or a batch of any size, whose items have a result each.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use saltern_pool::{Pool, PoolConfig, Terms};
+/// use saltern_yescrypt::{Hasher, Params};
+/// let pool = Pool::new(PoolConfig::default())?;
+/// let hasher = Arc::new(Hasher::new().with_params(Params::from_cost(1)?));
+/// let login = Terms::interactive().within(Duration::from_secs(5));
+/// let stored = pool.hash_one(&hasher, "secret", login)?.wait()?;
+/// assert!(pool.verify_one(&hasher, "secret", &stored, login)?.wait()?);
+/// let found = pool.verify(&hasher, [("secret", &stored), ("Secret", &stored)], Terms::bulk())?;
+/// assert_eq!(found.wait(), [Ok(true), Ok(false)]);
+/// # Ok::<(), saltern_pool::Error>(())
+/// ```
+///
+/// # What runs when
+/// Interactive items before bulk ones, the earliest deadline first; see [`Terms`]. Waiting items of
+/// one shape (parameters, ROMs and length of output), whichever call they came with, are computed
+/// in groups of up to [`CheckedParams::degree`] that advance together in one thread. A group never
+/// waits for a partner. Groups are made smaller when there are idle threads for the rest, and when
+/// memory does not suffice; a hash for which memory has to become free first is not overtaken while
+/// it waits. A pool never runs more threads than it has: hashes with p > 1 get one, too.
+///
+/// # Overload
+/// At most [`PoolConfig::max_waiting`] items wait; above that [`Error::Overloaded`] is the answer.
+/// The pool measures how fast it is, and refuses on arrival what cannot end before its deadline
+/// ([`Error::TooLate`], with the predicted time). An item whose deadline has passed never begins
+/// ([`Error::Expired`]); one that ends after its deadline all the same has its result. Once
+/// anything has expired, or an interactive item without a deadline has waited longer than
+/// [`PoolConfig::patience`], the newest items come first. So what a pool computes under overload is
+/// what somebody still waits for.
+///
+/// # Memory
+/// [`PoolConfig::memory`] bounds the memory of all threads together; see there.
+///
+/// # ROMs
+/// An item holds its hasher's ROMs until it ends, whatever becomes of the hasher meanwhile. ROMs in
+/// memory are read where they are. Those whose blocks are read ([`stored_rom`](crate::stored_rom))
+/// need [`PoolConfig::sources`]: a hash that needs a block has it read and gives its place to
+/// another one meanwhile. Bytes that are not right are read again, and if that fails, too, the
+/// hashes that needed them end in [`Error::RomUnavailable`] and the others go on.
+///
+/// # The end, panics and forks
+/// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
+/// Passwords and salts are copied, and wiped when their items end. A panic in a thread, which would
+/// be a defect of this library, becomes [`Error::Panicked`] for its items, in programs that unwind;
+/// the pool goes on. In a process forked from the one that made the pool there are no threads:
+/// every call answers [`Error::Forked`], nothing blocks, and a pool made there works.
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What to derive: the same for all items of a batch.
+#[derive(Clone, Debug)]
+pub struct Derive {
+    /// The parameters. Their NROM is 0: each ROM of the list has its own.
+    pub params: CheckedParams,
+    /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::derive_with_roms).
+    pub roms: Vec<RomUse>,
+    /// Bytes of output for each item.
+    pub len: usize,
+}
+
+/// An item that its hasher admits, and what makes an answer of its bytes.
+struct Prepared<T> {
+    shape: Arc<Shape>,
+    password: Zeroizing<Vec<u8>>,
+    salt: Zeroizing<Vec<u8>>,
+    finish: Finish<T>,
+}
+
+type Finish<T> = Box<dyn FnOnce(Zeroizing<Vec<u8>>) -> Result<T, Error> + Send>;
+
+impl Pool {
+    /// Starts the threads, and returns when all of them are ready.
+    ///
+    /// # Errors
+    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for a configuration that
+    /// cannot be; [`Error::OverBudget`] if [`PoolConfig::prepare`] does not fit into the budget,
+    /// and [`OutOfMemory`](saltern_yescrypt::Error::OutOfMemory) if it cannot be had;
+    /// [`Error::Source`] if ROMs cannot be read as configured; [`Error::NoThread`].
+    pub fn new(config: PoolConfig) -> Result<Self, Error> {
+        config.check()?;
+        let shared = Arc::new(Shared::new(config));
+        let mut pool = Pool { shared, threads: Vec::new() };
+        for me in 0..pool.shared.config.threads {
+            let shared = Arc::clone(&pool.shared);
+            let thread = std::thread::Builder::new().name(format!("saltern-{me}"));
+            let thread = thread.spawn(move || worker::run(&shared, me));
+            pool.threads.push(thread.map_err(|_| Error::NoThread { started: me as u64 })?);
+        }
+        pool.shared.await_ready()?;
+        Ok(pool)
+    }
+
+    /// Hashes passwords with random salts of 16 bytes into strings, as [`Hasher::hash`].
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`], [`Error::TooLate`], [`Error::Forked`], and
+    /// [`OverLimit`](saltern_yescrypt::Error::OverLimit) for a batch that is larger than what may
+    /// wait. For each item those of [`Hasher::hash`], and [`Error::OverBudget`].
+    #[cfg(feature = "getrandom")]
+    pub fn hash<P: AsRef<[u8]>>(
+        &self,
+        hasher: &Arc<Hasher>,
+        passwords: impl IntoIterator<Item = P>,
+        terms: Terms,
+    ) -> Result<BatchTicket<String>, Error> {
+        self.submit(terms, || {
+            passwords.into_iter().map(|password| self.new_hash(hasher, password.as_ref())).collect()
+        })
+    }
+
+    /// [`Pool::hash`] for one password.
+    ///
+    /// # Errors
+    /// As there; those of the item are in its result.
+    #[cfg(feature = "getrandom")]
+    pub fn hash_one(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: impl AsRef<[u8]>,
+        terms: Terms,
+    ) -> Result<OneTicket<String>, Error> {
+        self.submit(terms, || vec![self.new_hash(hasher, password.as_ref())])
+    }
+
+    /// Hashes passwords under settings of any scheme, as [`Hasher::hash_with_setting`].
+    ///
+    /// # Errors
+    /// As [`Pool::hash`]; for each item those of [`Hasher::hash_with_setting`].
+    pub fn hash_with_settings<P: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        hasher: &Arc<Hasher>,
+        items: impl IntoIterator<Item = (P, S)>,
+        terms: Terms,
+    ) -> Result<BatchTicket<Vec<u8>>, Error> {
+        self.submit(terms, || {
+            let item = |(password, setting): (P, S)| {
+                self.under_text(hasher, password.as_ref(), setting.as_ref())
+            };
+            items.into_iter().map(item).collect()
+        })
+    }
+
+    /// [`Pool::hash_with_settings`] for one password.
+    ///
+    /// # Errors
+    /// As there; those of the item are in its result.
+    pub fn hash_one_with_setting(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: impl AsRef<[u8]>,
+        setting: impl AsRef<[u8]>,
+        terms: Terms,
+    ) -> Result<OneTicket<Vec<u8>>, Error> {
+        self.submit(terms, || vec![self.under_text(hasher, password.as_ref(), setting.as_ref())])
+    }
+
+    /// Verifies passwords against stored strings of any parameters, as [`Hasher::verify`].
+    ///
+    /// # Errors
+    /// As [`Pool::hash`]; for each item those of [`Hasher::verify`]. None of these is a mismatch:
+    /// the password was not tried.
+    pub fn verify<P: AsRef<[u8]>, H: AsRef<[u8]>>(
+        &self,
+        hasher: &Arc<Hasher>,
+        items: impl IntoIterator<Item = (P, H)>,
+        terms: Terms,
+    ) -> Result<BatchTicket<bool>, Error> {
+        self.submit(terms, || {
+            let item =
+                |(password, hash): (P, H)| self.against(hasher, password.as_ref(), hash.as_ref());
+            items.into_iter().map(item).collect()
+        })
+    }
+
+    /// [`Pool::verify`] for one password.
+    ///
+    /// # Errors
+    /// As there; those of the item are in its result.
+    pub fn verify_one(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: impl AsRef<[u8]>,
+        hash: impl AsRef<[u8]>,
+        terms: Terms,
+    ) -> Result<OneTicket<bool>, Error> {
+        self.submit(terms, || vec![self.against(hasher, password.as_ref(), hash.as_ref())])
+    }
+
+    /// Derives keys from passwords and salts, as
+    /// [`derive_with_roms`](saltern_yescrypt::derive_with_roms). The limits are those that the
+    /// parameters were checked with; passwords may have any length.
+    ///
+    /// ```
+    /// use saltern_pool::{Derive, Pool, PoolConfig, Terms};
+    /// use saltern_yescrypt::{Limits, Params};
+    /// let pool = Pool::new(PoolConfig::default())?;
+    /// let params = Params::scrypt(16, 8, 1).check(&Limits::server())?;
+    /// let what = Derive { params, roms: Vec::new(), len: 64 };
+    /// let keys = pool.derive(&what, [("password", "salt")], Terms::bulk())?.wait();
+    /// assert_eq!(keys[0].as_ref().unwrap().len(), 64);
+    /// # Ok::<(), saltern_pool::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Pool::hash`]; for each item those of
+    /// [`derive_with_roms`](saltern_yescrypt::derive_with_roms).
+    pub fn derive<P: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        what: &Derive,
+        items: impl IntoIterator<Item = (P, S)>,
+        terms: Terms,
+    ) -> Result<BatchTicket<Zeroizing<Vec<u8>>>, Error> {
+        self.submit(terms, || {
+            let Derive { params, roms, len } = what.clone();
+            let shape = self.shape(Shape { params, roms, len });
+            let item = |(password, salt): (P, S)| {
+                let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
+                Ok(Prepared { shape: shape.clone()?, password, salt, finish: Box::new(Ok) })
+            };
+            items.into_iter().map(item).collect()
+        })
+    }
+
+    /// What the pool has done, what it holds, and what it expects.
+    ///
+    /// In a forked process nothing is known.
+    #[must_use]
+    pub fn stats(&self) -> PoolStats {
+        if self.shared.forked() { PoolStats::default() } else { self.shared.stats() }
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &PoolConfig {
+        &self.shared.config
+    }
+
+    /// Bytes of the arenas that lie on transparent huge pages now, as the system tells: at most,
+    /// since arenas are seen together with the memory beside them, and without those that are in
+    /// use. `None` where it does not tell: elsewhere than on Linux, without the feature `os`, and
+    /// in a forked process.
+    ///
+    /// Reads `/proc/self/smaps`, which takes the system a millisecond or more.
+    #[must_use]
+    pub fn huge_page_bytes(&self) -> Option<u64> {
+        if self.shared.forked() { None } else { pages::huge_bytes(&self.shared.addresses()) }
+    }
+
+    /// A new string.
+    #[cfg(feature = "getrandom")]
+    fn new_hash(&self, hasher: &Arc<Hasher>, password: &[u8]) -> Result<Prepared<String>, Error> {
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(|_| saltern_yescrypt::Error::Random)?;
+        let text = |text: Vec<u8>| String::from_utf8(text).map_err(|_| Error::Panicked);
+        self.under_setting(hasher, password, hasher.setting(&salt)?, text)
+    }
+
+    /// A string under a setting.
+    fn under_setting<T: 'static>(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: &[u8],
+        setting: Setting,
+        text: fn(Vec<u8>) -> Result<T, Error>,
+    ) -> Result<Prepared<T>, Error> {
+        let (shape, salt) = self.plan(hasher.plan(password, &setting)?)?;
+        let hasher = Arc::clone(hasher);
+        let finish =
+            move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, &fixed(&hash))?);
+        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+    }
+
+    /// The same for a setting as text.
+    fn under_text(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: &[u8],
+        text: &[u8],
+    ) -> Result<Prepared<Vec<u8>>, Error> {
+        self.under_setting(hasher, password, Setting::parse(text)?, Ok)
+    }
+
+    /// A comparison with a stored string.
+    fn against(
+        &self,
+        hasher: &Arc<Hasher>,
+        password: &[u8],
+        hash: &[u8],
+    ) -> Result<Prepared<bool>, Error> {
+        let stored = HashString::parse(hash)?;
+        let (shape, salt) = self.plan(hasher.plan(password, stored.setting())?)?;
+        let hasher = Arc::clone(hasher);
+        let finish = move |hash: Zeroizing<Vec<u8>>| Ok(hasher.matches(&stored, &fixed(&hash))?);
+        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+    }
+
+    /// The shape of what a hasher plans, and the salt.
+    fn plan(&self, plan: Plan) -> Result<(Arc<Shape>, Zeroizing<Vec<u8>>), Error> {
+        let Plan { params, salt, roms, .. } = plan;
+        Ok((self.shape(Shape { params, roms, len: HASH })?, salt))
+    }
+
+    /// A shape of which the pool can compute one hash.
+    fn shape(&self, shape: Shape) -> Result<Arc<Shape>, Error> {
+        let config = &self.shared.config;
+        shape.check(config.sources.is_some())?;
+        let arena = shape.memory(1, config.pages);
+        let needed = Need { arena, buffers: Layout::new(&shape, 1).bytes() }.total();
+        if needed > config.memory {
+            return Err(Error::OverBudget { needed, limit: config.memory });
+        }
+        Ok(Arc::new(shape))
+    }
+
+    /// Puts a submission together and into the queue.
+    fn submit<A: Answer>(
+        &self,
+        terms: Terms,
+        items: impl FnOnce() -> Vec<Result<Prepared<A::Item>, Error>>,
+    ) -> Result<Ticket<A>, Error> {
+        if self.shared.forked() {
+            return Err(Error::Forked);
+        }
+        // An overloaded pool does not parse first.
+        self.shared.admit(terms)?;
+        let mut prepared = items();
+        let refused = prepared.iter_mut().map(|item| match item {
+            Ok(_) => None,
+            Err(error) => Some(Err(error.clone())),
+        });
+        let answers = Arc::new(Answers::new(refused.collect()));
+        let items = prepared.into_iter().enumerate();
+        let items = items.filter_map(|(index, item)| Some(queued(item.ok()?, &answers, index)));
+        let batch = self.shared.submit(terms, items.collect())?;
+        Ok(Ticket::new(answers, Arc::clone(&self.shared), batch))
+    }
+}
+
+/// An item that answers at its place.
+fn queued<T: Send + 'static>(
+    prepared: Prepared<T>,
+    answers: &Arc<Answers<T>>,
+    index: usize,
+) -> Submission {
+    let Prepared { shape, password, salt, finish } = prepared;
+    let answers = Arc::clone(answers);
+    let reply = move |outcome: Outcome| answers.put(index, outcome.and_then(finish));
+    (shape, Item::new(password, salt, Box::new(reply)))
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if self.shared.forked() {
+            // There is nothing to wait for, and the handles mean threads of another process.
+            std::mem::forget(std::mem::take(&mut self.threads));
+            return;
+        }
+        self.shared.close();
+        for thread in self.threads.drain(..) {
+            // A future's waker runs in a thread of the pool, and may hold the last reference to it.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PoolConfig { threads, memory, .. } = &self.shared.config;
+        write!(f, "Pool {{ {threads} threads, at most {memory} bytes }}")
+    }
+}
+
+fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
+    Zeroizing::new(secret.to_vec())
+}
+
+/// The bytes of a string's hash.
+fn fixed(bytes: &[u8]) -> Zeroizing<[u8; HASH]> {
+    let mut hash = Zeroizing::new([0; HASH]);
+    for (to, from) in hash.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use saltern_yescrypt::{Limits, Params};
+
+    use super::*;
+    use crate::config::WipePolicy;
+    use crate::shared::lock;
+
+    /// What a pool of one thread leaves in its memory when it has nothing to do.
+    fn residue(wipe: WipePolicy) -> Option<bool> {
+        let mut config = PoolConfig::default();
+        (config.threads, config.wipe) = (1, wipe);
+        let pool = Pool::new(config).unwrap();
+        let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
+        let what = Derive { params, roms: Vec::new(), len: 32 };
+        assert!(pool.derive(&what, [("p", "s")], Terms::bulk()).unwrap().wait()[0].is_ok());
+        loop {
+            let state = lock(&pool.shared.state);
+            if state.idle == 1 {
+                return state.ledger.residue();
+            }
+            drop(state);
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn arenas_are_wiped_when_idle_or_after_each() {
+        assert_eq!(residue(WipePolicy::WhenIdle), Some(false));
+        assert_eq!(residue(WipePolicy::AfterEach), Some(false));
+        assert_eq!(residue(WipePolicy::OnDrop), Some(true), "else the two show nothing");
+    }
+}

@@ -1,0 +1,189 @@
+//! What may wait, and what runs next: the queue, the measured rate, and what is being computed.
+//!
+//! Nothing in here knows a clock, a thread or a hash. Whoever uses it says what time it is.
+
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+use crate::queue::{Entry, Lead, Queue};
+use crate::rate::{Rate, Sample};
+use crate::terms::{Class, Due, Terms};
+
+/// An item is taken on if it is predicted to end within this part of the time that it has. What is
+/// left is for the error of the prediction: an item that is late has cost time for nothing.
+const MARGIN: f64 = 0.85;
+
+/// An item begins if it is predicted to need at most the time that is left and this much more.
+const GRACE: f64 = 1.25;
+
+/// Decides over items `T` that can be computed together if their shapes `K` are equal.
+pub(crate) struct Scheduler<K, T> {
+    queue: Queue<K, T>,
+    rate: Rate,
+    threads: usize,
+    /// The most items that may wait.
+    limit: usize,
+    /// Units of work, and items, that have begun and not ended.
+    begun: u64,
+    running: usize,
+}
+
+/// Why items are not taken on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// More than ever may wait.
+    Batch { items: usize, limit: usize },
+    /// Too many wait already.
+    Full { waiting: usize, limit: usize },
+    /// The last of them would end so long after now, and there is less time than that.
+    Late { predicted: Duration, allowed: Duration },
+}
+
+/// Items that are submitted together.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Items {
+    pub(crate) count: usize,
+    /// Units of work of all of them, and of the largest.
+    pub(crate) work: u64,
+    pub(crate) largest: u64,
+}
+
+impl Items {
+    /// One more.
+    pub(crate) fn add(&mut self, cost: u64) {
+        self.count += 1;
+        self.work = self.work.saturating_add(cost);
+        self.largest = self.largest.max(cost);
+    }
+}
+
+/// What is known of the near future, to be read from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outlook {
+    /// Units of work per second of all threads.
+    pub(crate) rate: Option<f64>,
+    /// How long an interactive item without a deadline would wait until it begins.
+    pub(crate) wait: Option<Duration>,
+}
+
+impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
+    pub(crate) fn new(threads: usize, limit: usize, patience: Duration) -> Self {
+        let (queue, rate) = (Queue::new(patience), Rate::default());
+        Scheduler { queue, rate, threads, limit, begun: 0, running: 0 }
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Items that have begun and not ended.
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    pub(crate) fn peak_waiting(&self) -> usize {
+        self.queue.peak()
+    }
+
+    /// Decides whether these items are taken on: all or none.
+    pub(crate) fn admit(&self, now: Instant, terms: Terms, items: &Items) -> Result<(), Refusal> {
+        let (waiting, limit) = (self.queue.len(), self.limit);
+        if items.count > limit {
+            return Err(Refusal::Batch { items: items.count, limit });
+        }
+        if waiting + items.count > limit {
+            return Err(Refusal::Full { waiting, limit });
+        }
+        let due = terms.due(now);
+        let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
+        let before = items.work - items.largest;
+        let wait = self.wait(now, terms.class(), due, before);
+        let own = self.rate.time_of(items.largest, now, self.running > 0);
+        let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
+        let predicted = wait.saturating_add(own);
+        if predicted > allowed.mul_f64(MARGIN) {
+            return Err(Refusal::Late { predicted, allowed });
+        }
+        Ok(())
+    }
+
+    /// Takes an item on that has been admitted.
+    pub(crate) fn push(&mut self, entry: Entry<K, T>) {
+        self.queue.push(entry);
+    }
+
+    /// How long an item that arrives now will wait, with `more` work of its own batch before it.
+    fn wait(&self, now: Instant, class: Class, due: Due, more: u64) -> Option<Duration> {
+        let ahead = self.queue.ahead(class, due).saturating_add(more);
+        if ahead == 0 && self.running < self.threads {
+            return Some(Duration::ZERO);
+        }
+        // What has begun is half done on average.
+        let work = ahead.saturating_add(self.begun / 2);
+        let rate = self.total_rate(now)?;
+        Some(Duration::try_from_secs_f64(work as f64 / rate).unwrap_or(Duration::MAX))
+    }
+
+    fn total_rate(&self, now: Instant) -> Option<f64> {
+        Some(self.rate.per_thread(now, self.running > 0)? * self.threads as f64)
+    }
+
+    pub(crate) fn outlook(&self, now: Instant) -> Outlook {
+        let wait = self.wait(now, Class::Interactive, Due::Never, 0);
+        Outlook { rate: self.total_rate(now), wait }
+    }
+
+    /// Takes out what has expired. To be asked before [`Scheduler::lead`].
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<T> {
+        let Scheduler { queue, rate, running, .. } = self;
+        let time_of = |cost| rate.time_of(cost, now, *running > 0).unwrap_or_default();
+        queue.expire(now, |cost| time_of(cost).div_f64(GRACE))
+    }
+
+    /// What comes next.
+    pub(crate) fn lead(&self, now: Instant) -> Option<Lead<K>> {
+        self.queue.lead(now)
+    }
+
+    /// Begins the first `count` items of the lead's shape.
+    pub(crate) fn begin(&mut self, now: Instant, lead: &Lead<K>, count: usize) -> Vec<T> {
+        let items = self.queue.take(lead, count, now);
+        self.running += items.len();
+        self.begun += lead.cost * items.len() as u64;
+        items
+    }
+
+    /// A group has ended. It counts for the rate if all of it was computed.
+    pub(crate) fn end(&mut self, now: Instant, group: Sample, computed: bool) {
+        self.running -= group.items.min(self.running);
+        self.begun -= group.work.min(self.begun);
+        if computed {
+            self.rate.add(now, group);
+        }
+    }
+
+    /// Takes out what waits of one submission.
+    pub(crate) fn remove(&mut self, batch: u64) -> Vec<T> {
+        self.queue.remove(batch)
+    }
+
+    /// Takes out all that waits.
+    pub(crate) fn clear(&mut self) -> Vec<T> {
+        self.queue.clear()
+    }
+}
+
+/// How many of `waiting` items of one shape a thread takes when, with it, `free` threads have
+/// nothing to do and `degree` items advance together.
+///
+/// Each further item in a group costs less than the one before, but an item beside an idle thread
+/// costs more in a group than there: two hashes on two threads are done in the time of one, as a
+/// pair in the time of about one and a half. So items are first spread evenly. An even part is
+/// rounded up to a power of two, since that is what kernels exist for: of five scrypt hashes for
+/// two threads one takes four, not three. No group waits for a partner.
+pub(crate) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
+    waiting.div_ceil(free.max(1)).next_power_of_two().min(degree).min(waiting)
+}
+
+#[cfg(test)]
+mod simulation;

@@ -1,0 +1,273 @@
+//! The scheduler in simulated time: threads that take as long as they are told.
+
+use super::*;
+
+/// What happened to an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Waits,
+    Refused,
+    Expired,
+    /// Began and ended then, in milliseconds from the start.
+    Ran(u64, u64),
+}
+
+/// A submission: when, terms, shape and work.
+#[derive(Clone, Copy)]
+struct Arrival {
+    at: u64,
+    terms: Terms,
+    shape: char,
+    cost: u64,
+}
+
+/// A group that a thread computes.
+struct Job {
+    ends: u64,
+    items: Vec<usize>,
+    sample: Sample,
+}
+
+struct Simulation {
+    start: Instant,
+    scheduler: Scheduler<char, usize>,
+    threads: Vec<Option<Job>>,
+    fates: Vec<Fate>,
+    /// Milliseconds for a unit of work of an item alone; a pair takes 1.36 times that.
+    pace: f64,
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+impl Simulation {
+    fn new(threads: usize) -> Self {
+        Simulation {
+            start: Instant::now(),
+            scheduler: Scheduler::new(threads, 4096, ms(1000)),
+            threads: (0..threads).map(|_| None).collect(),
+            fates: Vec::new(),
+            pace: 1.0,
+        }
+    }
+
+    fn now(&self, at: u64) -> Instant {
+        self.start + ms(at)
+    }
+
+    fn submit(&mut self, arrival: Arrival) -> Result<(), Refusal> {
+        let Arrival { at, terms, shape, cost } = arrival;
+        let (now, item) = (self.now(at), self.fates.len());
+        let mut items = Items::default();
+        items.add(cost);
+        let admitted = self.scheduler.admit(now, terms, &items);
+        self.fates.push(if admitted.is_ok() { Fate::Waits } else { Fate::Refused });
+        if admitted.is_ok() {
+            let (class, due) = (terms.class(), terms.due(now));
+            let entry = Entry { shape, class, due, arrived: now, cost, batch: 0, item };
+            self.scheduler.push(entry);
+        }
+        admitted
+    }
+
+    /// Lets idle threads begin what they can.
+    fn dispatch(&mut self, at: u64) {
+        let now = self.now(at);
+        for index in 0..self.threads.len() {
+            if self.threads[index].is_some() {
+                continue;
+            }
+            for item in self.scheduler.expire(now) {
+                self.fates[item] = Fate::Expired;
+            }
+            let Some(lead) = self.scheduler.lead(now) else { return };
+            let free = self.threads.iter().filter(|job| job.is_none()).count();
+            let items = self.scheduler.begin(now, &lead, portion(lead.alike, free, 2));
+            let factor = if items.len() > 1 { 1.36 } else { 1.0 };
+            let taken = (lead.cost as f64 * self.pace * factor).round() as u64;
+            for item in &items {
+                self.fates[*item] = Fate::Ran(at, at + taken);
+            }
+            let work = lead.cost * items.len() as u64;
+            let sample = Sample { work, items: items.len(), busy: ms(taken), taken: ms(taken) };
+            self.threads[index] = Some(Job { ends: at + taken, items, sample });
+        }
+    }
+
+    /// Goes through time, a millisecond at a time, until all has ended that arrives.
+    fn run(&mut self, arrivals: &[Arrival], until: u64) {
+        let mut arrivals = arrivals.iter().peekable();
+        for at in 0..until {
+            let now = self.now(at);
+            for thread in &mut self.threads {
+                if let Some(job) = thread.take_if(|job| job.ends <= at) {
+                    assert!(!job.items.is_empty());
+                    self.scheduler.end(now, job.sample, true);
+                }
+            }
+            while let Some(arrival) = arrivals.next_if(|arrival| arrival.at <= at) {
+                let _ = self.submit(*arrival);
+            }
+            self.dispatch(at);
+        }
+    }
+
+    /// Items that ended within `within` milliseconds of their arrival.
+    fn good(&self, arrivals: &[Arrival], within: u64) -> usize {
+        let in_time = |(fate, arrival): &(&Fate, &Arrival)| match fate {
+            Fate::Ran(_, end) => *end <= arrival.at + within,
+            _ => false,
+        };
+        self.fates.iter().zip(arrivals).filter(in_time).count()
+    }
+
+    fn count(&self, which: impl Fn(&Fate) -> bool) -> usize {
+        self.fates.iter().filter(|fate| which(fate)).count()
+    }
+}
+
+fn arrivals(every: u64, until: u64, count: u64, arrival: Arrival) -> Vec<Arrival> {
+    let at = (0..until).step_by(every as usize);
+    at.flat_map(|at| (0..count).map(move |_| Arrival { at, ..arrival })).collect()
+}
+
+fn item(terms: Terms, cost: u64) -> Arrival {
+    Arrival { at: 0, terms, shape: 'a', cost }
+}
+
+/// Pairs of 10 units on two threads: two every 6.8 milliseconds.
+#[test]
+fn ten_times_too_much_work_with_deadlines_gives_the_capacity_as_goodput() {
+    let load = arrivals(1, 20_000, 3, item(Terms::interactive().within(ms(250)), 10));
+    let mut simulation = Simulation::new(2);
+    simulation.run(&load, 20_500);
+    let capacity = 20_000 * 4 / 14;
+    let good = simulation.good(&load, 250);
+    assert!(good * 100 >= capacity * 95, "{good} of {capacity}");
+    assert_eq!(simulation.count(|fate| *fate == Fate::Waits), 0);
+    let late = simulation.count(|fate| matches!(fate, Fate::Ran(..))) - good;
+    assert!(late * 100 <= capacity, "{late} late");
+}
+
+/// The pool gets three times slower: what was promised cannot be kept, but goodput goes on.
+#[test]
+fn goodput_goes_on_when_the_rate_drops() {
+    let load = arrivals(1, 10_000, 2, item(Terms::interactive().within(ms(300)), 10));
+    let mut simulation = Simulation::new(2);
+    simulation.run(&load[..10_000], 5000);
+    let before = simulation.good(&load, 300);
+    simulation.pace = 3.0;
+    simulation.run(&load[10_000..], 10_500);
+    let after = simulation.good(&load, 300) - before;
+    let capacity = 5000 * 4 / 41;
+    assert!(after * 100 >= capacity * 90, "{after} of {capacity}");
+}
+
+/// Callers without deadlines who give up after a second, unseen by the pool.
+#[test]
+fn patient_items_in_overload_still_give_goodput() {
+    let load = arrivals(1, 20_000, 2, item(Terms::interactive(), 10));
+    let mut simulation = Simulation::new(2);
+    simulation.run(&load, 20_000);
+    let (good, capacity) = (simulation.good(&load, 1000), 20_000 * 4 / 14);
+    assert!(good * 100 >= capacity * 80, "{good} of {capacity}");
+}
+
+#[test]
+fn a_refusal_says_how_long_it_would_take() {
+    let mut simulation = Simulation::new(1);
+    let login = Terms::interactive().within(ms(100));
+    // Nothing is known yet: all are taken on.
+    simulation.run(&[item(login, 20), item(login, 20)], 30);
+    assert_eq!(simulation.count(|fate| *fate == Fate::Refused), 0);
+    // A pair takes 27 ms. With two begun, these wait for half of that and for each other.
+    let mut refused = Vec::new();
+    for at in [100; 8] {
+        refused.extend(simulation.submit(Arrival { at, ..item(login, 20) }).err());
+        simulation.dispatch(at);
+    }
+    let Some(Refusal::Late { predicted, allowed }) = refused.first() else { panic!("{refused:?}") };
+    assert_eq!(*allowed, ms(100));
+    assert!((85..200).contains(&(predicted.as_millis())), "{predicted:?}");
+    assert!((2..=5).contains(&refused.len()), "{refused:?}");
+    // Who has more time is taken on, and before it whoever is due earlier.
+    let patient = Terms::interactive().within(ms(2000));
+    assert!(simulation.submit(Arrival { at: 100, ..item(patient, 20) }).is_ok());
+    let wait = simulation.scheduler.outlook(simulation.now(100)).wait.unwrap();
+    assert!(wait > ms(50) && wait < ms(150), "{wait:?}");
+}
+
+#[test]
+fn an_item_that_can_never_be_in_time_is_refused_by_an_idle_pool_until_the_measurement_is_old() {
+    let mut simulation = Simulation::new(1);
+    simulation.run(&[item(Terms::interactive(), 500)], 600);
+    let hasty = item(Terms::interactive().within(ms(100)), 500);
+    assert!(simulation.submit(Arrival { at: 700, ..hasty }).is_err());
+    assert!(simulation.submit(Arrival { at: 6000, ..hasty }).is_ok());
+}
+
+#[test]
+fn bulk_runs_on_what_is_idle() {
+    // Interactive work for a third of the time, and as much bulk as fits.
+    let mut load = arrivals(30, 3000, 1, item(Terms::interactive().within(ms(60)), 10));
+    load.extend(arrivals(1, 1, 2000, item(Terms::bulk(), 2)));
+    load.sort_by_key(|arrival| arrival.at);
+    let mut simulation = Simulation::new(1);
+    simulation.run(&load, 3000);
+    let mut begun = [0; 2];
+    for (fate, arrival) in simulation.fates.iter().zip(&load) {
+        if let Fate::Ran(from, to) = fate {
+            begun[arrival.terms.class() as usize] += 1;
+            let interactive = arrival.terms.class() == Class::Interactive;
+            assert!(!interactive || from - arrival.at <= 3 && to - arrival.at <= 13);
+        }
+    }
+    assert_eq!(begun[0], 100);
+    // Two thirds of 3000 ms, in pairs of 3 ms.
+    assert!(begun[1] > 1200, "{begun:?}");
+}
+
+#[test]
+fn bulk_starves_while_interactive_work_fills_the_pool() {
+    let mut load = arrivals(5, 3000, 1, item(Terms::interactive(), 10));
+    load.extend(arrivals(1, 1, 10, item(Terms::bulk(), 10)));
+    load.sort_by_key(|arrival| arrival.at);
+    let mut simulation = Simulation::new(1);
+    simulation.run(&load, 2900);
+    let ran = |class| {
+        let pairs = simulation.fates.iter().zip(&load);
+        pairs.filter(|(f, a)| matches!(f, Fate::Ran(..)) && a.terms.class() == class).count()
+    };
+    assert_eq!(ran(Class::Bulk), 0);
+    assert!(ran(Class::Interactive) > 380);
+}
+
+#[test]
+fn limits_of_what_waits() {
+    let simulation = Simulation::new(1);
+    let mut items = Items::default();
+    for _ in 0..4097 {
+        items.add(1);
+    }
+    let refused = simulation.scheduler.admit(simulation.start, Terms::bulk(), &items);
+    assert_eq!(refused, Err(Refusal::Batch { items: 4097, limit: 4096 }));
+}
+
+#[test]
+fn portions() {
+    // waiting, free, degree: taken
+    for (waiting, free, degree, taken) in [
+        (1, 1, 2, 1),
+        (2, 2, 2, 1),
+        (3, 2, 2, 2),
+        (2, 1, 2, 2),
+        (100, 8, 2, 2),
+        (5, 8, 4, 1),
+        (5, 2, 4, 4),
+        (6, 3, 4, 2),
+        (3, 1, 4, 3),
+    ] {
+        assert_eq!(portion(waiting, free, degree), taken, "{waiting} {free} {degree}");
+    }
+}

@@ -1,0 +1,226 @@
+//! What the threads of a pool, the pool and its tickets share.
+
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::config::PoolConfig;
+use crate::error::Error;
+use crate::item::{Item, Shape, end_all};
+use crate::ledger::{Arena, Ledger};
+use crate::process::Process;
+use crate::queue::Entry;
+use crate::schedule::{Items, Refusal, Scheduler};
+use crate::stats::PoolStats;
+use crate::terms::Terms;
+
+/// What the threads of a pool, the pool and its tickets share.
+pub(crate) struct Shared {
+    pub(crate) config: PoolConfig,
+    /// The process that has the threads.
+    process: Process,
+    started: Instant,
+    pub(crate) state: Mutex<State>,
+    /// There may be something to do: work, memory for it, or the end.
+    pub(crate) work: Condvar,
+    /// A thread is ready to work, or has failed to get there.
+    pub(crate) ready: Condvar,
+}
+
+pub(crate) struct State {
+    pub(crate) scheduler: Scheduler<Arc<Shape>, Item>,
+    pub(crate) ledger: Ledger,
+    pub(crate) stats: PoolStats,
+    /// Threads that wait for work.
+    pub(crate) idle: usize,
+    /// Threads that have been woken and have not looked for work yet.
+    pub(crate) waking: usize,
+    /// Idle threads that hold buffers, which they give back if they are woken.
+    pub(crate) idle_with_buffers: usize,
+    /// Threads that wait for memory.
+    pub(crate) starved: usize,
+    /// Threads that are ready.
+    pub(crate) ready: usize,
+    pub(crate) failure: Option<Error>,
+    pub(crate) closed: bool,
+    /// The number of the next submission.
+    next_batch: u64,
+}
+
+/// An item that is to be submitted.
+pub(crate) type Submission = (Arc<Shape>, Item);
+
+impl Shared {
+    pub(crate) fn new(config: PoolConfig) -> Self {
+        let PoolConfig { threads, memory, max_waiting, patience, level, pages, .. } = config;
+        let state = State {
+            scheduler: Scheduler::new(threads, max_waiting, patience),
+            ledger: Ledger::new(threads, memory, level, pages),
+            stats: PoolStats { threads, budget: memory, ..PoolStats::default() },
+            idle: 0,
+            waking: 0,
+            idle_with_buffers: 0,
+            starved: 0,
+            ready: 0,
+            failure: None,
+            closed: false,
+            next_batch: 0,
+        };
+        Shared {
+            config,
+            process: Process::current(),
+            started: Instant::now(),
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            ready: Condvar::new(),
+        }
+    }
+
+    /// Whether this is another process than the one with the threads. There, no lock may be taken:
+    /// its holder may not exist.
+    pub(crate) fn forked(&self) -> bool {
+        !self.process.is_current()
+    }
+
+    /// Whether anything may be added: asked before a submission is put together.
+    pub(crate) fn admit(&self, terms: Terms) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        let mut one = Items::default();
+        one.add(0);
+        state.admit(Instant::now(), terms, &one)
+    }
+
+    /// Puts items into the queue, all or none. Which submission they are.
+    pub(crate) fn submit(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
+        let now = Instant::now();
+        let mut all = Items::default();
+        items.iter().for_each(|(shape, _)| all.add(shape.cost()));
+        let mut state = lock(&self.state);
+        if let Err(refused) = state.admit(now, terms, &all) {
+            drop(state);
+            // Nobody waits for these yet.
+            drop(items);
+            return Err(refused);
+        }
+        let batch = state.next_batch;
+        state.next_batch += 1;
+        state.stats.batches += 1;
+        let (class, due) = (terms.class(), terms.due(now));
+        for (shape, item) in items {
+            let cost = shape.cost();
+            state.scheduler.push(Entry { shape, class, due, arrived: now, cost, batch, item });
+        }
+        let wanted = all.count.min(state.idle);
+        drop(state);
+        for _ in 0..wanted {
+            self.work.notify_one();
+        }
+        Ok(batch)
+    }
+
+    /// Cancels what waits of a submission; how many items.
+    pub(crate) fn cancel(&self, batch: u64) -> usize {
+        let mut state = lock(&self.state);
+        let cancelled = state.scheduler.remove(batch);
+        state.stats.cancelled += cancelled.len() as u64;
+        drop(state);
+        // The next item may have been one that waited for memory.
+        self.work.notify_all();
+        let count = cancelled.len();
+        end_all(cancelled, &Error::Cancelled);
+        count
+    }
+
+    /// Cancels all that waits and tells the threads to end.
+    pub(crate) fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        let cancelled = state.scheduler.clear();
+        state.stats.cancelled += cancelled.len() as u64;
+        drop(state);
+        self.work.notify_all();
+        end_all(cancelled, &Error::Cancelled);
+    }
+
+    /// Waits until all threads are ready.
+    pub(crate) fn await_ready(&self) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        while state.ready < self.config.threads && state.failure.is_none() {
+            state = wait(&self.ready, state);
+        }
+        state.failure.clone().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn stats(&self) -> PoolStats {
+        let state = lock(&self.state);
+        let outlook = state.scheduler.outlook(Instant::now());
+        PoolStats {
+            idle: state.idle,
+            elapsed: self.started.elapsed(),
+            waiting: state.scheduler.waiting(),
+            peak_waiting: state.scheduler.peak_waiting(),
+            running: state.scheduler.running(),
+            reserved: state.ledger.reserved(),
+            peak_reserved: state.ledger.peak(),
+            rate: outlook.rate,
+            predicted_wait: outlook.wait,
+            ..state.stats
+        }
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<Range<usize>> {
+        lock(&self.state).ledger.addresses()
+    }
+
+    /// Memory has become free: whoever waits for it looks again.
+    pub(crate) fn feed(&self, state: &State) {
+        if state.starved > 0 {
+            self.work.notify_all();
+        }
+    }
+
+    /// Gives arenas back to the system that have been taken out of the ledger.
+    pub(crate) fn evict(&self, arenas: Vec<Arena>) {
+        let bytes = arenas.iter().map(|arena| arena.bytes).sum();
+        drop(arenas);
+        let mut state = lock(&self.state);
+        state.stats.evictions += 1;
+        state.ledger.freed(bytes);
+        self.feed(&state);
+    }
+}
+
+impl State {
+    fn admit(&mut self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
+        let Err(refusal) = self.scheduler.admit(now, terms, items) else { return Ok(()) };
+        Err(match refusal {
+            Refusal::Batch { items, limit } => {
+                Error::BatchTooLarge { items: items as u64, limit: limit as u64 }
+            }
+            Refusal::Full { waiting, limit } => {
+                self.stats.refused += 1;
+                Error::Overloaded { waiting: waiting as u64, limit: limit as u64 }
+            }
+            Refusal::Late { predicted, allowed } => {
+                self.stats.refused_late += 1;
+                Error::TooLate { predicted, allowed }
+            }
+        })
+    }
+
+    /// Takes out what has expired, which is to be ended without the lock.
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Item> {
+        let expired = self.scheduler.expire(now);
+        self.stats.expired += expired.len() as u64;
+        expired
+    }
+}
+
+/// No code that holds one of the pool's locks panics, so that a poisoned one is as good as another.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn wait<'s, T>(condition: &Condvar, guard: MutexGuard<'s, T>) -> MutexGuard<'s, T> {
+    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}

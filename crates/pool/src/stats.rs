@@ -1,0 +1,128 @@
+//! What a pool has done, and what it holds.
+
+use std::time::Duration;
+
+use crate::error::Error;
+
+/// The most hashes of a group.
+pub(crate) const MAX_GROUP: usize = 4;
+
+/// What a pool has done so far, what it holds, and what it expects.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct PoolStats {
+    /// Threads.
+    pub threads: usize,
+    /// Threads that have nothing to do.
+    pub idle: usize,
+    /// Since the pool was made.
+    pub elapsed: Duration,
+    /// Submissions taken on.
+    pub batches: u64,
+    /// Submissions refused because too many items waited.
+    pub refused: u64,
+    /// Submissions refused because they would have ended too late.
+    pub refused_late: u64,
+    /// Hashes computed.
+    pub hashes: u64,
+    /// Items whose computation failed.
+    pub failed: u64,
+    /// Items whose deadline passed before they began.
+    pub expired: u64,
+    /// Items cancelled.
+    pub cancelled: u64,
+    /// Groups computed: of one hash, of two, and so on.
+    pub groups: [u64; MAX_GROUP],
+    /// Groups lost to a panic.
+    pub panics: u64,
+    /// How often arenas were given back to make room for others.
+    pub evictions: u64,
+    /// Items that wait.
+    pub waiting: usize,
+    /// The most that ever waited.
+    pub peak_waiting: usize,
+    /// Items that are being computed.
+    pub running: usize,
+    /// Bytes that all arenas and buffers hold, or may grow to with what is being computed.
+    pub reserved: u64,
+    /// The most that this ever was; at most [`PoolStats::budget`].
+    pub peak_reserved: u64,
+    /// [`PoolConfig::memory`](crate::PoolConfig::memory).
+    pub budget: u64,
+    /// Units of work ([`Params::work`](saltern_yescrypt::Params::work)) per second of all threads,
+    /// as measured in the last seconds; `None` before anything has been computed.
+    pub rate: Option<f64>,
+    /// How long an interactive item that is submitted now, without a deadline, is expected to wait
+    /// until it begins; `None` if that is not known.
+    pub predicted_wait: Option<Duration>,
+    /// Reads of ROMs.
+    pub reads: ReadStats,
+}
+
+impl PoolStats {
+    /// Counts a group of so many items.
+    pub(crate) fn count(&mut self, items: usize, outcome: &Result<(), &Error>) {
+        match outcome {
+            Ok(()) => {
+                self.hashes += items as u64;
+                if let Some(groups) = items.checked_sub(1).and_then(|i| self.groups.get_mut(i)) {
+                    *groups += 1;
+                }
+            }
+            Err(error) => {
+                self.failed += items as u64;
+                self.panics += u64::from(**error == Error::Panicked);
+            }
+        }
+    }
+}
+
+/// Reads of ROMs that are not in memory.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ReadStats {
+    /// Blocks read.
+    pub blocks: u64,
+    /// Bytes read, with what alignment and whole chunks added.
+    pub bytes: u64,
+    /// Reads that failed, came short or were not right, and were repeated.
+    pub repeated: u64,
+    /// The sum, over all reads, of the number of reads of the same thread that were under way when
+    /// this one was submitted, itself counted.
+    pub depth_sum: u64,
+    /// How often a thread had nothing to compute but reads to wait for.
+    pub stalls: u64,
+    /// How long threads waited like this, together.
+    pub stalled: Duration,
+}
+
+impl ReadStats {
+    /// The mean number of reads under way in a thread.
+    #[must_use]
+    pub fn mean_depth(&self) -> f64 {
+        self.depth_sum as f64 / self.blocks.max(1) as f64
+    }
+
+    /// What was read since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        ReadStats {
+            blocks: self.blocks - earlier.blocks,
+            bytes: self.bytes - earlier.bytes,
+            repeated: self.repeated - earlier.repeated,
+            depth_sum: self.depth_sum - earlier.depth_sum,
+            stalls: self.stalls - earlier.stalls,
+            stalled: self.stalled.saturating_sub(earlier.stalled),
+        }
+    }
+
+    /// Adds what a thread has counted.
+    pub(crate) fn add(&mut self, more: &ReadStats) {
+        self.blocks += more.blocks;
+        self.bytes += more.bytes;
+        self.repeated += more.repeated;
+        self.depth_sum += more.depth_sum;
+        self.stalls += more.stalls;
+        self.stalled += more.stalled;
+    }
+}

@@ -1,0 +1,380 @@
+//! What one thread of a pool does.
+//!
+//! It holds several groups of hashes. Each runs until it ends or needs a block of a ROM; meanwhile
+//! the thread takes another one. With ROMs in memory nothing is ever waited for, and a thread has
+//! one group.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, MutexGuard};
+use std::time::Instant;
+
+use saltern_yescrypt::{Progress, Workspace, hazmat};
+
+use crate::config::{WipePolicy, bind};
+use crate::error::{Error, Fault};
+use crate::flight::{Layout, Place, Reader, TAGS};
+use crate::item::{Item, Shape, end_all};
+use crate::ledger::{Admission, Arena, Need};
+use crate::queue::Lead;
+use crate::rate::Sample;
+use crate::schedule::portion;
+use crate::shared::{Shared, State, lock, wait};
+use crate::source::Completion;
+
+/// One thread.
+struct Worker<'p> {
+    shared: &'p Shared,
+    /// Its number.
+    me: usize,
+    reader: Reader,
+    places: Vec<Place>,
+    /// It has waited for work, and not looked for it since.
+    waking: bool,
+    /// Groups begun.
+    age: u64,
+    /// Since when it has been busy, or has last ended a group.
+    busy_since: Instant,
+    ended: Vec<Completion>,
+}
+
+/// What became of looking for a group.
+enum Look {
+    Begun,
+    /// Nothing can be begun now: there is nothing, or no place or memory for it.
+    Nothing,
+    Closed,
+}
+
+/// A group that may begin.
+struct Start {
+    shape: Arc<Shape>,
+    items: Vec<Item>,
+    arena: Arena,
+    place: usize,
+}
+
+/// What thread `me` does until the pool ends.
+pub(crate) fn run(shared: &Shared, me: usize) {
+    let worker = Worker::set_up(shared, me);
+    let mut state = lock(&shared.state);
+    let worker = match worker {
+        Ok(worker) => {
+            state.ready += 1;
+            Some(worker)
+        }
+        Err(error) => {
+            state.failure = Some(error);
+            None
+        }
+    };
+    drop(state);
+    shared.ready.notify_all();
+    if let Some(mut worker) = worker {
+        worker.run();
+    }
+}
+
+impl<'p> Worker<'p> {
+    /// Binds the thread to its processor and gets its memory and its source of blocks ready.
+    fn set_up(shared: &'p Shared, me: usize) -> Result<Self, Error> {
+        let config = &shared.config;
+        if !config.processors.is_empty() {
+            bind(config.processors[me % config.processors.len()])?;
+        }
+        let open = |sources: &Arc<dyn crate::source::BlockSources>| {
+            sources.open(config.in_flight * TAGS).map_err(|e| Error::Source(Fault::new(e)))
+        };
+        let source = config.sources.as_ref().map(open).transpose()?;
+        let places = (0..config.in_flight).map(Place::new).collect();
+        let (reader, busy_since) = (Reader::new(source), Instant::now());
+        let (age, waking, ended) = (0, false, Vec::new());
+        let worker = Worker { shared, me, reader, places, waking, age, busy_since, ended };
+        worker.prepare()?;
+        Ok(worker)
+    }
+
+    /// Allocates and touches what the configuration says.
+    fn prepare(&self) -> Result<(), Error> {
+        let config = &self.shared.config;
+        let Some(params) = config.prepare else { return Ok(()) };
+        let shape = Shape { params, roms: Vec::new(), len: 0 };
+        let need = |hashes| Need { arena: shape.memory(hashes, config.pages), buffers: 0 };
+        let mut state = lock(&self.shared.state);
+        let (share, limit) = (state.ledger.share(), config.memory);
+        if need(1).arena > share {
+            let needed = need(1).arena.saturating_mul(config.threads as u64);
+            return Err(Error::OverBudget { needed, limit });
+        }
+        let granted = state.ledger.admit(self.me, params.degree(), need, false);
+        drop(state);
+        let Admission::Run(hashes, mut arena) = granted else { return Ok(()) };
+        let prepared = hazmat::prepare(&mut arena.workspace, &params, hashes);
+        lock(&self.shared.state).ledger.put(self.me, arena, false);
+        Ok(prepared?)
+    }
+
+    fn run(&mut self) {
+        loop {
+            self.collect(false);
+            if self.step() {
+                continue;
+            }
+            match self.begin() {
+                Look::Begun => {}
+                _ if self.reader.depth > 0 => self.stall(),
+                Look::Closed => return,
+                Look::Nothing => self.rest(),
+            }
+        }
+    }
+
+    /// Takes notice of reads that have ended.
+    fn collect(&mut self, wait: bool) {
+        let Some(source) = self.reader.source.as_mut().filter(|_| self.reader.depth > 0) else {
+            return;
+        };
+        let mut ended = std::mem::take(&mut self.ended);
+        source.collect(wait, &mut ended);
+        for completion in ended.drain(..) {
+            self.reader.depth -= 1;
+            let index = completion.tag / TAGS;
+            let (place, reader) = (&mut self.places[index], &mut self.reader);
+            if catch_unwind(AssertUnwindSafe(|| place.ended(completion, reader))).is_err() {
+                self.end(index, Err(Error::Panicked));
+            }
+        }
+        self.ended = ended;
+    }
+
+    /// Waits for a read, there being nothing to compute.
+    fn stall(&mut self) {
+        let since = Instant::now();
+        self.collect(true);
+        self.reader.stats.stalls += 1;
+        self.reader.stats.stalled += since.elapsed();
+    }
+
+    /// Computes the oldest group that can go on, up to its next read. False if there is none.
+    fn step(&mut self) -> bool {
+        let ready = self.places.iter().enumerate();
+        let ready = ready.filter_map(|(index, place)| Some((place.ready()?, index)));
+        let Some((_, index)) = ready.min() else { return false };
+        let (place, reader) = (&mut self.places[index], &mut self.reader);
+        let outcome = match catch_unwind(AssertUnwindSafe(|| place.run(reader))) {
+            Ok(Ok(Progress::Done)) => Ok(()),
+            Ok(Ok(_)) => return true,
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(Error::Panicked),
+        };
+        self.end(index, outcome);
+        true
+    }
+
+    /// Begins a group that waits, if there is a place and memory for it.
+    fn begin(&mut self) -> Look {
+        let mut state = lock(&self.shared.state);
+        state.waking -= usize::from(std::mem::take(&mut self.waking));
+        loop {
+            if state.closed {
+                return Look::Closed;
+            }
+            let now = Instant::now();
+            let expired = state.expire(now);
+            if !expired.is_empty() {
+                drop(state);
+                end_all(expired, &Error::Expired);
+                state = lock(&self.shared.state);
+                continue;
+            }
+            let Some(lead) = state.scheduler.lead(now) else { return Look::Nothing };
+            let free = state.idle + state.waking;
+            if self.reader.depth > 0 && state.scheduler.waiting() <= free {
+                // Each is for a thread that has nothing else to do, and has been woken for it.
+                return Look::Nothing;
+            }
+            let Some((place, wanted)) = self.room(&lead, free + 1) else {
+                return Look::Nothing;
+            };
+            let shape = &lead.shape;
+            let pages = self.shared.config.pages;
+            let held = &self.places[place].layout;
+            let need = |count| {
+                let layout = Layout::new(shape, count);
+                let buffers = if held.holds(&layout) { 0 } else { layout.bytes() };
+                Need { arena: shape.memory(count, pages), buffers }
+            };
+            let contended = state.starved > 0;
+            match state.ledger.admit(self.me, wanted, need, contended) {
+                Admission::Run(count, arena) => {
+                    let items = state.scheduler.begin(now, &lead, count);
+                    // What is left may have become possible for another thread.
+                    if state.scheduler.waiting() > 0 && state.idle + state.starved > 0 {
+                        self.shared.work.notify_one();
+                    }
+                    let held = need(items.len()).buffers == 0;
+                    drop(state);
+                    let shape = lead.shape;
+                    self.start(Start { shape, items, arena, place }, held, now);
+                    return Look::Begun;
+                }
+                Admission::Evict(arenas) => {
+                    drop(state);
+                    self.shared.evict(arenas);
+                    state = lock(&self.shared.state);
+                }
+                // Reads of this thread will end, and its groups with them.
+                Admission::Wait if self.reader.depth > 0 => return Look::Nothing,
+                Admission::Wait if self.holds_buffers() => {
+                    drop(state);
+                    self.release();
+                    state = lock(&self.shared.state);
+                }
+                Admission::Wait => state = self.starve(state),
+            }
+        }
+    }
+
+    /// Where a group of this shape can go, and how many hashes it may have.
+    fn room(&self, lead: &Lead<Arc<Shape>>, free: usize) -> Option<(usize, usize)> {
+        let wanted = portion(lead.alike, free, lead.shape.params.degree());
+        let places = || self.places.iter().enumerate().filter(|(_, place)| place.is_free());
+        if !lead.shape.reads() {
+            // Without reads it ends before anything else begins.
+            return places().next().map(|(index, _)| (index, wanted));
+        }
+        let flying: usize = self.places.iter().map(Place::len).sum();
+        let wanted = wanted.min(self.places.len().saturating_sub(flying));
+        let layout = Layout::new(&lead.shape, wanted);
+        let fitting = places().find(|(_, place)| place.layout.holds(&layout));
+        let (index, _) = fitting.or_else(|| places().next()).filter(|_| wanted > 0)?;
+        Some((index, wanted))
+    }
+
+    /// Begins a group, whose memory is reserved. `held`: the place has its buffers already.
+    fn start(&mut self, start: Start, held: bool, now: Instant) {
+        let Start { shape, items, arena, place: index } = start;
+        self.age += 1;
+        let (place, reader) = (&mut self.places[index], &mut self.reader);
+        let old = if held { 0 } else { place.layout.bytes() };
+        place.begin((shape, items), arena, (now, self.age));
+        let prepared = catch_unwind(AssertUnwindSafe(|| place.prepare(reader)));
+        if old > 0 {
+            let mut state = lock(&self.shared.state);
+            state.ledger.release(self.me, old);
+            self.shared.feed(&state);
+        }
+        match prepared {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.end(index, Err(error)),
+            Err(_) => self.end(index, Err(Error::Panicked)),
+        }
+    }
+
+    /// Ends the group in a place: memory goes back, what it did is counted, and its items are
+    /// answered.
+    fn end(&mut self, index: usize, outcome: Result<(), Error>) {
+        let Some((ended, mut arena)) = self.places[index].end(outcome) else { return };
+        let panicked = matches!(ended.outcome, Err(Error::Panicked));
+        if panicked {
+            // Memory whose state is not known is given back.
+            arena.workspace = Workspace::new();
+        }
+        let wiped = self.shared.config.wipe == WipePolicy::AfterEach;
+        if wiped {
+            arena.workspace.wipe();
+            self.places[index].wipe();
+        }
+        let (now, count) = (Instant::now(), ended.items.len());
+        let sample = Sample {
+            work: ended.shape.cost().saturating_mul(count as u64),
+            items: count,
+            busy: now.saturating_duration_since(self.busy_since),
+            taken: now.saturating_duration_since(ended.began),
+        };
+        self.busy_since = now;
+        let mut state = lock(&self.shared.state);
+        state.ledger.put(self.me, arena, !wiped);
+        state.scheduler.end(now, sample, ended.outcome.is_ok());
+        state.stats.count(count, &ended.outcome.as_ref().map(drop));
+        state.stats.reads.add(&std::mem::take(&mut self.reader.stats));
+        self.shared.feed(&state);
+        let starved = state.starved > 0;
+        drop(state);
+        ended.answer();
+        if starved && self.holds_buffers() {
+            self.release();
+        }
+    }
+
+    /// Whether free places have buffers.
+    fn holds_buffers(&self) -> bool {
+        self.places.iter().any(|place| place.is_free() && place.layout.bytes() > 0)
+    }
+
+    /// Gives the buffers of free places back to the system.
+    fn release(&mut self) {
+        let mut bytes = 0;
+        for place in self.places.iter_mut().filter(|place| place.is_free()) {
+            bytes += place.release(&mut self.reader);
+        }
+        let mut state = lock(&self.shared.state);
+        state.ledger.release(self.me, bytes);
+        self.shared.feed(&state);
+    }
+
+    /// Waits until memory has become free.
+    fn starve<'s>(&self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State>
+    where
+        'p: 's,
+    {
+        state.starved += 1;
+        if state.idle_with_buffers > 0 {
+            self.shared.work.notify_all();
+        }
+        state = wait(&self.shared.work, state);
+        state.starved -= 1;
+        state
+    }
+
+    /// Nothing to do: wipes memory, or else waits for work.
+    fn rest(&mut self) {
+        if self.shared.config.wipe != WipePolicy::OnDrop {
+            self.places.iter_mut().for_each(Place::wipe);
+        }
+        let state = lock(&self.shared.state);
+        let holds = self.holds_buffers();
+        if state.starved > 0 && holds {
+            drop(state);
+            return self.release();
+        }
+        // Something may have come while the lock was not held.
+        let Some(mut state) = self.wipe_one(state) else { return };
+        if state.closed || state.scheduler.waiting() > 0 {
+            return;
+        }
+        state.idle += 1;
+        state.idle_with_buffers += usize::from(holds);
+        state = wait(&self.shared.work, state);
+        state.idle -= 1;
+        state.waking += 1;
+        state.idle_with_buffers -= usize::from(holds);
+        self.waking = true;
+        drop(state);
+        self.busy_since = Instant::now();
+    }
+
+    /// Wipes an arena of this thread that is dirty, if that is wanted. The lock is kept if there is
+    /// none.
+    fn wipe_one<'s>(&self, mut state: MutexGuard<'s, State>) -> Option<MutexGuard<'s, State>> {
+        if self.shared.config.wipe != WipePolicy::WhenIdle {
+            return Some(state);
+        }
+        let Some(mut arena) = state.ledger.take_dirty(self.me) else { return Some(state) };
+        drop(state);
+        arena.workspace.wipe();
+        let mut state = lock(&self.shared.state);
+        state.ledger.put(self.me, arena, false);
+        self.shared.feed(&state);
+        None
+    }
+}

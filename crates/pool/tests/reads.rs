@@ -1,0 +1,262 @@
+//! ROMs whose blocks are read, from a source that does as the test wants.
+
+#[path = "reads/stage.rs"]
+mod stage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket};
+use saltern_yescrypt::{
+    Error as Hash, Limits, Pages, Params, RomMasks, RomReading, RomUse, Workspace, derive_with_roms,
+};
+
+use self::stage::{Gate, Sources, Stage, at_gate};
+
+const TERMS: Terms = Terms::interactive();
+
+fn config(threads: usize) -> PoolConfig {
+    let mut config = PoolConfig::default();
+    (config.threads, config.pages) = (threads, Pages::Standard);
+    config.sources = Some(Arc::new(Sources));
+    config
+}
+
+fn reading(nrom: u64, fill: u32, mix: u32, look_ahead: u32) -> RomReading {
+    RomReading { nrom, masks: RomMasks { fill, mix }, look_ahead }
+}
+
+/// Hashes with the ROMs of these stages.
+fn what(params: Params, roms: &[(&Stage, RomReading)]) -> Derive {
+    let params = params.check(&Limits::unlimited()).unwrap();
+    let rom = |(stage, reading): &(&Stage, RomReading)| RomUse {
+        rom: stage.rom.clone(),
+        reading: *reading,
+    };
+    Derive { params, roms: roms.iter().map(rom).collect(), len: 32 }
+}
+
+/// One of the usual shape.
+fn plain(stage: &Stage) -> Derive {
+    what(Params::yescrypt(64, 8), &[(stage, reading(256, 1, 1, 0))])
+}
+
+/// The same hash with the ROMs in memory.
+fn expected(what: &Derive, stages: &[&Stage], input: (&str, &str)) -> Vec<u8> {
+    let views = stages.iter().zip(&what.roms);
+    let roms: Vec<_> =
+        views.map(|(stage, used)| RomUse { rom: stage.view(), reading: used.reading }).collect();
+    let mut out = vec![0; what.len];
+    let (password, salt) = (input.0.as_bytes(), input.1.as_bytes());
+    derive_with_roms(password, salt, &what.params, &roms, &mut Workspace::new(), &mut out).unwrap();
+    out
+}
+
+#[test]
+fn blocks_that_are_read_give_the_same_hashes_as_those_in_memory() {
+    let (one, two) = (Stage::new("one"), Stage::new("two"));
+    let parallel = {
+        let mut params = Params::yescrypt(32, 8);
+        params.p = 3;
+        params
+    };
+    let cases = [
+        (what(Params::yescrypt(64, 8), &[(&one, reading(256, 1, 1, 0))]), vec![&one]),
+        (what(Params::yescrypt(64, 8), &[(&one, reading(256, 0, 15, 0))]), vec![&one]),
+        (what(Params::yescrypt(64, 32), &[(&two, reading(64, 3, 1, 0))]), vec![&two]),
+        (what(Params::yescrypt(128, 1), &[(&two, reading(2048, 1, 1, 0))]), vec![&two]),
+        (what(Params::yescrypt(128, 2), &[(&one, reading(1024, 3, 3, 17))]), vec![&one]),
+        (
+            what(parallel, &[(&two, reading(256, 7, 3, 5)), (&one, reading(256, 1, 1, 63))]),
+            vec![&two, &one],
+        ),
+        (what(Params::yescrypt(512, 32), &[(&two, reading(64, 15, 15, 15))]), vec![&two]),
+        (what(Params::yescrypt(64, 8), &[]), vec![]),
+    ];
+    let items: Vec<_> =
+        (0..7).map(|i| (format!("password {i}"), format!("salt {}", i % 3))).collect();
+    for (threads, in_flight) in [(2, 6), (1, 1), (1, 3)] {
+        let mut config = config(threads);
+        config.in_flight = in_flight;
+        let pool = Pool::new(config).unwrap();
+        // All at once, so that groups of different shapes are in flight together.
+        let submit = |(what, _): &(Derive, _)| pool.derive(what, items.clone(), TERMS).unwrap();
+        let tickets: Vec<_> = cases.iter().map(submit).collect();
+        for ((what, stages), ticket) in cases.iter().zip(tickets) {
+            for (found, (password, salt)) in ticket.wait().into_iter().zip(&items) {
+                assert_eq!(*found.unwrap(), expected(what, stages, (password, salt)));
+            }
+        }
+        let stats = pool.stats();
+        assert_eq!((stats.hashes, stats.failed, stats.reads.repeated), (8 * 7, 0, 0));
+        assert!(stats.reads.blocks > 1000 && stats.reads.bytes >= 128 * stats.reads.blocks);
+        assert!(stats.reads.mean_depth() >= 1.0);
+    }
+}
+
+#[test]
+fn wrong_bytes_are_read_again_and_what_stays_wrong_makes_the_rom_unavailable() {
+    let (good, bad) = (Stage::new("one"), Stage::new("two"));
+    let pool = Pool::new(config(2)).unwrap();
+    let items = [("a", "s"), ("b", "s"), ("c", "s")];
+    bad.say(|orders| orders.wrong_once = true);
+    let found = pool.derive(&plain(&bad), items, TERMS).unwrap().wait();
+    for (found, input) in found.into_iter().zip(items) {
+        assert_eq!(*found.unwrap(), expected(&plain(&bad), &[&bad], input));
+    }
+    assert!(pool.stats().reads.repeated > 0);
+    bad.say(|orders| orders.wrong = true);
+    let broken = pool.derive(&plain(&bad), items, TERMS).unwrap();
+    let others = pool.derive(&plain(&good), items, TERMS).unwrap();
+    for found in broken.wait() {
+        let error = found.unwrap_err();
+        assert!(matches!(error, Error::RomUnavailable { .. }), "{error}");
+        assert!(error.to_string().contains("as the test wants"), "{error}");
+    }
+    for (found, input) in others.wait().into_iter().zip(items) {
+        assert_eq!(*found.unwrap(), expected(&plain(&good), &[&good], input));
+    }
+    assert_eq!(pool.stats().failed, 3);
+    bad.say(|orders| orders.wrong = false);
+    assert!(pool.derive(&plain(&bad), items, TERMS).unwrap().wait().iter().all(Result::is_ok));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let stage = Stage::new("one");
+    let pool = Pool::new(config(1)).unwrap();
+    let input = [("a", "b")];
+    let refused = |params: Params, readings: &[RomReading]| {
+        let roms: Vec<_> = readings.iter().map(|reading| (&stage, *reading)).collect();
+        match pool.derive(&what(params, &roms), input, TERMS).unwrap().wait().remove(0) {
+            Err(Error::Hash(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    let y = Params::yescrypt(16, 8);
+    let error = refused(y, &[reading(128, 1, 1, 0)]);
+    assert!(matches!(error, Hash::InvalidParameter { name: "NROM", value: 128, .. }), "{error}");
+    for look_ahead in [64, u32::MAX] {
+        let error = refused(y, &[reading(256, 1, 1, look_ahead)]);
+        assert!(matches!(error, Hash::InvalidParameter { name: "look-ahead", .. }), "{error}");
+    }
+    let error = refused(y, &[reading(256, 1, 1, 0); 5]);
+    assert!(matches!(error, Hash::InvalidParameter { value: 5, .. }), "{error}");
+    assert!(matches!(refused(y, &[reading(0, 1, 1, 0)]), Hash::InvalidParameter { value: 0, .. }));
+    // The stage keeps 64 KiB of its end.
+    let error = refused(Params::yescrypt(16, 1024), &[reading(2, 1, 1, 0)]);
+    assert!(matches!(error, Hash::OverLimit { value: 1024, limit: 512, .. }), "{error}");
+    let mut without = config(1);
+    without.sources = None;
+    let without = Pool::new(without).unwrap();
+    let found = without.derive(&plain(&stage), input, TERMS).unwrap().wait();
+    assert_eq!(found, [Err(Hash::RomUnavailable { nrom: 256 }.into())]);
+}
+
+/// One hash of 8 MiB fits and two do not, beside others of other shapes.
+#[test]
+fn the_budget_holds_arenas_and_buffers() {
+    let (small, large) = (Stage::new("one"), Stage::new("two"));
+    let mut config = config(2);
+    config.memory = 10 << 20;
+    let pool = Pool::new(config).unwrap();
+    let big = what(Params::yescrypt(512, 128), &[(&large, reading(16, 3, 3, 0))]);
+    let little = what(Params::yescrypt(256, 16), &[(&small, reading(128, 3, 3, 7))]);
+    let items = [("a", "b"), ("c", "d"), ("e", "f")];
+    let tickets = [&big, &little, &big, &little, &little]
+        .map(|what| (what, pool.derive(what, items, TERMS).unwrap()));
+    for (what, ticket) in tickets {
+        let stage = if what.roms[0].rom == small.rom { &small } else { &large };
+        for (found, input) in ticket.wait().into_iter().zip(items) {
+            assert_eq!(*found.unwrap(), expected(what, &[stage], input));
+        }
+    }
+    let stats = pool.stats();
+    assert!(stats.peak_reserved > 8 << 20 && stats.peak_reserved <= 10 << 20, "{stats:?}");
+    let huge = what(Params::yescrypt(1024, 128), &[(&large, reading(16, 3, 3, 0))]);
+    let refused = pool.derive(&huge, items, TERMS).unwrap().wait().remove(0).unwrap_err();
+    assert!(matches!(refused, Error::OverBudget { limit: 10_485_760, .. }), "{refused}");
+}
+
+#[test]
+fn a_panic_hits_its_own_items_only() {
+    let (good, bad) = (Stage::new("one"), Stage::new("two"));
+    let pool = Pool::new(config(1)).unwrap();
+    for round in 0..2 {
+        bad.say(|orders| (orders.panic_at_end, orders.panic_at_check) = (round == 0, round == 1));
+        let broken = pool.derive(&plain(&bad), [("p", "s"); 2], TERMS).unwrap();
+        let after = pool.derive(&plain(&good), [("p", "s")], TERMS).unwrap();
+        assert_eq!(broken.wait(), [Err(Error::Panicked), Err(Error::Panicked)]);
+        assert_eq!(
+            **after.wait()[0].as_ref().unwrap(),
+            expected(&plain(&good), &[&good], ("p", "s"))
+        );
+    }
+    let stats = pool.stats();
+    assert_eq!((stats.panics, stats.failed, stats.hashes), (2, 4, 2));
+    assert_eq!((stats.running, stats.waiting), (0, 0));
+}
+
+#[test]
+fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
+    let (gate, stage) = (Gate::new(), Stage::new("one"));
+    let mut config = config(1);
+    config.max_waiting = 4;
+    let pool = Pool::new(config).unwrap();
+    let derive = |n| what(Params::yescrypt(n, 8), &[]);
+    let held = at_gate(&pool, &plain(&stage), &stage, &gate);
+    let one = pool.derive(&derive(32), [("1", "s")], TERMS).unwrap();
+    let other = pool.derive(&derive(16), [("2", "s")], TERMS).unwrap();
+    let two = pool.derive(&derive(32), [("3", "s"), ("4", "s")], TERMS).unwrap();
+    let full = Err(Error::Overloaded { waiting: 4, limit: 4 });
+    assert_eq!(pool.derive(&derive(16), [("5", "s")], TERMS).map(drop), full);
+    assert!(!one.is_done());
+    assert_eq!((other.cancel(), other.cancel()), (1, 0));
+    assert_eq!(other.wait(), [Err(Error::Cancelled)]);
+    drop(pool.derive(&derive(32), [("6", "s")], TERMS).unwrap());
+    assert_eq!((pool.stats().waiting, pool.stats().running), (3, 1));
+    let one = one.try_wait().unwrap_err();
+    let one = one.wait_timeout(Duration::from_millis(1)).unwrap_err();
+    gate.open();
+    assert!(held.wait()[0].is_ok() && one.wait()[0].is_ok());
+    assert!(two.wait().iter().all(Result::is_ok));
+    let large = Err(Error::BatchTooLarge { items: 5, limit: 4 });
+    assert_eq!(pool.derive(&derive(16), [("", ""); 5], TERMS).map(drop), large);
+    let stats = pool.stats();
+    // The gate by itself; then one item of each batch together; then the last.
+    assert_eq!(stats.groups[..2], [2, 1]);
+    assert_eq!((stats.cancelled, stats.peak_waiting, stats.waiting), (2, 4, 0));
+    assert_eq!((stats.hashes, stats.refused, stats.batches), (4, 1, 5));
+}
+
+#[test]
+fn items_beside_an_idle_thread_are_not_paired() {
+    let (gate, stage) = (Gate::new(), Stage::new("one"));
+    let pool = Pool::new(config(2)).unwrap();
+    while pool.stats().idle < 2 {
+        std::thread::yield_now();
+    }
+    stage.hold(&gate);
+    let ticket = pool.derive(&plain(&stage), [("a", "s"), ("b", "s")], TERMS).unwrap();
+    gate.wait_for(2);
+    gate.open();
+    assert!(ticket.wait().iter().all(Result::is_ok));
+    assert_eq!(pool.stats().groups[..2], [2, 0]);
+}
+
+#[test]
+fn dropping_a_pool_finishes_what_runs_and_cancels_what_waits() {
+    let (gate, stage) = (Gate::new(), Stage::new("one"));
+    let pool = Pool::new(config(1)).unwrap();
+    let held = at_gate(&pool, &plain(&stage), &stage, &gate);
+    let waiting = pool.derive(&plain(&stage), [("p", "s"); 3], TERMS).unwrap();
+    let dropping = std::thread::spawn(move || drop(pool));
+    assert_eq!(
+        waiting.wait(),
+        [Err(Error::Cancelled), Err(Error::Cancelled), Err(Error::Cancelled)]
+    );
+    assert!(!held.is_done());
+    gate.open();
+    dropping.join().unwrap();
+    assert!(held.is_done() && Ticket::wait(held)[0].is_ok());
+}

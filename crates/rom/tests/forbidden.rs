@@ -1,0 +1,91 @@
+//! A pool where io_uring is forbidden, as in many containers.
+#![allow(unsafe_code, reason = "a filter of system calls, which nothing safe installs")]
+
+use std::sync::Arc;
+
+use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms};
+use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
+use saltern_yescrypt::{Limits, Params, RomParams, RomReading, RomUse};
+
+/// Answers `errno` to a system call of this thread and those that it starts.
+fn forbid(call: i64, errno: i32) -> std::io::Result<()> {
+    let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let (load, equal) = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ);
+    let answer = libc::SECCOMP_RET_ERRNO | errno as u32;
+    let mut filter = [
+        statement(load, 0, 0, 0),
+        statement(equal | libc::BPF_K, 0, 1, call as u32),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, answer),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the calls read the program and its four statements, which outlive them, and change
+    // what this thread may call.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) != 0
+    };
+    if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[test]
+fn without_io_uring_threads_read_and_the_result_is_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rom");
+    let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
+    Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+    let rom = Arc::new(RomFile::open(&path, None).unwrap()).rom().unwrap();
+    let params = Params::yescrypt(64, 32).check(&Limits::unlimited()).unwrap();
+    let what = Derive { params, roms: vec![RomUse { rom, reading: RomReading::new(64) }], len: 32 };
+    let pool = |backend| -> Result<(Pool, Arc<RomReaders>), Error> {
+        let readers = Arc::new(RomReaders::new(backend));
+        let mut config = PoolConfig::default();
+        config.threads = 2;
+        config.sources = Some(readers.clone());
+        Ok((Pool::new(config)?, readers))
+    };
+    let hash = |pool: &Pool| {
+        pool.derive(&what, [("password", "salt")], Terms::bulk()).unwrap().wait().remove(0).unwrap()
+    };
+    let expected = hash(&pool(Backend::Threads).unwrap().0);
+    let mut refused = 0;
+    for (call, errno) in [
+        (libc::SYS_io_uring_setup, libc::EPERM),
+        (libc::SYS_io_uring_setup, libc::ENOSYS),
+        (libc::SYS_io_uring_enter, libc::EACCES),
+    ] {
+        // In a thread of its own, since the filter stays.
+        std::thread::scope(|scope| {
+            let forbidden = scope.spawn(|| {
+                if let Err(error) = forbid(call, errno) {
+                    eprintln!("SKIPPED: no filter for system calls here: {error}");
+                    return 0;
+                }
+                let strict = pool(Backend::IoUring).unwrap_err().to_string();
+                assert!(strict.contains("cannot use io_uring"), "{strict}");
+                let (fallback, readers) = pool(Backend::Auto).unwrap();
+                assert_eq!(readers.backend(), Backend::Threads);
+                let notes = readers.notes();
+                let [note] = &notes[..] else { panic!("{notes:?}") };
+                assert!(note.contains("io_uring"), "{note}");
+                assert_eq!(hash(&fallback), expected);
+                1
+            });
+            refused += forbidden.join().unwrap();
+        });
+    }
+    assert!(refused == 3 || refused == 0, "{refused}");
+    // Buffers that cannot be registered are read into all the same.
+    std::thread::scope(|scope| {
+        let forbidden = scope.spawn(|| {
+            if forbid(libc::SYS_io_uring_register, libc::ENOMEM).is_err() {
+                return;
+            }
+            let (unregistered, readers) = pool(Backend::Auto).unwrap();
+            assert_eq!(readers.backend(), Backend::IoUring);
+            assert!(readers.notes()[0].contains("registered buffers"), "{:?}", readers.notes());
+            assert_eq!(hash(&unregistered), expected);
+        });
+        forbidden.join().unwrap();
+    });
+}

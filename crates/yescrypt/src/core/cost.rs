@@ -1,0 +1,176 @@
+//! What a hash costs in time, whatever its parameters, in one unit: bytes that the default flavour mixes.
+//!
+//! Each step of the algorithm has a weight. The weights are fitted to measurements of one hash alone
+//! in one thread and rounded up, so that what is booked is a bound and not a forecast: the example
+//! `costs` of this crate shows how near it is.
+
+#[cfg(test)]
+pub(crate) mod counter;
+#[cfg(test)]
+mod tests;
+
+use crate::core::flavor::Flavor;
+use crate::core::params::{LoopCounts, Mode, Params};
+use crate::core::reading::RomMasks;
+
+/// Where the blocks of a ROM are when a hash reads them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Medium {
+    /// In memory, shared or the program's own.
+    Memory,
+    /// In a file on an SSD, from which each block is read when it is needed.
+    File,
+}
+
+/// What a block costs beside its bytes, in memory that is larger than the caches: it has to be found.
+pub(crate) const BLOCK: u128 = 512;
+
+/// A read from a file, of any size: about 150 microseconds.
+pub(crate) const FILE_READ: u128 = 256 << 10;
+
+/// The ends of a pass, for each byte of B: PBKDF2-HMAC-SHA256 makes it 32 bytes at a time and takes it in.
+pub(crate) const END_BYTE: u128 = 44;
+
+/// The same for a B of any length, and the secrets around it.
+pub(crate) const ENDS: u128 = 16 << 10;
+
+/// Weights of a byte are in 48ths.
+const ONE: u128 = 48;
+
+impl Medium {
+    /// A read of so many bytes.
+    pub(crate) fn read(self, bytes: u128) -> u128 {
+        match self {
+            Medium::Memory => BLOCK,
+            Medium::File => FILE_READ.saturating_add(bytes),
+        }
+    }
+}
+
+impl Params {
+    /// Bytes that go through the block mixes.
+    #[must_use]
+    pub fn mixed(&self) -> u128 {
+        let pass = Pass::of(self);
+        pass.fill.saturating_add(pass.mix).saturating_mul(pass.block)
+    }
+
+    /// What one hash costs in time: as much as this many bytes mixed by the default flavour, at about 2 GB
+    /// a second in one thread. With NROM, for a ROM in memory.
+    ///
+    /// Everything is counted: the pass before the main one, the S-boxes, PBKDF2, the reads of memory and
+    /// ROM; and every flavour by what its steps take.
+    ///
+    /// ```
+    /// use saltern_yescrypt::Params;
+    /// let (ours, scrypt) = (Params::yescrypt(4096, 32), Params::scrypt(4096, 32, 1));
+    /// assert!(scrypt.work() > 5 * ours.work()); // for 1.5 times as many bytes
+    /// ```
+    #[must_use]
+    pub fn work(&self) -> u128 {
+        let plain = match self.mode {
+            // Its strings do not say whether there is a ROM.
+            Mode::Escrypt(flags) if flags.rw => Some(RomMasks::escrypt(1)),
+            _ => (self.nrom != 0).then_some(RomMasks::YESCRYPT),
+        };
+        self.work_with(plain.map(|masks| (masks, Medium::Memory)).as_slice())
+    }
+
+    /// [`Params::work`] of a hash that reads ROMs with these masks, wherever they are.
+    #[must_use]
+    pub fn work_with(&self, roms: &[(RomMasks, Medium)]) -> u128 {
+        let main = Pass::of(self).work(roms);
+        let before = self.prehash().map_or(0, |params| Pass::of(&params).work(roms));
+        main.saturating_add(before)
+    }
+}
+
+/// What one pass consists of, of either generation.
+#[derive(Clone, Copy)]
+pub(crate) struct Pass<'a> {
+    /// Bytes of a block.
+    pub(crate) block: u128,
+    /// Blocks that the first loops of all instances fill.
+    pub(crate) fill: u128,
+    /// Steps of their second loops.
+    pub(crate) mix: u128,
+    /// How many instances there are, each with its B.
+    pub(crate) instances: u128,
+    /// Bytes of S-boxes that are filled, 0 where Salsa20 mixes blocks.
+    pub(crate) boxes: u128,
+    pub(crate) flavor: &'a Flavor,
+}
+
+impl<'a> Pass<'a> {
+    fn of(params: &'a Params) -> Self {
+        let (n, p, all) =
+            (u128::from(params.n), params.p.into(), LoopCounts::new(params, false).all);
+        let boxes = if params.mode.pwxform() { params.flavor.sbox_bytes() } else { 0 };
+        Pass {
+            block: 128 * u128::from(params.r),
+            fill: if params.mode.divides() { n } else { n.saturating_mul(p) },
+            mix: all.saturating_mul(p),
+            instances: p,
+            boxes: p * u128::from(boxes),
+            flavor: &params.flavor,
+        }
+    }
+
+    pub(crate) fn work(&self, roms: &[(RomMasks, Medium)]) -> u128 {
+        let byte = if self.boxes == 0 { salsa20(self.flavor) } else { pwxform(self.flavor) };
+        let step = (self.block.saturating_mul(byte) / ONE).saturating_add(BLOCK);
+        let steps = self.fill.saturating_add(self.mix).saturating_mul(step);
+        // These are filled in blocks of 128 bytes, all of them in a cache.
+        let boxes = self.boxes.saturating_mul(salsa20(self.flavor) + ONE) / ONE;
+        let bytes = self.block.saturating_mul(self.instances);
+        let ends = bytes.saturating_mul(END_BYTE).saturating_add(ENDS);
+        let read = |(masks, medium): &(RomMasks, Medium)| {
+            self.reads(*masks).saturating_mul(medium.read(self.block))
+        };
+        let reads = roms.iter().map(read).fold(0, u128::saturating_add);
+        steps.saturating_add(boxes).saturating_add(ends).saturating_add(reads)
+    }
+
+    /// At most so many blocks of a ROM are read.
+    fn reads(&self, masks: RomMasks) -> u128 {
+        let share = |mask: u32, steps: u128| match mask & 1 {
+            // A step counts where the bits of the mask are 1.
+            1 => (steps >> mask.count_ones()).saturating_add(self.instances),
+            _ => 0,
+        };
+        // The first step of all may read the last block.
+        share(masks.fill, self.fill) + share(masks.mix, self.mix) + self.instances
+    }
+}
+
+/// A byte through the block mix of Salsa20, in 48ths: rounds that depend on each other.
+fn salsa20(flavor: &Flavor) -> u128 {
+    45 * u128::from(flavor.salsa_mix())
+}
+
+/// A byte through that of pwxform, in 48ths: what takes longest of three.
+pub(crate) fn pwxform(flavor: &Flavor) -> u128 {
+    let [rounds, gather, simple] =
+        [flavor.rounds(), flavor.gather(), flavor.simple()].map(u128::from);
+    // Each round waits for a lookup, while the other groups wait for theirs.
+    let waiting = ONE * 8 * rounds * lookup(flavor) / (simple * gather * 6 * 16);
+    // Each lookup is an instruction of its own, however narrow.
+    let issuing = ONE * 2 * (rounds + 2) / (8 * simple);
+    // Each byte is read and written, whatever happens to it.
+    let moving = 36;
+    let tail = u128::from(flavor.salsa_tail().saturating_sub(Flavor::DEFAULT.salsa_tail()));
+    waiting.max(issuing).max(moving) + 2 * tail
+}
+
+/// How long a lookup takes, in 16ths of one in boxes that fit into the smallest cache.
+fn lookup(flavor: &Flavor) -> u128 {
+    match flavor.sbox_bytes() >> 13 {
+        0 | 1 => 16,
+        2 | 3 => 18,
+        4..8 => 20,
+        8..16 => 26,
+        16..32 => 40,
+        32..64 => 52,
+        _ => 72,
+    }
+}

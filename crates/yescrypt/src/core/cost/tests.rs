@@ -1,0 +1,94 @@
+//! Booked against counted: nothing is left out, and nothing is booked many times over.
+
+use proptest::prelude::*;
+
+use super::counter::{Done, counted};
+use super::*;
+use crate::core::kdf::derive;
+use crate::core::params::Flags;
+use crate::core::workspace::Workspace;
+use crate::{RomImage, RomParams, RomView};
+
+/// What the parts weigh that were counted, the ROM being in memory.
+fn weighed(done: &Done, flavor: &Flavor) -> u128 {
+    let mixed = |(blocks, bytes): (u128, u128), byte: u128| bytes * byte / ONE + blocks * BLOCK;
+    mixed(done.pwxform, pwxform(flavor))
+        // Blocks of S-boxes are among them, and are not far away.
+        + done.salsa20.1 * salsa20(flavor) / ONE
+        + done.reads * BLOCK
+        + done.ends.0.max(done.ends.1) * END_BYTE
+}
+
+fn parameters() -> impl Strategy<Value = Params> {
+    let mode = prop_oneof![Just(Mode::Rw), Just(Mode::Rw), Just(Mode::Worm), Just(Mode::Classic)];
+    let flavor = (0..4usize, 0..4u32, 0..4u32, 0..4u32).prop_map(|(rounds, gather, simple, k)| {
+        Flavor::new([1, 2, 3, 6][rounds], 1 << gather, 1 << simple, 6144 << k).unwrap()
+    });
+    (mode, flavor, 1..10u32, 4..20u32, 1..6u32, 0..4u32).prop_map(
+        |(mode, flavor, log2_n, r, p, t)| {
+            let mut params = Params::new(mode, 1 << log2_n, r);
+            params.t = if mode == Mode::Classic { 0 } else { t };
+            params.p = p.min(1 << (log2_n - 1));
+            params.flavor = if mode == Mode::Rw { flavor } else { Flavor::DEFAULT };
+            params
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn what_is_booked_bounds_what_is_done(params in parameters(), with_rom: bool) {
+        let mut params = params;
+        let mut workspace = Workspace::new();
+        let image = RomImage::init(&RomParams::new(32, params.r, 1), b"seed", &mut workspace);
+        let image = image.unwrap();
+        let rom = (with_rom && params.mode == Mode::Rw).then(|| RomView::new(&image).unwrap());
+        params.nrom = if rom.is_some() { 32 } else { 0 };
+        let checked = params.checked().unwrap();
+        let done = counted(|| {
+            derive(b"p", b"s", &checked, rom.as_ref(), &mut workspace, &mut [0; 32]).unwrap();
+        });
+        let (booked, weighed) = (params.work(), weighed(&done, &params.flavor));
+        prop_assert!(booked >= weighed, "{params:?}: {booked} for {done:?}");
+        prop_assert!(booked <= 2 * weighed + 3 * ENDS, "{params:?}: {booked} for {done:?}");
+        let bytes = done.pwxform.1 + if params.mode == Mode::Rw { 0 } else { done.salsa20.1 };
+        // Loops are made even, and a pass may come before.
+        prop_assert!(params.mixed() <= bytes && bytes <= params.mixed() * 2);
+        prop_assert!(rom.is_none() || done.reads > 0);
+    }
+
+    #[test]
+    fn so_it_does_for_the_older_generation(
+        bits in 0..8u32, log2_n in 2..9u32, r in 1..12u32, p in 1..5u32, t in 0..3u32,
+    ) {
+        let flags = Flags::from_bits(bits).unwrap();
+        let mut params = Params::new(Mode::Escrypt(flags), 1 << log2_n, r);
+        (params.p, params.t) = (p.min(1 << (log2_n - 1)), t);
+        let checked = params.checked().unwrap();
+        let done = counted(|| {
+            derive(b"p", b"s", &checked, None, &mut Workspace::new(), &mut [0; 32]).unwrap();
+        });
+        let (booked, weighed) = (params.work(), weighed(&done, &Flavor::ESCRYPT));
+        prop_assert!(booked >= weighed, "{params:?}: {booked} for {done:?}");
+        prop_assert!(booked <= 3 * weighed + 3 * ENDS, "{params:?}: {booked} for {done:?}");
+    }
+}
+
+/// The costliest flavour that was measured, for its bytes, and reads of small blocks from a file.
+#[test]
+fn what_was_underrated_is_not_any_more() {
+    let mut narrow = Params::yescrypt(4096, 32);
+    let usual = narrow.work();
+    narrow.flavor = Flavor::new(6, 1, 1, 786_432).unwrap();
+    assert!(narrow.work() > 25 * usual, "measured: 25 times");
+    let small = Params { t: 8, ..Params::yescrypt(65_536, 1) };
+    let file = |masks| small.work_with(&[(masks, Medium::File)]);
+    let every = file(RomMasks::YESCRYPT);
+    assert!(every / 2_000_000_000 > 30, "measured: 36 seconds");
+    // Rare reads are counted as such, and none as none.
+    assert!(file(RomMasks { fill: 0, mix: 15 }) < every / 8);
+    let never = (RomMasks { fill: 0, mix: 0 }, Medium::Memory);
+    assert!(small.work_with(&[never; 4]) <= small.work_with(&[]) + 4 * BLOCK);
+}

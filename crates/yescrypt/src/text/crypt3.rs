@@ -1,0 +1,91 @@
+//! What crypt(3) of a current Linux (libxcrypt) accepts, which is less than the format allows.
+//!
+//! Found by differential test: `tests/system_crypt.rs` asks the machine's own library.
+
+use super::HASH_DIGITS;
+use crate::core::params::{Mode, Params};
+
+/// The longest result, with the zero byte that ends it there.
+const RESULT: usize = 384;
+
+/// The longest text that it takes: it makes room for a hash behind whatever it is given.
+const TEXT: usize = RESULT - 1 - HASH_DIGITS - 1;
+
+/// The longest password that it takes.
+pub(crate) const PASSWORD: usize = 511;
+
+/// Where the salt of a `$7$` string begins.
+const SCRYPT_SALT: usize = "$7$".len() + 1 + 5 + 5;
+
+/// Why it refuses a text that parses, whatever it hashes with it: a setting, or a complete string.
+pub(crate) fn text_refused(text: &[u8]) -> Option<&'static str> {
+    if text.len() > TEXT {
+        return Some("it has more than 339 characters");
+    }
+    if text.iter().any(|byte| !byte.is_ascii_graphic() || b"!*:;\\".contains(byte)) {
+        return Some("it holds a space, a colon or another character that is refused anywhere");
+    }
+    let salt = text.get(SCRYPT_SALT..).filter(|_| text.starts_with(b"$7$"));
+    let why = "its salt holds a character that is not a digit of base 64";
+    salt.is_some_and(|salt| !scrypt_salt_passes(salt)).then_some(why)
+}
+
+/// Why it refuses parameters that the algorithm defines, those of a ROM and of flavours apart.
+pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
+    if params.n < 4 || params.n >> 32 != 0 {
+        return Some("N is not between 4 and 2^31");
+    }
+    let slices = params.mode == Mode::Rw && params.n / u64::from(params.p.max(1)) < 4;
+    slices.then_some("N / p is below 4")
+}
+
+/// Why it refuses a password.
+pub(crate) fn password_refused(password: &[u8]) -> Option<&'static str> {
+    if password.contains(&0) {
+        return Some("the password holds a zero byte, which ends it there");
+    }
+    (password.len() > PASSWORD).then_some("the password has more than 511 bytes")
+}
+
+/// The look that it takes at what follows the parameters of `$7$`: digits and `$` up to the first byte that is neither,
+/// which passes right after a `$` only, and then nothing further is looked at.
+fn scrypt_salt_passes(salt: &[u8]) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'$');
+    match salt.iter().position(|&byte| !plain(byte)) {
+        None => true,
+        Some(0) => false,
+        Some(at) => salt[at - 1] == b'$',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scrypt_salts_as_libxcrypt_reads_them() {
+        for salt in [&b""[..], b"abc./09", b"a$~b", b"a$$~b$~~"] {
+            assert!(scrypt_salt_passes(salt), "{salt:?}");
+        }
+        for salt in [&b"a~b"[..], b"~", b"a~$b"] {
+            assert!(!scrypt_salt_passes(salt), "{salt:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_its_range() {
+        let mut params = Params::yescrypt(4096, 32);
+        assert_eq!(params_refused(&params), None);
+        params.p = 2048;
+        assert!(params_refused(&params).is_some());
+        assert!(params_refused(&Params::scrypt(2, 8, 1)).is_some());
+        assert!(params_refused(&Params::scrypt(1 << 32, 8, 1)).is_some());
+        assert!(params_refused(&Params::scrypt(1 << 31, 8, 1)).is_none());
+    }
+
+    #[test]
+    fn passwords_that_it_would_cut_or_refuse() {
+        assert_eq!(password_refused(&[b'x'; 511]), None);
+        assert!(password_refused(&[b'x'; 512]).is_some() && password_refused(b"a\0b").is_some());
+    }
+}
