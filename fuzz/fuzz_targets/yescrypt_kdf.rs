@@ -37,7 +37,8 @@ impl Call<'_> {
         // ones.
         let large = self.length % 32 == 31;
         let [n, r, p, t]: [u8; 4] = if large { [5, 6, 4, 5] } else { [3, 2, 2, 2] };
-        let mut params = Params::new(mode, 1 << (1 + self.log2_n % n), 1 + u32::from(self.r) % u32::from(r));
+        let mut params =
+            Params::new(mode, 1 << (1 + self.log2_n % n), 1 + u32::from(self.r) % u32::from(r));
         params.p = 1 + u32::from(self.p) % u32::from(p);
         params.t = u32::from(self.t % t);
         if mode == Mode::Rw {
@@ -53,7 +54,8 @@ impl Call<'_> {
         let bits = |at: u32| usize::from(self.flavor >> at & 3);
         let rounds = [1, 2, 3, 6][bits(0)];
         // The largest S-boxes would take all the time there is.
-        let sbox_bytes = if self.length % 32 == 31 { [6144, 6144, 12288, 24576][bits(6)] } else { 6144 };
+        let sbox_bytes =
+            if self.length % 32 == 31 { [6144, 6144, 12288, 24576][bits(6)] } else { 6144 };
         let flavor = Flavor::new(rounds, 1 << bits(2), 1 << bits(4), sbox_bytes)
             .expect("every combination is valid");
         match self.salsa {

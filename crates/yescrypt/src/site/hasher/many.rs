@@ -40,7 +40,8 @@ struct Pending<'a> {
 
 impl Hasher {
     /// [`Hasher::hash`] for many passwords. Results are in the order of the passwords; one that is
-    /// refused does not touch the others. Takes the memory of [`CheckedParams::degree`] hashes.
+    /// refused does not touch the others. Takes the memory of
+    /// [`CheckedParams::degree`](crate::CheckedParams::degree) hashes.
     ///
     /// # Errors
     /// For each password those of [`Hasher::hash`].
@@ -69,7 +70,7 @@ impl Hasher {
     /// [`Hasher::verify`] for many passwords and hashes of any parameters; those with the same ones
     /// are computed together. Results are in order; one that is refused does not touch the others.
     /// Limits are those of one hash: together they take the memory of up to
-    /// [`CheckedParams::degree`] of them.
+    /// [`CheckedParams::degree`](crate::CheckedParams::degree) of them.
     ///
     /// ```
     /// use saltern_yescrypt::{Hasher, Params, Verification, Workspace};
