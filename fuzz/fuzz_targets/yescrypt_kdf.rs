@@ -83,6 +83,7 @@ fn theirs(params: &Params) -> reference::Params {
         Mode::Classic => 0,
         Mode::Worm => 1,
         Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
+        Mode::Escrypt(_) => unreachable!("no call here has this mode"),
     };
     let &Params { n, r, p, t, g, nrom, .. } = params;
     reference::Params { flags, n, r, p, t, g, nrom, tuning }
