@@ -56,7 +56,7 @@ class Session:
         os.write(self.terminal, text.encode())
 
     def program(self):
-        """The process of the program in this session."""
+        """The process of the program on this terminal."""
         name = os.path.basename(sys.argv[1])[:15]
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
