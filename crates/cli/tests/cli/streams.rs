@@ -206,10 +206,15 @@ fn few_threads_and_little_memory() {
     for kib in [150_000, 200_000, 500_000] {
         assert_eq!(run(&format!("ulimit -v {kib};")), expected, "{kib}");
     }
-    // Limits on processes are for users, not for root.
+    // Limits on processes are for users, not for root; and a user cannot reach the program of a build
+    // below root's home directory.
+    let shared = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let copy = shared.path().join("saltern");
+    std::fs::copy(program, &copy).unwrap();
     let run_as_user = |uid: Option<u32>| {
         let mut prlimit = Command::new("prlimit");
-        prlimit.args(["--nproc=1"]).arg(program).args(["sum", "--num-threads", "8", "-r", "."]);
+        prlimit.args(["--nproc=1"]).arg(&copy).args(["sum", "--num-threads", "8", "-r", "."]);
         if let Some(uid) = uid {
             std::os::unix::process::CommandExt::uid(&mut prlimit, uid);
         }
