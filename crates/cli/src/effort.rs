@@ -2,7 +2,7 @@
 //! subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax, Workspace};
+use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax};
 
 /// Longest password with `--wide`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
@@ -43,11 +43,6 @@ impl EffortArgs {
         limits
     }
 
-    /// Scratch memory at the chosen level.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
-        self.level.workspace()
-    }
-
     /// The chosen level, if one is.
     pub(crate) fn level(&self) -> anyhow::Result<Option<Level>> {
         Ok(self.level.level.map(Level::require).transpose()?)
@@ -82,14 +77,4 @@ pub(crate) struct LevelArgs {
     /// Use this instruction set instead of the best one: portable, sse2, sse41, avx2, avx512, neon
     #[arg(long, global = true)]
     pub(crate) level: Option<Level>,
-}
-
-impl LevelArgs {
-    /// Scratch memory at the chosen level, or at the best one.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
-        Ok(match self.level {
-            Some(level) => Workspace::with_level(level)?,
-            None => Workspace::new(),
-        })
-    }
 }

@@ -29,7 +29,6 @@ use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
-use crate::rom::Checks;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -95,16 +94,12 @@ pub(crate) struct HashJob {
     pub(crate) allow_empty: bool,
     /// There is a key that no string will name.
     pub(crate) unnamed_key: bool,
-    /// No string is made with a damaged ROM.
-    pub(crate) checks: Checks,
 }
 
 /// How stored strings are verified.
 pub(crate) struct VerifyJob {
     /// What is wrong with a string, if it is known without computing.
     pub(crate) obstacle: fn(&[u8]) -> Option<String>,
-    /// No mismatch is told of a damaged ROM.
-    pub(crate) checks: Checks,
     /// What a mismatch with a string may also come of, where a key is assumed for those that name
     /// none.
     pub(crate) note: fn(&[u8], bool) -> Option<String>,
@@ -136,16 +131,13 @@ pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);
     // Damage that no hash has met yet is told, too.
-    let _watch = match &job {
-        Job::Hash(job) => job.checks.watch(),
-        Job::Verify(job) => job.checks.watch(),
-    };
+    let _watch = computer.watch();
     let reader = Reader {
         job,
         computer: computer.clone(),
         deadline: args.deadline.map(Duration::from_millis),
     };
-    let answers = Answers::new(args.unordered)?;
+    let answers = Answers::new(args.unordered);
     // Nobody joins it: when output fails, the program ends without waiting for more input.
     std::thread::Builder::new()
         .name("reader".to_owned())
@@ -235,10 +227,7 @@ impl HashJob {
             None => (self.setting)().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
         };
         *notes = crypt3::notes(&setting, self.unnamed_key, &password);
-        match self.checks.again(&password, &setting) {
-            Some(again) => Ok(Pending::Checked(Box::new(again))),
-            None => computer.hash(&password, &setting).map(Pending::Hash),
-        }
+        computer.hash(&password, &setting).map(Pending::Hash)
     }
 }
 
@@ -258,7 +247,6 @@ impl VerifyJob {
             return Err(reason);
         }
         notes.extend((self.note)(hash.as_bytes(), self.key_is_assumed));
-        let again = self.checks.again(&password, hash.as_bytes()).map(Box::new);
-        Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, again))
+        computer.verify(&password, hash.as_bytes()).map(Pending::Verify)
     }
 }

@@ -3,7 +3,6 @@
 //! This file only knows which subcommands there are and how a failure is shown. Each lives in
 //! `cmd/<name>.rs` and offers `Args` and `run`.
 
-mod aside;
 mod cmd;
 mod compute;
 mod crypt3;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Item, Outcome, Shape};
+use crate::item::{Doubt, Item, Outcome, Shape};
 use crate::ledger::Need;
 use crate::shared::{Shared, Submission};
 use crate::stats::PoolStats;
@@ -68,6 +68,12 @@ const HASH: usize = 32;
 /// another one meanwhile. Bytes that are not right are read again, and if that fails, too, the
 /// hashes that needed them end in [`Error::RomUnavailable`] and the others go on.
 ///
+/// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
+/// ([`RomMemory::checker`](saltern_yescrypt::RomMemory::checker), as those of `saltern-rom` can),
+/// the blocks that a hash has read are checked by the same thread before a mismatch, a new hash or
+/// a derived key is given out; a match needs no check. What is damaged ends in
+/// [`Error::RomUnavailable`].
+///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
 /// Passwords and salts are copied, and wiped when their items end. A panic in a thread, which would
@@ -95,6 +101,7 @@ struct Prepared<T> {
     shape: Arc<Shape>,
     password: Zeroizing<Vec<u8>>,
     salt: Zeroizing<Vec<u8>>,
+    doubt: Doubt,
     finish: Finish<T>,
 }
 
@@ -247,7 +254,8 @@ impl Pool {
             let shape = self.shape(Shape { params, roms, len });
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-                Ok(Prepared { shape: shape.clone()?, password, salt, finish: Box::new(Ok) })
+                let (shape, finish) = (shape.clone()?, Box::new(Ok));
+                Ok(Prepared { shape, password, salt, doubt: None, finish })
             };
             items.into_iter().map(item).collect()
         })
@@ -299,7 +307,8 @@ impl Pool {
         let hasher = Arc::clone(hasher);
         let finish =
             move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, &fixed(&hash))?);
-        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+        let (password, finish) = (copy(password), Box::new(finish));
+        Ok(Prepared { shape, password, salt, doubt: None, finish })
     }
 
     /// The same for a setting as text.
@@ -321,9 +330,12 @@ impl Pool {
     ) -> Result<Prepared<bool>, Error> {
         let stored = HashString::parse(hash)?;
         let (shape, salt) = self.plan(hasher.plan(password, stored.setting())?)?;
-        let hasher = Arc::clone(hasher);
-        let finish = move |hash: Zeroizing<Vec<u8>>| Ok(hasher.matches(&stored, &fixed(&hash))?);
-        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+        let (hasher, password) = (Arc::clone(hasher), copy(password));
+        let matches = Arc::new(move |hash: &[u8]| hasher.matches(&stored, &fixed(hash)));
+        let again = Arc::clone(&matches);
+        let doubt: Doubt = Some(Box::new(move |hash| again(hash) != Ok(true)));
+        let finish = Box::new(move |hash: Zeroizing<Vec<u8>>| Ok(matches(&hash)?));
+        Ok(Prepared { shape, password, salt, doubt, finish })
     }
 
     /// The shape of what a hasher plans, and the salt.
@@ -374,10 +386,10 @@ fn queued<T: Send + 'static>(
     answers: &Arc<Answers<T>>,
     index: usize,
 ) -> Submission {
-    let Prepared { shape, password, salt, finish } = prepared;
+    let Prepared { shape, password, salt, doubt, finish } = prepared;
     let answers = Arc::clone(answers);
     let reply = move |outcome: Outcome| answers.put(index, outcome.and_then(finish));
-    (shape, Item::new(password, salt, Box::new(reply)))
+    (shape, Item::new(password, salt, doubt, Box::new(reply)))
 }
 
 impl Drop for Pool {

@@ -367,11 +367,13 @@ impl Attached {
     }
 
     /// Checks copies of chunks of the image, each with its number.
-    pub(crate) fn check_chunks<'b>(
-        &self,
-        chunks: impl Iterator<Item = (u64, &'b [u8])> + Clone,
-    ) -> Result<(), Error> {
+    pub(crate) fn check_chunks(&self, chunks: &[(u64, &[u8])]) -> Result<(), Error> {
         self.table.check_each(chunks).map_err(|damage| self.table.error(damage, &self.name()))
+    }
+
+    /// What is said of damage at a byte of the image.
+    pub(crate) fn damaged(&self, offset: u64) -> Error {
+        Error::Damaged { path: self.name(), offset: Some(offset) }
     }
 
     /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then

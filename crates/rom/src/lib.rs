@@ -61,7 +61,6 @@ mod timestamp;
 
 pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
 pub use check::{rebuild_sums, recompute, verify};
-pub use checked::CheckedRoms;
 pub use copy::{CopyOptions, adopt, copy};
 pub use create::{Create, FillIn};
 pub use direct::{BlockBuffer, RomFile};

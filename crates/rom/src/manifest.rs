@@ -370,7 +370,7 @@ mod tests {
             ("2023-11", "2023-13", "time"),
             ("\"chunk\": 4096", "\"chunk\": 4095", "chunk 4095"),
             ("\"chunk\": 4096", "\"chunk\": 0", "chunk 0"),
-            ("\"chunk\": 4096", "\"chunk\": 2048", "chunk 2048"),
+            ("\"chunk\": 4096", "\"chunk\": 512", "chunk 512"),
             ("\"chunk\": 4096", "\"chunk\": 131072", "chunk 131072"),
             ("\"chunk\": 4096", "\"chunk\": 4096, \"more\": 1", "unknown field"),
             ("\"t\": 0", "\"t\": 0, \"u\": 0", "unknown field"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saltern_yescrypt::{Rom, RomMemory};
+use saltern_yescrypt::Rom;
 
 use crate::{Attached, Error, Manifest, RomFile};
 
@@ -62,11 +62,5 @@ impl From<Attached> for OpenRom {
 impl From<Arc<Attached>> for OpenRom {
     fn from(rom: Arc<Attached>) -> Self {
         OpenRom::Memory(rom)
-    }
-}
-
-impl RomMemory for Attached {
-    fn bytes(&self) -> &[u8] {
-        self.as_bytes()
     }
 }

@@ -26,9 +26,9 @@ const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
 
 /// The least and the most bytes of a chunk.
-pub(crate) const CHUNKS: [u64; 2] = [4 << 10, 64 << 10];
+pub(crate) const CHUNKS: [u64; 2] = [1 << 10, 64 << 10];
 
-/// The hashes: 16 bytes for each chunk and each group, 1/250 of the image at most. Those of a table
+/// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
 /// in a file are read when they are needed.
 pub(crate) struct Table {
     chunk: u64,
@@ -108,59 +108,57 @@ impl Table {
             return Err(Damage::At(offset));
         }
         let first = offset / self.chunk;
-        let chunks = (first..).zip(bytes.chunks(chunk));
-        self.check_each(chunks)
+        self.check_each(&(first..).zip(bytes.chunks(chunk)).collect::<Vec<_>>())
     }
 
     /// Checks any chunks, each with its number. The first that is damaged is named.
-    pub(crate) fn check_each<'b>(
-        &self,
-        chunks: impl Iterator<Item = (u64, &'b [u8])> + Clone,
-    ) -> Result<(), Damage> {
-        let mut numbers = chunks.clone().map(|(number, _)| number);
-        let mut outcome = Ok(());
-        self.levels.chunks(chunks.map(|(_, bytes)| bytes), |found| {
-            let Some(number) = numbers.next().filter(|_| outcome.is_ok()) else { return };
-            outcome = match self.known(number) {
-                Ok(known) if known == found => Ok(()),
-                Ok(_) => Err(Damage::At(number * self.chunk)),
-                Err(error) => Err(error),
-            };
-        });
-        outcome
-    }
-
-    /// The hash that a chunk should have.
-    fn known(&self, number: u64) -> Result<Digest, Damage> {
-        let index = usize::try_from(number).unwrap_or(usize::MAX);
-        let outside = Damage::At(number.saturating_mul(self.chunk));
-        let (group, within) = (index / GROUP, index % GROUP);
-        let place = self.chunks.get(group).ok_or(outside.clone())?;
-        if let Some(chunks) = place.get() {
-            return chunks.get(within).copied().ok_or(outside);
+    pub(crate) fn check_each(&self, chunks: &[(u64, &[u8])]) -> Result<(), Damage> {
+        self.load(chunks.iter().map(|(number, _)| number / GROUP as u64))?;
+        let found = self.levels.chunks(chunks.iter().map(|(_, bytes)| *bytes));
+        for ((number, _), found) in chunks.iter().zip(found) {
+            if self.known(*number) != Some(found) {
+                return Err(Damage::At(number.saturating_mul(self.chunk)));
+            }
         }
-        let chunks = self.load(group)?;
-        let found = chunks.get(within).copied().ok_or(outside);
-        // Another thread may have been quicker, with the same.
-        let _ = place.set(chunks);
-        found
+        Ok(())
     }
 
-    /// The hashes of the chunks of a group, out of the file.
-    fn load(&self, group: usize) -> Result<Box<[Digest]>, Damage> {
+    /// The hash that a chunk should have, if its group is loaded.
+    fn known(&self, number: u64) -> Option<Digest> {
+        let index = usize::try_from(number).ok()?;
+        self.chunks.get(index / GROUP)?.get()?.get(index % GROUP).copied()
+    }
+
+    /// Sees to it that the hashes of the chunks of these groups are here, out of the file; there
+    /// may be no such groups.
+    fn load(&self, groups: impl Iterator<Item = u64>) -> Result<(), Damage> {
+        let missing = |group: &usize| self.chunks.get(*group).is_some_and(|it| it.get().is_none());
+        let groups = groups.filter_map(|group| usize::try_from(group).ok()).filter(missing);
+        let mut groups: Vec<usize> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
         let bad = |reason: String| Damage::Table(reason);
-        let (file, _) = self.file.as_ref().ok_or_else(|| bad("it is incomplete".to_owned()))?;
-        let (chunks, groups) = Self::counts(self.size, self.chunk);
-        let first = (group * GROUP) as u64;
-        let count = chunks.saturating_sub(first).min(GROUP as u64);
-        let mut list = vec![[0; 16]; count as usize].into_boxed_slice();
-        let at = HEADER as u64 + 16 * (groups + first);
-        let read = file.read_exact_at(list.as_flattened_mut(), at);
-        read.map_err(|error| bad(format!("it cannot be read ({error})")))?;
-        if self.levels.group(&list) != self.groups[group] {
-            return Err(bad(format!("its group {group} is damaged")));
+        let (chunks, count) = Self::counts(self.size, self.chunk);
+        let mut lists = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let (file, _) = self.file.as_ref().ok_or_else(|| bad("it is incomplete".to_owned()))?;
+            let first = (group * GROUP) as u64;
+            let own = chunks.saturating_sub(first).min(GROUP as u64);
+            let mut list = vec![[0; 16]; own as usize].into_boxed_slice();
+            let at = HEADER as u64 + 16 * (count + first);
+            let read = file.read_exact_at(list.as_flattened_mut(), at);
+            read.map_err(|error| bad(format!("it cannot be read ({error})")))?;
+            lists.push(list);
         }
-        Ok(list)
+        let found = self.levels.groups(&lists);
+        for ((group, list), found) in groups.into_iter().zip(lists).zip(found) {
+            if found != self.groups[group] {
+                return Err(bad(format!("its group {group} is damaged")));
+            }
+            // Another thread may have been quicker, with the same.
+            let _ = self.chunks[group].set(list);
+        }
+        Ok(())
     }
 
     /// Makes an error out of what [`Table::check`] has found in this image.
@@ -176,11 +174,12 @@ impl Table {
 
     /// Where this one first differs from one of the same image: a byte of it.
     pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Error> {
-        let known = |table: &Self, number| {
-            table.known(number).map_err(|damage| self.error(damage, Path::new("the image")))
-        };
         for number in 0..self.size.div_ceil(self.chunk) {
-            if known(self, number)? != known(other, number)? {
+            for table in [self, other] {
+                let loaded = table.load(std::iter::once(number / GROUP as u64));
+                loaded.map_err(|damage| self.error(damage, Path::new("the image")))?;
+            }
+            if self.known(number) != other.known(number) {
                 return Ok(Some(number * self.chunk));
             }
         }
@@ -196,8 +195,9 @@ impl Table {
     }
 
     fn close(&mut self, open: &mut Vec<Digest>) {
-        self.groups.push(self.levels.group(open));
-        self.chunks.push(OnceLock::from(std::mem::take(open).into_boxed_slice()));
+        let group = std::mem::take(open).into_boxed_slice();
+        self.groups.extend(self.levels.groups(std::slice::from_ref(&group)));
+        self.chunks.push(OnceLock::from(group));
     }
 
     /// Writes it to where it will be renamed from.
@@ -353,9 +353,7 @@ impl ImageHasher {
 
     /// Hashes whole chunks, or the last one.
     fn take(&mut self, bytes: &[u8]) {
-        let mut found = Vec::new();
-        let chunks = bytes.chunks(self.table.chunk as usize);
-        self.table.levels.chunks(chunks, |digest| found.push(digest));
+        let found = self.table.levels.chunks(bytes.chunks(self.table.chunk as usize));
         found.into_iter().for_each(|digest| self.table.push(&mut self.group, digest));
     }
 
@@ -386,7 +384,8 @@ mod tests {
 
     #[test]
     fn chunks_are_the_blocks_as_powers_of_two() {
-        let cases = [(1, 4096), (8, 4096), (12, 4096), (32, 4096), (63, 4096), (64, 8192)];
+        let cases =
+            [(1, 1024), (8, 1024), (12, 1024), (16, 2048), (32, 4096), (63, 4096), (64, 8192)];
         let larger = [(96, 8192), (500, 32768), (512, 65536), (513, 65536), (100_000, 65536)];
         for (r, chunk) in cases.into_iter().chain(larger) {
             assert_eq!(chunk_of(&RomParams::new(64, r, 1)), chunk, "{r}");

@@ -30,6 +30,7 @@ mod site;
 mod text;
 
 pub use self::core::batch::{Derivation, derive_many};
+pub use self::core::check::{BlockRead, RomCheck, RomFault};
 pub use self::core::cost::Medium;
 pub use self::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
 pub use self::core::flavor::Flavor;

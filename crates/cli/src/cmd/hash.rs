@@ -153,11 +153,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
-            checks: roms.checks.with(&hasher, args.effort.level()?),
         });
-        return jsonl::run(&args.many, job, Many::new(hasher, roms.sources, pool)?);
+        return jsonl::run(&args.many, job, Many::new(hasher, roms.media, pool)?);
     }
-    let computer = One::new(hasher, roms.checks, roms.sources, &args.effort)?;
+    let computer = One::new(hasher, roms.media, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
     let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, given.unwrap_or(setting.as_bytes()))
@@ -202,7 +201,7 @@ impl SettingArgs {
 impl Args {
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
     /// will not verify it.
-    fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
+    fn hash_one(&self, computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
             bail!("the password is empty: give --allow-empty if that is meant");
