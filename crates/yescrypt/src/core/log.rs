@@ -9,7 +9,6 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::core::check::{BlockRead, RomFault};
 use crate::core::memory::SubBlock;
 use crate::core::params::CheckedParams;
-use crate::core::pass::list;
 use crate::core::reading::{RomMasks, RomUse};
 use crate::error::Error;
 use crate::ids::RomId;
@@ -51,7 +50,7 @@ impl Log {
     ) -> Result<Option<Self>, Error> {
         let bytes = Self::bytes(params, roms, hashes);
         let count = usize::try_from(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-        let reads = list(count / size_of::<BlockRead>(), core::iter::empty())?;
+        let reads = room(count / size_of::<BlockRead>())?;
         Ok((bytes > 0).then_some(Log { reads, overflow: false }))
     }
 
@@ -70,13 +69,19 @@ impl Log {
             }
             let tag = tag(hash, index);
             let own = self.reads.iter().filter(|read| read.block >> TAG == tag);
-            let own = list(self.reads.len(), own.copied()).map_err(|e| failed(e.into()))?;
-            let mut own = Zeroizing::new(own);
-            own.iter_mut().for_each(|read| read.block &= !(15 << TAG));
-            checker.check(len, &mut own).map_err(failed)?;
+            let mut copies = Zeroizing::new(room(self.reads.len()).map_err(|e| failed(e.into()))?);
+            copies.extend(own.copied());
+            copies.iter_mut().for_each(|read| read.block &= !(15 << TAG));
+            checker.check(len, &mut copies).map_err(failed)?;
         }
         Ok(())
     }
+}
+
+fn room(count: usize) -> Result<Vec<BlockRead>, Error> {
+    let (mut reads, bytes) = (Vec::new(), (count * size_of::<BlockRead>()) as u64);
+    reads.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(reads)
 }
 
 fn tag(hash: usize, rom: usize) -> u64 {
