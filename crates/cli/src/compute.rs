@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_rom::Recheck;
-use saltern_yescrypt::Hasher;
+use saltern_yescrypt::{HashString, Hasher};
 
 use crate::effort::{EffortArgs, explain};
 use crate::rom::Media;
@@ -38,7 +38,7 @@ impl Many {
         &self,
         password: impl AsRef<[u8]>,
         setting: &[u8],
-    ) -> Result<OneTicket<Vec<u8>>, String> {
+    ) -> Result<OneTicket<HashString>, String> {
         let ticket =
             self.pool.hash_one_with_setting(&self.hasher, password, setting, Terms::bulk());
         ticket.map_err(|error| text(&error))
@@ -68,7 +68,7 @@ impl One {
     }
 
     /// The complete string under a setting.
-    pub(crate) fn hash(&self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn hash(&self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
         self.0.hash(password, setting).and_then(wait).map_err(anyhow::Error::msg)
     }
 

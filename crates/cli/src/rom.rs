@@ -9,7 +9,10 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
 use saltern_rom::{Access, AttachOptions, Error, Manifest, OpenRom, RomFile, attach, is_in_memory};
-use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
+use saltern_yescrypt::{
+    Params,
+    rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
+};
 
 pub(crate) use self::media::Media;
 pub(crate) use self::name::{RomName, SHM};

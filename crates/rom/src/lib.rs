@@ -10,7 +10,7 @@
 //! ```
 //! use saltern_rom::{AttachOptions, Create, Seed, attach};
 //! use std::sync::Arc;
-//! use saltern_yescrypt::{Hasher, Params, Rom, RomParams, Workspace};
+//! use saltern_yescrypt::{Hasher, Params, Workspace, rom::{Rom, RomParams}};
 //! # let directory = tempfile::tempdir()?;
 //! # let directory = directory.path();
 //! // Once: 128 * r * NROM bytes, here half a MiB.
@@ -59,7 +59,7 @@ pub use operations::list::{Cleaned, Found, State, clean, list};
 pub use operations::remove::{detach, remove, set_immutable};
 pub use operations::seed::Seed;
 pub use progress::{Progress, Stage, Watch};
-pub use saltern_yescrypt::RomId;
+pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::BlockBuffer;
 pub use system::filesystem::is_in_memory;
 pub use system::pages::{ObtainedPages, Pages};

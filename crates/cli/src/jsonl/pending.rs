@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use saltern_pool::OneTicket;
+use saltern_yescrypt::HashString;
 
 use crate::compute::wait_for;
 
@@ -14,7 +15,7 @@ pub(super) enum Answer {
 
 /// An answer that is being computed.
 pub(super) enum Pending {
-    Hash(OneTicket<Vec<u8>>),
+    Hash(OneTicket<HashString>),
     Verify(OneTicket<bool>),
 }
 
@@ -34,7 +35,7 @@ impl Pending {
     }
 }
 
-fn text(hash: Vec<u8>) -> Result<Answer, String> {
-    let text = String::from_utf8(hash);
+fn text(hash: HashString) -> Result<Answer, String> {
+    let text = hash.to_str().map(str::to_owned);
     text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
 }

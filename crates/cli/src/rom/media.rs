@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use saltern_pool::BlockSources;
+use saltern_pool::source::BlockSources;
 use saltern_rom::{Attached, Backend, Error, OpenRom, Recheck, RomReaders};
-use saltern_yescrypt::Rom;
+use saltern_yescrypt::rom::Rom;
 
 use crate::output::tell;
 

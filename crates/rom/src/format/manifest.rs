@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use saltern_yescrypt::{Flavor, RomId, RomParams};
+use saltern_yescrypt::{
+    params::Flavor,
+    rom::{RomId, RomParams},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;

@@ -1,7 +1,7 @@
 //! What hashes have read of a ROM in memory, checked: what tells a wrong password from a damaged
 //! ROM.
 
-use saltern_yescrypt::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
+use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
 use zeroize::Zeroize;
 
 use crate::{Attached, BlockBuffer, Error};

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use saltern_yescrypt::RomId;
+use saltern_yescrypt::rom::RomId;
 use zeroize::Zeroize;
 
 use crate::Error;
@@ -53,7 +53,7 @@ impl RomFile {
     ///
     /// ```
     /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
-    /// use saltern_yescrypt::RomParams;
+    /// use saltern_yescrypt::rom::RomParams;
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("site.rom");
     /// let seed = Seed::from_bytes(b"not a seed for real use")?;
@@ -296,7 +296,7 @@ impl fmt::Debug for RomFile {
 
 #[cfg(test)]
 mod tests {
-    use saltern_yescrypt::RomParams;
+    use saltern_yescrypt::rom::RomParams;
 
     use super::*;
     use crate::operations::create::Create;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saltern_yescrypt::Rom;
+use saltern_yescrypt::rom::Rom;
 
 use crate::{Attached, Error, Manifest, RomFile};
 

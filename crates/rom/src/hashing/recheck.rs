@@ -12,8 +12,9 @@ use crate::{Attached, Error};
 /// A thread that checks all of each ROM again once its last check is older than some age. Ended,
 /// also in the middle of a check, when this is dropped.
 ///
-/// No answer of a pool depends on it: what a hash has read is checked before a mismatch is said. It finds damage where no hash has been yet. A check reads
-/// the image, at some gigabytes a second of one processor.
+/// No answer of a pool depends on it: what a hash has read is checked before a mismatch is
+/// said. It finds damage where no hash has been yet. A check reads the image, at some gigabytes
+/// a second of one processor.
 pub struct Recheck {
     /// Gone at the end.
     end: Option<Sender<()>>,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use saltern_yescrypt::{RomId, RomView};
+use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
 use crate::files::image::{check_image, length, read_image};
@@ -162,8 +162,8 @@ pub struct Attached {
 /// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
 ///
 /// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time
-/// worth mentioning; the rest of a mapped image is checked by a pool as far as hashes read it, or all
-/// of it here ([`Attached::verify`]). Where it has to be
+/// worth mentioning; the rest of a mapped image is checked by a pool as far as hashes read it, or
+/// all of it by [`Attached::verify`]. Where it has to be
 /// copied ([`Access`]), that takes as long as reading it, and every chunk is checked.
 ///
 /// # Errors
@@ -340,8 +340,8 @@ impl Attached {
         Ok(())
     }
 
-    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::RomSet) holds is made of
-    /// an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::Rom::new).
+    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::rom::RomSet) holds is made
+    /// of an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::rom::Rom::new).
     ///
     /// # Errors
     /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use saltern_yescrypt::RomParams;
+use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
 use crate::files::image::{check_hash, tail};

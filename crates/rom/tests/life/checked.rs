@@ -12,8 +12,9 @@ use saltern_rom::{
     Access, AttachOptions, Backend, Create, Error, OpenRom, Recheck, RomFile, RomReaders, attach,
 };
 use saltern_yescrypt::{
-    Hasher, Limits, NamedRom, Params, Progress, Resumable, RomMasks, RomParams, RomReading, RomSet,
-    RomUse, Workspace,
+    HashString, Hasher, Limits, Params, Workspace,
+    hazmat::{Progress, Resumable},
+    rom::{NamedRom, RomMasks, RomParams, RomReading, RomSet, RomUse},
 };
 
 use super::super::{Scratch, params, seed};
@@ -50,7 +51,7 @@ fn pool() -> Pool {
     Pool::new(config).unwrap()
 }
 
-fn hash(pool: &Pool, hasher: &Arc<Hasher>, setting: &[u8]) -> Result<Vec<u8>, Unanswered> {
+fn hash(pool: &Pool, hasher: &Arc<Hasher>, setting: &[u8]) -> Result<HashString, Unanswered> {
     pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk())?.wait()
 }
 
@@ -58,7 +59,7 @@ fn verify(
     pool: &Pool,
     hasher: &Arc<Hasher>,
     password: &str,
-    stored: &[u8],
+    stored: &HashString,
 ) -> Result<bool, Unanswered> {
     pool.verify_one(hasher, password, stored, Terms::bulk())?.wait()
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use saltern_pool::{BlockMemory, BlockSource, Completion, Request};
+use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
 
 use super::lock;
 use crate::BlockBuffer;

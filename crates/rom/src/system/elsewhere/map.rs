@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use saltern_yescrypt::RomImage;
+use saltern_yescrypt::rom::RomImage;
 
 use super::filesystem::unsupported;
 use crate::system::pages::Pages;

@@ -22,7 +22,8 @@ use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice}
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
-use crate::{Error, RomId, Workspace};
+use crate::ids::RomId;
+use crate::{Error, Workspace};
 
 /// One of the hashes.
 struct Hash {
