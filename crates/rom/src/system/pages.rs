@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::system::filesystem::page_size_of_memory;
 
 /// Bytes of a transparent huge page (where base pages have 4 KiB).
+#[cfg(target_os = "linux")]
 pub(crate) const THP: usize = 2 << 20;
 
 /// Pages to ask for. Larger ones make random reads of a large ROM faster, since the processor has
@@ -42,6 +43,7 @@ impl Pages {
     }
 
     /// Bytes of a page for which room has to be rounded.
+    #[cfg(target_os = "linux")]
     pub(crate) fn size(self) -> usize {
         match self {
             Pages::Base | Pages::Transparent => page_size_of_memory(),
