@@ -2,12 +2,14 @@
 //! so that hashes are of no use without a key kept elsewhere, and can be moved to another key
 //! without any password.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::Error;
+use crate::core::pbkdf2;
 use crate::ids::KeyFingerprint;
 use crate::text::encoding::{HashString, Setting};
 use crate::text::scheme::Scheme;
@@ -15,9 +17,15 @@ use crate::text::scheme::Scheme;
 /// What no other use of SHA-256 on a key begins with: hash encryption begins with a zero.
 const FINGERPRINT: &[u8] = b"saltern hash key fingerprint 1";
 
-/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing.
-#[derive(Clone)]
-pub struct HashKey([u8; 32]);
+/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing. However often
+/// the value is moved, the key stays where it is in memory, so that nothing is left behind.
+pub struct HashKey(Box<[u8; 32]>);
+
+impl Clone for HashKey {
+    fn clone(&self) -> Self {
+        Self::copied(&self.0)
+    }
+}
 
 impl Drop for HashKey {
     fn drop(&mut self) {
@@ -28,8 +36,10 @@ impl Drop for HashKey {
 impl HashKey {
     /// A key from the random generator of your choice.
     #[must_use]
-    pub const fn new(key: [u8; 32]) -> Self {
-        HashKey(key)
+    pub fn new(mut key: [u8; 32]) -> Self {
+        let boxed = Self::copied(&key);
+        key.zeroize();
+        boxed
     }
 
     /// The same from a slice.
@@ -38,7 +48,14 @@ impl HashKey {
     /// [`Error::BufferLength`] unless it has exactly 32 bytes.
     pub fn from_slice(key: &[u8]) -> Result<Self, Error> {
         let length = Error::BufferLength { needed: 32, actual: key.len() as u64 };
-        Ok(HashKey(key.try_into().map_err(|_| length)?))
+        Ok(Self::copied(key.try_into().map_err(|_| length)?))
+    }
+
+    /// Without a copy on the stack.
+    fn copied(key: &[u8; 32]) -> Self {
+        let mut boxed = Box::new([0; 32]);
+        boxed.copy_from_slice(key);
+        HashKey(boxed)
     }
 
     /// The first eight bytes of `SHA-256("saltern hash key fingerprint 1" || key)`.
@@ -47,9 +64,11 @@ impl HashKey {
     /// nothing that helps to find it; of one that can be guessed it confirms the guess.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
-        let digest = Sha256::new().chain_update(FINGERPRINT).chain_update(self.0).finalize();
+        let mut hasher = Sha256::new();
+        hasher.update(FINGERPRINT);
+        hasher.update(&self.0[..]);
         let mut fingerprint = [0; 8];
-        fingerprint.copy_from_slice(&digest[..8]);
+        fingerprint.copy_from_slice(&pbkdf2::finish_sha256(&mut hasher)[..8]);
         KeyFingerprint(fingerprint)
     }
 
@@ -79,19 +98,18 @@ impl HashKey {
         let (source, target) = if left_is_source { (left, right) } else { (right, left) };
         let mut hasher = Sha256::new();
         hasher.update([0, 32, len as u8, round]);
-        hasher.update(self.0);
+        hasher.update(&self.0[..]);
         hasher.update(&*source);
         if let [middle] = middle {
             hasher.update([*middle & source_nibble]);
         }
-        let mut mask: [u8; 32] = hasher.finalize().into();
-        for (byte, mask) in target.iter_mut().zip(mask) {
+        let mask = pbkdf2::finish_sha256(&mut hasher);
+        for (byte, mask) in target.iter_mut().zip(*mask) {
             *byte ^= mask;
         }
         if let [middle] = middle {
             *middle ^= mask[half] & target_nibble;
         }
-        mask.zeroize();
     }
 }
 
