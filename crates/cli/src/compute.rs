@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
-use saltern_yescrypt::{Hasher, Workspace};
+use saltern_yescrypt::{HashString, Hasher, Workspace};
 
 use crate::effort::{EffortArgs, explain};
 use crate::rom::{Checks, RomChecks, Sources};
@@ -33,7 +33,7 @@ impl Many {
         password: impl AsRef<[u8]>,
         setting: &[u8],
         due: Option<Instant>,
-    ) -> Result<OneTicket<Vec<u8>>, String> {
+    ) -> Result<OneTicket<HashString>, String> {
         let ticket = self.pool.hash_one_with_setting(&self.hasher, password, setting, terms(due));
         ticket.map_err(|error| text(&error))
     }
@@ -79,7 +79,7 @@ impl One {
     }
 
     /// The complete string under a setting.
-    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
         let checked = self.checks.hash(&mut self.workspace, password, setting);
         let hash =
             checked.unwrap_or_else(|| self.many.hash(password, setting, None).and_then(wait));

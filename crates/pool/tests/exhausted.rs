@@ -4,7 +4,8 @@
 use std::process::Command;
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms};
-use saltern_yescrypt::{Limits, Pages, Params};
+use saltern_yescrypt::hazmat::Pages;
+use saltern_yescrypt::{Limits, Params};
 
 const MIB: u64 = 1 << 20;
 
