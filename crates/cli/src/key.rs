@@ -143,7 +143,7 @@ fn parse(content: &[u8]) -> Option<HashKey> {
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
     hex::decode_into(digits, &mut *key)?;
-    HashKey::from_slice(&*key).ok()
+    HashKey::from_slice(&key[..]).ok()
 }
 
 #[cfg(test)]
