@@ -87,7 +87,7 @@ impl<V: Variant> Params<V> {
     #[must_use]
     pub fn hash(&self, data: &[u8]) -> Hash<V> {
         if self.node.key_block().is_none()
-            && let Some(root) = self.node.kernels().tree(&self.node.tree_states(), data)
+            && let Some(root) = self.node.kernels().tree(self.node.tree_states(), data)
         {
             return Hash::from_state(&root, self.node.output_length());
         }

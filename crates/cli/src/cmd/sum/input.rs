@@ -192,9 +192,9 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
     Ok(count)
 }
 
-/// Read in a second thread, which fills one buffer of `block` bytes while this one hashes the other,
-/// with further threads where the function has work for them. `None`, with nothing read, if the
-/// system has no thread to give.
+/// Read in a second thread, which fills one buffer of `block` bytes while this one hashes the
+/// other, with further threads where the function has work for them. `None`, with nothing read, if
+/// the system has no thread to give.
 fn absorb_ahead(
     file: &File,
     hasher: &mut Hasher,
