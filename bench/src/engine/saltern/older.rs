@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use saltern_yescrypt::{
-    CheckedParams, Limits, RomMasks, RomReading, RomUse, RomView, Workspace, derive_with_roms,
+    Limits, Workspace,
+    params::CheckedParams,
+    rom::{RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 
 use crate::engine::rom::RomMemory;
