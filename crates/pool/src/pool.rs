@@ -129,9 +129,9 @@ impl Pool {
     /// Hashes passwords with random salts of 16 bytes into strings, as [`Hasher::hash`].
     ///
     /// # Errors
-    /// [`Error::Overloaded`], [`Error::TooLate`], [`Error::Forked`], and
-    /// [`OverLimit`](saltern_yescrypt::Error::OverLimit) for a batch that is larger than what may
-    /// wait. For each item those of [`Hasher::hash`], and [`Error::OverBudget`].
+    /// [`Error::Overloaded`], [`Error::TooLate`], [`Error::Forked`], and [`Error::BatchTooLarge`]
+    /// for a batch that is larger than what may wait. For each item those of [`Hasher::hash`], and
+    /// [`Error::OverBudget`].
     #[cfg(feature = "getrandom")]
     pub fn hash<P: AsRef<[u8]>>(
         &self,
