@@ -1,7 +1,7 @@
 //! What computes hashes: one pool, whether one is wanted or many.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_rom::Recheck;
@@ -33,14 +33,15 @@ impl Many {
         self.media.watch()
     }
 
-    /// The complete string under a setting. What comes first is computed first.
+    /// The complete string under a setting. What is due first is computed first, and then what
+    /// comes first.
     pub(crate) fn hash(
         &self,
         password: impl AsRef<[u8]>,
         setting: &[u8],
+        due: Option<Instant>,
     ) -> Result<OneTicket<HashString>, String> {
-        let ticket =
-            self.pool.hash_one_with_setting(&self.hasher, password, setting, Terms::bulk());
+        let ticket = self.pool.hash_one_with_setting(&self.hasher, password, setting, terms(due));
         ticket.map_err(|error| text(&error))
     }
 
@@ -49,10 +50,15 @@ impl Many {
         &self,
         password: impl AsRef<[u8]>,
         hash: &[u8],
+        due: Option<Instant>,
     ) -> Result<OneTicket<bool>, String> {
-        let ticket = self.pool.verify_one(&self.hasher, password, hash, Terms::bulk());
+        let ticket = self.pool.verify_one(&self.hasher, password, hash, terms(due));
         ticket.map_err(|error| text(&error))
     }
+}
+
+fn terms(due: Option<Instant>) -> Terms {
+    due.map_or(Terms::bulk(), |due| Terms::bulk().by(due))
 }
 
 /// One hash after the other.
@@ -69,12 +75,12 @@ impl One {
 
     /// The complete string under a setting.
     pub(crate) fn hash(&self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
-        self.0.hash(password, setting).and_then(wait).map_err(anyhow::Error::msg)
+        self.0.hash(password, setting, None).and_then(wait).map_err(anyhow::Error::msg)
     }
 
     /// Whether a password matches a stored string.
     pub(crate) fn verify(&self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
-        self.0.verify(password, hash).and_then(wait).map_err(anyhow::Error::msg)
+        self.0.verify(password, hash, None).and_then(wait).map_err(anyhow::Error::msg)
     }
 }
 

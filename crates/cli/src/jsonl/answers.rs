@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::pending::Answer;
+use super::pending::{Answer, TOO_LATE};
 use super::{Line, Message, QUEUE};
 use crate::output::Output;
 
@@ -159,7 +159,7 @@ impl Line {
         match pending.wait(time) {
             Ok(answer) => Some(answer),
             Err(_) if self.due.is_some_and(|due| due <= Instant::now()) => {
-                Some(Err("the deadline passed before there was an answer".to_owned()))
+                Some(Err(TOO_LATE.to_owned()))
             }
             Err(pending) => {
                 self.pending = Ok(pending);

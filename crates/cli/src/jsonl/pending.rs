@@ -7,6 +7,9 @@ use saltern_yescrypt::HashString;
 
 use crate::compute::wait_for;
 
+/// What is said of a line that is not answered.
+pub(super) const TOO_LATE: &str = "the deadline passed before there was an answer";
+
 /// What comes of a line.
 pub(super) enum Answer {
     Hash(String),
