@@ -131,9 +131,9 @@ macro_rules! six_rounds {
 /// generation 0.5, which has two.
 ///
 /// # Safety
-/// That of [`super::pwxform`] for [`Constants::DEFAULT`] or [`Constants::ESCRYPT`]: of what the text
-/// reads, masked offsets are below 4096 - 15 in boxes of 4096 bytes, and of what it writes, 256
-/// bytes from S2's write position on are within S2, of which the position divides the size.
+/// That of [`super::pwxform`] for [`Constants::DEFAULT`] or [`Constants::ESCRYPT`]: of what the
+/// text reads, masked offsets are below 4096 - 15 in boxes of 4096 bytes, and of what it writes,
+/// 256 bytes from S2's write position on are within S2, of which the position divides the size.
 #[inline(always)]
 unsafe fn one<const BOXES: usize>([a, b, c, d]: [&mut Wide128; 4], tables: &Tables) {
     [*a, *b, *c, *d] = six_rounds!(
