@@ -10,7 +10,7 @@ mod works;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{Level, Pages};
+use saltern_yescrypt::hazmat::{Level, Pages};
 use serde::Deserialize;
 use toml::{Table, Value};
 

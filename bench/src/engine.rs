@@ -17,7 +17,11 @@ use std::ffi::{CStr, CString, OsString};
 use std::sync::Arc;
 
 use anyhow::bail;
-use saltern_yescrypt::{Level, Mode, Pages, Setting};
+use saltern_yescrypt::{
+    Setting,
+    hazmat::{Level, Pages},
+    params::Mode,
+};
 
 use crate::work::{Message, Work};
 use rom::RomMemory;
@@ -149,8 +153,8 @@ pub fn inputs(work: &Work, count: usize) -> anyhow::Result<Vec<Input>> {
             return Ok(Input { password, salt: salt.into(), setting: None });
         };
         let setting = match params.mode {
-            Mode::Classic => Setting::scrypt(params, &salt).ok(),
-            _ => Setting::new(params, &salt).ok(),
+            Mode::Classic => Setting::scrypt(params, salt).ok(),
+            _ => Setting::new(params, salt).ok(),
         };
         Ok(match setting {
             None => Input { password, salt: salt.into(), setting: None },

@@ -3,7 +3,7 @@
 use std::fs::read_to_string;
 use std::process::Command;
 
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 
 use crate::record::{Build, Cache, Machine};
 

@@ -14,7 +14,10 @@ use rustix::fs::Advice;
 use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
 use saltern_rom::{AttachOptions, Attached, Backend, Pages, RomFile, RomReaders, attach};
 use saltern_yescrypt::{
-    CheckedParams, Progress, Resumable, Rom, RomMasks, RomReading, RomUse, Workspace,
+    Workspace,
+    hazmat::{Progress, Resumable},
+    params::CheckedParams,
+    rom::{Rom, RomMasks, RomReading, RomUse},
 };
 use serde::Deserialize;
 

@@ -24,7 +24,7 @@ mod hash;
 mod mix;
 mod params;
 
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 
 pub use error::Error;
 pub use hash::Hash;

@@ -1,7 +1,11 @@
 //! What is computed: the part of a case that does not depend on who computes it.
 
 use anyhow::{Context, bail, ensure};
-use saltern_yescrypt::{CheckedParams, Limits, Mode, Pages, Params};
+use saltern_yescrypt::{
+    Limits, Params,
+    hazmat::Pages,
+    params::{CheckedParams, Mode},
+};
 
 use crate::record;
 
@@ -184,7 +188,7 @@ impl Work {
     ///
     /// ```
     /// use saltern_bench::work::Work;
-    /// use saltern_yescrypt::{Mode, Params};
+    /// use saltern_yescrypt::{Params, params::Mode};
     /// let mut params = Params::yescrypt(4096, 8);
     /// params.t = 2;
     /// assert_eq!(Work::Yescrypt(params, None).traffic(), (4.0, 0.0));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use saltern_bench::twocats::{Error, Hash, Params, SkinnyCat, TwoCats};
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 use serde_json::Value;
 
 /// How many cases there are of each kind; 374 in all.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
-use saltern_yescrypt::{Level, Workspace};
+use saltern_yescrypt::{Workspace, hazmat::Level};
 use serde::Serialize;
 
 use answer::Solver;

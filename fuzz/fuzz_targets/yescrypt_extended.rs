@@ -10,10 +10,7 @@ use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use saltern_yescrypt::{
-    FlavorPolicy, HashKey, HashString, Hasher, KeySet, Limits, Rom, RomId, RomImage, RomParams,
-    RomSet, Scheme, Setting, Syntax, Workspace,
-};
+use saltern_yescrypt::{HashString, Hasher, Limits, Scheme, Setting, Workspace, keys::{HashKey, KeySet}, params::{FlavorPolicy, Syntax}, rom::{Rom, RomId, RomImage, RomParams, RomSet}};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());

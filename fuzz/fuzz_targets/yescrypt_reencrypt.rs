@@ -6,7 +6,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
-use saltern_yescrypt::{HashKey, Scheme, reencrypt};
+use saltern_yescrypt::{Scheme, hazmat::reencrypt, keys::HashKey};
 
 fn split_key(input: &[u8], wanted: bool) -> Option<(Option<[u8; 32]>, &[u8])> {
     if !wanted {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt::{self as reference, parse_setting};
-use saltern_yescrypt::{HashString, Mode, Scheme, Setting};
+use saltern_yescrypt::{HashString, Scheme, Setting, params::Mode};
 
 /// Strings of generation 0.5.
 fn check_escrypt(text: &[u8]) {

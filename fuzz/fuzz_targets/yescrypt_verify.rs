@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt::{crypt, escrypt as reference};
-use saltern_yescrypt::{FlavorPolicy, Hasher, Limits, Scheme, Syntax, Workspace};
+use saltern_yescrypt::{Hasher, Limits, Scheme, Workspace, params::{FlavorPolicy, Syntax}};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());

@@ -1,7 +1,10 @@
 //! The work that a point of a grid means.
 
 use anyhow::{Context, ensure};
-use saltern_yescrypt::{Flags, Flavor, Limits, Mode, Params};
+use saltern_yescrypt::{
+    Limits, Params,
+    params::{Flags, Flavor, Mode},
+};
 
 use super::Point;
 use crate::work::{Argon2, Cats, Escrypt, Fill, Message, RomPlace, Variant, Work, pages_from_name};

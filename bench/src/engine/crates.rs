@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use anyhow::{anyhow, bail, ensure};
-use saltern_yescrypt::{Flavor, Mode};
+use saltern_yescrypt::params::{Flavor, Mode};
 
 use super::{Engine, Input, Setup, Task, inputs};
 use crate::work::{Argon2, Work};

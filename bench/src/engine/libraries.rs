@@ -7,7 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use anyhow::{Context, ensure};
-use saltern_yescrypt::{Flavor, HashString, Mode};
+use saltern_yescrypt::{
+    HashString,
+    params::{Flavor, Mode},
+};
 
 use super::{Engine, Found, Input, Places, Setup, Task, inputs};
 use crate::crypt_r::SystemCrypt;

@@ -3,7 +3,7 @@
 
 use anyhow::{bail, ensure};
 use saltern_reference::{blake2, yescrypt as reference};
-use saltern_yescrypt::{Mode, Params};
+use saltern_yescrypt::{Params, params::Mode};
 
 use super::{Engine, Setup, Task, blake2::messages, inputs};
 use crate::work::{Escrypt, Message, Variant, Work};

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use saltern_yescrypt::{Pages, RomImage, RomParams, RomView, Workspace, init_rom};
+use saltern_yescrypt::{
+    Workspace,
+    hazmat::Pages,
+    rom::{RomImage, RomParams, RomView, init_rom},
+};
 
 use super::Task;
 use crate::work::{Escrypt, Fill, RomPlace, Work, ensure_memory};

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use saltern_yescrypt::{
-    CheckedParams, Derivation, HashString, Hasher, Level, Limits, Mode, RomMasks, RomReading,
-    RomUse, RomView, Verification, Workspace, derive_many, derive_with_roms, hazmat,
+    HashString, Hasher, Limits, Verification, Workspace, hazmat,
+    hazmat::{Derivation, Level, derive_many},
+    params::{CheckedParams, Mode},
+    rom::{RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 
 use super::rom::{self, RomMemory};
@@ -135,7 +137,8 @@ impl Passwords {
     fn store(&mut self) -> anyhow::Result<()> {
         for input in &self.inputs {
             let (password, text) = (input.password.to_bytes(), input.setting()?.to_bytes());
-            self.stored.push(self.hasher.hash_with_setting(&mut self.workspace, password, text)?);
+            let hash = self.hasher.hash_with_setting(&mut self.workspace, password, text)?;
+            self.stored.push(hash.into_bytes());
         }
         Ok(())
     }
@@ -201,7 +204,7 @@ impl Task for Passwords {
         if !self.stored.is_empty() {
             ensure!(self.verify().iter().all(|same| *same == Ok(true)), "a batch differs");
             let hash = |stored| Ok(HashString::parse(stored)?.hash().to_vec());
-            return self.stored.iter().take(count).map(|stored| hash(stored)).collect();
+            return self.stored.iter().take(count).map(&hash).collect();
         }
         self.derive()?;
         if self.hashes.is_empty() {

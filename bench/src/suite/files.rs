@@ -7,7 +7,10 @@ use std::time::Duration;
 use anyhow::Context;
 use saltern_pool::PoolConfig;
 use saltern_rom::{Backend, Create, Pages, Seed};
-use saltern_yescrypt::{Limits, Params, RomMasks, RomParams};
+use saltern_yescrypt::{
+    Limits, Params,
+    rom::{RomMasks, RomParams},
+};
 use tempfile::TempDir;
 
 use super::Bench;

@@ -4,7 +4,7 @@
     reason = "functions with target features may only be called where the processor has them"
 )]
 
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 
 use super::hash::State;
 use super::mix::{self, Blocks, Cost};

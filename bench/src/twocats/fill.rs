@@ -1,6 +1,6 @@
 //! Filling memory: which block is made from which.
 
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 
 use super::dispatch::Mixer;
 use super::error::Error;

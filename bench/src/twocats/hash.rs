@@ -2,7 +2,7 @@
 
 use saltern_blake2::many::{self, Job};
 use saltern_blake2::{Variant, blake2b, blake2s};
-use saltern_yescrypt::Level;
+use saltern_yescrypt::hazmat::Level;
 use sha2::Digest;
 
 use super::error::Error;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
-use saltern_yescrypt::{Hasher, Workspace};
+use saltern_yescrypt::{HashString, Hasher, Workspace};
 
 use crate::effort::{EffortArgs, explain};
 use crate::rom::{Checks, RomChecks, Sources};
@@ -31,7 +31,7 @@ impl Many {
         &self,
         password: impl AsRef<[u8]>,
         setting: &[u8],
-    ) -> Result<OneTicket<Vec<u8>>, String> {
+    ) -> Result<OneTicket<HashString>, String> {
         let ticket =
             self.pool.hash_one_with_setting(&self.hasher, password, setting, Terms::bulk());
         ticket.map_err(|error| text(&error))
@@ -73,7 +73,7 @@ impl One {
     }
 
     /// The complete string under a setting.
-    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
         let checked = self.checks.hash(&mut self.workspace, password, setting);
         let hash = checked.unwrap_or_else(|| self.many.hash(password, setting).and_then(wait));
         hash.map_err(anyhow::Error::msg)

@@ -3,7 +3,10 @@
 //! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform
 //! flavour, no ROM, no key, and slightly narrower ranges than the algorithm itself.
 
-use saltern_yescrypt::{Flavor, Limits, Mode, Params, Scheme, Setting};
+use saltern_yescrypt::{
+    Limits, Params, Scheme, Setting,
+    params::{Flavor, Mode},
+};
 
 /// Longest password that crypt(3) takes.
 const MAX_PASSWORD: usize = 511;

@@ -2,7 +2,11 @@
 //! subcommand that hashes.
 
 use anyhow::anyhow;
-use saltern_yescrypt::{Error, FlavorPolicy, Level, Limit, Limits, Syntax, Workspace};
+use saltern_yescrypt::{
+    Error, Limit, Limits, Workspace,
+    hazmat::Level,
+    params::{FlavorPolicy, Syntax},
+};
 
 /// Longest password with `--wide`, in bytes.
 const WIDE_PASSWORD: usize = 4096;

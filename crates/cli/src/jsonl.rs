@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use saltern_pool::PoolConfig;
-use saltern_yescrypt::{Level, Setting};
+use saltern_yescrypt::{Setting, hazmat::Level};
 use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use saltern_yescrypt::{HashKey, KeyId, KeySet};
+use saltern_yescrypt::keys::{HashKey, KeyId, KeySet};
 use zeroize::Zeroizing;
 
 use crate::hex;

@@ -9,12 +9,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
-use saltern_pool::BlockSources;
+use saltern_pool::source::BlockSources;
 use saltern_rom::{
     Access, AttachOptions, Backend, Error, Manifest, OpenRom, RomFile, RomReaders, attach,
     is_in_memory,
 };
-use saltern_yescrypt::{NamedRom, Params, Rom, RomMasks, RomReading, RomSet};
+use saltern_yescrypt::{
+    Params,
+    rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
+};
 
 pub(crate) use self::checks::{Again, Checks, RomChecks};
 pub(crate) use self::name::{RomName, SHM};

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern_yescrypt::{CheckedParams, Level, Pages};
+use saltern_yescrypt::{
+    hazmat::{Level, Pages},
+    params::CheckedParams,
+};
 
 use crate::error::Error;
 use crate::source::BlockSources;

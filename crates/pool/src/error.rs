@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern_yescrypt::{ErrorKind, RomId};
+use saltern_yescrypt::{ErrorKind, rom::RomId};
 
 /// Why an item was refused or not computed, or why there is no pool. A wrong password is never an
 /// error.

@@ -4,7 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use saltern_yescrypt::{Error as Hash, Progress, Resumable, RomRead, RomUse};
+use saltern_yescrypt::{
+    Error as Hash,
+    hazmat::{Progress, Resumable, RomRead},
+    rom::RomUse,
+};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Fault};

@@ -3,7 +3,10 @@
 use zeroize::Zeroizing;
 
 use saltern_yescrypt::{
-    CheckedParams, Error as Hash, Limit, MAX_LOOK_AHEAD, MAX_ROMS, Medium, Pages, Resumable, RomUse,
+    Error as Hash, Limit,
+    hazmat::{Pages, Resumable},
+    params::{CheckedParams, Medium},
+    rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomUse},
 };
 
 use crate::error::Error;

@@ -8,7 +8,10 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use saltern_yescrypt::{Level, Pages, Workspace, hazmat};
+use saltern_yescrypt::{
+    Workspace, hazmat,
+    hazmat::{Level, Pages},
+};
 
 /// The memory of all threads.
 pub(crate) struct Ledger {
@@ -233,7 +236,7 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use saltern_yescrypt::{CheckedParams, Limits, Params};
+    use saltern_yescrypt::{Limits, Params, params::CheckedParams};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! Many password hashes at once: one queue that knows deadlines, one budget of memory, one kind of
 //! ticket, for ROMs in memory and for ROMs whose blocks are read.
 //!
-//! [`Pool`] says how it works. What reads ROMs from files is [`BlockSources`], which `saltern-rom`
-//! has.
+//! [`Pool`] says how it works. What reads ROMs from files is
+//! [`BlockSources`](source::BlockSources), which `saltern-rom` has.
 //!
 //! # Features
 //! `getrandom` (default): random salts. `os` (default): threads bound to processors, and the kind
@@ -21,7 +21,7 @@ mod queue;
 mod rate;
 mod schedule;
 mod shared;
-mod source;
+pub mod source;
 mod stats;
 mod terms;
 mod ticket;
@@ -30,9 +30,6 @@ mod worker;
 pub use config::{PoolConfig, WipePolicy};
 pub use error::{Error, Fault};
 pub use pool::{Derive, Pool};
-pub use source::{
-    BlockBuffer, BlockMemory, BlockRom, BlockSource, BlockSources, Completion, Request, stored_rom,
-};
 pub use stats::{PoolStats, ReadStats};
 pub use terms::{Class, Terms};
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use saltern_yescrypt::{CheckedParams, HashString, Hasher, Plan, RomUse, Setting};
+use saltern_yescrypt::{
+    HashString, Hasher, Setting, hazmat::Plan, params::CheckedParams, rom::RomUse,
+};
 use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
@@ -63,10 +65,11 @@ const HASH: usize = 32;
 ///
 /// # ROMs
 /// An item holds its hasher's ROMs until it ends, whatever becomes of the hasher meanwhile. ROMs in
-/// memory are read where they are. Those whose blocks are read ([`stored_rom`](crate::stored_rom))
-/// need [`PoolConfig::sources`]: a hash that needs a block has it read and gives its place to
-/// another one meanwhile. Bytes that are not right are read again, and if that fails, too, the
-/// hashes that needed them end in [`Error::RomUnavailable`] and the others go on.
+/// memory are read where they are. Those whose blocks are read
+/// ([`stored_rom`](crate::source::stored_rom)) need [`PoolConfig::sources`]: a hash that needs a
+/// block has it read and gives its place to another one meanwhile. Bytes that are not right are
+/// read again, and if that fails, too, the hashes that needed them end in [`Error::RomUnavailable`]
+/// and the others go on.
 ///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
@@ -84,7 +87,7 @@ pub struct Pool {
 pub struct Derive {
     /// The parameters. Their NROM is 0: each ROM of the list has its own.
     pub params: CheckedParams,
-    /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::derive_with_roms).
+    /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms).
     pub roms: Vec<RomUse>,
     /// Bytes of output for each item.
     pub len: usize,
@@ -163,7 +166,7 @@ impl Pool {
         hasher: &Arc<Hasher>,
         items: impl IntoIterator<Item = (P, S)>,
         terms: Terms,
-    ) -> Result<BatchTicket<Vec<u8>>, Error> {
+    ) -> Result<BatchTicket<HashString>, Error> {
         self.submit(terms, || {
             let item = |(password, setting): (P, S)| {
                 self.under_text(hasher, password.as_ref(), setting.as_ref())
@@ -182,7 +185,7 @@ impl Pool {
         password: impl AsRef<[u8]>,
         setting: impl AsRef<[u8]>,
         terms: Terms,
-    ) -> Result<OneTicket<Vec<u8>>, Error> {
+    ) -> Result<OneTicket<HashString>, Error> {
         self.submit(terms, || vec![self.under_text(hasher, password.as_ref(), setting.as_ref())])
     }
 
@@ -219,7 +222,7 @@ impl Pool {
     }
 
     /// Derives keys from passwords and salts, as
-    /// [`derive_with_roms`](saltern_yescrypt::derive_with_roms). The limits are those that the
+    /// [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms). The limits are those that the
     /// parameters were checked with; passwords may have any length.
     ///
     /// ```
@@ -235,7 +238,7 @@ impl Pool {
     ///
     /// # Errors
     /// As [`Pool::hash`]; for each item those of
-    /// [`derive_with_roms`](saltern_yescrypt::derive_with_roms).
+    /// [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms).
     pub fn derive<P: AsRef<[u8]>, S: AsRef<[u8]>>(
         &self,
         what: &Derive,
@@ -283,8 +286,8 @@ impl Pool {
     fn new_hash(&self, hasher: &Arc<Hasher>, password: &[u8]) -> Result<Prepared<String>, Error> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|_| saltern_yescrypt::Error::Random)?;
-        let text = |text: Vec<u8>| String::from_utf8(text).map_err(|_| Error::Panicked);
-        self.under_setting(hasher, password, hasher.setting(&salt)?, text)
+        let text = |hash: HashString| Ok(hash.to_str().map_err(|_| Error::Panicked)?.to_owned());
+        self.under_setting(hasher, password, hasher.setting(salt)?, text)
     }
 
     /// A string under a setting.
@@ -293,7 +296,7 @@ impl Pool {
         hasher: &Arc<Hasher>,
         password: &[u8],
         setting: Setting,
-        text: fn(Vec<u8>) -> Result<T, Error>,
+        text: fn(HashString) -> Result<T, Error>,
     ) -> Result<Prepared<T>, Error> {
         let (shape, salt) = self.plan(hasher.plan(password, &setting)?)?;
         let hasher = Arc::clone(hasher);
@@ -308,7 +311,7 @@ impl Pool {
         hasher: &Arc<Hasher>,
         password: &[u8],
         text: &[u8],
-    ) -> Result<Prepared<Vec<u8>>, Error> {
+    ) -> Result<Prepared<HashString>, Error> {
         self.under_setting(hasher, password, Setting::parse(text)?, Ok)
     }
 

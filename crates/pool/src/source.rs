@@ -6,7 +6,7 @@ use std::io;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use saltern_yescrypt::{Rom, RomId, RomStore};
+use saltern_yescrypt::rom::{Rom, RomId, RomStore};
 
 use crate::error::Fault;
 

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
-use saltern_yescrypt::{Progress, Workspace, hazmat};
+use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms, Ticket};
-use saltern_yescrypt::{Limits, Pages, Params};
+use saltern_yescrypt::{Limits, Params, hazmat::Pages};
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

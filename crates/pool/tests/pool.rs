@@ -10,8 +10,11 @@ use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket, WipePolicy};
 use saltern_yescrypt::{
-    CheckedParams, Error as Hash, FlavorPolicy, HashKey, Hasher, Level, Limits, Mode, Pages,
-    Params, Rom, RomImage, RomParams, Setting, Workspace, derive, escrypt,
+    Error as Hash, Hasher, Limits, Params, Setting, Workspace, derive, escrypt,
+    hazmat::{Level, Pages},
+    keys::HashKey,
+    params::{CheckedParams, FlavorPolicy, Mode},
+    rom::{Rom, RomImage, RomParams},
 };
 
 const TERMS: Terms = Terms::interactive();
@@ -424,7 +427,7 @@ fn a_pool_takes_both_generations() {
             assert!(made.wait().into_iter().all(|made| made.as_ref() == Ok(stored)));
             let large = "$7X3$A6..../....salt$".to_owned() + &".".repeat(43);
             let new = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
-            let stored = std::str::from_utf8(stored).unwrap();
+            let stored = stored.to_str().unwrap();
             let items =
                 [("p", stored), ("q", stored), ("p", &large), ("p", &stored[..50]), ("p", new)];
             answers.push(pool.verify(hasher, items, TERMS).unwrap().wait());

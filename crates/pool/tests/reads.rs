@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket};
 use saltern_yescrypt::{
-    Error as Hash, Limits, Pages, Params, RomMasks, RomReading, RomUse, Workspace, derive_with_roms,
+    Error as Hash, Limits, Params, Workspace,
+    hazmat::Pages,
+    rom::{RomMasks, RomReading, RomUse, derive_with_roms},
 };
 
 use self::stage::{Gate, Sources, Stage, at_gate};

@@ -11,7 +11,10 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, Pool, PoolConfig, Terms};
-use saltern_yescrypt::{Hasher, Params, Rom, RomImage, RomParams, RomSet, Workspace};
+use saltern_yescrypt::{
+    Hasher, Params, Workspace,
+    rom::{Rom, RomImage, RomParams, RomSet},
+};
 
 const ROTATIONS: u64 = 200;
 /// Blocks of 1 KiB: 4 MiB, of which 200 would be 800 MiB.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use saltern_yescrypt::{RomId, RomView};
+use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
 use crate::filesystem::{self, Kind};
@@ -349,8 +349,8 @@ impl Attached {
         Ok(())
     }
 
-    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::RomSet) holds is made of
-    /// an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::Rom::new).
+    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::rom::RomSet) holds is made
+    /// of an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::rom::Rom::new).
     ///
     /// # Errors
     /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use saltern_yescrypt::{
-    HashString, Hasher, Plan, Progress, Resumable, Rom, RomRead, RomStore, RomUse, Setting,
-    Workspace,
+    HashString, Hasher, Setting, Workspace,
+    hazmat::{Plan, Progress, Resumable, RomRead},
+    rom::{Rom, RomStore, RomUse},
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -26,7 +27,7 @@ const LANES: usize = 4;
 /// ```
 /// use std::sync::Arc;
 /// use saltern_rom::{CheckedRoms, Create, Seed};
-/// use saltern_yescrypt::{HashString, Hasher, Params, Rom, RomParams, RomSet, Workspace};
+/// use saltern_yescrypt::{HashString, Hasher, Params, Workspace, rom::{Rom, RomParams, RomSet}};
 /// let seed = Seed::from_bytes(b"not a seed for real use")?;
 /// let attached = Arc::new(Create::new(RomParams::new(512, 8, 4), &seed).private()?);
 /// let rom = Rom::new(attached.clone())?;
@@ -79,7 +80,7 @@ impl CheckedRoms {
         workspace: &mut Workspace,
         password: &[u8],
         setting: &Setting,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<HashString, Error> {
         let hash = self.derive(&hasher.plan(password, setting)?, workspace, password)?;
         Ok(hasher.complete(setting, &hash)?)
     }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use saltern_yescrypt::RomParams;
+use saltern_yescrypt::rom::RomParams;
 
 use crate::attach::Medium;
 use crate::create::check_hash;

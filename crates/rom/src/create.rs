@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use saltern_yescrypt::{RomParams, Workspace, init_rom_with};
+use saltern_yescrypt::{
+    Workspace,
+    rom::{RomParams, init_rom_with},
+};
 
 use crate::attach::Attached;
 use crate::filesystem::{self, Kind};
@@ -39,7 +42,7 @@ pub enum FillIn {
 ///
 /// ```
 /// use saltern_rom::{AttachOptions, Create, Seed, attach};
-/// use saltern_yescrypt::RomParams;
+/// use saltern_yescrypt::rom::RomParams;
 /// # let directory = tempfile::tempdir()?;
 /// # let directory = directory.path();
 /// let seed = Seed::generate(&directory.join("site.seed"))?;
@@ -221,7 +224,7 @@ pub(crate) fn compute(
 ) -> Result<[u8; 32], Error> {
     let mut workspace = Workspace::new();
     workspace.set_threads(threads);
-    let told = |progress: saltern_yescrypt::RomProgress| {
+    let told = |progress: saltern_yescrypt::rom::RomProgress| {
         let stage = Stage::Fill(progress.pass);
         watch(Progress { stage, done: progress.done, total: progress.total })
     };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Advice, AtFlags, OFlags, StatxFlags};
-use saltern_yescrypt::RomId;
+use saltern_yescrypt::rom::RomId;
 use zeroize::Zeroize;
 
 use crate::Error;
@@ -56,7 +56,7 @@ impl RomFile {
     ///
     /// ```
     /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
-    /// use saltern_yescrypt::RomParams;
+    /// use saltern_yescrypt::rom::RomParams;
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("site.rom");
     /// let seed = Seed::from_bytes(b"not a seed for real use")?;
@@ -343,7 +343,7 @@ impl fmt::Debug for BlockBuffer {
 
 #[cfg(test)]
 mod tests {
-    use saltern_yescrypt::RomParams;
+    use saltern_yescrypt::rom::RomParams;
 
     use super::*;
     use crate::create::Create;

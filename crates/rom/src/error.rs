@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use saltern_yescrypt::RomId;
+use saltern_yescrypt::rom::RomId;
 
 use crate::identity::RomHash;
 

@@ -18,7 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use saltern_blake2::{blake2b, many};
-use saltern_yescrypt::{RomId, RomParams};
+use saltern_yescrypt::rom::{RomId, RomParams};
 
 use crate::{Error, hex};
 

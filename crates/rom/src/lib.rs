@@ -10,7 +10,7 @@
 //! ```
 //! use saltern_rom::{AttachOptions, Create, Seed, attach};
 //! use std::sync::Arc;
-//! use saltern_yescrypt::{Hasher, Params, Rom, RomParams, Workspace};
+//! use saltern_yescrypt::{Hasher, Params, Workspace, rom::{Rom, RomParams}};
 //! # let directory = tempfile::tempdir()?;
 //! # let directory = directory.path();
 //! // Once: 128 * r * NROM bytes, here half a MiB.
@@ -75,7 +75,7 @@ pub use pages::{ObtainedPages, Pages};
 pub use progress::{Progress, Stage, Watch};
 pub use recheck::Recheck;
 pub use remove::{detach, remove, set_immutable};
-pub use saltern_yescrypt::RomId;
+pub use saltern_yescrypt::rom::RomId;
 pub use seed::{Seed, SeedSource};
 pub use source::{Backend, RomReaders};
 pub use sysv::UPSTREAM_KEY;

@@ -6,7 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use saltern_yescrypt::{Flavor, RomId, RomParams};
+use saltern_yescrypt::{
+    params::Flavor,
+    rom::{RomId, RomParams},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::identity::RomHash;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use saltern_yescrypt::{Rom, RomMemory};
+use saltern_yescrypt::rom::{Rom, RomMemory};
 
 use crate::{Attached, Error, Manifest, RomFile};
 

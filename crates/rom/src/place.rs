@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use saltern_yescrypt::RomParams;
+use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
 use crate::attach::Medium;

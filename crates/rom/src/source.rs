@@ -8,8 +8,11 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fd::BorrowedFd;
-use saltern_pool::{BlockRom, BlockSource, BlockSources, Fault, stored_rom};
-use saltern_yescrypt::{Rom, RomId};
+use saltern_pool::{
+    Fault,
+    source::{BlockRom, BlockSource, BlockSources, stored_rom},
+};
+use saltern_yescrypt::rom::{Rom, RomId};
 
 use self::ring::Ring;
 use self::threads::{Readers, ThreadSource};
@@ -38,7 +41,7 @@ pub enum Backend {
 /// use std::sync::Arc;
 /// use saltern_pool::{Derive, Pool, PoolConfig, Terms};
 /// use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
-/// use saltern_yescrypt::{Limits, Params, RomMasks, RomParams, RomReading, RomUse};
+/// use saltern_yescrypt::{Limits, Params, rom::{RomMasks, RomParams, RomReading, RomUse}};
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("site.rom");
 /// let seed = Seed::from_bytes(b"not a seed for real use")?;

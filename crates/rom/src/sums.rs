@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use saltern_yescrypt::RomParams;
+use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
 use crate::identity::{Digest, GROUP, Levels, RomHash, root};
@@ -434,7 +434,7 @@ mod tests {
                 0 => (other.nrom, other.r) = (128, 4),
                 1 => other.p = 2,
                 2 => other.t = 1,
-                3 => other.flavor = saltern_yescrypt::Flavor::new(6, 2, 2, 12288).unwrap(),
+                3 => other.flavor = saltern_yescrypt::params::Flavor::new(6, 2, 2, 12288).unwrap(),
                 _ => other.nrom = 128,
             }
             all.push(of(&other, 4096));

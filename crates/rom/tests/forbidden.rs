@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms};
 use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
-use saltern_yescrypt::{Limits, Params, RomParams, RomReading, RomUse};
+use saltern_yescrypt::{
+    Limits, Params,
+    rom::{RomParams, RomReading, RomUse},
+};
 
 /// Answers `errno` to a system call of this thread and those that it starts.
 fn forbid(call: i64, errno: i32) -> std::io::Result<()> {

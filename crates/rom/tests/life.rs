@@ -14,7 +14,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use saltern_rom::{Create, Manifest, Progress, Seed};
-use saltern_yescrypt::{Limits, Params, RomImage, RomParams, Workspace, derive};
+use saltern_yescrypt::{
+    Limits, Params, Workspace, derive,
+    rom::{RomImage, RomParams},
+};
 
 /// 1 MiB, p = 5 so that slices have two lengths.
 fn params() -> RomParams {
@@ -60,7 +63,7 @@ impl Scratch {
 }
 
 /// One hash with a ROM.
-fn hash(rom: saltern_yescrypt::RomView<'_>) -> [u8; 32] {
+fn hash(rom: saltern_yescrypt::rom::RomView<'_>) -> [u8; 32] {
     let mut params = Params::yescrypt(64, 8);
     params.nrom = 1024;
     let params = params.check(&Limits::unlimited()).unwrap();

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms};
 use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
-use saltern_yescrypt::{Limits, Params, RomParams, RomReading, RomUse};
+use saltern_yescrypt::{
+    Limits, Params,
+    rom::{RomParams, RomReading, RomUse},
+};
 
 /// KiB of this process that the kernel holds for devices to write to.
 fn pinned() -> u64 {

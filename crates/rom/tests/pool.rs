@@ -10,8 +10,8 @@ use saltern_rom::{
     AttachOptions, Backend, Create, Error as RomError, OpenRom, RomFile, RomReaders, Seed, attach,
 };
 use saltern_yescrypt::{
-    Error as Hash, Limits, Params, Rom, RomMasks, RomParams, RomReading, RomUse, Workspace,
-    derive_with_roms,
+    Error as Hash, Limits, Params, Workspace,
+    rom::{Rom, RomMasks, RomParams, RomReading, RomUse, derive_with_roms},
 };
 use tempfile::TempDir;
 use zeroize::Zeroizing;
@@ -209,7 +209,7 @@ fn the_budget_is_kept_and_what_does_not_fit_at_all_is_refused() {
     let site = Site::new();
     let files = site.files();
     let small_budget = |config: &mut PoolConfig| {
-        (config.memory, config.pages) = (10 << 20, saltern_yescrypt::Pages::Standard);
+        (config.memory, config.pages) = (10 << 20, saltern_yescrypt::hazmat::Pages::Standard);
     };
     let pool = pool(Backend::Auto, small_budget).unwrap();
     let large = work(512, 128, &[rom(1, 128, 3, 3, 0)]);

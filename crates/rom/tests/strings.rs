@@ -6,8 +6,9 @@ use std::sync::Arc;
 use saltern_pool::{Error, Pool, PoolConfig, Terms};
 use saltern_rom::{AttachOptions, Backend, Create, RomFile, RomReaders, Seed, attach};
 use saltern_yescrypt::{
-    Error as Core, HashKey, Hasher, KeySet, Limits, NamedRom, Params, Rom, RomId, RomMasks,
-    RomParams, RomReading, RomSet, Workspace,
+    Error as Core, Hasher, Limits, Params, Workspace,
+    keys::{HashKey, KeySet},
+    rom::{NamedRom, Rom, RomId, RomMasks, RomParams, RomReading, RomSet},
 };
 
 const NROM: u64 = 256;
@@ -108,7 +109,7 @@ fn strings_of_all_kinds_in_one_batch() {
     let items = strings.iter().map(|s| ("password", s));
     let again = pool.hash_with_settings(&hasher, items, TERMS).unwrap();
     for (again, string) in again.wait().into_iter().zip(&strings) {
-        assert_eq!(again.unwrap(), string.as_bytes());
+        assert_eq!(again.unwrap().as_bytes(), string.as_bytes());
     }
     let new = pool.hash_one(&hasher, "password", TERMS).unwrap().wait().unwrap();
     assert!(new.starts_with(&format!("{{rom={}}}$y$", ids[0])));
@@ -153,7 +154,7 @@ fn what_cannot_be_computed_is_an_error_of_its_item() {
     let half = strings[1].as_bytes().to_vec();
     let mut half_params = params();
     half_params.nrom /= 2;
-    let half_params = Hasher::new().with_params(half_params).setting(&[1; 8]).unwrap();
+    let half_params = Hasher::new().with_params(half_params).setting([1; 8]).unwrap();
     let items = [("p", half_params.as_bytes()), ("p", &half)];
     let answers = pool.hash_with_settings(&hasher, items, TERMS).unwrap().wait();
     let Err(Error::Hash(refused)) = answers[0] else { panic!("{answers:?}") };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use saltern_rom::{
     AttachOptions, Attached, Create, Location, Manifest, Seed, adopt, attach, recompute, remove,
 };
-use saltern_yescrypt::{Hasher, Limits, Params, RomParams, Setting, Workspace};
+use saltern_yescrypt::{Hasher, Limits, Params, Setting, Workspace, rom::RomParams};
 
 /// The other implementation, answering line by line.
 struct Oracle {
@@ -110,10 +110,10 @@ fn settings([nrom, r, ..]: [u32; 4]) -> Vec<String> {
 fn hash(attached: &Arc<Attached>, setting: &str) -> String {
     let mut limits = Limits::unlimited();
     limits.rom = true;
-    let rom = saltern_yescrypt::Rom::new(attached.clone()).unwrap();
+    let rom = saltern_yescrypt::rom::Rom::new(attached.clone()).unwrap();
     let hasher = Hasher::new().with_limits(limits).with_rom(rom);
     let hash = hasher.hash_with_setting(&mut Workspace::new(), b"pass", setting.as_bytes());
-    String::from_utf8(hash.unwrap()).unwrap()
+    hash.unwrap().to_str().unwrap().to_owned()
 }
 
 #[test]

@@ -11,7 +11,9 @@
 use std::time::Instant;
 
 use saltern_yescrypt::{
-    Error, Flags, Flavor, Limits, Mode, Params, RomImage, RomParams, RomView, Workspace, derive,
+    Error, Limits, Params, Workspace, derive,
+    params::{Flags, Flavor, Mode},
+    rom::{RomImage, RomParams, RomView},
 };
 
 struct Costs {

@@ -17,7 +17,7 @@ pub enum Error {
     },
     /// The text, the parameters or the password are such that crypt(3) refuses them, and the
     /// [`Limits`](crate::Limits) in force are as strict
-    /// ([`Syntax::Crypt3`](crate::Syntax::Crypt3)).
+    /// ([`Syntax::Crypt3`](crate::params::Syntax::Crypt3)).
     RefusedByCrypt {
         /// What it refuses.
         why: &'static str,

@@ -4,9 +4,18 @@
 #[cfg(feature = "std")]
 use core::ops::Range;
 
-use crate::Workspace;
+pub use saltern_simd::{Level, UnavailableLevel};
+
+pub use crate::core::batch::{Derivation, derive_many};
+pub use crate::core::memory::Pages;
+pub use crate::core::resumable::{Progress, Resumable, RomRead};
+pub use crate::site::encrypt::reencrypt;
+pub use crate::site::hasher::Plan;
+
 #[cfg(feature = "std")]
-use crate::{CheckedParams, Error};
+use crate::Error;
+use crate::Workspace;
+use crate::core::params::CheckedParams;
 
 /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one
 /// 256-bit register.
@@ -16,10 +25,10 @@ use crate::{CheckedParams, Error};
 /// changes.
 ///
 /// ```
-/// use saltern_yescrypt::{Level, Workspace, hazmat};
+/// use saltern_yescrypt::{Workspace, hazmat, hazmat::Level};
 /// let mut workspace = Workspace::with_level(Level::Portable)?;
 /// assert!(!hazmat::pair_groups(&mut workspace));
-/// # Ok::<(), saltern_yescrypt::UnavailableLevel>(())
+/// # Ok::<(), saltern_yescrypt::hazmat::UnavailableLevel>(())
 /// ```
 pub fn pair_groups(workspace: &mut Workspace) -> bool {
     workspace.pair_groups()

@@ -3,11 +3,11 @@
 use core::fmt;
 
 /// A name for a ROM: eight bytes, written as 16 lower-case hexadecimal digits. Whoever attaches a
-/// ROM gives it its name ([`RomSet::attach`](crate::RomSet::attach)), and has to see to it that it
-/// is the right one.
+/// ROM gives it its name ([`RomSet::attach`](crate::rom::RomSet::attach)), and has to see to it
+/// that it is the right one.
 ///
 /// ```
-/// use saltern_yescrypt::RomId;
+/// use saltern_yescrypt::rom::RomId;
 /// let id: RomId = "00ff1122334455aa".parse()?;
 /// assert_eq!(id.to_string(), "00ff1122334455aa");
 /// # Ok::<(), saltern_yescrypt::Error>(())
@@ -52,15 +52,15 @@ impl fmt::Debug for RomId {
 /// The longest name of a key, in characters.
 pub(crate) const MAX_KEY_ID: usize = 32;
 
-/// A name for a [`HashKey`](crate::HashKey): 1 to 32 characters out of `A`–`Z`, `a`–`z`, `0`–`9`,
-/// `.` and `-`; and, after a `+`, the fingerprint of the key, if it is known.
+/// A name for a [`HashKey`](crate::keys::HashKey): 1 to 32 characters out of `A`–`Z`, `a`–`z`,
+/// `0`–`9`, `.` and `-`; and, after a `+`, the fingerprint of the key, if it is known.
 ///
 /// It stands readably in the strings that need the key. With the fingerprint there, another key
 /// under the same name is noticed: it is unavailable, and never makes a mismatch of the right
 /// password.
 ///
 /// ```
-/// use saltern_yescrypt::KeyId;
+/// use saltern_yescrypt::keys::KeyId;
 /// let id: KeyId = "2026-01+00ff1122334455aa".parse()?;
 /// assert_eq!((id.to_string().as_str(), id.as_str()), ("2026-01+00ff1122334455aa", "2026-01"));
 /// assert!("2026-01".parse::<KeyId>()?.fingerprint().is_none());
@@ -115,9 +115,9 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// What tells a [`HashKey`](crate::HashKey) from others and does not help to find it: eight bytes
-/// of a hash of the key ([`HashKey::fingerprint`](crate::HashKey::fingerprint)), written as 16
-/// lower-case hexadecimal digits.
+/// What tells a [`HashKey`](crate::keys::HashKey) from others and does not help to find it: eight
+/// bytes of a hash of the key ([`HashKey::fingerprint`](crate::keys::HashKey::fingerprint)),
+/// written as 16 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyFingerprint(pub(crate) [u8; 8]);
 

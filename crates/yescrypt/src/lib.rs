@@ -7,12 +7,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A server keeps a [`Hasher`] (parameters, limits, key, ROM) and one [`Workspace`] in each thread;
-//! [`derive()`] is the bare function for every parameter of yescrypt 1.1 and classic scrypt;
-//! [`RomImage`] makes site-specific ROMs; [`reencrypt`] rotates keys. The crate `saltern-pool`
-//! computes many hashes at once within a budget of memory. A [`RomSet`] and a [`KeySet`] have
-//! several of each, by names that the strings carry. [`escrypt`] is the older generation 0.5, whose
-//! `$7X` strings a [`Hasher`] verifies too.
+//! A server keeps a [`Hasher`] (parameters, limits, keys, ROMs) and one [`Workspace`] in each
+//! thread. [`derive()`] is the bare function, for every parameter of yescrypt 1.1, classic scrypt
+//! and the older generation 0.5. The crate `saltern-pool` computes many hashes at once within a
+//! budget of memory.
+//!
+//! What most programs need is here; the rest is in modules: [`params`] for unusual parameters and
+//! limits, [`rom`] for ROMs, [`keys`] for hash encryption, [`escrypt`] for making ROMs and settings
+//! of generation 0.5, [`hazmat`] for those that schedule or measure hashes themselves.
 //!
 //! # Features
 //! `std` (default): threads for p > 1. `os` (default): huge pages (Linux). `getrandom` (default):
@@ -29,31 +31,64 @@ mod ids;
 mod site;
 mod text;
 
-pub use self::core::batch::{Derivation, derive_many};
-pub use self::core::cost::Medium;
-pub use self::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
-pub use self::core::flavor::Flavor;
-pub use self::core::kdf::{derive, derive_with_roms};
-pub use self::core::memory::Pages;
-pub use self::core::params::{CheckedParams, Flags, Mode, Params};
-pub use self::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomReading, RomUse};
-pub use self::core::resumable::{Progress, Resumable, RomRead};
-pub use self::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
-pub use self::core::workspace::Workspace;
-pub use error::{Error, ErrorKind, Limit};
-pub use ids::{KeyFingerprint, KeyId, RomId};
-pub use saltern_simd::{Level, UnavailableLevel};
-pub use site::checksalt::checksalt;
-pub use site::encrypt::{HashKey, reencrypt};
 #[cfg(feature = "getrandom")]
-pub use site::hasher::hash;
-pub use site::hasher::{Hasher, Outdated, Plan, Verification, verify};
-pub use site::keys::KeySet;
-pub use site::limits::{FlavorPolicy, Limits, Syntax};
-pub use site::rom_set::RomSet;
-pub use text::encoding::{HashString, Setting};
-pub use text::roms::NamedRom;
-pub use text::scheme::Scheme;
+pub use self::site::hasher::hash;
+pub use self::{
+    core::kdf::derive,
+    core::params::Params,
+    core::workspace::Workspace,
+    error::{Error, ErrorKind, Limit},
+    site::hasher::{Hasher, Outdated, Verification, verify},
+    site::limits::Limits,
+    text::encoding::{HashString, Setting},
+    text::scheme::Scheme,
+};
 
-pub mod escrypt;
+pub mod params {
+    //! What [`Params`](crate::Params) and [`Limits`](crate::Limits) are made of, beside numbers.
+
+    pub use crate::core::cost::Medium;
+    pub use crate::core::flavor::Flavor;
+    pub use crate::core::params::{CheckedParams, Flags, Mode};
+    pub use crate::site::limits::{FlavorPolicy, Syntax};
+}
+
+pub mod rom {
+    //! ROMs: [made](RomImage::init), [held](Rom), [named](RomId), [several of them](RomSet), and
+    //! [how a hash reads them](RomReading). The crate `saltern-rom` keeps them in files and in
+    //! shared memory.
+
+    pub use crate::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
+    pub use crate::core::kdf::derive_with_roms;
+    pub use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomReading, RomUse};
+    pub use crate::core::rom::{Rom, RomImage, RomMemory, RomStore, RomView};
+    pub use crate::ids::RomId;
+    pub use crate::site::rom_set::RomSet;
+    pub use crate::text::roms::NamedRom;
+}
+
+pub mod keys {
+    //! Hash encryption: keys, and sets of keys with names. [`Hasher::rekey`](crate::Hasher::rekey)
+    //! moves strings from one to another.
+
+    pub use crate::ids::{KeyFingerprint, KeyId};
+    pub use crate::site::encrypt::HashKey;
+    pub use crate::site::keys::KeySet;
+}
+
+pub mod escrypt {
+    //! ROMs and settings of generation 0.5, for tests and for whoever makes such a ROM again. Its
+    //! hashes are those of [`Mode::Escrypt`](crate::params::Mode::Escrypt), its strings
+    //! ([`Scheme::Escrypt`](crate::Scheme::Escrypt)) are taken wherever others are.
+    //!
+    //! ```
+    //! let stored = "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";
+    //! assert!(saltern_yescrypt::verify(b"pleaseletmein", stored)?);
+    //! # Ok::<(), saltern_yescrypt::Error>(())
+    //! ```
+
+    pub use crate::core::escrypt::{RomParams, init_rom};
+    pub use crate::text::escrypt::encode_setting;
+}
+
 pub mod hazmat;

@@ -1,7 +1,7 @@
 //! What a site has and decides: limits, keys, ROMs, and the [`Hasher`](hasher::Hasher) that joins
 //! them with strings and the algorithm.
 
-pub(crate) mod checksalt;
+mod checksalt;
 pub(crate) mod encrypt;
 pub(crate) mod hasher;
 pub(crate) mod keys;

@@ -10,8 +10,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
 use saltern_yescrypt::escrypt::{self, RomParams};
 use saltern_yescrypt::{
-    CheckedParams, Error, Flags, Flavor, HashKey, Hasher, Level, Limits, Mode, Params, RomImage,
-    RomMasks, RomReading, RomUse, RomView, Verification, Workspace, derive_with_roms,
+    Error, Hasher, Limits, Params, Verification, Workspace,
+    hazmat::Level,
+    keys::HashKey,
+    params::{CheckedParams, Flags, Flavor, Mode},
+    rom::{RomImage, RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 use serde_json::Value;
 
@@ -81,10 +84,10 @@ fn flags(params: &Params) -> Flags {
 }
 
 /// The ROM of a copy of an image.
-fn held(image: &RomImage) -> saltern_yescrypt::Rom {
+fn held(image: &RomImage) -> saltern_yescrypt::rom::Rom {
     let mut copy = RomImage::zeroed(image.as_bytes().len()).unwrap();
     copy.as_bytes_mut().copy_from_slice(image.as_bytes());
-    saltern_yescrypt::Rom::untagged(copy).unwrap()
+    saltern_yescrypt::rom::Rom::untagged(copy).unwrap()
 }
 
 fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
@@ -110,7 +113,7 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
             let text = hasher.hash_with_setting(workspace, &password, setting)?;
             assert_eq!(hasher.verify(workspace, &password, &text), Ok(true));
             assert_eq!(hasher.verify(workspace, b"another", &text), Ok(false));
-            Ok(String::from_utf8(text).unwrap())
+            Ok(text.to_str().unwrap().to_owned())
         }
         "rom05" => {
             let (image, digest) = rom(case, case, workspace)?;
@@ -118,8 +121,8 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
             Ok(format!("{} {}", hex(&digest), sha256(image.as_bytes())))
         }
         "gensalt05" => {
-            let sizes = (number(case, "r"), number(case, "p"));
-            escrypt::encode_setting(number(case, "flags"), number(case, "N_log2"), sizes, &salt)
+            let [flags, log2_n, r, p] = ["flags", "N_log2", "r", "p"].map(|key| number(case, key));
+            escrypt::encode_setting(flags, log2_n, r, p, &salt)
         }
         other => panic!("{other}"),
     }
@@ -352,6 +355,7 @@ fn batches_verify_both_generations() {
     let mut workspace = Workspace::new();
     let new = hasher.hash_with_salt(&mut workspace, b"p", b"salt").unwrap().into_bytes();
     let old = hasher.hash_with_setting(&mut workspace, b"p", b"$7X3$36..../....salt").unwrap();
+    let old = old.into_bytes();
     let item = |password, hash| Verification { password, hash };
     let batch = [item(b"p", &old), item(b"p", &new), item(b"q", &old), item(b"p", &old[..30])];
     let answers = hasher.verify_many(&mut workspace, &batch);
@@ -359,6 +363,6 @@ fn batches_verify_both_generations() {
     assert!(matches!(answers[3], Err(Error::Malformed { .. })));
     assert!(hasher.outdated(&old).unwrap().params && !hasher.outdated(&new).unwrap().any());
     assert!(hasher.outdated(&old[..30]).is_err());
-    let refused = saltern_yescrypt::reencrypt(&old, None, Some(&HashKey::new([7; 32])));
+    let refused = saltern_yescrypt::hazmat::reencrypt(&old, None, Some(&HashKey::new([7; 32])));
     assert_eq!(refused, Err(Error::KeyNotApplicable));
 }

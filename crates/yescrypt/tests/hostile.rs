@@ -9,9 +9,13 @@ use std::time::{Duration, Instant};
 
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
-    CheckedParams, Derivation, Error, Flavor, HashKey, HashString, Hasher, Limit, Limits, Mode,
-    Params, RomImage, RomParams, RomView, Setting, Syntax, Verification, Workspace, derive,
-    init_rom, reencrypt, verify,
+    Error, HashString, Hasher, Limit, Limits, Params, Setting, Verification, Workspace, derive,
+    hazmat::Derivation,
+    hazmat::reencrypt,
+    keys::HashKey,
+    params::{CheckedParams, Flavor, Mode, Syntax},
+    rom::{RomImage, RomParams, RomView, init_rom},
+    verify,
 };
 
 #[global_allocator]
@@ -116,12 +120,12 @@ fn unknown_announcements_are_read_as_the_format_does() {
         hasher.hash_with_setting(workspace, b"password", setting.as_bytes())
     };
     let plain = hash(&mut workspace, "$y$j1.$abcd").unwrap();
-    let tail = |hash: &[u8]| hash[hash.len() - 43..].to_vec();
+    let tail = |hash: &HashString| hash.as_bytes()[hash.as_bytes().len() - 43..].to_vec();
     // 'D' is 16 - 1 = 15, 'T' 32 - 1: only bits that mean nothing.
     for setting in ["$y$j1.D$abcd", "$y$j1.T$abcd"] {
         let hash = hash(&mut workspace, setting).unwrap();
         assert_eq!(tail(&hash), tail(&plain), "{setting}");
-        assert!(hash.starts_with(setting.as_bytes()), "the text is copied");
+        assert!(hash.as_bytes().starts_with(setting.as_bytes()), "the text is copied");
     }
     // 16 + 1: p follows; it is missing, or 2.
     assert!(hash(&mut workspace, "$y$j1.E$abcd").is_err());
@@ -140,7 +144,8 @@ fn genuine() -> Vec<Vec<u8>> {
         ["$y$j1.$abcdefgh", "$7$2/..../....sa$lt", "$y$j3/0.0$abcd", "$y$.1.$", "$y$/1/$abcd"];
     let hasher = Hasher::new();
     let hash = |setting: &str| {
-        hasher.hash_with_setting(&mut Workspace::new(), b"password", setting.as_bytes()).unwrap()
+        let hash = hasher.hash_with_setting(&mut Workspace::new(), "password", setting);
+        hash.unwrap().into_bytes()
     };
     settings.iter().map(|setting| hash(setting)).collect()
 }
@@ -249,7 +254,7 @@ fn a_mebibyte_of_anything_is_answered_soon() {
     assert!(held < SMALL + 8 * LEN, "{held}");
     assert_eq!(hasher.verify(&mut workspace, b"password", &hash), Ok(true));
     assert_eq!(hasher.verify(&mut workspace, b"passwork", &hash), Ok(false));
-    let changed = [&hash[..20], b"x", &hash[21..]].concat();
+    let changed = [&hash.as_bytes()[..20], b"x", &hash.as_bytes()[21..]].concat();
     assert_eq!(hasher.verify(&mut workspace, b"password", &changed), Ok(false));
 }
 
@@ -353,7 +358,7 @@ fn copies_of_secrets_are_not_left_behind() {
     let old = plain.hash_with_setting(&mut workspace, &password, setting).unwrap();
     let outcome = freed(|| {
         assert_eq!(plain.verify(&mut workspace, &password, &old), Ok(true));
-        let item = Verification { password: &password, hash: &old };
+        let item = Verification { password: &password, hash: old.as_bytes() };
         assert_eq!(plain.verify_many(&mut workspace, &[item]), [Ok(true)]);
         assert_eq!(hasher.verify(&mut workspace, &password, stored.as_bytes()), Ok(true));
         let item = Verification { password: &password, hash: stored.as_bytes() };
@@ -381,7 +386,7 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{hasher:?}"),
         format!("{:?}", HashKey::new(key)),
         format!("{:?}", HashString::parse(hash.as_bytes()).unwrap()),
-        format!("{:?}", HashString::parse(&[b"$7X3$26..../....a$", digits.as_bytes()].concat())),
+        format!("{:?}", HashString::parse([b"$7X3$26..../....a$", digits.as_bytes()].concat())),
         format!("{:?}", RomView::untagged(image.as_bytes())),
         format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),

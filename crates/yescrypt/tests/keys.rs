@@ -1,7 +1,10 @@
 //! Keys with names and fingerprints.
 
 use saltern_yescrypt::{
-    Error, HashKey, HashString, Hasher, KeyId, KeySet, Params, RomId, Workspace, reencrypt,
+    Error, HashString, Hasher, Params, Workspace,
+    hazmat::reencrypt,
+    keys::{HashKey, KeyId, KeySet},
+    rom::RomId,
 };
 
 fn id(text: &str) -> KeyId {
@@ -64,10 +67,15 @@ fn nothing_is_encrypted_twice() {
         assert_eq!(both.verify(&mut workspace, b"password", stored.as_bytes()), Ok(true));
         assert_eq!(both.without_key(stored.as_bytes()).as_ref(), Ok(&plain));
     }
+    // Without a name the result could not be told from what it was made of: the next time it would
+    // be decrypted again.
+    let assuming = both.clone().assuming_unnamed_key(HashKey::new([3; 32]));
+    assert_eq!(assuming.without_key(&plain), Err(Error::KeyNotApplicable));
+    assert_eq!(assuming.rekey(&once).as_ref(), Ok(&once));
     // What is moved without names cannot be told from what was not.
     let key = HashKey::new([1; 32]);
-    let twice = |text: &[u8]| reencrypt(text, None, Some(&key)).unwrap();
-    assert_ne!(twice(&twice(plain.as_bytes())), twice(plain.as_bytes()));
+    let moved = |text: &str| reencrypt(text, None, Some(&key)).unwrap();
+    assert_ne!(moved(&moved(&plain)), moved(&plain));
 }
 
 #[test]

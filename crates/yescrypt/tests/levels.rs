@@ -16,7 +16,10 @@ use oracle::{Ask, all_flavors, any_ask, any_params, checked, derived, expected, 
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    Derivation, Flavor, Level, Mode, Params, RomImage, RomParams, RomView, Workspace, derive_many,
+    Params, Workspace,
+    hazmat::{Derivation, Level, derive_many},
+    params::{Flavor, Mode},
+    rom::{RomImage, RomParams, RomView},
 };
 
 const MODES: [Mode; 3] = [Mode::Classic, Mode::Worm, Mode::Rw];

@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use saltern_yescrypt::{Error, RomImage, RomParams, RomView, Workspace, init_rom_with};
+use saltern_yescrypt::{
+    Error, Workspace,
+    rom::{RomImage, RomParams, RomView, init_rom_with},
+};
 
 /// 12 MiB, so that each pass is watched several times; slices of two lengths, p being no power of
 /// two.

@@ -10,7 +10,7 @@ mod mutations;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use saltern_yescrypt::{Hasher, Mode, Params, Scheme, Setting, Workspace};
+use saltern_yescrypt::{Hasher, Params, Scheme, Setting, Workspace, params::Mode};
 
 /// Reads lines `crypt PASSWORD SETTING` and `gensalt PREFIX COST RANDOM`, all in hexadecimal, and
 /// answers each with a line in hexadecimal, or `-` for a failure.
@@ -207,7 +207,7 @@ fn hashes_agree_in_both_directions() {
         let shown = String::from_utf8_lossy(&setting).into_owned();
 
         let ours = hasher.hash_with_setting(&mut workspace, &password, &setting);
-        let ours = ours.unwrap_or_else(|error| panic!("{shown}: {error}"));
+        let ours = ours.unwrap_or_else(|error| panic!("{shown}: {error}")).into_bytes();
         assert_eq!(system.crypt(&password, &ours).as_ref(), Some(&ours), "{shown}");
         ours_there += 1;
 

@@ -4,8 +4,12 @@
 use std::collections::BTreeMap;
 
 use saltern_yescrypt::{
-    CheckedParams, Error, Flavor, FlavorPolicy, HashKey, Hasher, Level, Limits, Params, Rom,
-    RomImage, RomParams, RomView, Scheme, Setting, Workspace, derive, reencrypt,
+    Error, Hasher, Limits, Params, Scheme, Setting, Workspace, derive,
+    hazmat::Level,
+    hazmat::reencrypt,
+    keys::HashKey,
+    params::{CheckedParams, Flavor, FlavorPolicy},
+    rom::{Rom, RomImage, RomParams, RomView},
 };
 use serde_json::Value;
 
@@ -70,7 +74,7 @@ impl Case {
         let mut params = RomParams::new(number(rom, "NROM"), r, p);
         params.t = rom.get("t").map_or(0, |t| t.as_u64().unwrap() as u32);
         params.flavor = self.flavor(flavor)?;
-        RomImage::init(&params, &unhex(rom["seed"].as_str().unwrap()), workspace)
+        RomImage::init(&params, unhex(rom["seed"].as_str().unwrap()), workspace)
     }
 }
 
@@ -154,7 +158,7 @@ impl Answers {
                 }
                 let password = case.hex("password");
                 let out = hasher.hash_with_setting(&mut self.workspace, &password, &setting)?;
-                within_buffer(case, out)
+                within_buffer(case, out.into_bytes())
             }
             "encode" => {
                 let (mode, flavor) = Params::from_flags(case.number("flags") as u32)?;
@@ -164,19 +168,19 @@ impl Answers {
                 params.g = case.number("g") as u32;
                 params.nrom = case.number("NROM");
                 params.flavor = flavor;
-                within_buffer(case, Setting::encode(&params, &case.hex("salt"))?.into_bytes())
+                within_buffer(case, Setting::encode(&params, case.hex("salt"))?.into_bytes())
             }
             "gensalt" => {
                 let (prefix, cost) = (case.text("prefix"), case.number("cost") as u32);
                 let gost = prefix == b"$gy$";
                 let scheme = if gost { Some(Scheme::Yescrypt) } else { Scheme::of(&prefix) };
-                let setting = Setting::from_cost(scheme.unwrap(), cost, &case.hex("random"))?;
+                let setting = Setting::from_cost(scheme.unwrap(), cost, case.hex("random"))?;
                 let text = String::from_utf8(setting.as_bytes().to_vec()).unwrap();
                 Ok(if gost { text.replacen("$y$", "$gy$", 1) } else { text })
             }
             "reencrypt" => {
                 let [from, to] = ["from_key", "to_key"].map(|name| case.key(name));
-                reencrypt(&case.text("hash"), from.as_ref(), to.as_ref()).map(latin1)
+                reencrypt(case.text("hash"), from.as_ref(), to.as_ref())
             }
             other => panic!("{}: kind {other}", case.id()),
         }

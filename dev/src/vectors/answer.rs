@@ -1,8 +1,12 @@
 //! Compute a case from its inputs.
 
 use saltern_yescrypt::{
-    Flavor, HashKey, Hasher, Level, Limits, Mode, Params, Rom, RomImage, RomParams, RomView,
-    Scheme, Setting, Workspace, derive, reencrypt,
+    Hasher, Limits, Params, Scheme, Setting, Workspace, derive,
+    hazmat::Level,
+    hazmat::reencrypt,
+    keys::HashKey,
+    params::{Flavor, Mode},
+    rom::{Rom, RomImage, RomParams, RomView},
 };
 use sha2::{Digest, Sha256};
 
@@ -101,7 +105,7 @@ impl Solver {
             }
             hasher.hash_with_setting(workspace, &case.password.0, case.setting())
         })?;
-        text_answer(text, case)
+        text_answer(text.into_bytes(), case)
     }
 }
 
@@ -243,7 +247,7 @@ fn gensalt(case: &Case) -> Result<Answer> {
 fn reencrypt_case(case: &Case) -> Result<Answer> {
     let (from, to) = (key(&case.from_key.0)?, key(&case.to_key.0)?);
     let text = reencrypt(case.hash.as_bytes(), from.as_ref(), to.as_ref()).map_err(refused)?;
-    text_answer(text, case)
+    text_answer(text.into_bytes(), case)
 }
 
 /// A string as the answer, if it fits the buffer of the case together with a terminating zero.

@@ -2,8 +2,9 @@
 
 use saltern_yescrypt::escrypt::{RomParams, encode_setting, init_rom};
 use saltern_yescrypt::{
-    Flags, Flavor, Hasher, Limits, Mode, Params, Rom, RomImage, RomMasks, RomReading, RomUse,
-    RomView, Scheme, Setting, Workspace, derive_with_roms,
+    Hasher, Limits, Params, Scheme, Setting, Workspace,
+    params::{Flags, Flavor, Mode},
+    rom::{Rom, RomImage, RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -121,7 +122,7 @@ impl Solver<'_> {
             hasher = hasher.with_escrypt_rom(rom, inputs.mask);
         }
         let text = hasher.hash_with_setting(self.workspace, &inputs.password.0, setting);
-        text_answer(text.map_err(refused)?)
+        text_answer(text.map_err(refused)?.into_bytes())
     }
 
     fn rom(&mut self, inputs: &Inputs) -> Result<Answer> {
@@ -198,8 +199,8 @@ impl Inputs {
 
 fn gensalt(inputs: &Inputs) -> Result<Answer> {
     let (flags, log2_n) = (narrow(inputs.flags, "flags")?, narrow(inputs.log2_n, "N_log2")?);
-    let sizes = (narrow(inputs.r, "r")?, narrow(inputs.p, "p")?);
-    let text = encode_setting(flags, log2_n, sizes, &inputs.salt.0).map_err(refused)?;
+    let (r, p) = (narrow(inputs.r, "r")?, narrow(inputs.p, "p")?);
+    let text = encode_setting(flags, log2_n, r, p, &inputs.salt.0).map_err(refused)?;
     text_answer(text.into_bytes())
 }
 

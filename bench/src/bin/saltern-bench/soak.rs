@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use saltern_bench::process;
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, WipePolicy};
 use saltern_yescrypt::{
-    CheckedParams, Error as Hash, Hasher, Limits, Pages, Params, Setting, Workspace, derive,
+    Error as Hash, Hasher, Limits, Params, Setting, Workspace, derive, hazmat::Pages,
+    params::CheckedParams,
 };
 
 /// Keep a pool of threads busy with random batches, and judge what came of it
@@ -224,14 +225,14 @@ impl World {
         for (i, params) in kinds.into_iter().enumerate() {
             let salt = [i as u8; 16];
             let setting = match params.mode {
-                saltern_yescrypt::Mode::Classic => Setting::scrypt(&params, &salt)?,
-                _ => Setting::new(&params, &salt)?,
+                saltern_yescrypt::params::Mode::Classic => Setting::scrypt(&params, salt)?,
+                _ => Setting::new(&params, salt)?,
             };
             let password = format!("password {i}");
             let ticket =
                 pool.hash_one_with_setting(&hasher, &password, setting.as_bytes(), Terms::bulk())?;
             let hash = ticket.wait()?;
-            stored.push((params, password, String::from_utf8(hash)?));
+            stored.push((params, password, hash.to_str()?.to_owned()));
         }
         Ok(World { hasher, stored })
     }
@@ -332,7 +333,7 @@ impl<'w> Caller<'w> {
         let totals = self.totals;
         Ok(Box::new(move |_| {
             for ((params, _, hash), found) in picked.into_iter().zip(ticket.wait()) {
-                let right = found.is_ok_and(|found| found == hash.as_bytes());
+                let right = found.is_ok_and(|found| found.as_bytes() == hash.as_bytes());
                 if right { totals.done(params) } else { totals.wrong() }
             }
         }))

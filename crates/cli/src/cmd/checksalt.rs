@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use saltern_yescrypt::checksalt;
+use saltern_yescrypt::Setting;
 
 use crate::output::Output;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     let mut status = ExitCode::SUCCESS;
     for setting in &args.settings {
-        match checksalt(setting.as_encoded_bytes()) {
+        match Setting::checksalt(setting.as_encoded_bytes()) {
             Ok(()) => output.line(b"ok")?,
             Err(error) => {
                 status = ExitCode::FAILURE;

@@ -193,8 +193,8 @@ impl SettingArgs {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
         match self.scheme {
-            SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), &salt)?),
-            SchemeName::Yescrypt => hasher.setting(&salt).map_err(explain),
+            SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), salt)?),
+            SchemeName::Yescrypt => hasher.setting(salt).map_err(explain),
         }
     }
 }

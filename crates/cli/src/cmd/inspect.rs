@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::ArgGroup;
 use saltern_yescrypt::{
-    Error, HashString, Mode, NamedRom, Params, RomMasks, RomReading, Scheme, Setting,
+    Error, HashString, Params, Scheme, Setting,
+    params::Mode,
+    rom::{NamedRom, RomMasks, RomReading},
 };
 use serde::Serialize;
 
@@ -214,7 +216,7 @@ impl Details {
         let params = setting.params();
         let flavor = params.flavor;
         let flavor_details = FlavorDetails {
-            default: flavor == saltern_yescrypt::Flavor::DEFAULT,
+            default: flavor == saltern_yescrypt::params::Flavor::DEFAULT,
             rounds: flavor.rounds(),
             gather: flavor.gather(),
             simple: flavor.simple(),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use saltern_yescrypt::{HashKey, KeyId};
+use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
 use crate::key;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use saltern_yescrypt::{Hasher, KeyId};
+use saltern_yescrypt::{Hasher, keys::KeyId};
 
 use crate::key::{self, NamedFile};
 use crate::lines::{Line, Lines};

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use saltern_pool::OneTicket;
+use saltern_yescrypt::HashString;
 
 use crate::aside::Aside;
 use crate::compute::wait_for;
@@ -17,7 +18,7 @@ pub(super) enum Answer {
 
 /// An answer that is being computed.
 pub(super) enum Pending {
-    Hash(OneTicket<Vec<u8>>),
+    Hash(OneTicket<HashString>),
     /// With what is computed, every block of its ROMs checked, before a mismatch is told.
     Verify(OneTicket<bool>, Option<Box<Again>>),
     /// Computed like that in the first place.
@@ -63,7 +64,7 @@ impl Pending {
     }
 }
 
-fn text(hash: Vec<u8>) -> Result<Answer, String> {
-    let text = String::from_utf8(hash);
+fn text(hash: HashString) -> Result<Answer, String> {
+    let text = hash.to_str().map(str::to_owned);
     text.map(Answer::Hash).map_err(|_| "the string is not UTF-8".to_owned())
 }

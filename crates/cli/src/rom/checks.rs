@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern_rom::{Attached, CheckedRoms, Error, OpenRom, Recheck};
-use saltern_yescrypt::{HashString, Hasher, Level, Rom, Setting, Workspace};
+use saltern_yescrypt::{HashString, Hasher, Setting, Workspace, hazmat::Level, rom::Rom};
 
 use crate::effort::explain;
 use crate::output::tell;
@@ -59,7 +59,7 @@ impl Checks {
         workspace: &mut Workspace,
         password: &[u8],
         setting: &[u8],
-    ) -> Option<Result<Vec<u8>, String>> {
+    ) -> Option<Result<HashString, String>> {
         let setting = self.concerned(setting)?;
         let hash = self.roms.roms.hash(&self.hasher, workspace, password, &setting);
         Some(hash.map_err(text))
@@ -117,7 +117,7 @@ impl Again {
     }
 
     /// The string of the password.
-    pub(crate) fn hash(self) -> Result<Vec<u8>, String> {
+    pub(crate) fn hash(self) -> Result<HashString, String> {
         let mut workspace = self.workspace()?;
         let hash = self.checks.hash(&mut workspace, &self.password, &self.text);
         hash.unwrap_or_else(|| Err("the ROM of this hash is gone".to_owned()))

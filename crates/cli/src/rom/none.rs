@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
-use saltern_pool::BlockSources;
-use saltern_yescrypt::{Hasher, Level, NamedRom, Params, RomSet, Workspace};
+use saltern_pool::source::BlockSources;
+use saltern_yescrypt::{
+    Hasher, Params, Workspace,
+    hazmat::Level,
+    rom::{NamedRom, RomSet},
+};
 
 use crate::password::Password;
 

@@ -206,8 +206,8 @@ fn few_threads_and_little_memory() {
     for kib in [150_000, 200_000, 500_000] {
         assert_eq!(run(&format!("ulimit -v {kib};")), expected, "{kib}");
     }
-    // Limits on processes are for users, not for root; and a user cannot reach the program of a build
-    // below root's home directory.
+    // Limits on processes are for users, not for root; and a user cannot reach the program of a
+    // build below root's home directory.
     let shared = tempfile::tempdir().unwrap();
     std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let copy = shared.path().join("saltern");

@@ -5,10 +5,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use saltern_pool::{
-    BatchTicket, BlockMemory, BlockRom, BlockSource, BlockSources, Completion, Derive, Fault, Pool,
-    Request, Terms, stored_rom,
+    BatchTicket, Derive, Fault, Pool, Terms,
+    source::{BlockMemory, BlockRom, BlockSource, BlockSources, Completion, Request, stored_rom},
 };
-use saltern_yescrypt::{Rom, RomId, RomImage, RomParams, RomView, Workspace};
+use saltern_yescrypt::{
+    Workspace,
+    rom::{Rom, RomId, RomImage, RomParams, RomView},
+};
 use zeroize::Zeroizing;
 
 /// Bytes of the end that are kept.

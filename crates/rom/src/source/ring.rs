@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use io_uring::{IoUring, opcode, squeue, types};
-use saltern_pool::{BlockBuffer, BlockMemory, BlockRom, BlockSource, Completion, Request};
+use saltern_pool::source::{BlockBuffer, BlockMemory, BlockRom, BlockSource, Completion, Request};
 
 /// What is no read.
 const NOTHING: u64 = u64::MAX;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use saltern_pool::{BlockMemory, BlockSource, Completion, Request};
+use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
 
 use super::lock;
 use crate::BlockBuffer;

@@ -9,7 +9,10 @@ use saltern_rom::{
     Access, AttachOptions, BlockBuffer, Create, Error, FillIn, Location, Lock, Pages, RomFile,
     Seed, attach,
 };
-use saltern_yescrypt::{Limits, Params, RomParams, RomView, Workspace, derive};
+use saltern_yescrypt::{
+    Limits, Params, Workspace, derive,
+    rom::{RomParams, RomView},
+};
 
 /// 4 MiB, which takes some tens of milliseconds.
 pub(crate) fn params() -> RomParams {

@@ -11,8 +11,8 @@ use saltern_rom::{
     Access, AttachOptions, CheckedRoms, Create, Error, OpenRom, Recheck, RomFile, attach,
 };
 use saltern_yescrypt::{
-    HashString, Hasher, Limits, NamedRom, Params, Rom, RomMasks, RomParams, RomReading, RomSet,
-    Workspace,
+    HashString, Hasher, Limits, Params, Workspace,
+    rom::{NamedRom, Rom, RomMasks, RomParams, RomReading, RomSet},
 };
 
 use super::super::{Scratch, params, seed};

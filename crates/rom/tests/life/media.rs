@@ -8,7 +8,7 @@ use saltern_rom::{
     Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Location, Lock, Medium, Pages,
     RomFile, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
 };
-use saltern_yescrypt::RomView;
+use saltern_yescrypt::rom::RomView;
 
 use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
 

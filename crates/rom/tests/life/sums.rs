@@ -8,7 +8,10 @@ use saltern_rom::{
     Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Manifest, RomFile, State,
     adopt, attach, clean, copy, list, rebuild_sums, remove, verify,
 };
-use saltern_yescrypt::{RomImage, RomParams, Workspace};
+use saltern_yescrypt::{
+    Workspace,
+    rom::{RomImage, RomParams},
+};
 
 use super::super::{Scratch, params, reference, seed, unwatched};
 

@@ -10,7 +10,7 @@ use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource,
     Stage, State, adopt, attach, copy, list, recompute, remove, verify,
 };
-use saltern_yescrypt::{RomParams, RomView};
+use saltern_yescrypt::rom::{RomParams, RomView};
 
 use super::super::{Scratch, hash, params, reference, seed, unwatched};
 

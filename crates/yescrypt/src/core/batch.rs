@@ -44,7 +44,7 @@ impl CheckedParams {
 /// together.
 ///
 /// ```
-/// use saltern_yescrypt::{Derivation, Limits, Params, Workspace, derive_many};
+/// use saltern_yescrypt::{Limits, Params, Workspace, hazmat::{Derivation, derive_many}};
 /// let params = Params::yescrypt(64, 8).check(&Limits::server())?;
 /// let mut keys = [[0; 32]; 3];
 /// let mut jobs = Vec::new();

@@ -58,7 +58,7 @@ impl RomParams {
 /// it.
 ///
 /// ```
-/// use saltern_yescrypt::{RomImage, Workspace, escrypt};
+/// use saltern_yescrypt::{Workspace, escrypt, rom::RomImage};
 /// let params = escrypt::RomParams::new(64, 8, 1);
 /// let mut image = RomImage::zeroed(128 * 8 * 64)?;
 /// let mut digest = [0; 32];
@@ -71,11 +71,12 @@ impl RomParams {
 /// [`Error::RomAlignment`], [`Error::OutOfMemory`].
 pub fn init_rom(
     params: &RomParams,
-    seed: &[u8],
+    seed: impl AsRef<[u8]>,
     image: &mut [u8],
     workspace: &mut Workspace,
     digest: &mut [u8],
 ) -> Result<(), Error> {
+    let seed = seed.as_ref();
     let [whole, half] = &params.passes()?;
     whole.check_output(digest.len() as u64)?;
     let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);

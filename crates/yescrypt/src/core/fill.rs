@@ -86,11 +86,11 @@ impl RomParams {
 /// [`Error::RomAlignment`], [`Error::OutOfMemory`].
 pub fn init_rom(
     params: &RomParams,
-    seed: &[u8],
+    seed: impl AsRef<[u8]>,
     image: &mut [u8],
     workspace: &mut Workspace,
 ) -> Result<[u8; 32], Error> {
-    fill(params, seed, image, workspace, None)
+    fill(params, seed.as_ref(), image, workspace, None)
 }
 
 /// How far the filling of a ROM is.
@@ -111,7 +111,7 @@ pub struct RomProgress {
 ///
 /// ```
 /// use core::ops::ControlFlow;
-/// use saltern_yescrypt::{Error, RomImage, RomParams, Workspace, init_rom_with};
+/// use saltern_yescrypt::{Error, Workspace, rom::{RomImage, RomParams, init_rom_with}};
 /// let params = RomParams::new(64, 8, 1);
 /// let mut image = RomImage::zeroed(128 * 8 * 64)?;
 /// let stop = |_| ControlFlow::Break(());
@@ -125,12 +125,12 @@ pub struct RomProgress {
 /// [`ControlFlow::Break`]: the image then holds no ROM.
 pub fn init_rom_with(
     params: &RomParams,
-    seed: &[u8],
+    seed: impl AsRef<[u8]>,
     image: &mut [u8],
     workspace: &mut Workspace,
     watch: &(dyn Fn(RomProgress) -> ControlFlow<()> + Sync),
 ) -> Result<[u8; 32], Error> {
-    fill(params, seed, image, workspace, Some(watch))
+    fill(params, seed.as_ref(), image, workspace, Some(watch))
 }
 
 fn fill(
@@ -204,7 +204,7 @@ impl RomImage {
     /// A ROM made from a seed; see [`init_rom`].
     ///
     /// ```
-    /// use saltern_yescrypt::{RomImage, RomParams, Workspace};
+    /// use saltern_yescrypt::{Workspace, rom::{RomImage, RomParams}};
     /// let rom = RomImage::init(&RomParams::new(64, 8, 1), b"a seed from the random generator", &mut Workspace::new())?;
     /// assert_eq!(rom.as_bytes().len(), 128 * 8 * 64);
     /// # Ok::<(), saltern_yescrypt::Error>(())
@@ -212,7 +212,11 @@ impl RomImage {
     ///
     /// # Errors
     /// Those of [`init_rom`].
-    pub fn init(params: &RomParams, seed: &[u8], workspace: &mut Workspace) -> Result<Self, Error> {
+    pub fn init(
+        params: &RomParams,
+        seed: impl AsRef<[u8]>,
+        workspace: &mut Workspace,
+    ) -> Result<Self, Error> {
         params.check()?;
         let size = params.size();
         let refused = Error::OutOfMemory { bytes: u64::try_from(size).unwrap_or(u64::MAX) };

@@ -10,7 +10,7 @@ use crate::Error;
 /// hashes verify with Saltern alone.
 ///
 /// ```
-/// use saltern_yescrypt::Flavor;
+/// use saltern_yescrypt::params::Flavor;
 /// let wide = Flavor::new(6, 1, 8, 98304)?; // 512-bit lookups, 96 KiB of S-boxes
 /// assert_eq!((wide.simple(), wide.min_r()), (8, 1));
 /// # Ok::<(), saltern_yescrypt::Error>(())
@@ -43,7 +43,7 @@ impl Flavor {
 
     /// The tuning of generation 0.5: two S-boxes that are never written, of 256 entries of two
     /// lanes; four groups, 6 rounds of pwxform, 8 of Salsa20 everywhere. Only for
-    /// [`Mode::Escrypt`](crate::Mode::Escrypt).
+    /// [`Mode::Escrypt`](crate::params::Mode::Escrypt).
     pub const ESCRYPT: Flavor =
         Flavor { salsa_tail: Self::DEFAULT.salsa_mix, ..Self::DEFAULT }.two_boxes();
 

@@ -20,13 +20,14 @@ use crate::core::workspace::Workspace;
 /// [`Error::InvalidParameter`] for an `out` above 32 * (2^32 - 1) bytes, and
 /// [`Error::OutOfMemory`].
 pub fn derive(
-    password: &[u8],
-    salt: &[u8],
+    password: impl AsRef<[u8]>,
+    salt: impl AsRef<[u8]>,
     params: &CheckedParams,
     rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
     out: &mut [u8],
 ) -> Result<(), Error> {
+    let (password, salt) = (password.as_ref(), salt.as_ref());
     derive_together(&mut [Input { password, salt, out }], params, rom, workspace)
 }
 
@@ -47,20 +48,20 @@ pub(crate) fn derive_together(
     derive_together_with_roms(inputs, &params.without_nrom(), list.as_slice(), workspace)
 }
 
-/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::MAX_ROMS), each read as its
+/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::rom::MAX_ROMS), each read as its
 /// masks say.
 ///
 /// In a step where several are to be read, the first of them is: list the rarest first. The first
 /// step of the first loop reads the last block of the first ROM with a mask for that loop. One ROM
-/// with [`RomMasks::YESCRYPT`](crate::RomMasks::YESCRYPT) gives the hash that [`derive()`] gives
-/// for its NROM; every other list gives hashes that only Saltern computes.
+/// with [`RomMasks::YESCRYPT`](crate::rom::RomMasks::YESCRYPT) gives the hash that [`derive()`]
+/// gives for its NROM; every other list gives hashes that only Saltern computes.
 ///
 /// # Errors
 /// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params`
 /// itself, or in a mode without ROMs.
 ///
 /// ```
-/// use saltern_yescrypt::*;
+/// use saltern_yescrypt::{Error, Limits, Params, Workspace, rom::*};
 /// let mut workspace = Workspace::new();
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
 /// let masks = RomMasks { fill: 0, mix: 15 };
@@ -72,13 +73,14 @@ pub(crate) fn derive_together(
 /// # Ok::<(), Error>(())
 /// ```
 pub fn derive_with_roms(
-    password: &[u8],
-    salt: &[u8],
+    password: impl AsRef<[u8]>,
+    salt: impl AsRef<[u8]>,
     params: &CheckedParams,
     roms: &[RomUse<RomView<'_>>],
     workspace: &mut Workspace,
     out: &mut [u8],
 ) -> Result<(), Error> {
+    let (password, salt) = (password.as_ref(), salt.as_ref());
     derive_together_with_roms(&mut [Input { password, salt, out }], params, roms, workspace)
 }
 

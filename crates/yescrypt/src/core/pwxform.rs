@@ -42,7 +42,7 @@ pub(crate) struct Constants {
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
     /// with itself.
     pub(crate) stateless: bool,
-    /// The literals of the default flavour or of [`Flavor::ESCRYPT`](crate::Flavor::ESCRYPT), for
+    /// The literals of the default flavour or of [`Flavor::ESCRYPT`](crate::params::Flavor::ESCRYPT), for
     /// which there may be a kernel by hand.
     pub(crate) usual: bool,
 }

@@ -107,7 +107,7 @@ pub(crate) fn check_list<'r>(
 }
 
 /// One ROM of a hash and how it is read: an owned [`Rom`], or a [`RomView`] for
-/// [`derive_with_roms`](crate::derive_with_roms).
+/// [`derive_with_roms`](crate::rom::derive_with_roms).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RomUse<R = Rom> {
     /// The ROM.

@@ -6,10 +6,11 @@ mod running;
 use alloc::boxed::Box;
 
 use self::running::Running;
+use crate::core::memory::Pages;
 use crate::core::params::CheckedParams;
 use crate::core::pass::{MAX_HASHES, Plan};
 use crate::core::reading::{Reads, RomUse};
-use crate::{Error, Pages, Workspace};
+use crate::{Error, Workspace};
 
 /// One read of a ROM that is not in memory, by up to four instances of hashes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,15 +46,16 @@ pub enum Progress {
 /// A few hashes of one shape that advance together in the calling thread, and stop where they need
 /// ROM blocks that are not in memory.
 ///
-/// What it computes is what [`derive_with_roms`](crate::derive_with_roms) computes for the same
-/// ROMs. With many of these, a thread that would have to wait for a read takes another one instead.
+/// What it computes is what [`derive_with_roms`](crate::rom::derive_with_roms) computes for the
+/// same ROMs. With many of these, a thread that would have to wait for a read takes another one
+/// instead.
 ///
 /// Its memory, that of a [`Workspace`], is kept for the next hashes. What is in there and what
 /// hashes depend on is wiped when it is dropped and by [`Resumable::wipe`].
 ///
 /// ```
 /// use std::sync::Arc;
-/// use saltern_yescrypt::*;
+/// use saltern_yescrypt::{Error, Limits, Params, Workspace, hazmat::*, rom::*};
 ///
 /// struct Elsewhere(RomImage); // standing for a file
 /// impl RomStore for Elsewhere {
@@ -120,9 +122,9 @@ impl Resumable {
     /// copied, and nothing is computed yet.
     ///
     /// # Errors
-    /// Those of [`derive_with_roms`](crate::derive_with_roms), [`Error::BufferLength`] for a last
-    /// block of another length than 128 * r, and [`Error::InvalidParameter`] for another number of
-    /// hashes.
+    /// Those of [`derive_with_roms`](crate::rom::derive_with_roms), [`Error::BufferLength`] for a
+    /// last block of another length than 128 * r, and [`Error::InvalidParameter`] for another
+    /// number of hashes.
     pub fn begin(
         &mut self,
         inputs: &[(&[u8], &[u8])],

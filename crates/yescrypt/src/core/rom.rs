@@ -28,8 +28,8 @@ impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
 }
 
 /// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes
-/// such a hash gets the blocks by other means ([`Resumable`](crate::Resumable)), and finds them by
-/// looking into this value as [`Any`].
+/// such a hash gets the blocks by other means ([`Resumable`](crate::hazmat::Resumable)), and finds
+/// them by looking into this value as [`Any`].
 pub trait RomStore: Any + Send + Sync {
     /// Bytes in the image.
     fn size(&self) -> u64;
@@ -46,7 +46,7 @@ pub trait RomStore: Any + Send + Sync {
 /// Two of these are equal if they are clones of one another.
 ///
 /// ```
-/// use saltern_yescrypt::{Rom, RomImage, RomParams, Workspace};
+/// use saltern_yescrypt::{Workspace, rom::{Rom, RomImage, RomParams}};
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new())?;
 /// let rom = Rom::new(image)?;
 /// assert_eq!(rom, rom.clone());
@@ -212,7 +212,7 @@ impl<'a> RomView<'a> {
 
     /// A ROM that is not in memory, but for its last block of 128 * r bytes: it has the tag and the
     /// digest at its end, and is the one that the first step of a hash reads. Only for
-    /// [`Resumable`](crate::Resumable).
+    /// [`Resumable`](crate::hazmat::Resumable).
     ///
     /// # Errors
     /// Those of [`RomView::from_bytes`].

@@ -1,28 +1,33 @@
 //! Whether crypt(3) would hash with a setting.
 
-use crate::{Error, FlavorPolicy, Limits, Scheme, Setting};
+use crate::error::Error;
+use crate::site::limits::{FlavorPolicy, Limits};
+use crate::text::encoding::Setting;
+use crate::text::scheme::Scheme;
 
-/// Whether crypt(3) of a plain Linux hashes with a setting or complete string of `$y$` or `$7$`:
-/// with one flavour, without ROM or key, and in its narrower ranges. Computes nothing; what it
-/// would cost is not looked at.
-///
-/// ```
-/// use saltern_yescrypt::checksalt;
-/// assert!(checksalt(b"$y$j9T$LdJMENpBABJJ3hIHjB1Bi.").is_ok());
-/// assert!(checksalt(b"$7$A6..../....a salt").is_err()); // a space
-/// ```
-///
-/// # Errors
-/// [`Error::RefusedByCrypt`] for what Saltern could compute all the same; [`Error::Malformed`],
-/// [`Error::InvalidParameter`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for the
-/// rest.
-pub fn checksalt(setting: &[u8]) -> Result<(), Error> {
-    let parsed = Setting::parse(setting)?;
-    if parsed.scheme() == Scheme::Extended || !setting.starts_with(b"$") {
-        return Err(Error::RefusedByCrypt { why: "only Saltern computes such strings" });
+impl Setting {
+    /// Whether crypt(3) of a plain Linux hashes with this text, a setting or complete string of
+    /// `$y$` or `$7$`: with one flavour, without ROM or key, and in its narrower ranges. Computes
+    /// nothing; what it would cost is not looked at.
+    ///
+    /// ```
+    /// use saltern_yescrypt::Setting;
+    /// assert!(Setting::checksalt("$y$j9T$LdJMENpBABJJ3hIHjB1Bi.").is_ok());
+    /// assert!(Setting::checksalt("$7$A6..../....a salt").is_err()); // a space
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::RefusedByCrypt`] for what Saltern could compute all the same; [`Error::Malformed`],
+    /// [`Error::InvalidParameter`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for
+    /// the rest.
+    pub fn checksalt(text: impl AsRef<[u8]>) -> Result<(), Error> {
+        let parsed = Setting::parse(&text)?;
+        if parsed.scheme() == Scheme::Extended || !text.as_ref().starts_with(b"$") {
+            return Err(Error::RefusedByCrypt { why: "only Saltern computes such strings" });
+        }
+        let mut limits = Limits::unlimited();
+        (limits.flavors, limits.rom) = (FlavorPolicy::DefaultOnly, false);
+        parsed.params().check(&limits)?;
+        parsed.refused_by_crypt().map_or(Ok(()), |why| Err(Error::RefusedByCrypt { why }))
     }
-    let mut limits = Limits::unlimited();
-    (limits.flavors, limits.rom) = (FlavorPolicy::DefaultOnly, false);
-    parsed.params().check(&limits)?;
-    parsed.refused_by_crypt().map_or(Ok(()), |why| Err(Error::RefusedByCrypt { why }))
 }

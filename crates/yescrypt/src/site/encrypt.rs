@@ -2,6 +2,7 @@
 //! so that hashes are of no use without a key kept elsewhere, and can be moved to another key
 //! without any password.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use sha2::{Digest, Sha256};
@@ -9,6 +10,7 @@ use zeroize::Zeroize;
 
 use crate::Error;
 use crate::ids::KeyFingerprint;
+use crate::text::ascii;
 use crate::text::encoding::{HashString, Setting};
 use crate::text::scheme::Scheme;
 
@@ -36,7 +38,8 @@ impl HashKey {
     ///
     /// # Errors
     /// [`Error::BufferLength`] unless it has exactly 32 bytes.
-    pub fn from_slice(key: &[u8]) -> Result<Self, Error> {
+    pub fn from_slice(key: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let key = key.as_ref();
         let length = Error::BufferLength { needed: 32, actual: key.len() as u64 };
         Ok(HashKey(key.try_into().map_err(|_| length)?))
     }
@@ -102,14 +105,18 @@ impl core::fmt::Debug for HashKey {
 }
 
 /// Moves a `$y$` hash from one key to another, or encrypts one (`from` none), or decrypts one (`to`
-/// none). No password is needed.
+/// none), as `yescrypt_reencrypt` of the C library does. No password is needed.
 ///
-/// A wrong `from` key cannot be noticed: the result is then a string that matches no password. Keep
-/// the old strings until logins with the new ones have been seen.
+/// The string does not say which key it has, so that nothing can notice a wrong `from`, nor that a
+/// string was encrypted before: the result then matches no password. [`Hasher::rekey`] and
+/// [`Hasher::without_key`] write the name of the key into the string and do nothing twice.
+///
+/// [`Hasher::rekey`]: crate::Hasher::rekey
+/// [`Hasher::without_key`]: crate::Hasher::without_key
 ///
 /// ```
-/// use saltern_yescrypt::{HashKey, reencrypt};
-/// let plain = b"$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+/// use saltern_yescrypt::{hazmat::reencrypt, keys::HashKey};
+/// let plain = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
 /// let key = HashKey::new([7; 32]); // from a file that the password store does not hold
 /// let encrypted = reencrypt(plain, None, Some(&key))?;
 /// assert_eq!(reencrypt(&encrypted, Some(&key), None)?, plain);
@@ -118,19 +125,18 @@ impl core::fmt::Debug for HashKey {
 ///
 /// # Errors
 /// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`]
-/// for a `$7$` or extended one, and for one with the name of its key before it:
-/// [`Hasher::rekey`](crate::Hasher::rekey) does those.
+/// for a `$7$` or extended one, and for one with the name of its key before it.
 pub fn reencrypt(
-    hash: &[u8],
+    hash: impl AsRef<[u8]>,
     from: Option<&HashKey>,
     to: Option<&HashKey>,
-) -> Result<Vec<u8>, Error> {
+) -> Result<String, Error> {
     let parsed = HashString::parse(hash)?;
     let setting = parsed.setting();
     if setting.scheme() != Scheme::Yescrypt || setting.key_id().is_some() {
         return Err(Error::KeyNotApplicable);
     }
-    Ok(rekeyed(&parsed, setting, from, to))
+    Ok(ascii(rekeyed(&parsed, setting, from, to)))
 }
 
 /// A hash, moved from one key to another and written under `setting`, which differs from its own in

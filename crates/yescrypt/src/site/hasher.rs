@@ -1,5 +1,6 @@
 //! Hashing and verifying passwords: what a server holds.
 
+mod keys;
 mod many;
 mod plan;
 mod shelf;
@@ -21,7 +22,7 @@ use crate::core::reading::{RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
-use crate::site::encrypt::{HashKey, rekeyed};
+use crate::site::encrypt::HashKey;
 use crate::site::keys::KeySet;
 use crate::site::limits::Limits;
 use crate::site::rom_set::RomSet;
@@ -29,7 +30,6 @@ use crate::text::HASH;
 use crate::text::ascii;
 use crate::text::encoding::{HashString, Setting};
 use crate::text::roms::NamedRom;
-use crate::text::scheme::Scheme;
 
 /// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
 ///
@@ -41,8 +41,8 @@ use crate::text::scheme::Scheme;
 /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
 /// let mut workspace = Workspace::new(); // one for each thread, kept
 /// let stored = hasher.hash(&mut workspace, b"correct horse")?;
-/// assert!(hasher.verify(&mut workspace, b"correct horse", stored.as_bytes())?);
-/// assert!(!hasher.verify(&mut workspace, b"battery staple", stored.as_bytes())?);
+/// assert!(hasher.verify(&mut workspace, b"correct horse", &stored)?);
+/// assert!(!hasher.verify(&mut workspace, b"battery staple", &stored)?);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -153,8 +153,9 @@ impl Hasher {
         self
     }
 
-    /// Hash new passwords with this list of ROMs, as [`derive_with_roms`](crate::derive_with_roms)
-    /// does, into extended strings. The parameters then have NROM 0.
+    /// Hash new passwords with this list of ROMs, as
+    /// [`derive_with_roms`](crate::rom::derive_with_roms) does, into extended strings. The
+    /// parameters then have NROM 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
         self.site().named_roms = list.to_vec();
@@ -195,7 +196,8 @@ impl Hasher {
     /// What the limits refuse; those of [`Setting::new`] or [`Setting::extended`];
     /// [`Error::RomNotLoaded`] for a ROM of the list that is not attached;
     /// [`Error::KeyNotApplicable`] for an extended string and a key without a name.
-    pub fn setting(&self, salt: &[u8]) -> Result<Setting, Error> {
+    pub fn setting(&self, salt: impl AsRef<[u8]>) -> Result<Setting, Error> {
+        let salt = salt.as_ref();
         // Refuse before hashing what could not be verified afterwards.
         self.site.params.check(&self.site.limits)?;
         let key = self.site.keys.active();
@@ -230,10 +232,14 @@ impl Hasher {
     /// # Errors
     /// [`Error::Random`], and those of [`Hasher::hash_with_setting`].
     #[cfg(feature = "getrandom")]
-    pub fn hash(&self, workspace: &mut Workspace, password: &[u8]) -> Result<String, Error> {
+    pub fn hash(
+        &self,
+        workspace: &mut Workspace,
+        password: impl AsRef<[u8]>,
+    ) -> Result<String, Error> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-        self.hash_with_salt(workspace, password, &salt)
+        self.hash_with_salt(workspace, password, salt)
     }
 
     /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be
@@ -244,16 +250,16 @@ impl Hasher {
     pub fn hash_with_salt(
         &self,
         workspace: &mut Workspace,
-        password: &[u8],
-        salt: &[u8],
+        password: impl AsRef<[u8]>,
+        salt: impl AsRef<[u8]>,
     ) -> Result<String, Error> {
         let setting = self.setting(salt)?;
-        let hash = self.compute(workspace, password, &setting)?;
+        let hash = self.compute(workspace, password.as_ref(), &setting)?;
         Ok(ascii(setting.with_hash(&hash)))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme, and returns the
-    /// complete string. A complete hash serves as its own setting.
+    /// What crypt(3) does: hashes a password under a setting of any scheme. A complete hash serves
+    /// as its own setting.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or
@@ -265,12 +271,12 @@ impl Hasher {
     pub fn hash_with_setting(
         &self,
         workspace: &mut Workspace,
-        password: &[u8],
-        setting: &[u8],
-    ) -> Result<Vec<u8>, Error> {
+        password: impl AsRef<[u8]>,
+        setting: impl AsRef<[u8]>,
+    ) -> Result<HashString, Error> {
         let setting = Setting::parse(setting)?;
-        let hash = self.compute(workspace, password, &setting)?;
-        Ok(setting.with_hash(&hash))
+        let hash = self.compute(workspace, password.as_ref(), &setting)?;
+        Ok(HashString::new(setting, *hash))
     }
 
     /// Whether a password matches a stored hash, compared in constant time.
@@ -281,11 +287,11 @@ impl Hasher {
     pub fn verify(
         &self,
         workspace: &mut Workspace,
-        password: &[u8],
-        hash: &[u8],
+        password: impl AsRef<[u8]>,
+        hash: impl AsRef<[u8]>,
     ) -> Result<bool, Error> {
         let stored = HashString::parse(hash)?;
-        let computed = self.compute(workspace, password, stored.setting())?;
+        let computed = self.compute(workspace, password.as_ref(), stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
     }
 
@@ -297,7 +303,7 @@ impl Hasher {
     /// Those of [`Hasher::hash`].
     #[cfg(feature = "getrandom")]
     pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
-        self.memory.lend(|workspace| self.hash(workspace, password.as_ref()))
+        self.memory.lend(|workspace| self.hash(workspace, password))
     }
 
     /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
@@ -317,7 +323,7 @@ impl Hasher {
         password: impl AsRef<[u8]>,
         hash: impl AsRef<[u8]>,
     ) -> Result<bool, Error> {
-        self.memory.lend(|workspace| self.verify(workspace, password.as_ref(), hash.as_ref()))
+        self.memory.lend(|workspace| self.verify(workspace, password, hash))
     }
 
     /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it
@@ -331,57 +337,14 @@ impl Hasher {
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
-    pub fn outdated(&self, hash: &[u8]) -> Result<Outdated, Error> {
+    pub fn outdated(&self, hash: impl AsRef<[u8]>) -> Result<Outdated, Error> {
         let stored = HashString::parse(hash)?;
-        let (stored, new) = (stored.setting(), self.setting(&[0; 16])?);
+        let (stored, new) = (stored.setting(), self.setting([0; 16])?);
         Ok(Outdated {
             params: (stored.scheme(), stored.params()) != (new.scheme(), new.params()),
             roms: (stored.rom_id(), stored.roms()) != (new.rom_id(), new.roms()),
             key: stored.key_id() != new.key_id(),
         })
-    }
-
-    /// Moves a stored hash from the key that it names (without a name: from the key for such
-    /// strings, if there is one) to the active key, which it then names. No password is needed, and
-    /// nothing is hashed.
-    ///
-    /// ```
-    /// use saltern_yescrypt::{HashKey, Hasher, KeySet};
-    /// let plain = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
-    /// let mut keys = KeySet::new();
-    /// keys.add("2026".parse()?, HashKey::new([7; 32]))?;
-    /// keys.activate("2026".parse()?)?;
-    /// let encrypted = Hasher::new().with_keys(keys).rekey(plain.as_bytes())?;
-    /// assert!(encrypted.starts_with("{key=2026+") && encrypted.contains("}$y$jD5.7$"));
-    /// # Ok::<(), saltern_yescrypt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
-    /// not there, [`Error::InvalidParameter`] if none is active, [`Error::KeyNotApplicable`] for
-    /// `$7$` and `$7X`.
-    pub fn rekey(&self, hash: &[u8]) -> Result<String, Error> {
-        let stored = HashString::parse(hash)?;
-        let expected = "1: activate one of those with names";
-        let to =
-            self.site.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
-        let renamed = stored.setting().with_key_id(Some(to))?;
-        let (from, to) = (self.key_of(stored.setting())?, self.site.keys.by_id(&to)?);
-        Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
-    }
-
-    /// Moves a stored hash from the key that it names to none: the string that it would be without
-    /// hash encryption. One that names no key is returned as it is, unless a key is assumed for
-    /// such strings.
-    ///
-    /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
-    /// not there.
-    pub fn without_key(&self, hash: &[u8]) -> Result<String, Error> {
-        let stored = HashString::parse(hash)?;
-        let renamed = stored.setting().with_key_id(None)?;
-        let from = self.key_of(stored.setting())?;
-        Ok(ascii(rekeyed(&stored, &renamed, from, None)))
     }
 
     /// The 32 bytes of a hash, encrypted if there is a key.
@@ -438,31 +401,6 @@ impl Hasher {
         };
         Ok(alloc::vec![RomUse { rom: rom.clone(), reading: RomReading::new(nrom) }])
     }
-
-    /// The key that a setting needs.
-    fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
-        match (setting.scheme(), setting.key_id()) {
-            (_, Some(id)) => Ok(Some(self.site.keys.by_id(&id)?)),
-            // Extended strings are encrypted if they say so.
-            (Scheme::Extended, None) => Ok(None),
-            (Scheme::Yescrypt, None) => Ok(self.site.keys.unnamed()),
-            (_, None) if self.site.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
-            (_, None) => Ok(None),
-        }
-    }
-
-    /// Encrypts a hash that was computed under a setting, if that needs a key.
-    pub(crate) fn seal(
-        &self,
-        setting: &Setting,
-        mut hash: Zeroizing<[u8; HASH]>,
-    ) -> Zeroizing<[u8; HASH]> {
-        // What was admitted has its key.
-        if let Ok(Some(key)) = self.key_of(setting) {
-            key.encrypt(&mut *hash);
-        }
-        hash
-    }
 }
 
 /// All of a ROM of generation 0.5.
@@ -486,7 +424,7 @@ impl Default for Hasher {
 /// 4096 bytes.
 #[cfg(feature = "getrandom")]
 pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
-    Hasher::new().hash(&mut Workspace::new(), password.as_ref())
+    Hasher::new().hash(&mut Workspace::new(), password)
 }
 
 /// Whether a password matches a stored hash of any scheme, under [`Limits::server`].
@@ -494,5 +432,5 @@ pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
 /// # Errors
 /// Those of [`Hasher::verify`]: a hash that cannot be computed is an error, never a mismatch.
 pub fn verify(password: impl AsRef<[u8]>, hash: impl AsRef<[u8]>) -> Result<bool, Error> {
-    Hasher::new().verify(&mut Workspace::new(), password.as_ref(), hash.as_ref())
+    Hasher::new().verify(&mut Workspace::new(), password, hash)
 }

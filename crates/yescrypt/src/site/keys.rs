@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
+use crate::Error;
+use crate::ids::KeyId;
 use crate::site::encrypt::HashKey;
-use crate::{Error, KeyId};
 
 /// The keys of a site: any number with names, one of them active, and perhaps one without a name.
 ///
@@ -13,7 +14,7 @@ use crate::{Error, KeyId};
 /// otherwise.
 ///
 /// ```
-/// use saltern_yescrypt::{HashKey, Hasher, KeySet, Params, Workspace};
+/// use saltern_yescrypt::{Hasher, Params, Workspace, keys::{HashKey, KeySet}};
 /// let mut keys = KeySet::new();
 /// keys.add("2025".parse()?, HashKey::new([1; 32]))?;
 /// keys.add("2026".parse()?, HashKey::new([2; 32]))?;
@@ -21,7 +22,7 @@ use crate::{Error, KeyId};
 /// let hasher = Hasher::new().with_params(Params::from_cost(1)?).with_keys(keys);
 /// let stored = hasher.hash(&mut Workspace::new(), b"correct horse")?;
 /// assert!(stored.starts_with("{key=2026+"));
-/// assert!(hasher.verify(&mut Workspace::new(), b"correct horse", stored.as_bytes())?);
+/// assert!(hasher.verify(&mut Workspace::new(), b"correct horse", &stored)?);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 #[derive(Clone, Default, Debug)]

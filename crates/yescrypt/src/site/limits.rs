@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 
 use crate::core::cost::Medium;
 use crate::core::flavor::Flavor;
+use crate::core::params::{CheckedParams, Mode};
 use crate::core::reading::RomUse;
 use crate::text::crypt3;
-use crate::{CheckedParams, Error, Limit, Mode, Params};
+use crate::{Error, Limit, Params};
 
 /// Which flavours of pwxform may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

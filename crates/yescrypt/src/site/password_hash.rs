@@ -6,7 +6,8 @@ use alloc::string::String;
 
 use password_hash::{CustomizedPasswordHasher, PasswordHasher, PasswordVerifier, Version};
 
-use crate::{Error, Hasher, Mode, Params, Scheme};
+use crate::core::params::Mode;
+use crate::{Error, Hasher, Params, Scheme};
 
 impl PasswordHasher<String> for Hasher {
     fn hash_password_with_salt(

@@ -18,7 +18,7 @@ use crate::ids::RomId;
 /// other ROM would look like a wrong password.
 ///
 /// ```
-/// use saltern_yescrypt::{Hasher, Params, Rom, RomImage, RomParams, RomSet, Workspace};
+/// use saltern_yescrypt::{Hasher, Params, Workspace, rom::{Rom, RomImage, RomParams, RomSet}};
 /// let mut workspace = Workspace::new();
 /// let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut workspace)?;
 /// let mut roms = RomSet::new();
@@ -30,8 +30,8 @@ use crate::ids::RomId;
 /// let hasher = Hasher::new().with_params(params).with_roms(roms);
 /// let stored = hasher.hash(&mut workspace, b"correct horse")?;
 /// assert!(stored.starts_with(&format!("{{rom={id}}}$y$")));
-/// assert!(hasher.verify(&mut workspace, b"correct horse", stored.as_bytes())?);
-/// assert!(Hasher::new().verify(&mut workspace, b"correct horse", stored.as_bytes()).is_err());
+/// assert!(hasher.verify(&mut workspace, b"correct horse", &stored)?);
+/// assert!(Hasher::new().verify(&mut workspace, b"correct horse", &stored).is_err());
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 ///

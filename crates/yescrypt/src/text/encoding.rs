@@ -61,7 +61,8 @@ impl Setting {
     /// # Errors
     /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers
     /// in extended strings and names.
-    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let text = text.as_ref();
         if let Some(parsed) = Self::parse_phc(text) {
             return Ok(parsed?.0);
         }
@@ -126,8 +127,8 @@ impl Setting {
     ///
     /// # Errors
     /// Those of [`Setting::encode`], and [`Error::Malformed`] for a salt of more than 64 bytes.
-    pub fn new(params: &Params, salt: &[u8]) -> Result<Self, Error> {
-        Self::parse(Self::encode(params, salt)?.as_bytes())
+    pub fn new(params: &Params, salt: impl AsRef<[u8]>) -> Result<Self, Error> {
+        Self::parse(Self::encode(params, salt)?)
     }
 
     /// The text of a `$y$` setting, as the encoder of the format makes it: some of what it can
@@ -136,7 +137,7 @@ impl Setting {
     /// # Errors
     /// [`Error::InvalidParameter`] for what has no text: a tuning without a flags value, N or NROM
     /// not a power of two above 1, r * p of 2^30 or more, fields that are 0 or too large.
-    pub fn encode(params: &Params, salt: &[u8]) -> Result<String, Error> {
+    pub fn encode(params: &Params, salt: impl AsRef<[u8]>) -> Result<String, Error> {
         let flags = params.flags().ok_or(Error::FlavorNotAllowed)?;
         let flavor = if flags < 2 { flags } else { 2 + (flags >> 2) };
         if u64::from(params.r) * u64::from(params.p) >= 1 << 30 {
@@ -162,7 +163,7 @@ impl Setting {
             push_number(&mut text, name, u64::from(*value), *least)?;
         }
         text.push(b'$');
-        push_bytes(&mut text, salt);
+        push_bytes(&mut text, salt.as_ref());
         Ok(ascii(text))
     }
 
@@ -170,7 +171,7 @@ impl Setting {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for parameters that `$7$` cannot say.
-    pub fn scrypt(params: &Params, salt: &[u8]) -> Result<Self, Error> {
+    pub fn scrypt(params: &Params, salt: impl AsRef<[u8]>) -> Result<Self, Error> {
         if *params != Params::scrypt(params.n, params.r, params.p) {
             return Err(Error::invalid("mode", 0, "plain classic scrypt for $7$"));
         }
@@ -183,17 +184,17 @@ impl Setting {
         push_fixed(&mut text, log2("N", params.n)?, 6);
         push_fixed(&mut text, params.r, 30);
         push_fixed(&mut text, params.p, 30);
-        push_bytes(&mut text, salt);
+        push_bytes(&mut text, salt.as_ref());
         Self::parse(&text)
     }
 
     /// An extended setting, for any parameters (with NROM 0), any list of at most
-    /// [`MAX_ROMS`](crate::MAX_ROMS) ROMs in the RW mode, and a key. It is longer than a `$y$`
+    /// [`MAX_ROMS`](crate::rom::MAX_ROMS) ROMs in the RW mode, and a key. It is longer than a `$y$`
     /// setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better
     /// choice.
     ///
     /// ```
-    /// use saltern_yescrypt::{NamedRom, Params, RomMasks, RomReading, Setting};
+    /// use saltern_yescrypt::{Params, Setting, rom::{NamedRom, RomMasks, RomReading}};
     /// let reading = RomReading { masks: RomMasks { fill: 0, mix: 63 }, ..RomReading::new(1 << 25) };
     /// let on_disk = NamedRom { id: "00ff1122334455aa".parse()?, reading };
     /// let setting = Setting::extended(&Params::yescrypt(4096, 32), &[on_disk], None, &[7; 16])?;
@@ -212,10 +213,10 @@ impl Setting {
         params: &Params,
         roms: &[NamedRom],
         key: Option<KeyId>,
-        salt: &[u8],
+        salt: impl AsRef<[u8]>,
     ) -> Result<Self, Error> {
         let extended = Extended { params: *params, roms: roms.to_vec(), key };
-        Self::parse(&extended.setting(salt)?.0)
+        Self::parse(&extended.setting(salt.as_ref())?.0)
     }
 
     /// The same `$y$` setting with the names of its ROM and its key before it, or without.
@@ -245,7 +246,8 @@ impl Setting {
     /// # Errors
     /// [`Error::InvalidParameter`] for a cost that the scheme does not have,
     /// [`Error::BufferLength`] for fewer than 16 bytes.
-    pub fn from_cost(scheme: Scheme, cost: u32, random: &[u8]) -> Result<Self, Error> {
+    pub fn from_cost(scheme: Scheme, cost: u32, random: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let random = random.as_ref();
         if random.len() < 16 {
             return Err(Error::BufferLength { needed: 16, actual: random.len() as u64 });
         }
@@ -366,6 +368,7 @@ impl Setting {
 pub struct HashString {
     setting: Setting,
     hash: [u8; HASH],
+    text: Vec<u8>,
 }
 
 impl HashString {
@@ -373,15 +376,42 @@ impl HashString {
     ///
     /// # Errors
     /// [`Error::Malformed`].
-    pub fn parse(text: &[u8]) -> Result<Self, Error> {
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let text = text.as_ref();
         if let Some(parsed) = Setting::parse_phc(text) {
             let (setting, hash) = parsed?;
             let hash = hash.ok_or(Error::malformed("a hash of 43 digits after the salt"))?;
-            return Ok(HashString { setting, hash });
+            return Ok(HashString { setting, hash, text: text.to_vec() });
         }
         let setting = Setting::parse(text)?;
         let hash = hash_of(&text[setting.text.len()..])?;
-        Ok(HashString { setting, hash })
+        Ok(HashString { setting, hash, text: text.to_vec() })
+    }
+
+    /// The string of a setting and the hash under it.
+    pub(crate) fn new(setting: Setting, hash: [u8; HASH]) -> Self {
+        let text = setting.with_hash(&hash);
+        HashString { setting, hash, text }
+    }
+
+    /// The string. It is text, unless the salt of a `$7$` or `$7X` setting was none.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The string, owned.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.text
+    }
+
+    /// The string as text.
+    ///
+    /// # Errors
+    /// If the salt of a `$7$` or `$7X` setting was none.
+    pub fn to_str(&self) -> Result<&str, core::str::Utf8Error> {
+        core::str::from_utf8(&self.text)
     }
 
     /// Scheme, parameters and salt.
@@ -394,6 +424,12 @@ impl HashString {
     #[must_use]
     pub const fn hash(&self) -> &[u8; HASH] {
         &self.hash
+    }
+}
+
+impl AsRef<[u8]> for HashString {
+    fn as_ref(&self) -> &[u8] {
+        &self.text
     }
 }
 
@@ -432,7 +468,7 @@ pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Mode;
+    use crate::core::params::Mode;
 
     #[test]
     fn a_truncated_or_extended_hash_is_malformed() {

@@ -38,8 +38,9 @@ pub(super) fn params(reader: &mut Reader<'_>) -> Result<Params, Error> {
 pub fn encode_setting(
     flags: u32,
     log2_n: u32,
-    (r, p): (u32, u32),
-    salt: &[u8],
+    r: u32,
+    p: u32,
+    salt: impl AsRef<[u8]>,
 ) -> Result<String, Error> {
     for (name, value) in [("flags", flags), ("log2 of N", log2_n)] {
         if value > 63 {
@@ -63,7 +64,7 @@ pub fn encode_setting(
     push_fixed(&mut text, log2_n, 6);
     push_fixed(&mut text, r, 30);
     push_fixed(&mut text, p, 30);
-    push_bytes(&mut text, salt);
+    push_bytes(&mut text, salt.as_ref());
     Ok(ascii(text))
 }
 
@@ -80,7 +81,7 @@ mod tests {
         for len in 0..whole.len() {
             assert!(HashString::parse(&whole[..len]).is_err(), "{len}");
         }
-        assert!(HashString::parse(&[&whole[..], b"."].concat()).is_err());
+        assert!(HashString::parse([&whole[..], b"."].concat()).is_err());
     }
 
     #[test]

@@ -12,9 +12,11 @@ use base64ct::{Base64Unpadded, Encoding};
 
 use super::HASH;
 use super::roms::{self, NamedRom};
+use crate::core::flavor::Flavor;
+use crate::core::params::Mode;
 use crate::core::reading::{MAX_ROMS, RomMasks, RomReading};
 use crate::ids::KeyId;
-use crate::{Error, Flavor, Mode, Params};
+use crate::{Error, Params};
 
 /// What these strings start with.
 pub(crate) const PREFIX: &str = "$saltern-yescrypt$";

@@ -5,8 +5,8 @@ use crate::core::reading::{RomMasks, RomReading, check_list};
 use crate::error::Error;
 use crate::ids::RomId;
 
-/// One ROM of a hash as a string names it: which ROM, and how it is read. [`RomUse`](crate::RomUse)
-/// has the ROM itself instead.
+/// One ROM of a hash as a string names it: which ROM, and how it is read.
+/// [`RomUse`](crate::rom::RomUse) has the ROM itself instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NamedRom {
     /// The ROM's name.

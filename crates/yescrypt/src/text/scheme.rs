@@ -12,8 +12,8 @@ pub enum Scheme {
     Yescrypt,
     /// `$7$`: classic scrypt.
     Scrypt,
-    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::Mode::Escrypt)). It makes no hashes unless
-    /// asked by a setting.
+    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::params::Mode::Escrypt)). It makes no hashes
+    /// unless asked by a setting.
     ///
     /// What a string does not say: the ROM and the mask with which it is read. They are
     /// configuration, see [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And
@@ -47,7 +47,8 @@ impl Scheme {
     /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and
     /// a key.
     #[must_use]
-    pub fn of(text: &[u8]) -> Option<Self> {
+    pub fn of(text: impl AsRef<[u8]>) -> Option<Self> {
+        let text = text.as_ref();
         if Ids::precede(text) {
             let (_, rest) = Ids::split(text).ok()?;
             return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);

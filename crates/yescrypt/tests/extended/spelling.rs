@@ -4,7 +4,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use saltern_yescrypt::{
-    HashString, KeyId, Limits, MAX_ROMS, Mode, NamedRom, RomMasks, RomReading, Scheme, Setting,
+    HashString, Limits, Scheme, Setting,
+    keys::KeyId,
+    params::Mode,
+    rom::{MAX_ROMS, NamedRom, RomMasks, RomReading},
 };
 
 use super::any::params;
@@ -198,17 +201,17 @@ const BAD: [&str; 67] = [
 fn there_is_one_spelling() {
     let whole = |text: &str| format!("$saltern-yescrypt${text}").into_bytes();
     for text in GOOD {
-        let setting = Setting::parse(&whole(text)).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let setting = Setting::parse(whole(text)).unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(setting.as_bytes(), whole(text));
     }
     for text in BAD {
-        let error = Setting::parse(&whole(text)).expect_err(text);
+        let error = Setting::parse(whole(text)).expect_err(text);
         assert!(error.to_string().len() < 200, "{text}: {error}");
     }
     // The longest salt, one byte more, and lengths that nobody writes.
     let salted = |bytes: usize| whole(&format!("v=1$ln=4,r=8,p=1${}", "A".repeat(bytes)));
-    assert!(Setting::parse(&salted(86)).is_ok() && Setting::parse(&salted(87)).is_err());
+    assert!(Setting::parse(salted(86)).is_ok() && Setting::parse(salted(87)).is_err());
     for len in [512, 513, 1 << 20] {
-        assert!(Setting::parse(&salted(len)).is_err());
+        assert!(Setting::parse(salted(len)).is_err());
     }
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::{Strategy, prop};
 use saltern_yescrypt::{
-    Derivation, Error, Flavor, HashKey, Hasher, Level, Mode, Params, RomView, Verification,
-    Workspace, derive_many,
+    Error, Hasher, Params, Verification, Workspace,
+    hazmat::{Derivation, Level, derive_many},
+    keys::HashKey,
+    params::{Flavor, Mode},
+    rom::RomView,
 };
 
 use super::oracle::{Ask, any_ask, any_params, checked, derived, expected};
@@ -109,7 +112,7 @@ fn stored(hasher: &Hasher) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut workspace = Workspace::new();
     let mut hash = |setting: &[u8], password: &[u8]| {
         let hash = hasher.hash_with_setting(&mut workspace, password, setting).unwrap();
-        (password.to_vec(), hash)
+        (password.to_vec(), hash.into_bytes())
     };
     let good = [
         hash(b"$y$j1.$abcdefgh", b"one"),

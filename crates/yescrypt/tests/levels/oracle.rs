@@ -6,7 +6,9 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    CheckedParams, Flavor, Limits, Mode, Params, RomImage, RomView, Workspace, derive,
+    Limits, Params, Workspace, derive,
+    params::{CheckedParams, Flavor, Mode},
+    rom::{RomImage, RomView},
 };
 
 /// A password, a salt and how many bytes are wanted.

@@ -8,8 +8,13 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use saltern_reference::yescrypt::{self as reference, RomPlan};
 use saltern_yescrypt::{
-    CheckedParams, Error, MAX_LOOK_AHEAD, Mode, Params, Progress, Resumable, Rom, RomImage,
-    RomMasks, RomReading, RomStore, RomUse, RomView, Workspace, derive_with_roms,
+    Error, Params, Workspace,
+    hazmat::{Progress, Resumable},
+    params::{CheckedParams, Mode},
+    rom::{
+        MAX_LOOK_AHEAD, Rom, RomImage, RomMasks, RomReading, RomStore, RomUse, RomView,
+        derive_with_roms,
+    },
 };
 
 use crate::oracle::{Ask, any_ask, any_params, checked, derived, reference_params};

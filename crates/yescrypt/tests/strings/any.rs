@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use saltern_reference::yescrypt as reference;
-use saltern_yescrypt::{Flavor, Mode, Params};
+use saltern_yescrypt::{
+    Params,
+    params::{Flavor, Mode},
+};
 
 /// Any tuning with small S-boxes.
 pub(crate) fn flavor() -> impl Strategy<Value = Flavor> {

@@ -1,6 +1,9 @@
 //! What a `$7X` string says about itself.
 
-use saltern_yescrypt::{Error, Flags, HashString, Limits, Mode, Setting};
+use saltern_yescrypt::{
+    Error, HashString, Limits, Setting,
+    params::{Flags, Mode},
+};
 use serde::Serialize;
 
 use super::memory_words;

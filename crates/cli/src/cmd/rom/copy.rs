@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use saltern_rom::{CopyOptions, Location, RomHash, adopt as adopt_image, copy};
-use saltern_yescrypt::RomParams;
+use saltern_yescrypt::rom::RomParams;
 
 use super::create::{blocks, flavor, parse_mode};
 use super::{size, work::Work};

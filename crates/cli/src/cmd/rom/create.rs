@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use anyhow::{Context, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern_rom::{Create, Error, FillIn, Location, Manifest};
-use saltern_yescrypt::{Flavor, Params, RomParams};
+use saltern_yescrypt::{Params, params::Flavor, rom::RomParams};
 
 use super::seed::NewSeedArgs;
 use super::{PageSize, size, work::Work};
@@ -195,6 +195,6 @@ pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
 /// The flavour that a flags word means.
 pub(super) fn flavor(flags: u32) -> anyhow::Result<Flavor> {
     let (mode, flavor) = Params::from_flags(flags)?;
-    ensure!(mode == saltern_yescrypt::Mode::Rw, "flags {flags} mean a mode without ROMs");
+    ensure!(mode == saltern_yescrypt::params::Mode::Rw, "flags {flags} mean a mode without ROMs");
     Ok(flavor)
 }

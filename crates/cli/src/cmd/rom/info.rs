@@ -76,7 +76,7 @@ fn rows(
         serde_json::from_str(&manifest.to_json()).context("the manifest is no JSON")?;
     let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let params = &manifest.params;
-    let flavor = match params.flavor == saltern_yescrypt::Flavor::DEFAULT {
+    let flavor = match params.flavor == saltern_yescrypt::params::Flavor::DEFAULT {
         true => "the usual".to_owned(),
         false => value["flavor"].to_string(),
     };

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 
 use super::counter::{Done, counted};
 use super::*;
+use crate::core::fill::RomParams;
 use crate::core::kdf::derive;
 use crate::core::params::Flags;
+use crate::core::rom::{RomImage, RomView};
 use crate::core::workspace::Workspace;
-use crate::{RomImage, RomParams, RomView};
 
 /// What the parts weigh that were counted, the ROM being in memory.
 fn weighed(done: &Done, flavor: &Flavor) -> u128 {

@@ -4,10 +4,11 @@ use std::vec::Vec;
 
 use super::region::tests::given_back;
 use crate::core::batch::{Derivation, derive_many};
+use crate::core::fill::RomParams;
 use crate::core::kdf::derive;
 use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::rom::RomImage;
 use crate::core::workspace::Workspace;
-use crate::{RomImage, RomParams};
 
 fn checked(params: &Params) -> CheckedParams {
     params.checked().unwrap()

@@ -8,11 +8,12 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use super::Plan;
+use crate::core::batch::Derivation;
 use crate::core::batch::derive_all;
 use crate::core::reading::{Places, places};
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
-use crate::{Derivation, Error, Hasher, Params, Workspace};
+use crate::{Error, Hasher, Params, Workspace};
 
 /// A password and the stored hash that it may match.
 #[derive(Clone, Copy)]
@@ -41,7 +42,7 @@ struct Pending<'a> {
 impl Hasher {
     /// [`Hasher::hash`] for many passwords. Results are in the order of the passwords; one that is
     /// refused does not touch the others. Takes the memory of
-    /// [`CheckedParams::degree`](crate::CheckedParams::degree) hashes.
+    /// [`CheckedParams::degree`](crate::params::CheckedParams::degree) hashes.
     ///
     /// # Errors
     /// For each password those of [`Hasher::hash`].
@@ -49,16 +50,17 @@ impl Hasher {
     pub fn hash_many(
         &self,
         workspace: &mut Workspace,
-        passwords: &[&[u8]],
+        passwords: &[impl AsRef<[u8]>],
     ) -> Vec<Result<String, Error>> {
         let setting = || {
             let mut salt = [0; 16];
             getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-            self.setting(&salt)
+            self.setting(salt)
         };
         let settings: Vec<_> = passwords.iter().map(|_| setting()).collect();
-        let pending =
-            |i: usize| self.pending(i, passwords[i], settings[i].as_ref().map_err(|e| *e)?);
+        let pending = |i: usize| {
+            self.pending(i, passwords[i].as_ref(), settings[i].as_ref().map_err(|e| *e)?)
+        };
         let hashes = self.compute_many(workspace, (0..passwords.len()).map(pending).collect());
         hashes
             .into_iter()
@@ -70,13 +72,13 @@ impl Hasher {
     /// [`Hasher::verify`] for many passwords and hashes of any parameters; those with the same ones
     /// are computed together. Results are in order; one that is refused does not touch the others.
     /// Limits are those of one hash: together they take the memory of up to
-    /// [`CheckedParams::degree`](crate::CheckedParams::degree) of them.
+    /// [`CheckedParams::degree`](crate::params::CheckedParams::degree) of them.
     ///
     /// ```
     /// use saltern_yescrypt::{Hasher, Params, Verification, Workspace};
     /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
     /// let mut workspace = Workspace::new();
-    /// let stored: Vec<_> = hasher.hash_many(&mut workspace, &[b"one", b"two"]);
+    /// let stored: Vec<_> = hasher.hash_many(&mut workspace, &["one", "two"]);
     /// let two = stored[1].as_ref().unwrap().as_bytes();
     /// let batch = [b"two", b"one"].map(|password| Verification { password, hash: two });
     /// assert_eq!(hasher.verify_many(&mut workspace, &batch), [Ok(true), Ok(false)]);

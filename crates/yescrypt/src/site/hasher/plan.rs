@@ -21,7 +21,7 @@ pub struct Plan {
     pub params: CheckedParams,
     /// The salt, as it goes into the KDF.
     pub salt: Zeroizing<Vec<u8>>,
-    /// The ROMs, as for [`derive_with_roms`](crate::derive_with_roms).
+    /// The ROMs, as for [`derive_with_roms`](crate::rom::derive_with_roms).
     pub roms: Vec<RomUse>,
 }
 
@@ -33,15 +33,15 @@ impl fmt::Debug for Plan {
 }
 
 /// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
-/// [`Resumable`](crate::Resumable) with ROMs that are not in memory.
+/// [`Resumable`](crate::hazmat::Resumable) with ROMs that are not in memory.
 impl Hasher {
     /// What a password has to be hashed with under a setting. ROMs need not be in memory
-    /// ([`Rom::stored`](crate::Rom::stored)).
+    /// ([`Rom::stored`](crate::rom::Rom::stored)).
     ///
     /// ```
     /// use saltern_yescrypt::{HashString, Hasher, Workspace, derive};
     /// let stored = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
-    /// let (hasher, stored) = (Hasher::new(), HashString::parse(stored.as_bytes())?);
+    /// let (hasher, stored) = (Hasher::new(), HashString::parse(stored)?);
     /// let plan = hasher.plan(b"pleaseletmein", stored.setting())?;
     /// let mut hash = [0; 32];
     /// let mut workspace = Workspace::new();
@@ -52,9 +52,9 @@ impl Hasher {
     ///
     /// # Errors
     /// Those of [`Hasher::hash_with_setting`] that do not come from computing.
-    pub fn plan(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
+    pub fn plan(&self, password: impl AsRef<[u8]>, setting: &Setting) -> Result<Plan, Error> {
         let limits = self.limits();
-        limits.admit_password(password)?;
+        limits.admit_password(password.as_ref())?;
         limits.admit_output(HASH as u64)?;
         let params = setting.params().check(limits)?;
         limits.admit_crypt3(setting.refused_by_crypt())?;
@@ -72,9 +72,9 @@ impl Hasher {
     ///
     /// # Errors
     /// [`Error::KeyNotLoaded`], [`Error::KeyNotApplicable`].
-    pub fn complete(&self, setting: &Setting, hash: &[u8; HASH]) -> Result<Vec<u8>, Error> {
+    pub fn complete(&self, setting: &Setting, hash: &[u8; HASH]) -> Result<HashString, Error> {
         self.key_of(setting)?;
-        Ok(setting.with_hash(&self.seal(setting, Zeroizing::new(*hash))))
+        Ok(HashString::new(setting.clone(), *self.seal(setting, Zeroizing::new(*hash))))
     }
 
     /// Whether these 32 bytes are those of a stored hash, compared in constant time.

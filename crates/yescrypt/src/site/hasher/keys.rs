@@ -1,0 +1,86 @@
+//! The keys of a hasher: which one a string needs, and moving strings from one to another.
+
+use alloc::string::String;
+
+use zeroize::Zeroizing;
+
+use super::Hasher;
+use crate::error::Error;
+use crate::site::encrypt::{HashKey, rekeyed};
+use crate::text::encoding::{HashString, Setting};
+use crate::text::scheme::Scheme;
+use crate::text::{HASH, ascii};
+
+impl Hasher {
+    /// Moves a stored hash from the key that it names (without a name: from the key for such
+    /// strings, if there is one) to the active key, which it then names. No password is needed, and
+    /// nothing is hashed.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Hasher, keys::{HashKey, KeySet}};
+    /// let plain = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+    /// let mut keys = KeySet::new();
+    /// keys.add("2026".parse()?, HashKey::new([7; 32]))?;
+    /// keys.activate("2026".parse()?)?;
+    /// let encrypted = Hasher::new().with_keys(keys).rekey(plain)?;
+    /// assert!(encrypted.starts_with("{key=2026+") && encrypted.contains("}$y$jD5.7$"));
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// not there, [`Error::InvalidParameter`] if none is active, [`Error::KeyNotApplicable`] for
+    /// `$7$` and `$7X`.
+    pub fn rekey(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
+        let stored = HashString::parse(hash)?;
+        let expected = "1: activate one of those with names";
+        let to =
+            self.site.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
+        let renamed = stored.setting().with_key_id(Some(to))?;
+        let (from, to) = (self.key_of(stored.setting())?, self.site.keys.by_id(&to)?);
+        Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
+    }
+
+    /// Moves a stored hash from the key that it names to none: the string that it would be without
+    /// hash encryption. One that names no key is returned as it is.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// not there, [`Error::KeyNotApplicable`] for one that names no key where a key is assumed for
+    /// such strings: the result would not differ from it in form, and would be decrypted again the
+    /// next time. [`Hasher::rekey`] gives it a key with a name first.
+    pub fn without_key(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
+        let stored = HashString::parse(hash)?;
+        let renamed = stored.setting().with_key_id(None)?;
+        let from = self.key_of(stored.setting())?;
+        if from.is_some() && stored.setting().key_id().is_none() {
+            return Err(Error::KeyNotApplicable);
+        }
+        Ok(ascii(rekeyed(&stored, &renamed, from, None)))
+    }
+
+    /// The key that a setting needs.
+    pub(super) fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
+        match (setting.scheme(), setting.key_id()) {
+            (_, Some(id)) => Ok(Some(self.site.keys.by_id(&id)?)),
+            // Extended strings are encrypted if they say so.
+            (Scheme::Extended, None) => Ok(None),
+            (Scheme::Yescrypt, None) => Ok(self.site.keys.unnamed()),
+            (_, None) if self.site.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
+            (_, None) => Ok(None),
+        }
+    }
+
+    /// Encrypts a hash that was computed under a setting, if that needs a key.
+    pub(crate) fn seal(
+        &self,
+        setting: &Setting,
+        mut hash: Zeroizing<[u8; HASH]>,
+    ) -> Zeroizing<[u8; HASH]> {
+        // What was admitted has its key.
+        if let Ok(Some(key)) = self.key_of(setting) {
+            key.encrypt(&mut *hash);
+        }
+        hash
+    }
+}
