@@ -165,12 +165,12 @@ impl Work {
         }
     }
 
-    /// Bytes that are worked through for each hash, where bytes in a second say more than hashes in
-    /// a second.
+    /// Bytes that are worked through for each hash, where there are any and bytes in a second say
+    /// more than hashes in a second.
     #[must_use]
     pub fn input_bytes(&self) -> Option<u64> {
         match self {
-            Work::Message(message) => Some(message.bytes as u64),
+            Work::Message(message) => Some(message.bytes as u64).filter(|&bytes| bytes > 0),
             Work::Fill(fill) => Some(fill.bytes()),
             Work::Yescrypt(..) | Work::Escrypt(_) | Work::Argon2(_) | Work::Cats(_) => None,
         }

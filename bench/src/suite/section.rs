@@ -293,14 +293,14 @@ fn ratio(
     let side = |side: &Side| side.name.clone().unwrap_or_else(|| side.engine.clone());
     let bytes = |side: &Side| side.work.input_bytes().map(|bytes| bytes as f64 / 1e9);
     let per_hash = |side: &Side| bytes(side).unwrap_or(1.0);
-    let message = bytes(first).is_some();
+    let in_bytes = bytes(first).is_some();
     let rates = [(first, &turns.rates[0]), (second, &turns.rates[1])].map(|(side, rates)| {
         estimate(&rates.iter().map(|rate| rate * per_hash(side)).collect::<Vec<_>>())
     });
-    let form = match (first.together, message) {
-        (Some(1), false) => ", one at a time",
-        (_, false) => ", together",
-        _ => "",
+    let form = match (first.together, &first.work) {
+        (_, Work::Message(_) | Work::Fill(_)) => "",
+        (Some(1), _) => ", one at a time",
+        _ => ", together",
     };
     let ratio = estimate(&turns.ratios());
     let [first_best, second_best] = turns.rates.each_ref().map(|rates| percentile(rates, 0.95));
@@ -318,7 +318,7 @@ fn ratio(
         sides: [side(first), side(second)],
         threads,
         clock: clock.name().to_owned(),
-        unit: if message { "GB/s" } else { "hashes/s" }.to_owned(),
+        unit: if in_bytes { "GB/s" } else { "hashes/s" }.to_owned(),
         rates,
         quiet: Some(digits(first_best / second_best, 4)),
         verdict: verdict(&ratio),

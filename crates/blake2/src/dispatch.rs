@@ -7,6 +7,9 @@
 #[cfg(test)]
 use alloc::{vec, vec::Vec};
 
+use core::hint::black_box;
+use core::mem::MaybeUninit;
+
 use saltern_simd::Level;
 
 use crate::batch::{self, Batch};
@@ -17,8 +20,8 @@ use crate::whole;
 type One<V> = unsafe fn(&mut State<V>, &Run<'_, V>);
 type Many<V> = unsafe fn(&mut Group<V>, &Inputs<'_>, usize);
 type BatchOf<V> = unsafe fn(&mut Batch<'_, V>);
-type Message<V> = unsafe fn(&State<V>, bool, &[u8]) -> State<V>;
-type Tree<V> = unsafe fn(&[State<V>; 2], &[u8]) -> State<V>;
+type Message<V> = unsafe fn(&mut State<V>, bool, &[u8]);
+type Tree<V> = unsafe fn(&mut [State<V>; 2], &[u8]);
 
 /// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and
 /// [`blake2s`].
@@ -77,9 +80,9 @@ impl<V: Function> Kernels<V> {
         self.one(h, &Run { input: block.as_ref(), stride, blocks: 1, count, flags });
     }
 
-    /// The final state for a whole message under an initial value.
+    /// Brings an initial value to the final state for a whole message.
     #[inline]
-    pub(crate) fn message(&self, h: &State<V>, last_node: bool, input: &[u8]) -> State<V> {
+    pub(crate) fn message(&self, h: &mut State<V>, last_node: bool, input: &[u8]) {
         // SAFETY: the tables below are only handed out where the processor has their level.
         unsafe { (self.message)(h, last_node, input) }
     }
@@ -88,9 +91,11 @@ impl<V: Function> Kernels<V> {
     /// its first leaf and of its root. `None` where no kernel has as many lanes as there are
     /// leaves.
     #[inline]
-    pub(crate) fn tree(&self, states: &[State<V>; 2], input: &[u8]) -> Option<State<V>> {
+    pub(crate) fn tree(&self, mut states: [State<V>; 2], input: &[u8]) -> Option<State<V>> {
+        let kernel = self.tree?;
         // SAFETY: the tables below are only handed out where the processor has their level.
-        self.tree.map(|kernel| unsafe { kernel(states, input) })
+        unsafe { kernel(&mut states, input) };
+        Some(states[1])
     }
 
     /// [`batch::hash`] with the widest kernel. Does nothing where there is none for many states.
@@ -138,8 +143,8 @@ mod portable {
         compress::one::<V, [V::Word; 4]>((), h, run);
     }
 
-    fn message<V: Function>(h: &State<V>, last_node: bool, input: &[u8]) -> State<V> {
-        whole::message::<V, [V::Word; 4]>((), h, last_node, input)
+    fn message<V: Function>(h: &mut State<V>, last_node: bool, input: &[u8]) {
+        whole::message::<V, [V::Word; 4]>((), h, last_node, input);
     }
 
     const fn table<V: Function>() -> Kernels<V> {
@@ -157,6 +162,18 @@ mod portable {
     pub(super) static BLAKE2S: Kernels<Blake2s> = table();
 }
 
+/// As much memory as the widest vector takes, and aligned as that wants to be.
+#[repr(align(64))]
+struct Widest(#[expect(dead_code, reason = "never looked at")] [u8; 64]);
+
+/// Makes the compiler align the stack of the function that this is inlined into. Otherwise vectors
+/// that it keeps there for want of registers lie across lines of the cache, or not, by where the
+/// stack happens to be: trees and batches took up to half as long again.
+#[inline(always)]
+fn align_stack() {
+    black_box(&MaybeUninit::<Widest>::uninit());
+}
+
 /// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! kernels {
@@ -172,13 +189,15 @@ macro_rules! kernels {
 
             #[target_feature(enable = $features)]
             fn batch(batch: &mut Batch<'_, $variant>) {
+                align_stack();
                 let token = <$widest as Vector>::Token::here();
                 batch::hash::<$variant, $widest>(token, batch);
             }
 
             #[target_feature(enable = $features)]
-            fn message(h: &State<$variant>, last_node: bool, input: &[u8]) -> State<$variant> {
-                whole::message::<$variant, $row>(<$row as Vector>::Token::here(), h, last_node, input)
+            fn message(h: &mut State<$variant>, last_node: bool, input: &[u8]) {
+                let token = <$row as Vector>::Token::here();
+                whole::message::<$variant, $row>(token, h, last_node, input);
             }
 
             kernels!(@many $features, $variant, $most: $widest $(, $many: $lanes)*);
@@ -196,9 +215,10 @@ macro_rules! kernels {
     };
     (@tree $features:literal, $variant:ty, $row:ty, $leaves:ty) => {
         #[target_feature(enable = $features)]
-        fn tree(states: &[State<$variant>; 2], input: &[u8]) -> State<$variant> {
+        fn tree(states: &mut [State<$variant>; 2], input: &[u8]) {
+            align_stack();
             let tokens = (<$leaves as Vector>::Token::here(), <$row as Vector>::Token::here());
-            whole::tree::<$variant, $leaves, $row>(tokens, states, input)
+            whole::tree::<$variant, $leaves, $row>(tokens, states, input);
         }
 
         const TREE: Option<Tree<$variant>> = Some(tree);
@@ -210,6 +230,7 @@ macro_rules! kernels {
         $(
             #[target_feature(enable = $features)]
             fn $many(group: &mut Group<$variant>, inputs: &Inputs<'_>, blocks: usize) {
+                align_stack();
                 let token = <$lanes as Vector>::Token::here();
                 compress::many::<$variant, $lanes>(token, group, inputs, blocks);
             }

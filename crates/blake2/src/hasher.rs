@@ -156,10 +156,9 @@ impl<V: Variant> Params<V> {
         if self.key_block().is_some() {
             return self.to_hasher().update(data).finalize(); // which knows how to wipe its state
         }
-        Hash::from_state(
-            &self.kernels().message(&self.initial_state(), self.is_last_node(), data),
-            self.output_length(),
-        )
+        let mut h = self.initial_state();
+        self.kernels().message(&mut h, self.is_last_node(), data);
+        Hash::from_state(&h, self.output_length())
     }
 
     /// A state that takes the message in pieces.

@@ -217,28 +217,43 @@ fn trees_in_one_call_equal_hashers() {
     assert_eq!(trees_at_once::<Blake2s>(&s), s.len() * 1539);
 }
 
+/// Pieces that begin and end around the borders of stripes and of the buffer, which has two.
 #[cfg(feature = "std")]
-fn threads_agree<V: Variant>(every: &[&'static Kernels<V>]) {
+fn threads_agree<V: Variant>(every: &[&'static Kernels<V>]) -> usize {
     let data = input(20_000);
+    let mut checks = 0;
     for kernels in every {
         for key in [&b""[..], b"key"] {
-            for length in [0, 1, 900, 1024, 5000, 20_000] {
-                let params = tree::Params::<V>::new().key(key).unwrap().with_kernels(kernels);
-                let expected = params.hash(&data[..length]);
-                let hash = params.to_hasher().update_threaded(&data[..length]).finalize();
-                assert_eq!(hash, expected, "{} {length}", kernels.level);
+            let params = tree::Params::<V>::new().key(key).unwrap().with_kernels(kernels);
+            for length in
+                [0, 1, 448, 511, 512, 513, 900, 1023, 1024, 1025, 1536, 1985, 2049, 20_000]
+            {
+                let expected = params.to_hasher().update(&data[..length]).finalize();
                 assert_eq!(params.hash_threaded(&data[..length]), expected);
+                for start in [0, 1, 63, 449, 511, 512, 700, 1023, 1024, 1025] {
+                    let (head, tail) = data[..length].split_at(start.min(length));
+                    let mut hasher = params.to_hasher();
+                    hasher.update(head).update_by_leaves(tail);
+                    assert_eq!(hasher.finalize(), expected, "{} {start} {length}", kernels.level);
+                    assert_eq!(hasher.count(), length as u128);
+                    // And goes on.
+                    let longer = params.hash(&data[..length].repeat(2));
+                    let twice = hasher.update_by_leaves(&data[..length]).finalize();
+                    assert_eq!(twice, longer, "{} {start} {length}", kernels.level);
+                    checks += 1;
+                }
             }
         }
     }
+    checks
 }
 
 #[cfg(feature = "std")]
 #[test]
 fn leaves_in_threads() {
     let (b, s) = dispatch::every();
-    threads_agree::<Blake2b>(&b);
-    threads_agree::<Blake2s>(&s);
+    assert_eq!(threads_agree::<Blake2b>(&b), b.len() * 2 * 14 * 10);
+    assert_eq!(threads_agree::<Blake2s>(&s), s.len() * 2 * 14 * 10);
 }
 
 #[cfg(feature = "std")]

@@ -2,6 +2,12 @@
 //! one root.
 
 use core::fmt;
+#[cfg(feature = "std")]
+use core::num::NonZero;
+#[cfg(feature = "std")]
+use std::sync::{Mutex, PoisonError};
+#[cfg(feature = "std")]
+use std::thread;
 
 use saltern_simd::Level;
 use saltern_simd::lanes::Word;
@@ -81,7 +87,7 @@ impl<V: Variant> Params<V> {
     #[must_use]
     pub fn hash(&self, data: &[u8]) -> Hash<V> {
         if self.node.key_block().is_none()
-            && let Some(root) = self.node.kernels().tree(&self.node.tree_states(), data)
+            && let Some(root) = self.node.kernels().tree(self.node.tree_states(), data)
         {
             return Hash::from_state(&root, self.node.output_length());
         }
@@ -104,13 +110,11 @@ impl<V: Variant> Params<V> {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn hash_threaded(&self, data: &[u8]) -> Hash<V> {
-        let mut hasher = self.to_hasher();
-        if crate::many::threads::worthwhile(None, data.len()) >= V::LEAVES {
-            hasher.update_threaded(data)
+        if worth_threads::<V>(None, data) {
+            self.to_hasher().update_by_leaves(data).finalize()
         } else {
-            hasher.update(data)
+            self.hash(data)
         }
-        .finalize()
     }
 
     /// A state that takes the message in pieces.
@@ -206,11 +210,39 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// As [`update`](Self::update) with a thread for each leaf; all of it at the beginning of the
-    /// message.
+    /// As [`update`](Self::update) with a thread for each leaf, where `threads` allows four
+    /// (BLAKE2bp) or eight (BLAKE2sp) of them and `data` has half a MiB for each: see
+    /// [`Params::hash_threaded`]. `None` stands for as many threads as there are processors.
+    ///
+    /// The threads end with the call. Where the system gives fewer, those do all the work.
+    ///
+    /// ```
+    /// use std::num::NonZero;
+    /// use saltern_blake2::blake2bp;
+    /// let data = vec![1; 3 << 20];
+    /// let mut hasher = blake2bp::Hasher::new();
+    /// hasher.update_threaded(&data, NonZero::new(4)).update(b"end");
+    /// assert_eq!(hasher.count(), (3 << 20) + 3);
+    /// ```
     #[cfg(feature = "std")]
-    pub(crate) fn update_threaded(&mut self, data: &[u8]) -> &mut Self {
-        self.drain_buffer(data.len()); // of a key's blocks
+    pub fn update_threaded(
+        &mut self,
+        data: &[u8],
+        threads: impl Into<Option<NonZero<usize>>>,
+    ) -> &mut Self {
+        match worth_threads::<V>(threads.into(), data) {
+            true => self.update_by_leaves(data),
+            false => self.update(data),
+        }
+    }
+
+    /// As [`update`](Self::update) with a thread for each leaf.
+    #[cfg(feature = "std")]
+    pub(crate) fn update_by_leaves(&mut self, data: &[u8]) -> &mut Self {
+        let missing = self.buffered.next_multiple_of(stripe::<V>()) - self.buffered;
+        let (head, data) = data.split_at(missing.min(data.len()));
+        self.push(head);
+        self.drain_buffer(data.len());
         let whole = if self.buffered == 0 { plain_stripes::<V>(data.len()) } else { 0 };
         let (stripes, tail) = data.split_at(whole * stripe::<V>());
         self.leaf_count = absorb_threaded(&self.params, &mut self.leaves, self.leaf_count, stripes);
@@ -313,7 +345,13 @@ fn absorb<V: Variant>(
     end
 }
 
-/// As [`absorb`], with a thread for each leaf.
+/// Whether so many threads are enough for a leaf each, and each has enough to do.
+#[cfg(feature = "std")]
+fn worth_threads<V: Variant>(threads: Option<NonZero<usize>>, data: &[u8]) -> bool {
+    crate::many::threads::worthwhile(threads, data.len()) >= V::LEAVES
+}
+
+/// As [`absorb`], with a thread for each leaf, as far as the system has threads to give.
 #[cfg(feature = "std")]
 fn absorb_threaded<V: Variant>(
     params: &Params<V>,
@@ -323,11 +361,20 @@ fn absorb_threaded<V: Variant>(
 ) -> u128 {
     let kernels = params.node.kernels();
     let count = leaf_count.wrapping_add(V::BLOCK_BYTES as u128);
+    let left = Mutex::new(leaves[..V::LEAVES].iter_mut().enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((leaf, h)) = next() {
+            kernels.one(h, &leaf_run::<V>(stripes, leaf, count));
+        }
+    };
     if !stripes.is_empty() {
-        std::thread::scope(|scope| {
-            for (leaf, h) in leaves[..V::LEAVES].iter_mut().enumerate() {
-                scope.spawn(move || kernels.one(h, &leaf_run::<V>(stripes, leaf, count)));
+        thread::scope(|scope| {
+            for _ in 1..V::LEAVES {
+                // Where there is no thread to be had, the others have more to do.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
+            work();
         });
     }
     leaf_count.wrapping_add((stripes.len() / V::LEAVES) as u128)

@@ -10,46 +10,48 @@ use saltern_simd::lanes::{Lanes, Row, Word};
 use crate::compress::{MAX_LANES, MAX_LEAVES, compress};
 use crate::function::{Block, Function, State};
 
-/// The final state for a message under an initial value.
+/// Brings an initial value to the final state for a message. (In place: as a result, both rows
+/// would be put together in one wide register, and where that is one of 512 bits, a third of the
+/// units stand still until it is stored.)
 #[inline(always)]
 pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
     token: R::Token,
-    h: &State<V>,
+    h: &mut State<V>,
     last_node: bool,
     input: &[u8],
-) -> State<V> {
+) {
     let last = input.len().saturating_sub(1) / V::BLOCK_BYTES;
     let mut pad = V::Word::ZERO_BLOCK;
     let tail = &input[last * V::BLOCK_BYTES..];
     if tail.len() < V::BLOCK_BYTES {
         copy_short(pad.as_mut(), tail);
     }
-    let last_node = if last_node { V::ALL_ONES } else { V::Word::default() };
     let [h0, h1, h2, h3, h4, h5, h6, h7] = *h;
     let mut rows = [R::from_words(token, [h0, h1, h2, h3]), R::from_words(token, [h4, h5, h6, h7])];
     let none = V::Word::default();
+    let node = if last_node { V::ALL_ONES } else { none };
     for k in 0..=last {
         let at = k * V::BLOCK_BYTES;
         let block = V::Word::first_block(&input[at..]).unwrap_or(&pad);
         let (count, flags) = match k == last {
-            true => (input.len() as u64, [V::ALL_ONES, last_node]),
+            true => (input.len() as u64, [V::ALL_ONES, node]),
             false => ((at + V::BLOCK_BYTES) as u64, [none; 2]),
         };
         let [low, high] = count_words::<V>(count);
         let offset = R::from_words(token, [low, high, flags[0], flags[1]]);
         rows = compress::<V, R>(token, rows, &R::message(token, &[block]), offset);
     }
-    state::<V, R>(rows)
+    put::<V, R>(rows, h);
 }
 
-/// The root's final state for the message of a tree, from the initial values of its first leaf and
-/// of its root. `L` has a lane for every leaf.
+/// Brings the initial values of a tree's first leaf and of its root to the root's final state for a
+/// message, in the place of the latter. `L` has a lane for every leaf.
 #[inline(always)]
 pub(crate) fn tree<V: Function, L: Lanes<Word = V::Word>, R: Row<Word = V::Word>>(
     tokens: (L::Token, R::Token),
-    [leaf, root]: &[State<V>; 2],
+    [leaf, root]: &mut [State<V>; 2],
     input: &[u8],
-) -> State<V> {
+) {
     let mut values = [V::Word::ZERO_BLOCK; 4];
     leaves::<V, L>(tokens.0, leaf, input, &mut values);
     let blocks = V::LEAVES * V::OUT_BYTES / V::BLOCK_BYTES;
@@ -62,7 +64,7 @@ pub(crate) fn tree<V: Function, L: Lanes<Word = V::Word>, R: Row<Word = V::Word>
         let offset = R::from_words(token, [count, none, flag, flag]);
         rows = compress::<V, R>(token, rows, &R::message(token, &[block]), offset);
     }
-    state::<V, R>(rows)
+    put::<V, R>(rows, root);
 }
 
 /// The leaves' hashes, one after the other.
@@ -158,11 +160,11 @@ fn count_words<V: Function>(count: u64) -> [V::Word; 2] {
     [V::Word::truncate(count.into()), V::Word::truncate(high)]
 }
 
-/// Two rows as the words of a state.
+/// Puts two rows into a state.
 #[inline(always)]
-fn state<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2]) -> State<V> {
-    let ([a, b, c, d], [e, f, g, h]) = (low.to_words(), high.to_words());
-    [a, b, c, d, e, f, g, h]
+fn put<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2], h: &mut State<V>) {
+    h[..4].copy_from_slice(&low.to_words());
+    h[4..].copy_from_slice(&high.to_words());
 }
 
 /// Copies less than a block to the front of one, without a call for a length that is not known when

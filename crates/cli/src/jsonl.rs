@@ -42,27 +42,26 @@ const MAX_LINE: usize = 64 << 10;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Many at once")]
 pub(crate) struct JsonlArgs {
-    /// Take one JSON object from each line of standard input and answer each by one, in order
+    /// Read one JSON object per line of standard input and answer each with one, in order
     #[arg(long)]
     pub(crate) jsonl: bool,
 
-    /// Answer each line as soon as its answer is there, whatever the order; `line` and `id` tell
-    /// which it is
+    /// Answer each line as soon as its answer is ready, in any order; `line` and `id` identify it
     #[arg(long, requires = "jsonl")]
     unordered: bool,
 
-    /// Answer a line by an error if its hash is not there so long after the line was read
+    /// Answer a line with an error if its hash is not ready this long after the line was read
     ///
-    /// A line's own `deadline_ms` goes before. What has begun is computed to its end, but nobody
-    /// waits for it.
+    /// A line's own `deadline_ms` takes precedence. A hash that has begun is computed to its end,
+    /// but its result is discarded.
     #[arg(long, value_name = "MS", requires = "jsonl")]
     deadline: Option<u64>,
 
-    /// Threads that compute (default: one for each processor)
+    /// Number of threads (default: one per processor)
     #[arg(long, value_name = "N", requires = "jsonl", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
-    /// Memory that they may take together
+    /// Memory limit for all threads together
     #[arg(long, value_name = "MIB", requires = "jsonl", default_value_t = 2048)]
     memory: u32,
 }

@@ -67,6 +67,12 @@ pub trait Lanes: Vector {
     fn store(self, words: &mut [Self::Word]);
     /// Lane 0.
     fn first(self) -> Self::Word;
+    /// The same four: see [`Row::together`].
+    #[inline(always)]
+    #[must_use]
+    fn together(four: [Self; 4]) -> [Self; 4] {
+        four
+    }
     /// The transposition of `COUNT` blocks: lane `i` of vector `j` is word `j` of `blocks[i]`.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> [Self; 16];
     /// Calls `put` with each lane's number, in any order, and its words: word `j` is lane `i` of
@@ -99,6 +105,13 @@ pub trait Row: Vector {
     /// Word `i` from word `i + by` modulo 4; `by` is a constant 1, 2 or 3.
     #[must_use]
     fn rotate_words(self, by: usize) -> Self;
+    /// The same row. A hint to the compiler: what all of it is made of comes before what is made of
+    /// any of it, in the order in which the processor sees the instructions.
+    #[inline(always)]
+    #[must_use]
+    fn together(self) -> Self {
+        self
+    }
     /// Prepares one block for each state.
     fn message(token: Self::Token, blocks: &[&BlockOf<Self>]) -> Self::Message;
     /// Four rows of message words: word `i` of row `j` is word `order[4 * j + i]`; `order` is a
@@ -143,6 +156,11 @@ impl<L: Lanes> Row for [L; 4] {
     #[inline(always)]
     fn rotate_words(self, by: usize) -> Self {
         [self[by % 4], self[(by + 1) % 4], self[(by + 2) % 4], self[(by + 3) % 4]]
+    }
+
+    #[inline(always)]
+    fn together(self) -> Self {
+        L::together(self)
     }
 
     #[inline(always)]

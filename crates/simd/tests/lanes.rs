@@ -62,6 +62,9 @@ where
         }
         assert_eq!(words_of(L::splat(token, a[0])), vec![a[0]; L::COUNT]);
         assert_eq!(x.first(), a[0]);
+        let sum = x.add(y);
+        let four = L::together([x, y, sum, x]);
+        assert_eq!(four.map(words_of), [x, y, sum, x].map(words_of));
         let blocks = random.blocks::<L::Word>(L::COUNT);
         let message = L::message(token, &blocks.iter().collect::<Vec<_>>());
         for (i, lanes) in message.into_iter().enumerate() {

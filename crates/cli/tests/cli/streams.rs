@@ -212,18 +212,24 @@ fn few_threads_and_little_memory() {
     std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let copy = shared.path().join("saltern");
     std::fs::copy(program, &copy).unwrap();
-    let run_as_user = |uid: Option<u32>| {
-        let mut prlimit = Command::new("prlimit");
-        prlimit.args(["--nproc=1"]).arg(&copy).args(["sum", "--num-threads", "8", "-r", "."]);
-        if let Some(uid) = uid {
-            std::os::unix::process::CommandExt::uid(&mut prlimit, uid);
-        }
-        prlimit.current_dir(&folder).output().unwrap()
-    };
     let is_root =
         std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
     std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let output = run_as_user(is_root.then_some(65_432));
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    assert_eq!(output.stdout.len(), expected.len() + 2 * 300);
+    let run_as_user = |threads: usize, args: &[&str]| {
+        let mut prlimit = Command::new("prlimit");
+        prlimit.arg(format!("--nproc={threads}")).arg(&copy).args(["sum", "--num-threads", "8"]);
+        if is_root {
+            std::os::unix::process::CommandExt::uid(&mut prlimit, 65_432);
+        }
+        let output = prlimit.args(args).current_dir(&folder).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {output:?}");
+        output.stdout
+    };
+    assert_eq!(run_as_user(1, &["-r", "."]).len(), expected.len() + 2 * 300);
+    // Of the threads for one long file, some cannot be had, or none.
+    std::fs::write(folder.path().join("long"), vec![9; 30_000_000]).unwrap();
+    for algorithm in ["blake2bp", "blake2sp"] {
+        let sums = [1, 2, 3, 4, 5, 7, 20].map(|most| run_as_user(most, &["-a", algorithm, "long"]));
+        assert!(sums.iter().all(|sum| *sum == sums[0]), "{algorithm}: {sums:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Many files, files that go wrong, directories, and outputs that cannot be written.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -36,6 +36,76 @@ fn thousands_of_files_come_out_in_order() {
     assert_eq!(text(&output.stdout), "file-1234: FAILED\\n\n");
 }
 
+/// Lengths around where threads set in, after the first 8 MiB, and around the pieces of 8 MiB that
+/// they are given, of which the last may be too short for them.
+#[test]
+fn threads_for_the_leaves_of_one_long_input_change_nothing() {
+    let bench = Bench::new();
+    let bytes: Vec<u8> =
+        (0..25_500_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    const MIB: usize = 1 << 20;
+    let lengths = [8 * MIB - 1, 8 * MIB + 1, 12 * MIB + 513, 16 * MIB, 24 * MIB + 1, bytes.len()];
+    for algorithm in ["blake2bp", "blake2sp"] {
+        let digest = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        for length in lengths {
+            let content = &bytes[..length];
+            bench.write(b"long", content);
+            let expected: String = match algorithm {
+                "blake2bp" => digest(saltern_blake2::blake2bp(content).as_bytes()),
+                _ => digest(saltern_blake2::blake2sp(content).as_bytes()),
+            };
+            for threads in ["1", "2", "3", "4", "5", "7", "8", "9"] {
+                let args = ["-a", algorithm, "--num-threads", threads, "long"];
+                let sum = text(&stdout(bench.saltern(&args, b"")));
+                assert_eq!(sum, format!("{expected}  long\\n\n"), "{length}, {threads} threads");
+            }
+            let args = ["-a", algorithm, "--num-threads", "9"];
+            let sum = text(&stdout(bench.saltern(&args, content)));
+            assert_eq!(sum, format!("{expected}  -\\n\n"), "{length}, a pipe");
+        }
+    }
+}
+
+/// The memory of this process, read from a place on, ends with an error: where nothing is mapped.
+#[test]
+fn an_error_in_the_middle_of_a_long_input_is_told() {
+    let bench = Bench::new();
+    let memory = vec![7_u8; 40 << 20];
+    for algorithm in ["blake2b", "blake2bp", "blake2sp"] {
+        for threads in ["1", "2", "4", "9"] {
+            let mut file = File::open("/proc/self/mem").unwrap();
+            file.seek(SeekFrom::Start(memory.as_ptr() as u64)).unwrap();
+            let mut command = bench.command(env!("CARGO_BIN_EXE_saltern"));
+            command.args(["sum", "-a", algorithm, "--num-threads", threads]);
+            let output = command.stdin(Stdio::from(file)).output().unwrap();
+            assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""));
+            assert_eq!(complaints(&output), "b2sum: -: Input/output error\\n\n");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_grows_while_it_is_read_ends_where_reading_finds_its_end() {
+    let bench = Bench::new();
+    let sizes = [48 << 20, 80 << 20];
+    for (algorithm, threads) in [("blake2b", "3"), ("blake2bp", "4"), ("blake2sp", "9")] {
+        let args = ["-a", algorithm, "--num-threads", threads, "long"];
+        let file = File::create(bench.path().join("long")).unwrap();
+        let sums = sizes.map(|size| {
+            file.set_len(size).unwrap();
+            stdout(bench.saltern(&args, b""))
+        });
+        file.set_len(sizes[0]).unwrap();
+        let grown = thread::scope(|scope| {
+            let sum = scope.spawn(|| stdout(bench.saltern(&args, b"")));
+            thread::sleep(Duration::from_millis(15));
+            file.set_len(sizes[1]).unwrap();
+            sum.join().unwrap()
+        });
+        assert!(sums.contains(&grown), "{algorithm}: {}", text(&grown));
+    }
+}
+
 #[test]
 fn the_rest_goes_on_after_a_file_that_cannot_be_read() {
     let bench = Bench::with(&[("a", b"abc"), ("locked", b"x"), ("z", b"xyz")]);
@@ -59,11 +129,12 @@ fn a_file_cut_short_while_it_is_read_is_an_error() {
     let file = File::create(&path).unwrap();
     // Zeros that take no room, and more of them than can be hashed before they are cut off.
     file.set_len(64 << 30).unwrap();
-    // With a thread to spare and without, that is alone and among others.
-    for threads in ["1", "3"] {
+    // With a thread to spare and without, that is alone and among others; and by threads.
+    let cases = [("blake2b", "1"), ("blake2b", "3"), ("blake2bp", "9"), ("blake2sp", "16")];
+    for (algorithm, threads) in cases {
         file.set_len(64 << 30).unwrap();
         let mut command = bench.command(env!("CARGO_BIN_EXE_saltern"));
-        command.args(["sum", "--num-threads", threads, "long", "a"]);
+        command.args(["sum", "-a", algorithm, "--num-threads", threads, "long", "a"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let deadline = Instant::now() + Duration::from_secs(30);
         let fds = format!("/proc/{}/fd", child.id());

@@ -172,10 +172,25 @@ rotate_by_16! {
 /// pick message words.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn unknown(mut v: __m256i) -> __m256i {
+pub(super) fn unknown(mut v: __m256i) -> __m256i {
     // SAFETY: there is no instruction, so nothing can go wrong.
     unsafe { asm!("/* {0} */", inout(ymm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
+}
+
+/// The four vectors, all of which are known before any of them is used. No instruction. The
+/// compiler would do one column of BLAKE2b after the other, to need fewer registers, and leave it
+/// to the processor to find what can be done meanwhile: with this, four blocks take 2 to 3 % less
+/// time, though 1 % more instructions. For BLAKE2s it was a loss of 1 %.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn all_of([mut a, mut b, mut c, mut d]: [__m256i; 4]) -> [__m256i; 4] {
+    // SAFETY: there is no instruction, so nothing can go wrong.
+    unsafe {
+        asm!("/* {0} {1} {2} {3} */", inout(ymm_reg) a, inout(ymm_reg) b, inout(ymm_reg) c,
+            inout(ymm_reg) d, options(pure, nomem, nostack, preserves_flags));
+    }
+    [a, b, c, d]
 }
 
 /// Two distances for shifts.
@@ -234,6 +249,12 @@ lanes! {
     U64x4<Rotate256>, __m256i = [u64 as i64; 4];
     _mm256_add_epi64, _mm256_xor_si256, rotate_64, xor_rotate_64, _mm256_set1_epi64x,
     |v| _mm_cvtsi128_si64(_mm256_castsi256_si128(v)); {
+    #[inline(always)]
+    fn together([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        let [w, x, y, z] = proven!(all_of([a.0, b.0, c.0, d.0]));
+        [Self(w, a.1), Self(x, b.1), Self(y, c.1), Self(z, d.1)]
+    }
+
     #[inline(always)]
     fn message(token: T, blocks: &[&[u8; 128]]) -> [Self; 16] {
         let mut message = [Self::splat(token, 0); 16];

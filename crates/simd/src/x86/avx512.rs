@@ -4,6 +4,7 @@
 
 use core::arch::x86_64::*;
 
+use super::avx2::unknown;
 use super::sse41::{Rotate128, U32x4};
 use super::{Avx512, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
@@ -231,9 +232,12 @@ impl<T: Permute2> Row for U32x4<T> {
     fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 2] {
         let (low, high) = blocks[0].split_at(32);
         // SAFETY: there are 32 bytes in each half; alignment is not asked for; there is a token.
-        unsafe {
-            [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())]
-        }
+        let (low, high) = unsafe {
+            (_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast()))
+        };
+        // If the compiler knew both, it would make one register of 512 bits of them, and with one
+        // in flight the processor has a vector unit less.
+        proven!([unknown(low), unknown(high)])
     }
 
     #[inline(always)]

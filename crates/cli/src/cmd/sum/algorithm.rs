@@ -1,9 +1,10 @@
 //! The four functions as this program names them, and one streaming state over all of them.
 
 use std::fmt;
+use std::num::NonZero;
 
 use saltern_blake2::many::{self, Job};
-use saltern_blake2::{Blake2b, Blake2s, Error, blake2b, blake2bp, blake2s, blake2sp};
+use saltern_blake2::{Blake2b, Blake2s, Error, Function, blake2b, blake2bp, blake2s, blake2sp};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -221,6 +222,26 @@ impl Hasher {
             Self::S(hasher) => drop(hasher.update(data)),
             Self::Bp(hasher) => drop(hasher.update(data)),
             Self::Sp(hasher) => drop(hasher.update(data)),
+        }
+    }
+
+    /// How many threads can work on one message: a leaf each, or one.
+    pub(super) fn threads(&self) -> usize {
+        match self {
+            Self::B(_) | Self::S(_) => 1,
+            Self::Bp(_) => Blake2b::LEAVES,
+            Self::Sp(_) => Blake2s::LEAVES,
+        }
+    }
+
+    /// Absorb `data` by as many threads as [can work on it](Self::threads), or by one where that
+    /// would be more than `threads`.
+    pub(super) fn update_threaded(&mut self, data: &[u8], threads: usize) {
+        let threads = NonZero::new(threads);
+        match self {
+            Self::Bp(hasher) => drop(hasher.update_threaded(data, threads)),
+            Self::Sp(hasher) => drop(hasher.update_threaded(data, threads)),
+            Self::B(_) | Self::S(_) => self.update(data),
         }
     }
 

@@ -52,7 +52,7 @@ impl Engine {
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
             for number in 0..workers {
-                let worker = Worker::new(self, &queue, sender.clone(), workers < self.threads);
+                let worker = Worker::new(self, &queue, sender.clone(), workers);
                 let guard = HaltOnPanic(&queue);
                 let thread = thread::Builder::new().name(format!("sum-{number}"));
                 let started = thread.spawn_scoped(scope, move || {
@@ -81,7 +81,7 @@ impl Engine {
         sink: &mut dyn Sink<T>,
     ) -> io::Result<()> {
         let (sender, receiver) = mpsc::channel();
-        let mut worker = Worker::new(self, queue, sender, false);
+        let mut worker = Worker::new(self, queue, sender, self.threads);
         let mut order = Order::default();
         while worker.go_on() {
             for batch in receiver.try_iter() {

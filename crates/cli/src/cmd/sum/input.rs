@@ -19,6 +19,9 @@ const CHUNK: usize = 128 << 10;
 /// Bytes per read of the reader thread: large enough that handing a buffer over costs nothing.
 const BLOCK: usize = 1 << 20;
 
+/// The same where several threads hash what was read: they are started for every block.
+const WIDE_BLOCK: usize = 8 << 20;
+
 /// Bytes after which the time that reading takes is judged.
 const TRIAL: u64 = 8 << 20;
 
@@ -78,6 +81,8 @@ pub(super) struct Watch<'a> {
     pub(super) stop: &'a AtomicBool,
     /// A second thread may read ahead.
     pub(super) read_ahead: bool,
+    /// Threads that may hash this input.
+    pub(super) threads: usize,
 }
 
 /// An input that is open, and perhaps begun.
@@ -158,10 +163,12 @@ impl<'a> Source<'a> {
 }
 
 /// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it
-/// turns out to take longer, and a thread is free, the rest is read ahead.
+/// turns out to take longer, and a thread is free, the rest is read ahead. So is the rest of every
+/// long input that several threads can hash.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
     let mut buffer = Buffer::new(CHUNK)?;
     let mut may_read_ahead = watch.read_ahead;
+    let is_wide = (2..=watch.threads).contains(&hasher.threads());
     let (start, mut reading, mut count) = (Instant::now(), Duration::ZERO, 0);
     while !watch.stop.load(Ordering::Relaxed) {
         let before = Instant::now();
@@ -173,8 +180,10 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
         hasher.update(&buffer.bytes()[..n]);
         watch.progress.add(n as u64);
         count += n as u64;
-        if may_read_ahead && count >= TRIAL && reading > start.elapsed() / SLOW {
-            match absorb_ahead(file, hasher, watch)? {
+        let is_slow = || reading > start.elapsed() / SLOW;
+        if may_read_ahead && count >= TRIAL && (is_wide || is_slow()) {
+            let block = if is_wide { WIDE_BLOCK } else { BLOCK };
+            match absorb_ahead(file, hasher, watch, block)? {
                 Some(rest) => return Ok(count + rest),
                 None => may_read_ahead = false,
             }
@@ -183,10 +192,16 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
     Ok(count)
 }
 
-/// Read in a second thread, which fills one buffer while this one hashes the other. `None`, with
-/// nothing read, if the system has no thread to give.
-fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<Option<u64>> {
-    let buffers = [Buffer::new(BLOCK)?, Buffer::new(BLOCK)?];
+/// Read in a second thread, which fills one buffer of `block` bytes while this one hashes the
+/// other, with further threads where the function has work for them. `None`, with nothing read, if
+/// the system has no thread to give.
+fn absorb_ahead(
+    file: &File,
+    hasher: &mut Hasher,
+    watch: &Watch<'_>,
+    block: usize,
+) -> io::Result<Option<u64>> {
+    let buffers = [Buffer::new(block)?, Buffer::new(block)?];
     let (to_fill, free) = mpsc::sync_channel::<Buffer>(2);
     let (filled, full) = mpsc::sync_channel::<(Buffer, io::Result<usize>)>(2);
     let mut count = 0;
@@ -197,7 +212,7 @@ fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Resu
             // Either end hangs up to finish: this one after the last block, the other on an error.
             while let Ok(mut buffer) = free.recv() {
                 let result = fill(&mut file, buffer.bytes_mut());
-                let more = matches!(result, Ok(n) if n == BLOCK);
+                let more = matches!(result, Ok(n) if n == block);
                 if filled.send((buffer, result)).is_err() || !more {
                     break;
                 }
@@ -214,7 +229,7 @@ fn absorb_ahead(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Resu
             if watch.stop.load(Ordering::Relaxed) {
                 break;
             }
-            hasher.update(&buffer.bytes()[..n]);
+            hasher.update_threaded(&buffer.bytes()[..n], watch.threads);
             watch.progress.add(n as u64);
             count += n as u64;
             let _ = to_fill.send(buffer);

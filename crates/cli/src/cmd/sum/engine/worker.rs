@@ -30,6 +30,8 @@ pub(super) struct Worker<'a, T, I: Iterator<Item = Task<T>>> {
     results: Sender<Vec<Numbered<T>>>,
     /// There is a thread to spare for each worker.
     read_ahead: bool,
+    /// Threads for each input, where its function has work for several.
+    threads: usize,
     buffer: Buffer,
     pace: Pace,
     batch: Batch<T>,
@@ -44,11 +46,12 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
         engine: &'a Engine,
         queue: &'a Queue<I>,
         results: Sender<Vec<Numbered<T>>>,
-        read_ahead: bool,
+        workers: usize,
     ) -> Self {
         let (batch, streams) = (Batch::default(), Streams::default());
         let (buffer, pace) = (Buffer::default(), Pace::default());
-        Self { engine, queue, results, read_ahead, buffer, pace, batch, streams }
+        let (read_ahead, threads) = (workers < engine.threads, engine.threads / workers);
+        Self { engine, queue, results, read_ahead, threads, buffer, pace, batch, streams }
     }
 
     /// Take tasks until there are none, or nobody wants the results.
@@ -148,7 +151,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
 
     fn watch(&self) -> Watch<'a> {
         let (progress, stop) = (&self.engine.progress, self.queue.stop());
-        Watch { progress, stop, read_ahead: self.read_ahead }
+        Watch { progress, stop, read_ahead: self.read_ahead, threads: self.threads }
     }
 
     fn finish_batch(&mut self) -> Result<(), HungUp> {
