@@ -42,8 +42,8 @@ pub(crate) struct Constants {
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
     /// with itself.
     pub(crate) stateless: bool,
-    /// The literals of the default flavour or of [`Flavor::ESCRYPT`](crate::params::Flavor::ESCRYPT), for
-    /// which there may be a kernel by hand.
+    /// The literals of the default flavour or of generation 0.5's, for which there may be a kernel
+    /// by hand.
     pub(crate) usual: bool,
 }
 
