@@ -113,7 +113,7 @@ mod x86 {
             Level::Sse41 => Sse41::detect().and_then(|_| sse41::kernel(lanes)),
             Level::Avx2 => Avx2::detect().and_then(|_| avx2::kernel(lanes)),
             Level::Avx512 => Avx512::detect().and_then(|_| avx512::kernel(lanes)),
-            _ => None,
+            Level::Portable | Level::Sse2 | Level::Neon => None,
         }
     }
 }
@@ -129,7 +129,10 @@ mod aarch64 {
 
     /// A level's kernel for rows of so many words, where it has one.
     pub(super) fn kernel(level: Level, lanes: u32) -> Option<Kernel> {
-        Neon::detect().filter(|_| level == Level::Neon).and_then(|_| neon::kernel(lanes))
+        match level {
+            Level::Neon => Neon::detect().and_then(|_| neon::kernel(lanes)),
+            Level::Portable | Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => None,
+        }
     }
 }
 

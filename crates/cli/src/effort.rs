@@ -26,7 +26,7 @@ pub(crate) struct EffortArgs {
     #[arg(long, value_name = "GIB", default_value_t = (SERVER.max_work >> 30) as u32)]
     max_work: u32,
 
-    /// Take what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
+    /// Accept what crypt(3) refuses: any flavour, salt and p, longer strings and passwords
     #[arg(long)]
     wide: bool,
 

@@ -24,12 +24,12 @@ pub(crate) struct EntryArgs {
 
     /// Take the strings from this file, `-` for standard input
     ///
-    /// One string a line, or lines of the form `user:string` with or without further fields, as in
-    /// /etc/shadow. Empty lines are passed over.
+    /// One string per line, or lines of the form `user:string` with or without further fields, as
+    /// in /etc/shadow. Empty lines are skipped.
     #[arg(long, value_name = "FILE")]
     hash_file: Option<PathBuf>,
 
-    /// Of such a file only the lines of this user
+    /// Use only the lines of this user
     #[arg(long, value_name = "NAME", requires = "hash_file")]
     user: Option<OsString>,
 }

@@ -19,8 +19,7 @@ const MAX: usize = 64 + 2;
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Hash encryption with a key that has a name, which strings then carry; to verify, any number
-    /// of them
+    /// Named key for hash encryption; strings carry its name. To verify, give as many as needed
     ///
     /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after
     /// them, or 32 bytes. A name has 1 to 32 letters, digits, dots and hyphens; with the
@@ -30,10 +29,10 @@ pub(crate) struct KeyArgs {
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
 
-    /// Assume that strings that name no key are encrypted with the one in this file
+    /// Assume that strings without a key name are encrypted with the key in this file
     ///
-    /// Nothing can check that: if they are plain, or encrypted with another key, no password
-    /// matches.
+    /// This cannot be checked: if they are not encrypted, or are encrypted with another key, no
+    /// password matches.
     #[arg(long, value_name = "FILE")]
     assume_unnamed_key: Option<PathBuf>,
 }
@@ -131,19 +130,19 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<HashKey> {
             path.display()
         );
     };
-    Ok(HashKey::new(*key))
+    Ok(key)
 }
 
 /// The key in a file's content.
-fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
-    let mut key = Zeroizing::new([0; 32]);
-    if content.len() == key.len() {
-        key.copy_from_slice(content);
+fn parse(content: &[u8]) -> Option<HashKey> {
+    if let Ok(key) = HashKey::from_slice(content) {
         return Some(key);
     }
+    let mut key = Zeroizing::new([0; 32]);
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
-    hex::decode_into(digits, &mut *key).map(|()| key)
+    hex::decode_into(digits, &mut *key)?;
+    HashKey::from_slice(&key[..]).ok()
 }
 
 #[cfg(test)]
@@ -156,8 +155,9 @@ mod tests {
         let bytes: Vec<u8> = (0..32).collect();
         let newline = [&digits[..], b"\n"].concat();
         let windows = [&digits[..], b"\r\n"].concat();
+        let fingerprint = HashKey::from_slice(&bytes).unwrap().fingerprint();
         for content in [&digits[..], &newline, &windows, &bytes] {
-            assert_eq!(parse(content).unwrap().to_vec(), bytes);
+            assert_eq!(parse(content).unwrap().fingerprint(), fingerprint);
         }
     }
 

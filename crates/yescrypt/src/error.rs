@@ -131,10 +131,6 @@ pub enum Limit {
     Password,
     /// Bytes of output.
     Output,
-    /// Bytes of memory that a pool may use.
-    PoolMemory,
-    /// Items in one batch.
-    Batch,
     /// r of a hash with a ROM in a file.
     StoredRomR,
 }
@@ -158,8 +154,6 @@ impl Limit {
             Limit::Work => "work in bytes of the default flavour",
             Limit::Password => "password length",
             Limit::Output => "output length",
-            Limit::PoolMemory => "memory of the pool in bytes",
-            Limit::Batch => "items in one batch",
             Limit::StoredRomR => "r with a ROM in a file",
         }
     }

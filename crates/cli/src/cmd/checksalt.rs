@@ -12,13 +12,13 @@ Examples:
   saltern checksalt '$y$j9T$Salt'        ok, and exit status 0
   saltern checksalt '$7$A6..../....a b'  why not, and exit status 1
 
-Exit status: 0 crypt(3) would hash with all of them; 1 it would refuse
-one; 2 an error.";
+Exit status: 0 crypt(3) accepts all of them; 1 it refuses at least one;
+2 an error.";
 
-/// Tell whether crypt(3) of a plain Linux hashes with a setting
+/// Check whether crypt(3) accepts a setting
 ///
-/// For `$y$` and `$7$`, settings or complete hashes, with one line for each. Nothing is computed;
-/// how much it would cost is not looked at.
+/// For `$y$` and `$7$`, settings or complete hashes; prints one line for each. Nothing is computed,
+/// and the cost is not considered.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -10,7 +10,7 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, HashJob, Job, JsonlArgs};
+use crate::jsonl::{self, Job, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -37,15 +37,15 @@ Examples:
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
-for bytes that are no text; if need be `setting`, as --setting; and `id`,
+for bytes that are not UTF-8; optionally `setting`, as --setting; and `id`,
 which is repeated in the answer. Answers are objects with `line` and
 `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
-They come in the order of the lines, each as soon as it can, or with
---unordered as soon as it is there. What is noted on the terminal stands
-in `notes`. A line's `deadline_ms` goes before --deadline. A bad line is
-answered by its error; the others are not touched.
+They come in the order of the lines, or with --unordered as soon as each is
+ready. Notes that would be printed on the terminal are in `notes`. A line's
+`deadline_ms` takes precedence over --deadline. A bad line is answered with
+its error and does not affect the others.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
@@ -54,8 +54,8 @@ error, with --jsonl in any line.";
 ///
 /// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) of
 /// a current Linux makes of the same password and setting. Without --stdin or --password-fd the
-/// password is asked for on the terminal, twice and without echo; where there is no terminal, one
-/// line of standard input is read.
+/// program prompts for the password on the terminal, twice and without echo; without a terminal it
+/// reads one line of standard input.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -149,12 +149,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let job = Job::Hash(HashJob {
-            setting: Box::new(move || how.setting(&settings)),
+        let task = Task::Hash {
+            new_setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
-            checks: roms.checks.with(&hasher, args.effort.level()?),
-        });
+        };
+        let job = Job { task, checks: roms.checks.with(&hasher, args.effort.level()?) };
         return jsonl::run(&args.many, job, Many::new(hasher, roms.sources, pool)?);
     }
     let computer = One::new(hasher, roms.checks, roms.sources, &args.effort)?;

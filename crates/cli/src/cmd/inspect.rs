@@ -24,13 +24,13 @@ Examples:
   sudo saltern inspect --hash-file /etc/shadow
   saltern inspect --json --hash-file users.txt | jq .scheme
 
-Exit status: 0 every string is told, other schemes by their name; 2 an
-error, or a string that is malformed or unknown.";
+Exit status: 0 every string was recognised, other schemes by their name;
+2 an error, or a string that is malformed or unknown.";
 
-/// Tell scheme, parameters and memory of a stored string, and whether a plain Linux can verify it
+/// Show the scheme, parameters and memory of a stored string, and whether crypt(3) can verify it
 ///
 /// Nothing is computed and no password is needed. Settings (strings without the hash at the end)
-/// are told, too.
+/// are accepted, too.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file"]).required(true))]

@@ -19,11 +19,11 @@ Examples:
   saltern hash --key 2026=pepper.key     strings carry that name
   saltern key fingerprint pepper.key     which key is in this file?
 
-The fingerprint is made of the key and does not help to find it. Keep a
-copy of a key: without it nothing that is encrypted with it can be
-verified.";
+The fingerprint is derived from the key and does not help to find it. Keep
+a copy of every key: without it, no string that is encrypted with it can
+be verified.";
 
-/// Make keys of hash encryption, and tell them apart
+/// Make keys for hash encryption, and print their fingerprints
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -33,8 +33,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Make a random key, write it to a new file that only you can read, and print its name and
-    /// fingerprint
+    /// Create a random key in a new file that only you can read, and print its name and fingerprint
     New {
         /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for
         /// another key
@@ -92,5 +91,5 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
         let _ = fs::remove_file(path);
         return Err(error).with_context(|| format!("cannot write {}", path.display()));
     }
-    Ok(HashKey::new(*key))
+    Ok(HashKey::from_slice(&key[..])?)
 }

@@ -16,9 +16,10 @@ use crate::streams;
 const MAX_LINE: usize = 64 << 10;
 
 const EXAMPLES: &str = "\
-Strings say which key they are encrypted with, so that nothing is done
-twice: one that has the wanted key, or none where none is wanted, passes
-as it is. One that names no key is taken to be plain.
+Strings name the key that they are encrypted with, so that nothing is
+encrypted twice: a string that already has the wanted key, or none with
+--to-plain, is passed on unchanged. A string without a key name is taken
+to be unencrypted.
 
 Examples:
   saltern reencrypt --key 2026=new.key --to 2026 < old > new
@@ -27,22 +28,22 @@ Examples:
   saltern reencrypt --assume-unnamed-key old.key --key 2026=new.key \\
       --to 2026 < encrypted-without-name > new
 
-With --assume-unnamed-key nothing can notice a wrong key, or a string
-that is plain: no password will match afterwards. Keep the old strings
-until some of the new ones have been verified.
+With --assume-unnamed-key a wrong key, or a string that is not encrypted,
+cannot be noticed, and no password will match afterwards. Keep the old
+strings until some of the new ones have been verified.
 
-Exit status: 0 every line is as wanted; 2 an error, or a line that is no
-`$y$` hash or names a key that is not given, which is reported and passed
-on as it was.";
+Exit status: 0 every line now has the wanted key; 2 an error, or a line
+that is not a `$y$` hash or names a key that was not given, which is
+reported and passed on unchanged.";
 
 /// Change the key of encrypted strings, without passwords
 ///
-/// Reads one `$y$` string a line on standard input and prints, in the same order, the strings that
-/// the other key makes of the same passwords.
+/// Reads one `$y$` string per line from standard input and prints the re-encrypted strings in the
+/// same order.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("target").args(["to", "to_plain"]).required(true))]
 pub(crate) struct Args {
-    /// A key and its name, which strings carry; may be given several times
+    /// A key and the name that strings carry; may be given several times
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser(), required = true)]
     named: Vec<NamedFile>,
 
@@ -50,11 +51,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     to: Option<KeyId>,
 
-    /// Encrypt with no key
+    /// Remove the encryption
     #[arg(long, conflicts_with = "assume_unnamed_key")]
     to_plain: bool,
 
-    /// Assume that strings that name no key are encrypted with the one in this file
+    /// Assume that strings without a key name are encrypted with the key in this file
     #[arg(long, value_name = "FILE")]
     assume_unnamed_key: Option<PathBuf>,
 }

@@ -17,9 +17,9 @@ use clap::{Subcommand, ValueEnum};
 
 const EXAMPLES: &str = "\
 A ROM is named by the path of its image, or as shm:NAME in POSIX shared
-memory (/dev/shm), or as sysv:KEY in a System V segment. What is known of
-it is in a manifest beside the image (IMAGE.json), from which the seed
-can be found but not read.
+memory (/dev/shm), or as sysv:KEY in a System V segment. It is described
+by a manifest beside the image (IMAGE.json), which says where the seed is
+kept but does not contain it.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed
@@ -30,10 +30,10 @@ Examples:
   saltern rom detach shm:site.rom
 
 Exit status: 0 done; 2 an error, such as a ROM that is not what its
-manifest says; 130 interrupted (Ctrl-C), 143 ended (SIGTERM): nothing
-half-made is left.";
+manifest says; 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): nothing
+incomplete is left behind.";
 
-/// Make, share, check and find ROMs
+/// Create, share, check and list ROMs
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {

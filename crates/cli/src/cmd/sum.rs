@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// Threads that hash [default: one for each core]. Use 1 for files on a rotating disk
+    /// Number of threads [default: one per core]. Use 1 for files on a rotating disk
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     num_threads: Option<u16>,
 
@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Only with --check", overrides_with_all = ["status", "warn"])]
     quiet: bool,
 
-    /// Print nothing but errors of reading; the exit code tells
+    /// Print nothing but read errors; the exit status is the answer
     #[arg(long, help_heading = "Only with --check", overrides_with_all = ["quiet", "warn"])]
     status: bool,
 

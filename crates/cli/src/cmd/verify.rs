@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
-use crate::jsonl::{self, Job, JsonlArgs, VerifyJob};
+use crate::jsonl::{self, Job, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
@@ -18,10 +18,10 @@ use crate::rom::{RomArgs, RomChecks, Sources};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
-A file is tried line by line. What cannot be verified is named: accounts
-that are locked (`!`, `*`) or have no password, and schemes other than
-yescrypt ($y$), its older generation 0.5 ($7X) and scrypt ($7$), such as
-sha512crypt ($6$).
+A file is tried line by line. Lines that cannot be verified are reported:
+accounts that are locked (`!`, `*`) or have no password, and schemes other
+than yescrypt ($y$), its older generation 0.5 ($7X) and scrypt ($7$), such
+as sha512crypt ($6$).
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -33,15 +33,15 @@ Examples:
   saltern verify --rom big.rom --rom-access direct --jsonl < logins.jsonl
 
 With --jsonl a line holds an object with `password`, or `password_hex`
-for bytes that are no text; `hash`; and, if need be, `id`, which is
+for bytes that are not UTF-8; `hash`; and optionally `id`, which is
 repeated in the answer. Answers are objects with `line` and `match` or
 `error`, such as
   {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
   {\"line\":1,\"id\":7,\"match\":true}
-They come in the order of the lines, each as soon as it can, or with
---unordered as soon as it is there. What is noted on the terminal stands
-in `notes`. A line's `deadline_ms` goes before --deadline. A bad line is
-answered by its error; the others are not touched.
+They come in the order of the lines, or with --unordered as soon as each is
+ready. Notes that would be printed on the terminal are in `notes`. A line's
+`deadline_ms` takes precedence over --deadline. A bad line is answered with
+its error and does not affect the others.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
@@ -52,10 +52,11 @@ Exit status:
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
-/// Tell whether a password matches a stored string
+/// Check whether a password matches a stored string
 ///
-/// Without --stdin or --password-fd the password is asked for on the terminal. With a file in the
-/// form of /etc/shadow the password is tried on each account, or on that of --user alone.
+/// Without --stdin or --password-fd the program prompts for the password on the terminal. With a
+/// file in the format of /etc/shadow the password is tried on every account, or only on that of
+/// --user.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file", "jsonl"]).required(true))]
@@ -73,7 +74,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
 
-    /// Print nothing: the exit status tells
+    /// Print nothing; the exit status is the answer
     #[arg(long, short, conflicts_with_all = ["json", "jsonl"])]
     quiet: bool,
 
@@ -125,7 +126,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let (hasher, roms, sources) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
         let checks = roms.with(&hasher, args.effort.level()?);
-        let job = Job::Verify(VerifyJob { obstacle, checks, note: key_note, key_is_assumed });
+        let task = Task::Verify { obstacle, note: key_note, key_is_assumed };
+        let job = Job { task, checks };
         return jsonl::run(&args.many, job, Many::new(hasher, sources, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {

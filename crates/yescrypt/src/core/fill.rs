@@ -1,7 +1,7 @@
 //! Filling a ROM from its seed (section 18): three passes, a tag and a digest.
 
 use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
@@ -99,7 +99,8 @@ pub fn init_rom(
 pub struct RomProgress {
     /// Which of the three passes: 1 and 3 fill the lower half, 2 the upper.
     pub pass: u8,
-    /// Bytes that have gone through block mixes in all passes so far.
+    /// Bytes that have gone through block mixes in all passes so far. (Where addresses have 32 bits
+    /// it stays at 512 GiB.)
     pub done: u64,
     /// What `done` will be at the end: about four times the size of half the image, more with t >
     /// 0.
@@ -152,11 +153,15 @@ fn fill(
     let blocks = memory::from_bytes_mut(image)?;
     let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
     let total = 3 * half.rom_work();
-    let (done, ended) = (AtomicU64::new(0), AtomicBool::new(false));
+    // Not every processor counts 64 bits at once. Blocks are multiples of this unit.
+    const UNIT: u64 = 128;
+    let (done, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let mut digest = [0; 32];
     for pass in 1..=3 {
         let told = |bytes: u64| {
-            let done = done.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+            let add = |done: usize| Some(done.saturating_add((bytes / UNIT) as usize));
+            let before = done.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+            let done = (before.unwrap_or_default() as u64 * UNIT).saturating_add(bytes);
             let progress = RomProgress { pass, done: done.min(total), total };
             if watch.is_some_and(|watch| watch(progress).is_break()) {
                 ended.store(true, Ordering::Relaxed);

@@ -16,11 +16,11 @@ use crate::output::{Output, tell};
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
-Copies the image to shared memory, checking every byte on the way, where
-any process attaches to it in no time by its name. It stays until it is
-detached or the machine is switched off. To attach what is there already
-is no error, if it is the same ROM and nobody but root and this user can
-have written to it.
+Copies the image to shared memory, checking every byte on the way. Any
+process then attaches it by its name in about a millisecond. It stays until
+it is detached or the machine is shut down. Attaching a ROM that is already
+there is no error if it is the same ROM and nobody but root and this user
+can have written to it.
 
 Examples:
   saltern rom attach /srv/site.rom                   as shm:site.rom
@@ -30,7 +30,7 @@ Examples:
 
 /// Put a ROM into shared memory, for all processes
 ///
-/// Prints the name to attach to it by.
+/// Prints the name by which processes attach it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("medium").args(["huge", "at"]))]
@@ -59,7 +59,7 @@ pub(super) struct Args {
     #[arg(long)]
     replace: bool,
 
-    /// Make the file of the copy immutable, so that nobody can shorten it (root)
+    /// Make the file of the copy immutable, so that nobody can shorten it (needs root)
     #[arg(long)]
     immutable: bool,
 
@@ -67,11 +67,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = super::create::parse_mode)]
     mode: u32,
 
-    /// Stay until Ctrl-C or SIGTERM, and detach then, also what was there before
+    /// Keep running until Ctrl-C or SIGTERM, then detach, even if the ROM was attached before
     #[arg(long)]
     hold: bool,
 
-    /// Keep it from being swapped out, for which this process has to stay
+    /// Lock the ROM in memory; needs --hold, since the lock ends with the process
     #[arg(long, requires = "hold")]
     lock: bool,
 }

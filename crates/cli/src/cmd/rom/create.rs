@@ -16,11 +16,11 @@ use crate::output::Output;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
-A ROM is computed from its seed and its parameters, and only the same
-ones make it again. Filling takes all processors about 4/3 block mixes a
-block; a progress line tells the rest. An interrupted creation leaves
-nothing; what a killed one leaves is taken over by the next. If only the
-image is lost, --again makes it anew as the manifest says.
+A ROM is computed from its seed and its parameters, and the same seed and
+parameters always give the same ROM. Progress is shown on the terminal. An
+interrupted creation leaves nothing behind; what a killed one leaves is
+taken over by the next. If only the image is lost, --again recreates it as
+the manifest describes.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed
@@ -28,7 +28,7 @@ Examples:
   saltern rom create shm:test --size 1GiB --seed-file test.seed
   saltern rom create sysv:0x7965730a --size 8GiB --seed-file site.seed";
 
-/// Fill a ROM from a seed, with all processors
+/// Create a ROM from a seed, using all processors
 ///
 /// Prints the hash of the ROM, whose first 16 digits are its name in strings.
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "BLOCKS")]
     nrom: Option<u64>,
 
-    /// Make the image again that the manifest describes
+    /// Recreate the image that the manifest describes
     #[arg(long, conflicts_with_all = ["r", "p", "t", "flags", "at"])]
     again: bool,
 
@@ -80,7 +80,7 @@ pub(super) struct Args {
     #[arg(long)]
     replace: bool,
 
-    /// Threads to compute with (default: one for each processor)
+    /// Number of threads (default: one per processor)
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<u16>>,
 
@@ -92,7 +92,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "WHERE", default_value = "auto")]
     fill_in: FillInName,
 
-    /// Permissions of the image, in octal: whoever may read it may copy it
+    /// Permissions of the image, in octal; whoever can read it can copy it
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = parse_mode)]
     mode: u32,
 }

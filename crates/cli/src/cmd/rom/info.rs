@@ -19,8 +19,7 @@ Examples:
 Exit status: 0, also if the image is not what the manifest says; 2 if
 there is no manifest.";
 
-/// Tell what is known of a ROM, and whether its image fits that by size, tag, digest and table of
-/// hashes
+/// Show what is known of a ROM, and check its image's size, tag, digest and table of hashes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

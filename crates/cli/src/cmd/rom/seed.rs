@@ -30,11 +30,11 @@ pub(super) struct NewSeedArgs {
     #[command(flatten)]
     existing: SeedArgs,
 
-    /// Make a random seed and write it to this new file, of which a copy has to be kept elsewhere
+    /// Generate a random seed and write it to this new file; keep a copy elsewhere
     #[arg(long, value_name = "FILE", group = "seed")]
     generate_seed: Option<PathBuf>,
 
-    /// Do not ask whether a copy of the new seed is kept
+    /// Do not ask for confirmation that a copy of the new seed is kept
     #[arg(long, requires = "generate_seed")]
     yes: bool,
 }

@@ -58,7 +58,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", requires = "recompute")]
     threads: Option<NonZero<u16>>,
 
-    /// Print nothing: the exit status tells
+    /// Print nothing; the exit status is the answer
     #[arg(long, short)]
     quiet: bool,
 }
