@@ -8,7 +8,12 @@ use std::cell::RefCell;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt as reference;
-use saltern_yescrypt::{Limits, Params, Workspace, derive, hazmat::{Derivation, Level, derive_many}, params::{CheckedParams, Flavor, Mode}, rom::{RomImage, RomParams, RomView, init_rom}};
+use saltern_yescrypt::{
+    Limits, Params, Workspace, derive,
+    hazmat::{Derivation, Level, derive_many},
+    params::{CheckedParams, Flavor, Mode},
+    rom::{RomImage, RomParams, RomView, init_rom},
+};
 
 /// A call, in numbers that are scaled to something small by [`Call::params`].
 #[derive(Arbitrary, Debug)]
