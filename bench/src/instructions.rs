@@ -1,9 +1,13 @@
-//! Instructions for each 64 bytes that are mixed, as valgrind's callgrind counts them: exact,
-//! whatever else the machine does, and what decides where both threads of a core are busy.
+//! Instructions for each 64-byte sub-block, as valgrind's callgrind counts them: exact, whatever
+//! else the machine does, and what decides where both threads of a core are busy.
 //!
-//! A child process under callgrind computes the hashes of one engine, each with N and with 2 N.
-//! [`mark`] is called before and after each; the difference of the two counts leaves out everything
-//! that does not grow with N.
+//! A child process under callgrind computes the hashes of one engine, each with N and with 2 N, in
+//! memory that is there already. [`mark`] is called before and after each; the difference of the
+//! two counts leaves out everything that does not grow with N. It is divided by the difference in
+//! 64-byte sub-blocks that the two loops send through the block mix ([`Params::mixed`]): one number
+//! for every r, mode and engine, with what a block costs at its ends spread over its sub-blocks.
+//!
+//! [`Params::mixed`]: saltern_yescrypt::Params::mixed
 
 use std::fmt::Write;
 use std::fs;
@@ -19,7 +23,7 @@ use crate::engine::rom::Roms;
 use crate::engine::{self, Places, Setup};
 use crate::record::Build;
 use crate::stats::digits;
-use crate::work::Work;
+use crate::work::{Escrypt, Work};
 
 /// Where the record is kept.
 pub const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/records/instructions.json");
@@ -46,26 +50,31 @@ pub struct Counts {
 pub struct Count {
     /// As in cases.
     pub engine: String,
+    /// As in other records.
+    pub algorithm: String,
     /// r of the hash.
     pub r: u32,
     /// How many hashes advance at once.
     pub together: usize,
     /// Whether there is a ROM.
     pub rom: bool,
-    /// Instructions for each 64 bytes of a hash.
+    /// Instructions for each sub-block of a hash.
     pub instructions: f64,
 }
 
 impl Count {
     fn is_of(&self, other: &Count) -> bool {
-        (&self.engine, self.r, self.together, self.rom)
-            == (&other.engine, other.r, other.together, other.rom)
+        self.key() == other.key()
+    }
+
+    fn key(&self) -> (&str, &str, u32, usize, bool) {
+        (&self.engine, &self.algorithm, self.r, self.together, self.rom)
     }
 
     fn name(&self) -> String {
         let form = if self.together == 1 { "one hash" } else { "batch" };
         let rom = if self.rom { ", with a ROM" } else { "" };
-        format!("{}, r = {}, {form}{rom}", self.engine, self.r)
+        format!("{}, {}, r = {}, {form}{rom}", self.engine, self.algorithm, self.r)
     }
 }
 
@@ -77,9 +86,12 @@ fn cells() -> anyhow::Result<Vec<Cell>> {
 
 /// The work with another N: `times` as large.
 fn scaled(work: &Work, times: u64) -> anyhow::Result<Work> {
-    let Work::Yescrypt(mut params, rom) = *work else { bail!("only yescrypt is counted") };
-    params.n *= times;
-    Ok(Work::Yescrypt(params, rom))
+    let mut work = work.clone();
+    match &mut work {
+        Work::Yescrypt(params, _) | Work::Escrypt(Escrypt { params, .. }) => params.n *= times,
+        other => bail!("{other:?} is not counted"),
+    }
+    Ok(work)
 }
 
 /// Where callgrind writes down what it has counted since the last time: its name is on the command
@@ -104,6 +116,8 @@ pub fn probe(name: &str, places: &Places) -> anyhow::Result<()> {
             let work = scaled(&side.work, times)?;
             let setup = Setup { together: side.together, pages: side.pages, rom: roms.of(&work)? };
             let mut task = engine.task(&work, &setup)?;
+            // The first call pays for memory: what it was before is wiped, what is new is zeroed.
+            task.run(0)?;
             mark();
             task.run(1)?;
             mark();
@@ -161,12 +175,12 @@ fn count_engine(name: &str, sides: &[&Side], places: &Places) -> anyhow::Result<
     let count = |(index, side): (usize, &&Side)| {
         let [first, second] = [2 * index, 2 * index + 1].map(|call| total(&dumps, 2 * call + 2));
         let more = second?.checked_sub(first?).context("more work took fewer instructions")?;
-        let Work::Yescrypt(params, _) = side.work else { bail!("only yescrypt is counted") };
-        let Work::Yescrypt(twice, _) = scaled(&side.work, 2)? else { bail!("yescrypt") };
+        let (params, twice) = (side.work.params()?, scaled(&side.work, 2)?);
         let together = together[2 * index];
-        let sub_blocks = (twice.work() - params.work()) / 64 * together as u128;
+        let sub_blocks = (twice.params()?.mixed() - params.mixed()) / 64 * together as u128;
         Ok(Count {
             engine: name.to_owned(),
+            algorithm: side.work.record().algorithm,
             r: params.r,
             together,
             rom: params.nrom > 0,
@@ -218,24 +232,24 @@ impl Counts {
         Ok(text + "\n  ]\n}\n")
     }
 
-    /// A Markdown table: a row for each engine and r.
+    /// A Markdown table: a row for each engine, algorithm and r.
     #[must_use]
     pub fn table(&self) -> String {
-        let mut text = "| engine | r | one hash | batch | one, ROM | batch, ROM |\n".to_owned();
-        text += "|---|---|---|---|---|---|\n";
-        let mut rows: Vec<(&str, u32)> = Vec::new();
+        let mut text =
+            "| engine | algorithm | r | one hash | batch | one, ROM | batch, ROM |\n".to_owned();
+        text += "|---|---|---|---|---|---|---|\n";
+        let mut rows: Vec<(&str, &str, u32)> = Vec::new();
         for count in &self.counts {
-            let row = (count.engine.as_str(), count.r);
+            let row = (count.engine.as_str(), count.algorithm.as_str(), count.r);
             if !rows.contains(&row) {
                 rows.push(row);
             }
         }
-        for (engine, r) in rows {
+        for row in rows {
             let cell = |batch: bool, rom: bool| {
                 let mut found = self.counts.iter();
                 let found = found.find(|count| {
-                    count.engine == engine
-                        && count.r == r
+                    row == (&*count.engine, &*count.algorithm, count.r)
                         && (count.together > 1) == batch
                         && count.rom == rom
                 });
@@ -243,7 +257,8 @@ impl Counts {
             };
             let cells = [(false, false), (true, false), (false, true), (true, true)]
                 .map(|(b, m)| cell(b, m));
-            let _ = writeln!(text, "| {engine} | {r} | {} |", cells.join(" | "));
+            let (engine, algorithm, r) = row;
+            let _ = writeln!(text, "| {engine} | {algorithm} | {r} | {} |", cells.join(" | "));
         }
         text
     }
@@ -297,6 +312,7 @@ mod tests {
     fn counts(values: &[(usize, bool, f64)]) -> Counts {
         let count = |&(together, rom, instructions): &(usize, bool, f64)| Count {
             engine: "saltern avx2".to_owned(),
+            algorithm: "yescrypt".to_owned(),
             r: 8,
             together,
             rom,
@@ -320,7 +336,7 @@ mod tests {
         }
         let now = counts(&[(1, false, 253.0), (2, false, 240.0)]);
         let expected =
-            "saltern avx2, r = 8, one hash: 253 instructions, 250 in the record (+1.2 %)";
+            "saltern avx2, yescrypt, r = 8, one hash: 253 instructions, 250 in the record (+1.2 %)";
         assert_eq!(now.worse_than(&record).unwrap(), [expected]);
         let now = counts(&[(1, false, 250.0), (2, true, 240.0)]);
         let worse = now.worse_than(&record).unwrap();

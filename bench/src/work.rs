@@ -35,13 +35,11 @@ pub struct Cats {
     pub mem_cost: u32,
 }
 
-/// escrypt in its RW mode with Salsa20, and perhaps a ROM that every odd step reads.
+/// escrypt in its RW mode, and perhaps a ROM that every odd step reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Escrypt {
     /// The parameters.
     pub params: Params,
-    /// Rounds of Salsa20.
-    pub salsa: u32,
     /// Blocks of ROM, and where it is.
     pub rom: Option<(u64, RomPlace)>,
 }
@@ -135,15 +133,23 @@ impl Variant {
 }
 
 impl Work {
-    /// The parameters of yescrypt as the library takes them.
+    /// The parameters of yescrypt, of either generation.
     ///
     /// # Errors
-    /// Work of another kind, and parameters that cannot be computed.
-    pub fn checked(&self) -> anyhow::Result<CheckedParams> {
+    /// Work of another kind.
+    pub fn params(&self) -> anyhow::Result<&Params> {
         match self {
-            Work::Yescrypt(params, _) => Ok(params.check(&Limits::unlimited())?),
+            Work::Yescrypt(params, _) | Work::Escrypt(Escrypt { params, .. }) => Ok(params),
             other => bail!("{other:?} has no parameters of yescrypt"),
         }
+    }
+
+    /// [`Work::params`] as the library takes them.
+    ///
+    /// # Errors
+    /// Those, and parameters that cannot be computed.
+    pub fn checked(&self) -> anyhow::Result<CheckedParams> {
+        Ok(self.params()?.check(&Limits::unlimited())?)
     }
 
     /// Bytes of memory of one hash; 0 where it does not matter.
@@ -286,16 +292,17 @@ fn of_yescrypt(params: &Params, rom: Option<RomPlace>) -> record::Work {
 }
 
 fn of_escrypt(work: &Escrypt) -> record::Work {
-    let Escrypt { params, salsa, rom } = work;
+    let Escrypt { params, rom } = work;
+    let pwxform = matches!(params.mode, Mode::Escrypt(flags) if flags.pwxform);
     let (n, r) = (params.n, params.r);
     record::Work {
-        algorithm: "escrypt".to_owned(),
+        algorithm: if pwxform { "escrypt-pwxform" } else { "escrypt" }.to_owned(),
         memory_kib: Some(0.125 * f64::from(r) * n as f64),
         n: Some(n),
         r: Some(r),
         p: Some(params.p),
         t: Some(params.t),
-        salsa_rounds: Some(*salsa),
+        salsa_rounds: (!pwxform).then(|| params.flavor.salsa_mix()),
         rom_kib: rom.map(|(nrom, _)| (128 * u64::from(r) * nrom) >> 10),
         rom_medium: rom.map(|(_, place)| medium(place)),
         ..record::Work::default()
@@ -364,6 +371,7 @@ impl record::Work {
         let mut text = match self.algorithm.as_str() {
             "yescrypt-worm" => "yescrypt WORM".to_owned(),
             "escrypt" => "escrypt RW".to_owned(),
+            "escrypt-pwxform" => "escrypt RW ($7X$)".to_owned(),
             "argon2d" => "Argon2d".to_owned(),
             "argon2id" => "Argon2id".to_owned(),
             "twocats" => "TwoCats".to_owned(),

@@ -6,7 +6,10 @@
 use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
-use saltern_yescrypt::{Hasher, Limits, Verification, Workspace, params::{FlavorPolicy, Syntax}};
+use saltern_yescrypt::{
+    Hasher, Limits, Verification, Workspace,
+    params::{FlavorPolicy, Syntax},
+};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());

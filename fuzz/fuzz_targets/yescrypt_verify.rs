@@ -8,7 +8,10 @@ use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
 use saltern_reference::yescrypt::{crypt, escrypt as reference};
-use saltern_yescrypt::{Hasher, Limits, Scheme, Workspace, params::{FlavorPolicy, Syntax}};
+use saltern_yescrypt::{
+    Hasher, Limits, Scheme, Workspace,
+    params::{FlavorPolicy, Syntax},
+};
 
 thread_local! {
     static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());

@@ -20,7 +20,7 @@ pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
             let (p, threads) = (point.p.unwrap_or(1), point.fill_threads.unwrap_or(1));
             return Ok(Work::Fill(Fill { nrom, r, p, threads }));
         }
-        "escrypt" => return escrypt_work(point),
+        "escrypt" | "escrypt-pwxform" => return escrypt_work(point, algorithm != "escrypt"),
         "twocats" | "skinnycat" => {
             let kib = point.kib.context("kib of memory")?;
             ensure!(kib.is_power_of_two(), "kib = {kib}: a power of two");
@@ -57,10 +57,10 @@ fn rom_place(point: &Point) -> anyhow::Result<RomPlace> {
     Ok(RomPlace::Memory(pages_from_name(pages)?))
 }
 
-/// Its RW mode with Salsa20.
-fn escrypt_work(point: &Point) -> anyhow::Result<Work> {
+/// Its RW mode with Salsa20 or with pwxform.
+fn escrypt_work(point: &Point, pwxform: bool) -> anyhow::Result<Work> {
     let (n, r) = point.shape.context("shape = [[N, r], …]")?;
-    let mode = Mode::Escrypt(Flags { rw: true, ..Flags::default() });
+    let mode = Mode::Escrypt(Flags { rw: true, pwxform, ..Flags::default() });
     let mut params = Params::new(mode, n, r);
     let salsa = point.salsa.unwrap_or(8);
     params.flavor = Flavor::escrypt(8, 2, 4, 6, salsa)?;
@@ -70,7 +70,7 @@ fn escrypt_work(point: &Point) -> anyhow::Result<Work> {
         0 => None,
         nrom => Some((nrom, rom_place(point)?)),
     };
-    Ok(Work::Escrypt(Escrypt { params, salsa, rom }))
+    Ok(Work::Escrypt(Escrypt { params, rom }))
 }
 
 fn argon2(point: &Point, id: bool) -> anyhow::Result<Work> {

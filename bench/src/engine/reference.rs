@@ -86,11 +86,16 @@ fn passwords(
 
 fn older(work: &Work, old: &Escrypt, setup: &Setup, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
     use reference::escrypt;
+    let pwxform = matches!(old.params.mode, Mode::Escrypt(flags) if flags.pwxform);
+    let flags = escrypt::RW + if pwxform { escrypt::PWXFORM } else { 0 };
     let params = escrypt::Params {
         p: old.params.p,
         t: old.params.t,
-        tuning: escrypt::Tuning { salsa: old.salsa, ..escrypt::Tuning::DEFAULT },
-        ..escrypt::Params::new(escrypt::RW, old.params.n, old.params.r)
+        tuning: escrypt::Tuning {
+            salsa: old.params.flavor.salsa_mix(),
+            ..escrypt::Tuning::DEFAULT
+        },
+        ..escrypt::Params::new(flags, old.params.n, old.params.r)
     };
     let rom = setup.rom.as_ref();
     let rom = rom.map(|rom| escrypt::Rom { image: rom.bytes().to_vec(), mask: 1 });

@@ -1,8 +1,6 @@
 //! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform
 //! in one register, `saltern wiping` with memory that is wiped after each call.
 
-mod older;
-
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -10,12 +8,13 @@ use anyhow::{bail, ensure};
 use saltern_yescrypt::{
     HashString, Hasher, Limits, Verification, Workspace, hazmat,
     hazmat::{Derivation, Level, derive_many},
-    params::CheckedParams,
+    params::{CheckedParams, Mode},
+    rom::{RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 
 use super::rom::{self, RomMemory};
 use super::{Engine, Found, Input, Setup, Task, blake2, inputs};
-use crate::work::{Message, Variant, Work};
+use crate::work::{Escrypt, Message, Variant, Work};
 
 /// Saltern at a level.
 pub struct Saltern {
@@ -79,10 +78,6 @@ impl Engine for Saltern {
         if let Some(pages) = setup.pages {
             workspace = workspace.with_pages(pages);
         }
-        if let Work::Escrypt(old) = work {
-            let rom = setup.rom.clone();
-            return Ok(Box::new(older::Older::new(old, rom, workspace)?));
-        }
         let params = work.checked()?;
         if self.pairs {
             ensure!(
@@ -91,11 +86,13 @@ impl Engine for Saltern {
                 self.level
             );
         }
-        let together = setup.together.unwrap_or(params.degree());
+        // Lists of ROMs are for one hash at a time.
+        let older_rom = matches!(work, Work::Escrypt(Escrypt { rom: Some(_), .. }));
+        let degree = if older_rom { 1 } else { params.degree() };
+        let together = setup.together.unwrap_or(degree);
         ensure!(
-            (1..=params.degree()).contains(&together),
-            "{together} hashes at once: 1 to {} of these advance together",
-            params.degree()
+            (1..=degree).contains(&together),
+            "{together} hashes at once: 1 to {degree} of these advance together"
         );
         let inputs = inputs(work, together)?;
         let mut task = Passwords {
@@ -146,7 +143,17 @@ impl Passwords {
         Ok(())
     }
 
+    /// Without a text.
     fn derive(&mut self) -> anyhow::Result<()> {
+        if let (Mode::Escrypt(_), Some(rom)) = (self.params.params().mode, &self.rom) {
+            let nrom = rom.bytes().len() as u64 / (128 * u64::from(self.params.params().r));
+            let reading = RomReading { masks: RomMasks::escrypt(1), ..RomReading::new(nrom) };
+            let (password, salt) = (self.inputs[0].password.to_bytes(), &self.inputs[0].salt);
+            let (rom, hash) = (RomView::untagged(rom.bytes())?, &mut self.hashes[0]);
+            let (params, workspace) = (&self.params, &mut self.workspace);
+            let roms = &[RomUse { rom, reading }];
+            return Ok(derive_with_roms(password, salt, params, roms, workspace, hash)?);
+        }
         let jobs = self.inputs.iter().zip(&mut self.hashes);
         let mut jobs: Vec<_> = jobs
             .map(|(input, out)| Derivation {

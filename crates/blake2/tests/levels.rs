@@ -65,7 +65,7 @@ struct Block {
 }
 
 fn block() -> impl Strategy<Value = Block> {
-    let tree = (any::<u8>(), 1..=255_u8, any::<u32>(), any::<u64>(), any::<u8>(), any::<bool>());
+    let tree = (any::<u8>(), any::<u8>(), any::<u32>(), any::<u64>(), any::<u8>(), any::<bool>());
     (any::<[u8; 4]>(), any::<[u8; 32]>(), any::<[u8; 32]>(), any::<[u8; 32]>(), tree).prop_map(
         |(lengths, a, b, c, tree)| {
             let bytes: Vec<u8> = [a, b, c].concat();
@@ -261,6 +261,15 @@ fn outputs_of_unknown_length_begin_like_the_longest() {
     reader.fill(&mut out).unwrap();
     assert_eq!(out, reference::hash_extended(&BLAKE2S, 65535, b"", b"abc")[..100]);
     assert_eq!(reader.remaining(), 32 * (1 << 32) - 100);
+}
+
+/// As BLAKE2X has it; the peers take it too.
+#[test]
+fn a_depth_of_0_is_taken() {
+    let expected = reference::Params { max_depth: 0, ..reference::Params::new(&BLAKE2S) };
+    let hash = blake2s::Params::new().max_depth(0).hash(b"abc");
+    assert_eq!(hash, &reference::hash(&BLAKE2S, &expected, b"abc")[..]);
+    assert_ne!(hash, blake2s(b"abc"));
 }
 
 #[test]

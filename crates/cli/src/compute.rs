@@ -1,7 +1,7 @@
 //! What computes hashes: one pool, whether one is wanted or many.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_yescrypt::{HashString, Hasher, Workspace};
@@ -26,14 +26,15 @@ impl Many {
         Ok(Many { hasher: Arc::new(hasher), pool })
     }
 
-    /// The complete string under a setting. What comes first is computed first.
+    /// The complete string under a setting. What is due first is computed first, and then what
+    /// comes first.
     pub(crate) fn hash(
         &self,
         password: impl AsRef<[u8]>,
         setting: &[u8],
+        due: Option<Instant>,
     ) -> Result<OneTicket<HashString>, String> {
-        let ticket =
-            self.pool.hash_one_with_setting(&self.hasher, password, setting, Terms::bulk());
+        let ticket = self.pool.hash_one_with_setting(&self.hasher, password, setting, terms(due));
         ticket.map_err(|error| text(&error))
     }
 
@@ -42,10 +43,15 @@ impl Many {
         &self,
         password: impl AsRef<[u8]>,
         hash: &[u8],
+        due: Option<Instant>,
     ) -> Result<OneTicket<bool>, String> {
-        let ticket = self.pool.verify_one(&self.hasher, password, hash, Terms::bulk());
+        let ticket = self.pool.verify_one(&self.hasher, password, hash, terms(due));
         ticket.map_err(|error| text(&error))
     }
+}
+
+fn terms(due: Option<Instant>) -> Terms {
+    due.map_or(Terms::bulk(), |due| Terms::bulk().by(due))
 }
 
 /// One hash after the other.
@@ -75,14 +81,15 @@ impl One {
     /// The complete string under a setting.
     pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
         let checked = self.checks.hash(&mut self.workspace, password, setting);
-        let hash = checked.unwrap_or_else(|| self.many.hash(password, setting).and_then(wait));
+        let hash =
+            checked.unwrap_or_else(|| self.many.hash(password, setting, None).and_then(wait));
         hash.map_err(anyhow::Error::msg)
     }
 
     /// Whether a password matches a stored string; a mismatch is none that a damaged ROM could have
     /// made.
     pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
-        let compared = self.many.verify(password, hash).and_then(wait);
+        let compared = self.many.verify(password, hash, None).and_then(wait);
         if compared.map_err(anyhow::Error::msg)? {
             return Ok(true);
         }

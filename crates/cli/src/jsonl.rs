@@ -52,8 +52,9 @@ pub(crate) struct JsonlArgs {
 
     /// Answer a line with an error if its hash is not ready this long after the line was read
     ///
-    /// A line's own `deadline_ms` takes precedence. A hash that has begun is computed to its end,
-    /// but its result is discarded.
+    /// A line's own `deadline_ms` takes precedence. A line that cannot be ready in time, at the
+    /// speed measured so far, is refused at once. A hash that has begun is computed to its end, but
+    /// its result is discarded.
     #[arg(long, value_name = "MS", requires = "jsonl")]
     deadline: Option<u64>,
 
@@ -80,35 +81,31 @@ impl JsonlArgs {
 }
 
 /// What to do with each line.
-pub(crate) enum Job {
+pub(crate) struct Job {
+    pub(crate) task: Task,
+    /// No string is made with a damaged ROM, and no mismatch told of one.
+    pub(crate) checks: Checks,
+}
+
+/// What is computed.
+pub(crate) enum Task {
     /// Hash under a setting of the line's own, or else under a new one.
-    Hash(HashJob),
+    Hash {
+        new_setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
+        allow_empty: bool,
+        /// There is a key that no string will name.
+        unnamed_key: bool,
+    },
     /// Compare with the hash of the line.
-    Verify(VerifyJob),
-}
-
-/// How new strings are made.
-pub(crate) struct HashJob {
-    /// For lines without one.
-    pub(crate) setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
-    pub(crate) allow_empty: bool,
-    /// There is a key that no string will name.
-    pub(crate) unnamed_key: bool,
-    /// No string is made with a damaged ROM.
-    pub(crate) checks: Checks,
-}
-
-/// How stored strings are verified.
-pub(crate) struct VerifyJob {
-    /// What is wrong with a string, if it is known without computing.
-    pub(crate) obstacle: fn(&[u8]) -> Option<String>,
-    /// No mismatch is told of a damaged ROM.
-    pub(crate) checks: Checks,
-    /// What a mismatch with a string may also come of, where a key is assumed for those that name
-    /// none.
-    pub(crate) note: fn(&[u8], bool) -> Option<String>,
-    /// Whether one is.
-    pub(crate) key_is_assumed: bool,
+    Verify {
+        /// What is wrong with a string, if it is known without computing.
+        obstacle: fn(&[u8]) -> Option<String>,
+        /// What a mismatch with a string may also come of, where a key is assumed for those that
+        /// name none.
+        note: fn(&[u8], bool) -> Option<String>,
+        /// Whether one is.
+        key_is_assumed: bool,
+    },
 }
 
 /// A line on its way.
@@ -135,10 +132,7 @@ pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);
     // Damage that no hash has met yet is told, too.
-    let _watch = match &job {
-        Job::Hash(job) => job.checks.watch(),
-        Job::Verify(job) => job.checks.watch(),
-    };
+    let _watch = job.checks.watch();
     let reader = Reader {
         job,
         computer: computer.clone(),
@@ -169,7 +163,7 @@ struct Reader {
 
 impl Reader {
     /// Ends with the input, or when nobody wants to know the answers any more.
-    fn read(&self, sender: &SyncSender<Message>) {
+    fn read(self, sender: &SyncSender<Message>) {
         let mut text = Zeroizing::new(Vec::with_capacity(MAX_LINE));
         let end = (|| {
             let stdin = streams::stdin().context("cannot read standard input")?;
@@ -193,6 +187,8 @@ impl Reader {
             }
             Ok(())
         })();
+        // Its keys are gone before the program can end.
+        drop(self);
         // Nobody there to hear it is no harm.
         let _ = sender.send(Message::End(end));
     }
@@ -205,59 +201,50 @@ impl Reader {
             Err(error) => return Line::refused(number, id, error),
         };
         let mut notes = Vec::new();
-        let time = request.deadline.or(self.deadline);
-        let pending = match &self.job {
-            Job::Hash(job) => job.submit(&request, &self.computer, &mut notes),
-            Job::Verify(job) => job.submit(&request, &self.computer, &mut notes),
-        };
-        let due = time.and_then(|time| read.checked_add(time));
+        let due = request.deadline.or(self.deadline).and_then(|time| read.checked_add(time));
+        let pending = self.submit(&request, due, &mut notes);
         Line { number, id, notes, due, pending: pending.map_err(Err) }
     }
-}
 
-impl HashJob {
+    /// Gives a line to the pool, which refuses what cannot be there in time.
     fn submit(
         &self,
         request: &Request,
-        computer: &Many,
+        due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
+        let Reader { job: Job { task, checks }, computer, .. } = self;
         let password = request.password()?;
-        if request.hash.is_some() {
-            return Err("`hash` has no meaning here: give `setting`, or none".to_owned());
+        match task {
+            Task::Hash { new_setting, allow_empty, unnamed_key } => {
+                if request.hash.is_some() {
+                    return Err("`hash` has no meaning here: give `setting`, or none".to_owned());
+                }
+                if password.is_empty() && !allow_empty {
+                    return Err("the password is empty: give --allow-empty if that is meant".into());
+                }
+                let setting = match &request.setting {
+                    Some(setting) => setting.as_bytes().to_vec(),
+                    None => new_setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
+                };
+                *notes = crypt3::notes(&setting, *unnamed_key, &password);
+                match checks.again(&password, &setting) {
+                    Some(again) => Ok(Pending::Checked(Box::new(again))),
+                    None => computer.hash(&password, &setting, due).map(Pending::Hash),
+                }
+            }
+            Task::Verify { obstacle, note, key_is_assumed } => {
+                if request.setting.is_some() {
+                    return Err("`setting` has no meaning here: give `hash`".to_owned());
+                }
+                let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
+                if let Some(reason) = obstacle(hash.as_bytes()) {
+                    return Err(reason);
+                }
+                notes.extend(note(hash.as_bytes(), *key_is_assumed));
+                let again = checks.again(&password, hash.as_bytes()).map(Box::new);
+                Ok(Pending::Verify(computer.verify(&password, hash.as_bytes(), due)?, again))
+            }
         }
-        if password.is_empty() && !self.allow_empty {
-            return Err("the password is empty: give --allow-empty if that is meant".into());
-        }
-        let setting = match &request.setting {
-            Some(setting) => setting.as_bytes().to_vec(),
-            None => (self.setting)().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
-        };
-        *notes = crypt3::notes(&setting, self.unnamed_key, &password);
-        match self.checks.again(&password, &setting) {
-            Some(again) => Ok(Pending::Checked(Box::new(again))),
-            None => computer.hash(&password, &setting).map(Pending::Hash),
-        }
-    }
-}
-
-impl VerifyJob {
-    fn submit(
-        &self,
-        request: &Request,
-        computer: &Many,
-        notes: &mut Vec<String>,
-    ) -> Result<Pending, String> {
-        let password = request.password()?;
-        if request.setting.is_some() {
-            return Err("`setting` has no meaning here: give `hash`".to_owned());
-        }
-        let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
-        if let Some(reason) = (self.obstacle)(hash.as_bytes()) {
-            return Err(reason);
-        }
-        notes.extend((self.note)(hash.as_bytes(), self.key_is_assumed));
-        let again = self.checks.again(&password, hash.as_bytes()).map(Box::new);
-        Ok(Pending::Verify(computer.verify(&password, hash.as_bytes())?, again))
     }
 }

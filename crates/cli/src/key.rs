@@ -130,19 +130,19 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<HashKey> {
             path.display()
         );
     };
-    Ok(HashKey::new(*key))
+    Ok(key)
 }
 
 /// The key in a file's content.
-fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
-    let mut key = Zeroizing::new([0; 32]);
-    if content.len() == key.len() {
-        key.copy_from_slice(content);
+fn parse(content: &[u8]) -> Option<HashKey> {
+    if let Ok(key) = HashKey::from_slice(content) {
         return Some(key);
     }
+    let mut key = Zeroizing::new([0; 32]);
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
-    hex::decode_into(digits, &mut *key).map(|()| key)
+    hex::decode_into(digits, &mut *key)?;
+    HashKey::from_slice(&key[..]).ok()
 }
 
 #[cfg(test)]
@@ -155,8 +155,9 @@ mod tests {
         let bytes: Vec<u8> = (0..32).collect();
         let newline = [&digits[..], b"\n"].concat();
         let windows = [&digits[..], b"\r\n"].concat();
+        let fingerprint = HashKey::from_slice(&bytes).unwrap().fingerprint();
         for content in [&digits[..], &newline, &windows, &bytes] {
-            assert_eq!(parse(content).unwrap().to_vec(), bytes);
+            assert_eq!(parse(content).unwrap().fingerprint(), fingerprint);
         }
     }
 

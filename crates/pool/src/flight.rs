@@ -12,7 +12,7 @@ use saltern_yescrypt::{
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Fault};
-use crate::item::{Item, Shape, end_all};
+use crate::item::{Queued, Shape, end_all};
 use crate::ledger::Arena;
 use crate::source::{BlockBuffer, BlockRom, BlockSource, Completion, Request, Window, block_rom};
 use crate::stats::ReadStats;
@@ -140,7 +140,7 @@ struct Group {
     /// What is reserved for its memory.
     bytes: u64,
     shape: Arc<Shape>,
-    items: Vec<Item>,
+    items: Vec<Queued>,
     /// Reads that were announced while no set was free, in order.
     deferred: VecDeque<RomRead>,
     needed: Option<RomRead>,
@@ -152,7 +152,7 @@ struct Group {
 pub(crate) struct Ended {
     pub(crate) shape: Arc<Shape>,
     pub(crate) began: Instant,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<Queued>,
     pub(crate) outcome: Result<Vec<Zeroizing<Vec<u8>>>, Error>,
 }
 
@@ -207,7 +207,7 @@ impl Place {
     /// Takes a group on, for which memory is reserved. Nothing is computed yet.
     pub(crate) fn begin(
         &mut self,
-        (shape, items): (Arc<Shape>, Vec<Item>),
+        (shape, items): (Arc<Shape>, Vec<Queued>),
         arena: Arena,
         (now, age): (Instant, u64),
     ) {
@@ -224,34 +224,49 @@ impl Place {
         self.dirty = true;
     }
 
-    /// Prepares buffers and hashes of the group that was begun.
-    pub(crate) fn prepare(&mut self, reader: &mut Reader) -> Result<(), Error> {
-        let Some(group) = &mut self.group else { return Ok(()) };
-        let Shape { params, roms, len } = &*group.shape;
-        let inputs: Vec<(&[u8], &[u8])> =
-            group.items.iter().map(|item| (&item.password[..], &item.salt[..])).collect();
-        group.hash.begin(&inputs, params, roms, *len)?;
+    /// Prepares buffers and hashes of the group that was begun. Those for which the system has no
+    /// memory beside the others are taken out of it.
+    pub(crate) fn prepare(&mut self, reader: &mut Reader) -> Result<Vec<Queued>, Error> {
+        let Some(group) = &mut self.group else { return Ok(Vec::new()) };
         let layout = Layout::new(&group.shape, group.items.len());
-        let whole = |set: &Set| set.buffers[..layout.lanes].iter().all(Option::is_some);
-        if self.layout.holds(&layout) && self.sets.iter().all(whole) {
-            return Ok(());
+        if !self.layout.holds(&layout) {
+            // What is reserved for this place from here on, also if it cannot be had.
+            self.layout = layout;
+            self.sets.clear();
         }
+        let Shape { params, roms, len } = &*group.shape;
+        let items = group.items.iter().map(|queued| &queued.entry.item);
+        let inputs: Vec<(&[u8], &[u8])> =
+            items.map(|item| (&item.password[..], &item.salt[..])).collect();
+        let mut count = inputs.len();
+        while let Err(error) = group.hash.begin(&inputs[..count], params, roms, *len) {
+            if count == 1 || !matches!(error, Hash::OutOfMemory { .. }) {
+                return Err(error.into());
+            }
+            count /= 2;
+        }
+        let lanes = self.layout.lanes;
+        let whole = |set: &Set| set.buffers[..lanes].iter().all(Option::is_some);
+        if self.sets.len() != self.layout.sets.len() || !self.sets.iter().all(whole) {
+            self.make_sets(reader)?;
+        }
+        Ok(self.group.as_mut().map_or_else(Vec::new, |group| group.items.split_off(count)))
+    }
+
+    /// Makes the buffers of the layout anew.
+    fn make_sets(&mut self, reader: &mut Reader) -> Result<(), Error> {
         reader.keep(self.tag, &[0; TAGS]);
         self.sets.clear();
-        for &(rom, len) in &layout.sets {
+        let mut ids = [0; TAGS];
+        for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(LANES)) {
             let mut buffers: [Option<BlockBuffer>; LANES] = Default::default();
-            for buffer in &mut buffers[..layout.lanes] {
-                *buffer = Some(reader.make(len)?);
+            for (buffer, id) in buffers.iter_mut().zip(ids).take(self.layout.lanes) {
+                let made = reader.make(len)?;
+                *id = made.id;
+                *buffer = Some(made);
             }
             let skip = [0; LANES];
             self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None });
-        }
-        self.layout = layout;
-        let mut ids = [0; TAGS];
-        for (ids, set) in ids.chunks_exact_mut(LANES).zip(&self.sets) {
-            for (id, buffer) in ids.iter_mut().zip(&set.buffers) {
-                *id = buffer.as_ref().map_or(0, |buffer| buffer.id);
-            }
         }
         reader.keep(self.tag, &ids);
         Ok(())
@@ -419,11 +434,13 @@ impl Ended {
     pub(crate) fn answer(self) {
         match self.outcome {
             Ok(outputs) => {
-                for (item, output) in self.items.into_iter().zip(outputs) {
-                    item.end(Ok(output));
+                for (queued, output) in self.items.into_iter().zip(outputs) {
+                    queued.entry.item.end(Ok(output));
                 }
             }
-            Err(error) => end_all(self.items, &error),
+            Err(error) => {
+                end_all(self.items.into_iter().map(|queued| queued.entry.item), &error);
+            }
         }
     }
 }

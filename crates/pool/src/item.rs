@@ -1,5 +1,7 @@
 //! An item on its way: what it is computed from, and whom its result goes to.
 
+use std::sync::Arc;
+
 use zeroize::Zeroizing;
 
 use saltern_yescrypt::{
@@ -10,6 +12,7 @@ use saltern_yescrypt::{
 };
 
 use crate::error::Error;
+use crate::queue::Taken;
 use crate::source::block_rom;
 
 /// What items must have in common to be computed together.
@@ -95,6 +98,9 @@ pub(crate) struct Item {
     reply: Option<Reply>,
 }
 
+/// An item out of the queue, and what it needs to be put back.
+pub(crate) type Queued = Taken<Arc<Shape>, Item>;
+
 /// Takes the outcome to whoever waits. It may run foreign code: never called with a lock held.
 pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
@@ -128,7 +134,7 @@ fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
 }
 
 /// Ends all of them in the same way.
-pub(crate) fn end_all(items: Vec<Item>, error: &Error) {
+pub(crate) fn end_all(items: impl IntoIterator<Item = Item>, error: &Error) {
     for item in items {
         item.end(Err(error.clone()));
     }

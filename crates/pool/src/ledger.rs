@@ -98,7 +98,7 @@ impl Ledger {
         &mut self,
         me: usize,
         wanted: usize,
-        need: impl Fn(usize) -> Need,
+        need: &impl Fn(usize) -> Need,
         contended: bool,
     ) -> Admission {
         let (share, in_use) = (self.share(), self.in_use[me]);
@@ -258,7 +258,7 @@ mod tests {
         fn run(&mut self, me: usize, wanted: usize, size: u64) -> Option<(usize, Arena)> {
             loop {
                 let need = |count| Need { arena: count as u64 * size * MIB, buffers: 0 };
-                match self.0.admit(me, wanted, need, false) {
+                match self.0.admit(me, wanted, &need, false) {
                     Admission::Run(count, arena) => return Some((count, arena)),
                     Admission::Evict(arenas) => {
                         let bytes = arenas.iter().map(|arena| arena.bytes).sum();
@@ -321,7 +321,7 @@ mod tests {
         let (_, arena) = ledger.run(0, 1, 40).unwrap();
         ledger.done(0, arena, 40);
         let need = |count: usize| Need { arena: count as u64 * 5 * MIB, buffers: 0 };
-        let Admission::Evict(list) = ledger.0.admit(0, 2, need, true) else {
+        let Admission::Evict(list) = ledger.0.admit(0, 2, &need, true) else {
             panic!("it keeps what the other one needs");
         };
         assert_eq!(list[0].bytes, list[0].workspace.memory() as u64);
@@ -333,7 +333,7 @@ mod tests {
     fn buffers_count_until_they_are_released() {
         let mut ledger = Bench::new(1, 10);
         let need = |count: usize| Need { arena: count as u64 * 4 * MIB, buffers: MIB };
-        let Admission::Run(2, arena) = ledger.0.admit(0, 2, need, false) else { panic!() };
+        let Admission::Run(2, arena) = ledger.0.admit(0, 2, &need, false) else { panic!() };
         assert_eq!(ledger.0.reserved(), 9 * MIB);
         ledger.0.put(0, arena, false);
         assert_eq!(ledger.0.reserved(), MIB);

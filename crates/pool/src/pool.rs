@@ -1,6 +1,7 @@
 //! The pool: what is submitted, and what is asked of it.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -379,7 +380,11 @@ fn queued<T: Send + 'static>(
 ) -> Submission {
     let Prepared { shape, password, salt, finish } = prepared;
     let answers = Arc::clone(answers);
-    let reply = move |outcome: Outcome| answers.put(index, outcome.and_then(finish));
+    // Whatever happens, the answer comes: somebody waits for it.
+    let reply = move |outcome: Outcome| {
+        let answer = catch_unwind(AssertUnwindSafe(move || outcome.and_then(finish)));
+        answers.put(index, answer.unwrap_or(Err(Error::Panicked)));
+    };
     (shape, Item::new(password, salt, Box::new(reply)))
 }
 
@@ -444,6 +449,25 @@ mod tests {
             drop(state);
             std::thread::yield_now();
         }
+    }
+
+    /// What makes an answer of the bytes is called in a thread of the pool, which goes on.
+    #[test]
+    fn an_answer_that_panics_is_an_error_and_keeps_nobody_waiting() {
+        let mut config = PoolConfig::default();
+        config.threads = 1;
+        let pool = Pool::new(config).unwrap();
+        let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
+        let shape = pool.shape(Shape { params, roms: Vec::new(), len: 32 }).unwrap();
+        let item = |finish: Finish<()>| {
+            let (password, salt) = (copy(b"p"), copy(b"s"));
+            Ok(Prepared { shape: shape.clone(), password, salt, finish })
+        };
+        let panics: Finish<()> = Box::new(|_| panic!("on purpose"));
+        let items = vec![item(panics), item(Box::new(|_| Ok(())))];
+        let ticket: BatchTicket<()> = pool.submit(Terms::bulk(), || items).unwrap();
+        let waited = ticket.wait_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(waited.unwrap(), [Err(Error::Panicked), Ok(())]);
     }
 
     #[test]

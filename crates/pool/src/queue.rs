@@ -28,6 +28,12 @@ pub(crate) struct Entry<K, T> {
     pub(crate) item: T,
 }
 
+/// An item that was taken, and can be put back where it was.
+pub(crate) struct Taken<K, T> {
+    number: u64,
+    pub(crate) entry: Entry<K, T>,
+}
+
 /// The item that comes next.
 #[derive(Clone)]
 pub(crate) struct Lead<K> {
@@ -135,8 +141,14 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     }
 
     pub(crate) fn push(&mut self, entry: Entry<K, T>) {
-        let (number, due, class) = (self.next, entry.due, entry.class);
+        let number = self.next;
         self.next += 1;
+        self.put_back(Taken { number, entry });
+    }
+
+    /// Puts an item where it was.
+    pub(crate) fn put_back(&mut self, Taken { number, entry }: Taken<K, T>) {
+        let (due, class) = (entry.due, entry.class);
         self.all[class as usize].insert(due, number);
         self.alike.entry((entry.shape.clone(), class)).or_default().insert(due, number);
         self.backlog[class as usize] = self.backlog(class).saturating_add(entry.cost);
@@ -175,7 +187,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         if !expired.is_empty() {
             self.overloaded_until = now.checked_add(self.patience);
         }
-        expired
+        Self::items(expired)
     }
 
     fn first(&self, class: Class, now: Instant) -> Option<u64> {
@@ -192,7 +204,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     }
 
     /// Takes the first `count` items of a shape and class.
-    pub(crate) fn take(&mut self, lead: &Lead<K>, count: usize, now: Instant) -> Vec<T> {
+    pub(crate) fn take(&mut self, lead: &Lead<K>, count: usize, now: Instant) -> Vec<Taken<K, T>> {
         let newest_first = lead.class == Class::Interactive && self.is_overloaded(now);
         let key = (lead.shape.clone(), lead.class);
         let mut taken = Vec::with_capacity(count);
@@ -209,28 +221,34 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         let of_batch = self.entries.iter().filter(|(_, entry)| entry.batch == batch);
         let mut numbers: Vec<u64> = of_batch.map(|(number, _)| *number).collect();
         numbers.sort_unstable();
-        numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
+        Self::items(numbers.into_iter().filter_map(|number| self.take_out(number)))
     }
 
     /// Takes out everything.
     pub(crate) fn clear(&mut self) -> Vec<T> {
         let mut numbers: Vec<u64> = self.entries.keys().copied().collect();
         numbers.sort_unstable();
-        numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
+        Self::items(numbers.into_iter().filter_map(|number| self.take_out(number)))
     }
 
-    fn take_out(&mut self, number: u64) -> Option<T> {
-        let Entry { shape, class, due, cost, item, .. } = self.entries.remove(&number)?;
+    fn take_out(&mut self, number: u64) -> Option<Taken<K, T>> {
+        let entry = self.entries.remove(&number)?;
+        let (class, due) = (entry.class, entry.due);
         self.all[class as usize].remove(due, number);
-        self.backlog[class as usize] -= cost.min(self.backlog(class));
-        let key = (shape, class);
+        self.backlog[class as usize] -= entry.cost.min(self.backlog(class));
+        let key = (entry.shape.clone(), class);
         if let Some(order) = self.alike.get_mut(&key) {
             order.remove(due, number);
             if order.len() == 0 {
                 self.alike.remove(&key);
             }
         }
-        Some(item)
+        Some(Taken { number, entry })
+    }
+
+    /// Items for good.
+    fn items(taken: impl IntoIterator<Item = Taken<K, T>>) -> Vec<T> {
+        taken.into_iter().map(|taken| taken.entry.item).collect()
     }
 }
 
@@ -263,7 +281,7 @@ mod tests {
         fn take(&mut self, at: u64, count: usize) -> Vec<u32> {
             let now = self.start + ms(at);
             let Some(lead) = self.queue.lead(now) else { return Vec::new() };
-            self.queue.take(&lead, count, now)
+            Queue::items(self.queue.take(&lead, count, now))
         }
 
         fn expire(&mut self, at: u64, time: u64) -> Vec<u32> {
@@ -332,6 +350,19 @@ mod tests {
         assert_eq!(bench.take(1401, 2), [4, 3]);
         assert_eq!(bench.take(1402, 2), [2, 1]);
         assert_eq!(bench.take(5000, 2), [10, 11], "bulk is as patient as can be");
+    }
+
+    #[test]
+    fn what_is_put_back_comes_again_in_its_place() {
+        let mut bench = Bench::new();
+        for item in 0..4 {
+            bench.push(item, 'a', Interactive, 0, 0);
+        }
+        let lead = bench.queue.lead(bench.start).unwrap();
+        let mut taken = bench.queue.take(&lead, 3, bench.start);
+        taken.drain(1..).for_each(|taken| bench.queue.put_back(taken));
+        assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (3, 30));
+        assert_eq!(bench.take(1, 4), [1, 2, 3]);
     }
 
     #[test]

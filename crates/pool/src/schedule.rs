@@ -5,7 +5,7 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use crate::queue::{Entry, Lead, Queue};
+use crate::queue::{Entry, Lead, Queue, Taken};
 use crate::rate::{Rate, Sample};
 use crate::terms::{Class, Due, Terms};
 
@@ -146,11 +146,20 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     }
 
     /// Begins the first `count` items of the lead's shape.
-    pub(crate) fn begin(&mut self, now: Instant, lead: &Lead<K>, count: usize) -> Vec<T> {
+    pub(crate) fn begin(&mut self, now: Instant, lead: &Lead<K>, count: usize) -> Vec<Taken<K, T>> {
         let items = self.queue.take(lead, count, now);
         self.running += items.len();
         self.begun += lead.cost * items.len() as u64;
         items
+    }
+
+    /// What was begun after all has not.
+    pub(crate) fn give_back(&mut self, items: Vec<Taken<K, T>>) {
+        for taken in items {
+            self.running -= 1;
+            self.begun -= taken.entry.cost.min(self.begun);
+            self.queue.put_back(taken);
+        }
     }
 
     /// A group has ended. It counts for the rate if all of it was computed.

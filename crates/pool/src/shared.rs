@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Item, Shape, end_all};
+use crate::item::{Item, Queued, Shape, end_all};
 use crate::ledger::{Arena, Ledger};
 use crate::process::Process;
 use crate::queue::Entry;
@@ -110,7 +110,8 @@ impl Shared {
             let cost = shape.cost();
             state.scheduler.push(Entry { shape, class, due, arrived: now, cost, batch, item });
         }
-        let wanted = all.count.min(state.idle);
+        // Who waits for memory, for a large item, may have enough for one that comes before it.
+        let wanted = all.count.min(state.idle + state.starved);
         drop(state);
         for _ in 0..wanted {
             self.work.notify_one();
@@ -139,6 +140,18 @@ impl Shared {
         state.stats.cancelled += cancelled.len() as u64;
         drop(state);
         self.work.notify_all();
+        end_all(cancelled, &Error::Cancelled);
+    }
+
+    /// Puts items back for which the system has no memory now, beside others.
+    pub(crate) fn give_back(&self, items: Vec<Queued>) {
+        let mut state = lock(&self.state);
+        state.scheduler.give_back(items);
+        // The pool may have been closed meanwhile.
+        let cancelled = if state.closed { state.scheduler.clear() } else { Vec::new() };
+        state.stats.cancelled += cancelled.len() as u64;
+        drop(state);
+        self.work.notify_one();
         end_all(cancelled, &Error::Cancelled);
     }
 

@@ -203,9 +203,13 @@ impl<T> Answers<T> {
 
     /// The answers if they are there; otherwise `waker` is woken once they are.
     fn poll(&self, waker: &Waker) -> Option<Results<T>> {
+        // Wakers are foreign code, which the lock is not held for.
+        let waker = waker.clone();
         let mut state = lock(&self.state);
         if state.missing > 0 {
-            state.waker = Some(waker.clone());
+            let old = state.waker.replace(waker);
+            drop(state);
+            drop(old);
             return None;
         }
         Some(state.answers.drain(..).flatten().collect())

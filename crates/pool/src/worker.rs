@@ -13,7 +13,7 @@ use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
 use crate::flight::{Layout, Place, Reader, TAGS};
-use crate::item::{Item, Shape, end_all};
+use crate::item::{Queued, Shape, end_all};
 use crate::ledger::{Admission, Arena, Need};
 use crate::queue::Lead;
 use crate::rate::Sample;
@@ -48,28 +48,24 @@ enum Look {
 /// A group that may begin.
 struct Start {
     shape: Arc<Shape>,
-    items: Vec<Item>,
+    items: Vec<Queued>,
     arena: Arena,
     place: usize,
 }
 
 /// What thread `me` does until the pool ends.
 pub(crate) fn run(shared: &Shared, me: usize) {
-    let worker = Worker::set_up(shared, me);
+    // What opens the source of blocks is foreign code.
+    let worker = catch_unwind(AssertUnwindSafe(|| Worker::set_up(shared, me)));
+    let worker = worker.unwrap_or(Err(Error::Panicked));
     let mut state = lock(&shared.state);
-    let worker = match worker {
-        Ok(worker) => {
-            state.ready += 1;
-            Some(worker)
-        }
-        Err(error) => {
-            state.failure = Some(error);
-            None
-        }
-    };
+    match &worker {
+        Ok(_) => state.ready += 1,
+        Err(error) => state.failure = Some(error.clone()),
+    }
     drop(state);
     shared.ready.notify_all();
-    if let Some(mut worker) = worker {
+    if let Ok(mut worker) = worker {
         worker.run();
     }
 }
@@ -105,7 +101,7 @@ impl<'p> Worker<'p> {
             let needed = need(1).arena.saturating_mul(config.threads as u64);
             return Err(Error::OverBudget { needed, limit });
         }
-        let granted = state.ledger.admit(self.me, params.degree(), need, false);
+        let granted = state.ledger.admit(self.me, params.degree(), &need, false);
         drop(state);
         let Admission::Run(hashes, mut arena) = granted else { return Ok(()) };
         let prepared = hazmat::prepare(&mut arena.workspace, &params, hashes);
@@ -178,14 +174,8 @@ impl<'p> Worker<'p> {
             if state.closed {
                 return Look::Closed;
             }
-            let now = Instant::now();
-            let expired = state.expire(now);
-            if !expired.is_empty() {
-                drop(state);
-                end_all(expired, &Error::Expired);
-                state = lock(&self.shared.state);
-                continue;
-            }
+            let now;
+            (state, now) = self.expire(state);
             let Some(lead) = state.scheduler.lead(now) else { return Look::Nothing };
             let free = state.idle + state.waking;
             if self.reader.depth > 0 && state.scheduler.waiting() <= free {
@@ -195,24 +185,17 @@ impl<'p> Worker<'p> {
             let Some((place, wanted)) = self.room(&lead, free + 1) else {
                 return Look::Nothing;
             };
-            let shape = &lead.shape;
-            let pages = self.shared.config.pages;
-            let held = &self.places[place].layout;
-            let need = |count| {
-                let layout = Layout::new(shape, count);
-                let buffers = if held.holds(&layout) { 0 } else { layout.bytes() };
-                Need { arena: shape.memory(count, pages), buffers }
-            };
+            let need = self.need(&lead.shape, place);
             let contended = state.starved > 0;
-            match state.ledger.admit(self.me, wanted, need, contended) {
+            match state.ledger.admit(self.me, wanted, &need, contended) {
                 Admission::Run(count, arena) => {
                     let items = state.scheduler.begin(now, &lead, count);
                     // What is left may have become possible for another thread.
                     if state.scheduler.waiting() > 0 && state.idle + state.starved > 0 {
                         self.shared.work.notify_one();
                     }
-                    let held = need(items.len()).buffers == 0;
                     drop(state);
+                    let held = need(count).buffers == 0;
                     let shape = lead.shape;
                     self.start(Start { shape, items, arena, place }, held, now);
                     return Look::Begun;
@@ -231,6 +214,31 @@ impl<'p> Worker<'p> {
                 }
                 Admission::Wait => state = self.starve(state),
             }
+        }
+    }
+
+    /// Ends what has expired, without the lock; when nothing has.
+    fn expire(&self, mut state: MutexGuard<'p, State>) -> (MutexGuard<'p, State>, Instant) {
+        loop {
+            let now = Instant::now();
+            let expired = state.expire(now);
+            if expired.is_empty() {
+                return (state, now);
+            }
+            drop(state);
+            end_all(expired, &Error::Expired);
+            state = lock(&self.shared.state);
+        }
+    }
+
+    /// What a group of this shape needs in a place, by how many hashes it has.
+    fn need(&self, shape: &Arc<Shape>, place: usize) -> impl Fn(usize) -> Need + use<'p> {
+        let (shape, pages) = (shape.clone(), self.shared.config.pages);
+        let held = self.places[place].layout.clone();
+        move |count| {
+            let layout = Layout::new(&shape, count);
+            let buffers = if held.holds(&layout) { 0 } else { layout.bytes() };
+            Need { arena: shape.memory(count, pages), buffers }
         }
     }
 
@@ -264,7 +272,8 @@ impl<'p> Worker<'p> {
             self.shared.feed(&state);
         }
         match prepared {
-            Ok(Ok(())) => {}
+            Ok(Ok(surplus)) if surplus.is_empty() => {}
+            Ok(Ok(surplus)) => self.shared.give_back(surplus),
             Ok(Err(error)) => self.end(index, Err(error)),
             Err(_) => self.end(index, Err(Error::Panicked)),
         }
@@ -323,10 +332,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Waits until memory has become free.
-    fn starve<'s>(&self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State>
-    where
-        'p: 's,
-    {
+    fn starve(&self, mut state: MutexGuard<'p, State>) -> MutexGuard<'p, State> {
         state.starved += 1;
         if state.idle_with_buffers > 0 {
             self.shared.work.notify_all();
@@ -365,7 +371,7 @@ impl<'p> Worker<'p> {
 
     /// Wipes an arena of this thread that is dirty, if that is wanted. The lock is kept if there is
     /// none.
-    fn wipe_one<'s>(&self, mut state: MutexGuard<'s, State>) -> Option<MutexGuard<'s, State>> {
+    fn wipe_one(&self, mut state: MutexGuard<'p, State>) -> Option<MutexGuard<'p, State>> {
         if self.shared.config.wipe != WipePolicy::WhenIdle {
             return Some(state);
         }

@@ -4,6 +4,7 @@
 mod stage;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket};
@@ -20,7 +21,7 @@ const TERMS: Terms = Terms::interactive();
 fn config(threads: usize) -> PoolConfig {
     let mut config = PoolConfig::default();
     (config.threads, config.pages) = (threads, Pages::Standard);
-    config.sources = Some(Arc::new(Sources));
+    config.sources = Some(Arc::new(Sources::default()));
     config
 }
 
@@ -178,6 +179,70 @@ fn the_budget_holds_arenas_and_buffers() {
     let huge = what(Params::yescrypt(1024, 128), &[(&large, reading(16, 3, 3, 0))]);
     let refused = pool.derive(&huge, items, TERMS).unwrap().wait().remove(0).unwrap_err();
     assert!(matches!(refused, Error::OverBudget { limit: 10_485_760, .. }), "{refused}");
+}
+
+/// Buffers that cannot be had end their group; afterwards the books are as if that had not been.
+#[test]
+fn buffers_that_cannot_be_had_leave_no_trace() {
+    let stage = Stage::new("one");
+    let wide = what(Params::yescrypt(64, 32), &[(&stage, reading(64, 1, 1, 7))]);
+    let reserved = |exhaust: bool| {
+        let exhausted = Arc::new(AtomicBool::new(false));
+        let mut config = config(1);
+        config.in_flight = 1;
+        config.sources =
+            Some(Arc::new(Sources { exhausted: exhausted.clone(), ..Sources::default() }));
+        let pool = Pool::new(config).unwrap();
+        let derive =
+            |what: &Derive| pool.derive(what, [("p", "s")], TERMS).unwrap().wait().remove(0);
+        assert!(derive(&plain(&stage)).is_ok());
+        if exhaust {
+            exhausted.store(true, Relaxed);
+            let refused = derive(&wide).unwrap_err();
+            assert!(matches!(refused, Error::Hash(Hash::OutOfMemory { .. })), "{refused}");
+            exhausted.store(false, Relaxed);
+        }
+        for what in [&wide, &plain(&stage), &wide, &plain(&stage)] {
+            assert_eq!(**derive(what).as_ref().unwrap(), expected(what, &[&stage], ("p", "s")));
+        }
+        while pool.stats().idle == 0 {
+            std::thread::yield_now();
+        }
+        pool.stats().reserved
+    };
+    assert_eq!(reserved(true), reserved(false));
+}
+
+/// Work that waits for memory holds up nothing that comes before it and has enough.
+#[test]
+fn an_interactive_item_passes_one_that_waits_for_memory() {
+    let (gate, stage) = (Gate::new(), Stage::new("one"));
+    let mut config = config(2);
+    config.memory = 10 << 20;
+    let pool = Pool::new(config).unwrap();
+    while pool.stats().idle < 2 {
+        std::thread::yield_now();
+    }
+    let large = what(Params::yescrypt(8192, 8), &[(&stage, reading(256, 1, 1, 0))]);
+    let held = at_gate(&pool, &large, &stage, &gate);
+    let waits = pool.derive(&what(Params::yescrypt(8192, 8), &[]), [("p", "s")], Terms::bulk());
+    while pool.stats().idle > 0 {
+        std::thread::yield_now();
+    }
+    // It has looked for memory by then, most probably; otherwise this shows nothing.
+    std::thread::sleep(Duration::from_millis(50));
+    let small = pool.derive(&what(Params::yescrypt(16, 8), &[]), [("p", "s")], TERMS).unwrap();
+    let small = small.wait_timeout(Duration::from_secs(20));
+    gate.open();
+    assert!(small.expect("it waits for the large ones").iter().all(Result::is_ok));
+    assert!(held.wait()[0].is_ok() && waits.unwrap().wait()[0].is_ok());
+}
+
+#[test]
+fn a_source_that_panics_when_it_is_opened_is_an_error() {
+    let mut config = config(2);
+    config.sources = Some(Arc::new(Sources { panic: true, ..Sources::default() }));
+    assert_eq!(Pool::new(config).map(drop), Err(Error::Panicked));
 }
 
 #[test]

@@ -1,16 +1,19 @@
-//! Four 32-bit words in one register: what one diagonal of a Salsa20 matrix needs.
+//! Four 32-bit words, what one diagonal of a Salsa20 matrix needs, in one register; or those of
+//! several matrices.
 
-/// Four 32-bit words, `w[0]` first. Additions are modulo 2^32.
+/// Four 32-bit words of each state, `w[0]` first. Additions are modulo 2^32.
 ///
 /// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does
 /// not depend on the byte order of the machine.
 pub trait Row: Copy {
     /// What proves that the processor has the instructions.
     type Token: Copy;
-    /// `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`
-    fn load(token: Self::Token, memory: &[u64; 2]) -> Self;
+    /// How many states there are, each of which goes its own way.
+    const STATES: usize;
+    /// For each state `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`, `m` being its memory.
+    fn load(token: Self::Token, memory: impl Fn(usize) -> [u64; 2]) -> Self;
     /// The inverse of [`Row::load`].
-    fn store(self, memory: &mut [u64; 2]);
+    fn store(self, put: impl FnMut(usize, [u64; 2]));
     /// `w[i] + o[i]`
     fn add(self, other: Self) -> Self;
     /// `w[i] ^ o[i]`
@@ -31,17 +34,18 @@ pub struct PortableRow([u32; 4]);
 
 impl Row for PortableRow {
     type Token = ();
+    const STATES: usize = 1;
 
     #[inline(always)]
-    fn load((): (), memory: &[u64; 2]) -> Self {
-        let [a, b] = *memory;
+    fn load((): (), memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        let [a, b] = memory(0);
         Self([a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32])
     }
 
     #[inline(always)]
-    fn store(self, memory: &mut [u64; 2]) {
+    fn store(self, mut put: impl FnMut(usize, [u64; 2])) {
         let [a, b, c, d] = self.0.map(u64::from);
-        *memory = [a | b << 32, c | d << 32];
+        put(0, [a | b << 32, c | d << 32]);
     }
 
     #[inline(always)]

@@ -135,7 +135,7 @@ mod row;
 pub mod sse41;
 mod wide;
 
-pub use row::{RowAvx512, RowSse2};
+pub use row::{RowAvx512, RowSse2, RowsAvx2, RowsAvx512};
 pub use wide::{Wide128, Wide256, Wide512};
 
 /// Declares a token: a value that can only be made where the processor has the features.

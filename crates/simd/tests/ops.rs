@@ -58,18 +58,24 @@ fn check_row<R: Row>(token: R::Token, name: &str) -> usize {
     let mut random = Random(1);
     let mut compared = 0;
     for _ in 0..TRIALS {
-        let [a, b] = [(); 2].map(|()| [random.lane(), random.lane()]);
+        let mut pairs = || [(); 2].map(|()| [random.lane(), random.lane()]);
+        // Of two states.
+        let (a, b) = (pairs(), pairs());
         for ((operation, ours), (_, portable)) in row_operations::<R>().iter().zip(row_operations())
         {
-            let (mut out, mut expected) = ([0; 2], [0; 2]);
-            ours(R::load(token, &a), R::load(token, &b)).store(&mut out);
-            portable(PortableRow::load((), &a), PortableRow::load((), &b)).store(&mut expected);
+            let (mut out, mut expected) = ([[0; 2]; 2], [[0; 2]; 2]);
+            let load = |pairs: [[u64; 2]; 2]| R::load(token, |state| pairs[state]);
+            ours(load(a), load(b)).store(|state, words| out[state] = words);
+            for state in 0..R::STATES {
+                let [a, b] = [a, b].map(|pairs| PortableRow::load((), |_| pairs[state]));
+                portable(a, b).store(|_, words| expected[state] = words);
+            }
             assert_eq!(out, expected, "{name} {operation} of {a:x?} and {b:x?}");
             compared += 1;
         }
-        let mut out = [0; 2];
-        R::load(token, &a).store(&mut out);
-        assert_eq!(out, a, "{name} load and store");
+        let mut out = [[0; 2]; 2];
+        R::load(token, |state| a[state]).store(|state, words| out[state] = words);
+        assert_eq!(out[..R::STATES], a[..R::STATES], "{name} load and store");
     }
     compared
 }
@@ -137,17 +143,18 @@ fn check(level: Level) -> [usize; 2] {
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => {
-            use saltern_simd::x86::{Avx2, Wide256};
+            use saltern_simd::x86::{Avx2, RowsAvx2, Wide256};
             let token = Avx2::detect().unwrap();
             let wide = check_wide::<Wide256, P4>(token, name)
                 + check_wide::<Split<Wide256, 2>, P8>(token, name);
-            [0, wide]
+            [check_row::<RowsAvx2>(token, name), wide]
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => {
-            use saltern_simd::x86::{Avx512, RowAvx512, Wide512};
+            use saltern_simd::x86::{Avx512, RowAvx512, RowsAvx512, Wide512};
             let token = Avx512::detect().unwrap();
-            [check_row::<RowAvx512>(token, name), check_wide::<Wide512, P8>(token, name)]
+            let rows = check_row::<RowAvx512>(token, name) + check_row::<RowsAvx512>(token, name);
+            [rows, check_wide::<Wide512, P8>(token, name)]
         }
         #[cfg(target_arch = "aarch64")]
         Level::Neon => {
@@ -168,10 +175,10 @@ fn every_operation_of_every_level_equals_the_portable_one() {
     for level in Level::available() {
         let expected = match level {
             Level::Portable | Level::Sse2 | Level::Neon => [row, 3 * wide],
-            // SSE4.1 has no registers of its own, AVX2 no rows.
+            // SSE4.1 has no registers of its own.
             Level::Sse41 => [0, 0],
-            Level::Avx2 => [0, 2 * wide],
-            Level::Avx512 => [row, wide],
+            Level::Avx2 => [row, 2 * wide],
+            Level::Avx512 => [2 * row, wide],
         };
         assert_eq!(check(level), expected, "{level}");
     }
@@ -180,10 +187,10 @@ fn every_operation_of_every_level_equals_the_portable_one() {
 /// The definitions themselves, on lanes whose results can be seen.
 #[test]
 fn the_portable_operations_are_what_their_documentation_says() {
-    let row = PortableRow::load((), &[0x8000_0002_8000_0001, 0x8000_0004_8000_0003]);
+    let row = PortableRow::load((), |_| [0x8000_0002_8000_0001, 0x8000_0004_8000_0003]);
     let words = |row: PortableRow| {
         let mut lanes = [0; 2];
-        row.store(&mut lanes);
+        row.store(|_, words| lanes = words);
         lanes.map(|lane| [lane as u32, (lane >> 32) as u32]).concat()
     };
     assert_eq!(words(row), [0x8000_0001, 0x8000_0002, 0x8000_0003, 0x8000_0004]);

@@ -10,7 +10,7 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, HashJob, Job, JsonlArgs};
+use crate::jsonl::{self, Job, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -149,12 +149,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let job = Job::Hash(HashJob {
-            setting: Box::new(move || how.setting(&settings)),
+        let task = Task::Hash {
+            new_setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
-            checks: roms.checks.with(&hasher, args.effort.level()?),
-        });
+        };
+        let job = Job { task, checks: roms.checks.with(&hasher, args.effort.level()?) };
         return jsonl::run(&args.many, job, Many::new(hasher, roms.sources, pool)?);
     }
     let computer = One::new(hasher, roms.checks, roms.sources, &args.effort)?;

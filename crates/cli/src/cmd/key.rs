@@ -91,5 +91,5 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
         let _ = fs::remove_file(path);
         return Err(error).with_context(|| format!("cannot write {}", path.display()));
     }
-    Ok(HashKey::new(*key))
+    Ok(HashKey::from_slice(&key[..])?)
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
-use crate::jsonl::{self, Job, JsonlArgs, VerifyJob};
+use crate::jsonl::{self, Job, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
@@ -126,7 +126,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let (hasher, roms, sources) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
         let checks = roms.with(&hasher, args.effort.level()?);
-        let job = Job::Verify(VerifyJob { obstacle, checks, note: key_note, key_is_assumed });
+        let task = Task::Verify { obstacle, note: key_note, key_is_assumed };
+        let job = Job { task, checks };
         return jsonl::run(&args.many, job, Many::new(hasher, sources, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {

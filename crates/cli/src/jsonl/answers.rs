@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::pending::Answer;
+use super::pending::{Answer, TOO_LATE};
 use super::{Line, Message, QUEUE};
 use crate::aside::Aside;
 use crate::output::Output;
@@ -160,10 +160,10 @@ impl Line {
             Ok(pending) => pending,
             Err(answer) => return Some(answer),
         };
-        match pending.wait(time, aside) {
+        match pending.wait(time, self.due, aside) {
             Ok(answer) => Some(answer),
             Err(_) if self.due.is_some_and(|due| due <= Instant::now()) => {
-                Some(Err("the deadline passed before there was an answer".to_owned()))
+                Some(Err(TOO_LATE.to_owned()))
             }
             Err(pending) => {
                 self.pending = Ok(pending);

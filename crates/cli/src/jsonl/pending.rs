@@ -1,7 +1,7 @@
 //! A line whose answer is being computed.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use saltern_pool::OneTicket;
 use saltern_yescrypt::HashString;
@@ -9,6 +9,9 @@ use saltern_yescrypt::HashString;
 use crate::aside::Aside;
 use crate::compute::wait_for;
 use crate::rom::Again;
+
+/// What is said of a line that is not answered.
+pub(super) const TOO_LATE: &str = "the deadline passed before there was an answer";
 
 /// What comes of a line.
 pub(super) enum Answer {
@@ -28,12 +31,18 @@ pub(super) enum Pending {
 }
 
 impl Pending {
-    /// The answer, if it is there within this time.
+    /// The answer, if it is there within this time. What has to be done elsewhere is not begun any
+    /// more once it is due.
     pub(super) fn wait(
         self,
         time: Duration,
+        due: Option<Instant>,
         aside: &Aside,
     ) -> Result<Result<Answer, String>, Pending> {
+        let in_time = move || match due {
+            Some(due) if due <= Instant::now() => Err(TOO_LATE.to_owned()),
+            _ => Ok(()),
+        };
         match self {
             Pending::Hash(ticket) => match wait_for(ticket, time) {
                 Ok(answer) => Ok(answer.and_then(text)),
@@ -42,7 +51,8 @@ impl Pending {
             Pending::Verify(ticket, again) => match wait_for(ticket, time) {
                 Ok(Ok(false)) => match again {
                     Some(again) => {
-                        let matches = move || again.matches().map(Answer::Match);
+                        let matches = move || in_time().and_then(|()| again.matches());
+                        let matches = move || matches().map(Answer::Match);
                         Err(Pending::Elsewhere(aside.ask(matches)))
                     }
                     None => Ok(Ok(Answer::Match(false))),
@@ -51,7 +61,8 @@ impl Pending {
                 Err(ticket) => Err(Pending::Verify(ticket, again)),
             },
             Pending::Checked(again) => {
-                Err(Pending::Elsewhere(aside.ask(move || again.hash().and_then(text))))
+                let hash = move || in_time().and_then(|()| again.hash()).and_then(text);
+                Err(Pending::Elsewhere(aside.ask(hash)))
             }
             Pending::Elsewhere(receiver) => match receiver.recv_timeout(time) {
                 Ok(answer) => Ok(answer),

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -283,6 +283,32 @@ fn a_deadline_bounds_what_one_line_holds_up() {
         assert!(answers[0]["error"].as_str().unwrap().contains("deadline"), "{answers:?}");
         assert!(answers[1]["hash"].is_string(), "{answers:?}");
     }
+}
+
+/// Once the pool knows how fast it is, what cannot be in time is refused on arrival; and what
+/// became due while it waited is not computed for nobody.
+#[test]
+fn work_that_would_be_late_is_never_begun() {
+    let mut child = spawn(&["hash", "--jsonl", "--threads", "1"]);
+    let mut stdin = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap() };
+    let hasty = COSTLY.replace("}", r#","deadline_ms":20}"#);
+    let quick = r#"{"id":"quick","password":"p","setting":"$y$j75$abcd"}"#;
+    // Nothing is known of the speed yet, so that the second is taken on, and waits for the first.
+    let start = Instant::now();
+    write!(stdin, "{COSTLY}\n{hasty}\n{quick}\n").unwrap();
+    assert!(next()["hash"].is_string());
+    let one = start.elapsed();
+    assert!(next()["error"].as_str().unwrap().contains("deadline"));
+    assert!(next()["hash"].is_string());
+    let rest = start.elapsed() - one;
+    assert!(rest < one / 2, "{rest:?} after {one:?}: it was computed, though nobody waits for it");
+    writeln!(stdin, "{hasty}").unwrap();
+    let refused = next();
+    assert!(refused["error"].as_str().unwrap().contains("would take"), "{refused}");
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What is left in the memory of the process once it has answered: no password.
+//! What is left in the memory of the process once it has answered, and when it ends: no password,
+//! no key, no seed.
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
@@ -15,7 +16,7 @@ fn places(child: &Child, wanted: &[u8]) -> Vec<String> {
     let memory = File::open(format!("{process}/mem")).unwrap();
     let maps = std::fs::read_to_string(format!("{process}/maps")).unwrap();
     let mut found = Vec::new();
-    for map in maps.lines().filter(|map| map.split(' ').nth(1).unwrap().starts_with("rw")) {
+    for map in maps.lines().filter(|map| map.split(' ').nth(1).unwrap().starts_with('r')) {
         let (start, end) = map.split(' ').next().unwrap().split_once('-').unwrap();
         let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16).unwrap());
         let mut bytes = vec![0; usize::try_from(end - start).unwrap()];
@@ -121,4 +122,111 @@ fn one_password() {
     assert!(found.is_empty(), "the password is still in {found:#?}");
     drop(reader);
     child.wait().unwrap();
+}
+
+/// What a core dump of the program would hold as it exits, with memory and registers as they were
+/// (memory/core.py says how that is seen): none of the secrets, nor 16 bytes of one.
+#[track_caller]
+fn assert_no_trace(secrets: &[&[u8]], typed: &[&str], args: &[&str], input: &str) -> String {
+    let hex = |secret: &&[u8]| secret.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let secrets: Vec<String> = secrets.iter().map(hex).collect();
+    let mut python = Command::new("python3");
+    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/memory/core.py"));
+    python.arg(secrets.join(",")).args(typed.iter().flat_map(|line| ["--type", line]));
+    python.arg("--").arg(assert_cmd::cargo::cargo_bin!("saltern")).args(args);
+    let mut python = assert_cmd::Command::from_std(python);
+    let output = python.write_stdin(input).output().expect("python3 can be run");
+    let (told, shown) =
+        (String::from_utf8(output.stderr).unwrap(), String::from_utf8(output.stdout).unwrap());
+    assert!(output.status.success(), "{args:?}: {told}{shown}");
+    shown
+}
+
+/// Two keys, one in each form of a key file, and their files.
+struct Keys {
+    folder: tempfile::TempDir,
+    bytes: [[u8; 32]; 2],
+    digits: [String; 2],
+}
+
+impl Keys {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = [1, 2].map(|n| std::array::from_fn(|i| (i as u8).wrapping_mul(59) ^ (n * 85)));
+        let digits = bytes.map(|key: [u8; 32]| key.map(|byte| format!("{byte:02x}")).concat());
+        std::fs::write(folder.path().join("a"), bytes[0]).unwrap();
+        std::fs::write(folder.path().join("b"), &digits[1]).unwrap();
+        Keys { folder, bytes, digits }
+    }
+
+    /// As `--key` takes it.
+    fn option(&self, name: &str) -> String {
+        format!("--key={name}={}", self.folder.path().join(name).display())
+    }
+
+    /// All that must not be found.
+    fn secrets<'s>(&'s self, password: &'s str) -> Vec<&'s [u8]> {
+        let keys = self.bytes.iter().map(|key| &key[..]);
+        keys.chain(self.digits.iter().map(String::as_bytes)).chain([password.as_bytes()]).collect()
+    }
+}
+
+const SECRET: &str = "qv5-unheard-of-password-x9z";
+const TINY: [&str; 4] = ["--n", "16", "--r", "8"];
+
+#[test]
+fn a_core_dump_of_hash_and_verify_holds_no_password_and_no_key() {
+    let keys = Keys::new();
+    let secrets = keys.secrets(SECRET);
+    let (a, b) = (keys.option("a"), keys.option("b"));
+    let stored =
+        assert_no_trace(&secrets, &[], &[&["hash", "--stdin", &b], &TINY[..]].concat(), SECRET);
+    let stored = stored.trim_end();
+    assert!(stored.starts_with("{key=b+"), "{stored}");
+    let verify = ["verify", "--stdin", &a, &b, stored];
+    assert_eq!(assert_no_trace(&secrets, &[], &verify, SECRET), "match\n");
+    assert_eq!(assert_no_trace(&secrets, &[], &verify, &format!("{SECRET}!")), "mismatch\n");
+    let list = keys.folder.path().join("list");
+    std::fs::write(&list, format!("{stored}\n{stored}\n")).unwrap();
+    let list = ["verify", "--stdin", &a, &b, "--hash-file", list.to_str().unwrap()];
+    assert_eq!(assert_no_trace(&secrets, &[], &list, SECRET).matches(": match").count(), 2);
+    let moved = assert_no_trace(&secrets, &[], &["reencrypt", &a, &b, "--to", "a"], stored);
+    assert!(moved.starts_with("{key=a+"), "{moved}");
+}
+
+#[test]
+fn a_core_dump_after_lines_of_json_holds_no_password_and_no_key() {
+    let keys = Keys::new();
+    let secrets = keys.secrets(SECRET);
+    let a = keys.option("a");
+    let line = serde_json::json!({ "password": SECRET }).to_string();
+    let hash = [&["hash", "--jsonl", "--threads", "2", &a], &TINY[..]].concat();
+    let answer = assert_no_trace(&secrets, &[], &hash, &line);
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let lines = [SECRET, "qv5-unheard-of-password-x9y"]
+        .map(|word| serde_json::json!({ "password": word, "hash": answer["hash"] }).to_string());
+    let verify = ["verify", "--jsonl", "--threads", "2", &a];
+    let answers = assert_no_trace(&secrets, &[], &verify, &lines.join("\n"));
+    assert!(answers.contains("true") && answers.contains("false"), "{answers}");
+}
+
+#[test]
+fn a_core_dump_after_the_prompt_holds_no_password() {
+    let secrets = [SECRET.as_bytes()];
+    let hash = [&["hash"], &TINY[..]].concat();
+    let shown = assert_no_trace(&secrets, &[SECRET, SECRET], &hash, "");
+    let stored = shown.lines().last().unwrap();
+    let shown = assert_no_trace(&secrets, &[SECRET], &["verify", stored], "");
+    assert!(shown.ends_with("match\r\n"), "{shown}");
+}
+
+#[test]
+fn a_core_dump_after_a_rom_was_made_holds_no_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [seed, rom] = ["seed", "site.rom"].map(|name| folder.path().join(name));
+    let text = b"a seed that nobody has heard of, 91834";
+    std::fs::write(&seed, text).unwrap();
+    let (seed, rom) = (seed.to_str().unwrap(), rom.to_str().unwrap());
+    let create = ["rom", "create", rom, "--size", "1MiB", "--seed-file", seed];
+    assert_no_trace(&[text], &[], &create, "");
 }

@@ -84,6 +84,7 @@ impl Simulation {
             let Some(lead) = self.scheduler.lead(now) else { return };
             let free = self.threads.iter().filter(|job| job.is_none()).count();
             let items = self.scheduler.begin(now, &lead, portion(lead.alike, free, 2));
+            let items: Vec<_> = items.into_iter().map(|taken| taken.entry.item).collect();
             let factor = if items.len() > 1 { 1.36 } else { 1.0 };
             let taken = (lead.cost as f64 * self.pace * factor).round() as u64;
             for item in &items {

@@ -1,6 +1,7 @@
 //! A ROM whose reads do as they are told, and a source that reads it.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -119,25 +120,37 @@ impl BlockRom for Actor {
 }
 
 /// Sources that read when they are asked for what has ended.
-#[derive(Debug)]
-pub(crate) struct Sources;
+#[derive(Default, Debug)]
+pub(crate) struct Sources {
+    /// There is no memory for buffers.
+    pub(crate) exhausted: Arc<AtomicBool>,
+    /// The threads that open one panic.
+    pub(crate) panic: bool,
+}
 
-struct Source(Vec<Request>);
+struct Source {
+    requests: Vec<Request>,
+    exhausted: Arc<AtomicBool>,
+}
 
 impl BlockSources for Sources {
     fn open(&self, _: usize) -> io::Result<Box<dyn BlockSource>> {
-        Ok(Box::new(Source(Vec::new())))
+        assert!(!self.panic, "a panic that the test wants");
+        Ok(Box::new(Source { requests: Vec::new(), exhausted: self.exhausted.clone() }))
     }
 }
 
 impl BlockSource for Source {
     fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>> {
+        if self.exhausted.load(Relaxed) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         // Blocks have to be aligned to 64 bytes, as those of an image are.
         Ok(Box::new(Aligned(RomImage::zeroed(len.next_multiple_of(64)).map_err(io::Error::other)?)))
     }
 
     fn submit(&mut self, request: Request) {
-        self.0.push(request);
+        self.requests.push(request);
     }
 
     fn flush(&mut self) {}
@@ -146,7 +159,7 @@ impl BlockSource for Source {
         if !wait {
             return;
         }
-        for Request { tag, rom, offset, len, mut buffer } in self.0.drain(..) {
+        for Request { tag, rom, offset, len, mut buffer } in self.requests.drain(..) {
             let outcome = rom.read(offset, &mut buffer.memory[..len]);
             ended.push(Completion { tag, buffer: Some(buffer), outcome });
         }

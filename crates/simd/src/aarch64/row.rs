@@ -15,9 +15,11 @@ pub struct RowNeon(uint32x4_t);
 #[allow(unsafe_code, reason = "NEON intrinsics; NEON is part of aarch64")]
 impl Row for RowNeon {
     type Token = Neon;
+    const STATES: usize = 1;
 
     #[inline(always)]
-    fn load(_: Neon, memory: &[u64; 2]) -> Self {
+    fn load(_: Neon, memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        let memory = memory(0);
         // SAFETY: NEON is part of aarch64.
         Self(unsafe {
             vreinterpretq_u32_u64(vcombine_u64(vcreate_u64(memory[0]), vcreate_u64(memory[1])))
@@ -25,12 +27,13 @@ impl Row for RowNeon {
     }
 
     #[inline(always)]
-    fn store(self, memory: &mut [u64; 2]) {
+    fn store(self, mut put: impl FnMut(usize, [u64; 2])) {
         // SAFETY: NEON is part of aarch64.
-        unsafe {
+        let words = unsafe {
             let lanes = vreinterpretq_u64_u32(self.0);
-            *memory = [vgetq_lane_u64::<0>(lanes), vgetq_lane_u64::<1>(lanes)];
-        }
+            [vgetq_lane_u64::<0>(lanes), vgetq_lane_u64::<1>(lanes)]
+        };
+        put(0, words);
     }
 
     #[inline(always)]

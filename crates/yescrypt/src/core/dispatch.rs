@@ -13,7 +13,13 @@ use crate::core::salsa20;
 /// How many of `instances` should advance together, one of the numbers of lanes that kernels exist
 /// for. More lanes hide more latency, until they need more registers and L1 cache than there are.
 pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
-    let best = if mode.pwxform() { 2 } else { 4 };
+    // Without vector registers, two hashes take 531 instructions for each sub-block and one 434.
+    let vectors = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    let best = match (mode.pwxform(), vectors) {
+        (true, true) => 2,
+        (true, false) => 1,
+        (false, _) => 4,
+    };
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
 }
 
@@ -69,7 +75,9 @@ pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Ker
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => salsa20_block::<x86::Avx512>(lanes),
         #[cfg(target_arch = "x86_64")]
-        Level::Sse2 | Level::Sse41 | Level::Avx2 => salsa20_block::<x86::Sse2>(lanes),
+        Level::Avx2 => salsa20_block::<x86::Avx2>(lanes),
+        #[cfg(target_arch = "x86_64")]
+        Level::Sse2 | Level::Sse41 => salsa20_block::<x86::Sse2>(lanes),
         #[cfg(target_arch = "aarch64")]
         Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
         Level::Portable => salsa20_block::<Portable>(lanes),
@@ -86,9 +94,11 @@ pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Ker
 
 fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
     match lanes {
-        1 => I::salsa20::<1>,
-        2 => I::salsa20::<2>,
-        _ => I::salsa20::<4>,
+        1 => I::salsa20::<I::Row, 1>,
+        2 if I::Rows::STATES == 2 => I::salsa20::<I::Rows, 1>,
+        2 => I::salsa20::<I::Rows, 2>,
+        _ if I::Rows::STATES == 2 => I::salsa20::<I::Rows, 2>,
+        _ => I::salsa20::<I::Rows, 4>,
     }
 }
 
@@ -132,8 +142,7 @@ impl Constants {
         usual: true,
     };
     /// [`Flavor::ESCRYPT`] as literals.
-    const ESCRYPT: Constants =
-        Constants { tail: 8, stateless: true, usual: false, ..Self::DEFAULT };
+    pub(crate) const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
 
     #[inline(always)]
     fn of(flavor: &Flavor) -> Self {
@@ -154,6 +163,10 @@ impl Constants {
 /// The functions have the type [`BlockFn`] and are unsafe for its two reasons: the processor must
 /// have the instructions, and the bodies' own contracts, which [`Kernel`] keeps.
 trait Isa: Copy {
+    /// For Salsa20 on one hash.
+    type Row: Row<Token: From<Self>>;
+    /// For Salsa20 on several hashes: one at a time, or two.
+    type Rows: Row<Token: From<Self>>;
     /// S-box entries of 1, 2, 4 and 8 lanes.
     type Wide1: Lane<Token: From<Self>>;
     type Wide2: Lane<Token: From<Self>>;
@@ -161,7 +174,12 @@ trait Isa: Copy {
     type Wide8: Lane<Token: From<Self>>;
 
     /// [`salsa20::blockmix`].
-    unsafe fn salsa20<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
+    unsafe fn salsa20<R: Row<Token: From<Self>>, const K: usize>(
+        f: &Flavor,
+        b: &mut Boxes<'_>,
+        s: Shape,
+        io: &[Pointers],
+    );
 
     /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
     unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
@@ -181,19 +199,24 @@ trait Isa: Copy {
 /// Stamps the shells of one instruction set: the bodies, compiled with its features, with its
 /// token.
 macro_rules! isa {
-    ($token:ty, $make:expr, [$row:ty, $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?) => {
+    (
+        $token:ty, $make:expr,
+        [$row:ty, $rows:ty; $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?
+    ) => {
         impl Isa for $token {
+            type Row = $row;
+            type Rows = $rows;
             type Wide1 = $w1;
             type Wide2 = $w2;
             type Wide4 = $w4;
             type Wide8 = $w8;
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn salsa20<const K: usize>(
+            unsafe fn salsa20<R: Row<Token: From<Self>>, const K: usize>(
                 flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 // SAFETY: promised by the caller.
-                unsafe { salsa20_literal::<$row, K>($make.into(), flavor, shape, pointers(io)) }
+                unsafe { salsa20_literal::<R, K>($make.into(), flavor, shape, io) }
             }
 
             $(#[target_feature(enable = $features)])?
@@ -202,9 +225,14 @@ macro_rules! isa {
             ) {
                 // SAFETY: promised by the caller.
                 unsafe {
-                    let tokens = ($make.into(), $make.into());
-                    let constants = Constants::DEFAULT;
-                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
+                    let (constants, io) = (Constants::DEFAULT, pointers::<K>(io));
+                    if K == 1 {
+                        let tokens = ($make.into(), $make.into());
+                        literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, io)
+                    } else {
+                        let tokens = ($make.into(), $make.into());
+                        literal::<$w2, $rows, 4, K>(tokens, constants, boxes, shape, io)
+                    }
                 }
             }
 
@@ -214,9 +242,14 @@ macro_rules! isa {
             ) {
                 // SAFETY: promised by the caller.
                 unsafe {
-                    let tokens = ($make.into(), $make.into());
-                    let constants = Constants::ESCRYPT;
-                    literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, pointers(io))
+                    let (constants, io) = (Constants::ESCRYPT, pointers::<K>(io));
+                    if K == 1 {
+                        let tokens = ($make.into(), $make.into());
+                        literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, io)
+                    } else {
+                        let tokens = ($make.into(), $make.into());
+                        literal::<$w2, $rows, 4, K>(tokens, constants, boxes, shape, io)
+                    }
                 }
             }
 
@@ -245,7 +278,7 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     token: R::Token,
     flavor: &Flavor,
     shape: Shape,
-    io: [Pointers; K],
+    io: &[Pointers],
 ) {
     let len = shape.len;
     let run = |rounds, step| {
@@ -255,6 +288,7 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     match (flavor.salsa_mix(), shape.step) {
         (8, Step::Plain) => run(8, Step::Plain),
         (8, Step::Xor) => run(8, Step::Xor),
+        (8, Step::Save) => run(8, Step::Save),
         (rounds, step) => run(rounds, step),
     }
 }
@@ -306,14 +340,14 @@ impl From<Portable> for () {
 isa!(
     Portable,
     Portable,
-    [PortableRow, PortableWide<1>, PortableWide<2>, PortableWide<4>, PortableWide<8>]
+    [PortableRow, PortableRow; PortableWide<1>, PortableWide<2>, PortableWide<4>, PortableWide<8>]
 );
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use saltern_simd::Split;
     pub(super) use saltern_simd::x86::{Avx2, Avx512, Sse2};
-    use saltern_simd::x86::{RowAvx512, RowSse2, Wide128, Wide256, Wide512};
+    use saltern_simd::x86::{RowAvx512, RowSse2, RowsAvx2, RowsAvx512, Wide128, Wide256, Wide512};
 
     use super::*;
     use crate::core::pwxform::paired::Paired;
@@ -343,18 +377,18 @@ mod x86 {
     isa!(
         Sse2,
         Sse2::here(),
-        [RowSse2, Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
+        [RowSse2, RowSse2; Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
     );
     isa!(
         Avx2,
         Avx2::here(),
-        [RowSse2, Wide1, Wide128, Wide256, Split<Wide256, 2>],
+        [RowSse2, RowsAvx2; Wide1, Wide128, Wide256, Split<Wide256, 2>],
         "avx2"
     );
     isa!(
         Avx512,
         Avx512::here(),
-        [RowAvx512, Wide1, Wide128, Wide256, Wide512],
+        [RowAvx512, RowsAvx512; Wide1, Wide128, Wide256, Wide512],
         "avx2,avx512f,avx512vl,avx512bw,avx512dq"
     );
 }
@@ -370,6 +404,6 @@ mod aarch64 {
     isa!(
         Neon,
         Neon::here(),
-        [RowNeon, PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
+        [RowNeon, RowNeon; PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
     );
 }

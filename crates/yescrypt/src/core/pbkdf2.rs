@@ -18,7 +18,17 @@ pub(crate) fn hmac(key: &[u8], message: &[u8]) -> Secret {
 
 /// SHA-256.
 pub(crate) fn sha256(message: &[u8]) -> Secret {
-    Zeroizing::new(Sha256::digest(message).into())
+    let mut hasher = Sha256::new();
+    hasher.update(message);
+    finish_sha256(&mut hasher)
+}
+
+/// The digest. The hasher, which has a part of its input in a buffer, is not moved, so that what is
+/// wiped when it is dropped is the only copy.
+pub(crate) fn finish_sha256(hasher: &mut Sha256) -> Secret {
+    let mut digest = Zeroizing::new([0; 32]);
+    hasher.finalize_into_reset((&mut *digest).into());
+    digest
 }
 
 /// Fills blocks, shuffled, with PBKDF2 output.

@@ -20,7 +20,7 @@ use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write
 
 use crate::core::blockmix::{Boxes, Pointers, Shape, Step};
 use crate::core::memory::SubBlock;
-use crate::core::salsa20::Rows;
+use crate::core::salsa20::{Rows, input};
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod paired;
@@ -42,7 +42,8 @@ pub(crate) struct Constants {
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
     /// with itself.
     pub(crate) stateless: bool,
-    /// The literals of the default flavour, for which there may be a kernel by hand.
+    /// The literals of the default flavour or of generation 0.5's, for which there may be a kernel
+    /// by hand.
     pub(crate) usual: bool,
 }
 
@@ -126,9 +127,9 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
         }
     }
     boxes.settle(groups, tables.write / 8);
-    for block in io {
+    for blocks in io.chunks_exact(R::STATES) {
         // SAFETY: promised by the caller; the last group starts below `len`.
-        unsafe { tail::<R>(tokens.1, constants.tail, shape, (groups, lanes), block) };
+        unsafe { tail::<R>(tokens.1, constants.tail, shape, (groups, lanes), blocks) };
     }
 }
 
@@ -346,7 +347,7 @@ unsafe fn tail<R: Row>(
     rounds: u32,
     shape: Shape,
     (groups, lanes): (usize, usize),
-    io: Pointers,
+    io: &[Pointers],
 ) {
     let Shape { len, step } = shape;
     // Groups of 256 bytes and more can leave whole sub-blocks behind the last of them, not copied
@@ -358,22 +359,22 @@ unsafe fn tail<R: Row>(
     for i in mixed..len {
         // SAFETY: i is below `len`.
         unsafe {
-            let input = io.input::<R>(token, step, i);
+            let input = input::<R>(token, step, io, i);
             if step == Step::Save {
-                input.store(io.other.add(i));
+                input.store(|state| io[state].other.add(i));
             }
-            input.store(io.dst.add(i));
+            input.store(|state| io[state].dst.add(i));
         }
     }
     // SAFETY: `first` is below `len`.
-    let mut x = unsafe { Rows::<R>::load(token, io.dst.add(first)) }.salsa20(rounds);
+    let mut x = unsafe { Rows::<R>::load(token, |k| io[k].dst.add(first)) }.salsa20(rounds);
     // SAFETY: as above.
-    unsafe { x.store(io.dst.add(first)) };
+    unsafe { x.store(|state| io[state].dst.add(first)) };
     for i in first + 1..len {
         // SAFETY: i is below `len`.
         unsafe {
-            x = Rows::load(token, io.dst.add(i)).xor(x).salsa20(rounds);
-            x.store(io.dst.add(i));
+            x = Rows::load(token, |state| io[state].dst.add(i)).xor(x).salsa20(rounds);
+            x.store(|state| io[state].dst.add(i));
         }
     }
 }

@@ -5,43 +5,60 @@
 //! so a column round works on whole rows as they are, and a row round after rotating three of them
 //! within themselves.
 #![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Pointers`")]
+#![allow(clippy::needless_range_loop, reason = "as in pwxform.rs")]
 
-use saltern_simd::{Row, prefetch_read};
+use saltern_simd::{Row, prefetch_read, prefetch_write};
 
 use crate::core::blockmix::{Pointers, Shape, Step};
 use crate::core::memory::SubBlock;
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache.
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache, and the lines of
+/// the output are asked for. The first so many of the other block are asked for when the block
+/// begins, with its last one, which is needed first.
 const AHEAD: usize = 4;
+const AHEAD_WRITE: usize = AHEAD * SubBlock::BYTES;
 
-/// A sub-block in registers.
+/// A sub-block in registers, or one of each state.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<R>([R; 4]);
 
 impl<R: Row> Rows<R> {
     /// # Safety
-    /// `from` is valid for reading.
+    /// `from` of each state is valid for reading.
     #[inline(always)]
-    pub(crate) unsafe fn load(token: R::Token, from: *const SubBlock) -> Self {
-        // SAFETY: promised by the caller.
-        let (rows, _) = unsafe { &(*from).0 }.as_chunks::<2>();
-        Rows(core::array::from_fn(|i| R::load(token, &rows[i])))
+    pub(crate) unsafe fn load(token: R::Token, from: impl Fn(usize) -> *const SubBlock) -> Self {
+        let pair = |state, i: usize| {
+            // SAFETY: promised by the caller.
+            let words = unsafe { &(*from(state)).0 };
+            [words[2 * i], words[2 * i + 1]]
+        };
+        // Written out, here and below: in a closure that is called in a loop, the compiler leaves
+        // the instructions of a level as functions of their own.
+        let [a, b] = [R::load(token, |k| pair(k, 0)), R::load(token, |k| pair(k, 1))];
+        let [c, d] = [R::load(token, |k| pair(k, 2)), R::load(token, |k| pair(k, 3))];
+        Rows([a, b, c, d])
     }
 
     /// # Safety
-    /// `to` is valid for writing.
+    /// `to` of each state is valid for writing.
     #[inline(always)]
-    pub(crate) unsafe fn store(self, to: *mut SubBlock) {
-        // SAFETY: promised by the caller.
-        let (rows, _) = unsafe { &mut (*to).0 }.as_chunks_mut::<2>();
-        for (row, value) in rows.iter_mut().zip(self.0) {
-            value.store(row);
-        }
+    pub(crate) unsafe fn store(self, to: impl Fn(usize) -> *mut SubBlock) {
+        let put = |state, i: usize, pair| {
+            // SAFETY: promised by the caller.
+            let words = unsafe { &mut (*to(state)).0 };
+            [words[2 * i], words[2 * i + 1]] = pair;
+        };
+        let [a, b, c, d] = self.0;
+        a.store(|state, pair| put(state, 0, pair));
+        b.store(|state, pair| put(state, 1, pair));
+        c.store(|state, pair| put(state, 2, pair));
+        d.store(|state, pair| put(state, 3, pair));
     }
 
     #[inline(always)]
     pub(crate) fn xor(self, other: Self) -> Self {
-        Rows(core::array::from_fn(|i| self.0[i].xor(other.0[i])))
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Rows([a.xor(e), b.xor(f), c.xor(g), d.xor(h)])
     }
 
     /// Salsa20 with feed-forward; `rounds` of any parity.
@@ -54,7 +71,8 @@ impl<R: Row> Rows<R> {
         if rounds & 1 == 1 {
             x = Self::quarter_rounds(x);
         }
-        Rows(core::array::from_fn(|i| x[i].add(self.0[i])))
+        let ([a, b, c, d], [e, f, g, h]) = (x, self.0);
+        Rows([a.add(e), b.add(f), c.add(g), d.add(h)])
     }
 
     #[inline(always)]
@@ -74,7 +92,7 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Section 5 on `K` blocks at once.
+/// Section 5 on as many blocks at once as `K` values of `Rows` hold states.
 ///
 /// # Safety
 /// [`Pointers`]'s contract for `shape`; `src` and `dst` do not overlap.
@@ -83,46 +101,61 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
     token: R::Token,
     rounds: u32,
     shape: Shape,
-    io: [Pointers; K],
+    io: &[Pointers],
 ) {
     let Shape { len, step } = shape;
-    let mut x: [Rows<R>; K] = core::array::from_fn(|k| {
-        // SAFETY: as everywhere below, every index is below `len`.
-        unsafe { io[k].input::<R>(token, step, len - 1) }
-    });
+    let io: [&[Pointers]; K] = core::array::from_fn(|k| &io[k * R::STATES..][..R::STATES]);
+    if step != Step::Plain {
+        for io in io.into_iter().flatten() {
+            prefetch_read(io.other.wrapping_add(len - 1));
+            (0..AHEAD).for_each(|i| prefetch_read(io.other.wrapping_add(i)));
+        }
+    }
+    // SAFETY: as everywhere below, every index is below `len`.
+    let mut x = [unsafe { input::<R>(token, step, io[0], len - 1) }; K];
+    for k in 1..K {
+        // SAFETY: as above.
+        x[k] = unsafe { input::<R>(token, step, io[k], len - 1) };
+    }
     for i in 0..len {
         for k in 0..K {
-            // Several blocks at once keep the memory busy by themselves.
-            if K == 1 && step != Step::Plain {
-                prefetch_read(io[k].other.wrapping_add(i + AHEAD));
+            // Even sub-blocks go to the first half, odd ones to the second.
+            let to = i / 2 + (i & 1) * (len / 2);
+            for io in io[k] {
+                match step {
+                    Step::Plain => prefetch_write::<AHEAD_WRITE, _>(io.dst, to * SubBlock::BYTES),
+                    _ => prefetch_read(io.other.wrapping_add(i + AHEAD)),
+                }
             }
             // SAFETY: as above.
-            let input = unsafe { io[k].input::<R>(token, step, i) };
+            let input = unsafe { input::<R>(token, step, io[k], i) };
             if step == Step::Save {
                 // SAFETY: as above; `other` is writable in this step.
-                unsafe { input.store(io[k].other.add(i)) };
+                unsafe { input.store(|state| io[k][state].other.add(i)) };
             }
             x[k] = x[k].xor(input).salsa20(rounds);
-            // Even sub-blocks go to the first half, odd ones to the second.
             // SAFETY: i / 2 + len / 2 < len.
-            unsafe { x[k].store(io[k].dst.add(i / 2 + (i & 1) * (len / 2))) };
+            unsafe { x[k].store(|state| io[k][state].dst.add(to)) };
         }
     }
 }
 
-impl Pointers {
-    /// Sub-block `i` of what goes into the mix.
-    ///
-    /// # Safety
-    /// [`Pointers`]'s contract, `i` within the block.
-    #[inline(always)]
-    pub(crate) unsafe fn input<R: Row>(&self, token: R::Token, step: Step, i: usize) -> Rows<R> {
-        // SAFETY: promised by the caller.
-        let own = unsafe { Rows::load(token, self.src.add(i)) };
-        if step == Step::Plain {
-            return own;
-        }
-        // SAFETY: promised by the caller for the steps that have another block.
-        own.xor(unsafe { Rows::load(token, self.other.add(i)) })
+/// Sub-block `i` of what goes into the mix, of each state.
+///
+/// # Safety
+/// [`Pointers`]'s contract, `i` within the block.
+#[inline(always)]
+pub(crate) unsafe fn input<R: Row>(
+    token: R::Token,
+    step: Step,
+    io: &[Pointers],
+    i: usize,
+) -> Rows<R> {
+    // SAFETY: promised by the caller.
+    let own = unsafe { Rows::load(token, |state| io[state].src.add(i)) };
+    if step == Step::Plain {
+        return own;
     }
+    // SAFETY: promised by the caller for the steps that have another block.
+    own.xor(unsafe { Rows::load(token, |state| io[state].other.add(i)) })
 }

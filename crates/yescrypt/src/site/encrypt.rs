@@ -2,6 +2,7 @@
 //! so that hashes are of no use without a key kept elsewhere, and can be moved to another key
 //! without any password.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -9,6 +10,7 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroize;
 
 use crate::Error;
+use crate::core::pbkdf2;
 use crate::ids::KeyFingerprint;
 use crate::text::ascii;
 use crate::text::encoding::{HashString, Setting};
@@ -17,9 +19,15 @@ use crate::text::scheme::Scheme;
 /// What no other use of SHA-256 on a key begins with: hash encryption begins with a zero.
 const FINGERPRINT: &[u8] = b"saltern hash key fingerprint 1";
 
-/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing.
-#[derive(Clone)]
-pub struct HashKey([u8; 32]);
+/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing. However often
+/// the value is moved, the key stays where it is in memory, so that nothing is left behind.
+pub struct HashKey(Box<[u8; 32]>);
+
+impl Clone for HashKey {
+    fn clone(&self) -> Self {
+        Self::copied(&self.0)
+    }
+}
 
 impl Drop for HashKey {
     fn drop(&mut self) {
@@ -30,8 +38,10 @@ impl Drop for HashKey {
 impl HashKey {
     /// A key from the random generator of your choice.
     #[must_use]
-    pub const fn new(key: [u8; 32]) -> Self {
-        HashKey(key)
+    pub fn new(mut key: [u8; 32]) -> Self {
+        let boxed = Self::copied(&key);
+        key.zeroize();
+        boxed
     }
 
     /// The same from a slice.
@@ -41,7 +51,14 @@ impl HashKey {
     pub fn from_slice(key: impl AsRef<[u8]>) -> Result<Self, Error> {
         let key = key.as_ref();
         let length = Error::BufferLength { needed: 32, actual: key.len() as u64 };
-        Ok(HashKey(key.try_into().map_err(|_| length)?))
+        Ok(Self::copied(key.try_into().map_err(|_| length)?))
+    }
+
+    /// Without a copy on the stack.
+    fn copied(key: &[u8; 32]) -> Self {
+        let mut boxed = Box::new([0; 32]);
+        boxed.copy_from_slice(key);
+        HashKey(boxed)
     }
 
     /// The first eight bytes of `SHA-256("saltern hash key fingerprint 1" || key)`.
@@ -50,20 +67,24 @@ impl HashKey {
     /// nothing that helps to find it; of one that can be guessed it confirms the guess.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
-        let digest = Sha256::new().chain_update(FINGERPRINT).chain_update(self.0).finalize();
-        let mut fingerprint = [0; 8];
-        fingerprint.copy_from_slice(&digest[..8]);
-        KeyFingerprint(fingerprint)
+        scrubbed(|| {
+            let mut hasher = Sha256::new();
+            hasher.update(FINGERPRINT);
+            hasher.update(&self.0[..]);
+            let mut fingerprint = [0; 8];
+            fingerprint.copy_from_slice(&pbkdf2::finish_sha256(&mut hasher)[..8]);
+            KeyFingerprint(fingerprint)
+        })
     }
 
     /// Encrypts 0 to 64 bytes in place.
     pub(crate) fn encrypt(&self, data: &mut [u8]) {
-        (0..6).for_each(|round| self.round(data, round));
+        scrubbed(|| (0..6).for_each(|round| self.round(data, round)));
     }
 
     /// The inverse of [`HashKey::encrypt`].
     pub(crate) fn decrypt(&self, data: &mut [u8]) {
-        (0..6).rev().for_each(|round| self.round(data, round));
+        scrubbed(|| (0..6).rev().for_each(|round| self.round(data, round)));
     }
 
     /// One round of the Luby-Rackoff network, its own inverse. With an odd length the halves end in
@@ -82,20 +103,36 @@ impl HashKey {
         let (source, target) = if left_is_source { (left, right) } else { (right, left) };
         let mut hasher = Sha256::new();
         hasher.update([0, 32, len as u8, round]);
-        hasher.update(self.0);
+        hasher.update(&self.0[..]);
         hasher.update(&*source);
         if let [middle] = middle {
             hasher.update([*middle & source_nibble]);
         }
-        let mut mask: [u8; 32] = hasher.finalize().into();
-        for (byte, mask) in target.iter_mut().zip(mask) {
+        let mask = pbkdf2::finish_sha256(&mut hasher);
+        for (byte, mask) in target.iter_mut().zip(*mask) {
             *byte ^= mask;
         }
         if let [middle] = middle {
             *middle ^= mask[half] & target_nibble;
         }
-        mask.zeroize();
     }
+}
+
+/// Does something with a key, and overwrites the part of the stack where a block of a hash function
+/// that holds the key may have been left by moving it.
+#[inline(never)]
+fn scrubbed<T>(work: impl FnOnce() -> T) -> T {
+    #[inline(never)]
+    fn run<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+    #[inline(never)]
+    fn scrub() {
+        core::hint::black_box(&mut [0_u8; 8192]).zeroize();
+    }
+    let result = run(work);
+    scrub();
+    result
 }
 
 impl core::fmt::Debug for HashKey {

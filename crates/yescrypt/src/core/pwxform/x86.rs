@@ -21,12 +21,20 @@ impl Lane for Wide128 {
         // The groups of one state, or of two.
         let by_hand = constants.usual && GATHER == 4;
         match x.as_flattened_mut() {
-            // SAFETY: promised by the caller; `usual` constants are those of the default flavour.
-            [a, b, c, d] if by_hand => unsafe { one([a, b, c, d], tables) },
-            [a, b, c, d, e, f, g, h] if by_hand => {
-                // SAFETY: as above.
-                unsafe { two([a, b, c, d, e, f, g, h], tables) }
-            }
+            // SAFETY: promised by the caller; `usual` constants are those that the texts are for.
+            [a, b, c, d] if by_hand => unsafe {
+                match constants.stateless {
+                    false => one::<3>([a, b, c, d], tables),
+                    true => one::<2>([a, b, c, d], tables),
+                }
+            },
+            // SAFETY: as above.
+            [a, b, c, d, e, f, g, h] if by_hand => unsafe {
+                match constants.stateless {
+                    false => two::<3>([a, b, c, d, e, f, g, h], tables),
+                    true => two::<2>([a, b, c, d, e, f, g, h], tables),
+                }
+            },
             // SAFETY: promised by the caller.
             _ => unsafe { super::pwxform(token, constants, tables, x) },
         }
@@ -79,7 +87,7 @@ impl Lane for Wide128 {
 /// The text of section 7 for the default flavour, for lanes in the registers `xmm0` and on, four of
 /// each state: [`super::pwxform`] with the lane of [`Lane::round_dense`], its loops left to the
 /// assembler. `keep` is where in the 256 bytes behind S2's write position a round puts its lanes,
-/// and -1 for a round that does not.
+/// and -1 for a round that does not; where a state has two boxes, as in generation 0.5, none does.
 ///
 /// One piece of assembly for the whole call, so that the compiler has nothing to spill, copy or
 /// encode otherwise in it: 243 instead of 281 instructions a sub-block for one hash and 237 instead
@@ -87,7 +95,7 @@ impl Lane for Wide128 {
 /// encodings are SSE's on every level, since `paddq` with two registers in its address is one
 /// operation and `vpaddq` two.
 macro_rules! six_rounds {
-    ($lanes:literal, $tables:ident, $($register:tt $x:ident),*) => {{
+    ($lanes:literal, $boxes:ident, $tables:ident, $($register:tt $x:ident),*) => {{
         let [s0, s1, s2] = $tables.boxes;
         let s2 = s2.wrapping_byte_add($tables.write);
         $(let mut $x = $x.register();)*
@@ -103,7 +111,7 @@ macro_rules! six_rounds {
             "shr rax, 32",
             "paddq xmm\\lane, [rsi + rcx + {size} * (\\lane / 4)]",
             "pxor xmm\\lane, [rdi + rax + {size} * (\\lane / 4)]",
-            ".if \\keep >= 0",
+            ".if ({boxes} - 2) * (\\keep + 1) > 0",
             "movaps [{s2} + \\keep + 16 * \\lane + ({size} - 64) * (\\lane / 4)], xmm\\lane",
             ".endif",
             ".endr",
@@ -112,32 +120,35 @@ macro_rules! six_rounds {
             h = out(xmm_reg) _, out("rax") _, out("rcx") _,
             in("rdx") Constants::DEFAULT.mask,
             in("rsi") s0, in("rdi") s1, s2 = in(reg) s2,
-            size = const 3 * 8 * Constants::DEFAULT.box_lanes,
+            boxes = const $boxes, size = const $boxes * 8 * Constants::DEFAULT.box_lanes,
             options(nostack),
         ) };
         [$(Wide128::from_register($x)),*]
     }};
 }
 
-/// [`super::pwxform`] for one state of the default flavour.
+/// [`super::pwxform`] for one state of the default flavour, which has three boxes, or of that of
+/// generation 0.5, which has two.
 ///
 /// # Safety
-/// That of [`super::pwxform`] for [`Constants::DEFAULT`]: of what the text reads, masked offsets
-/// are below 4096 - 15 in boxes of 4096 bytes, and of what it writes, 256 bytes from S2's write
-/// position on are within S2, of which the position divides the size.
+/// That of [`super::pwxform`] for [`Constants::DEFAULT`] or [`Constants::ESCRYPT`]: of what the
+/// text reads, masked offsets are below 4096 - 15 in boxes of 4096 bytes, and of what it writes,
+/// 256 bytes from S2's write position on are within S2, of which the position divides the size.
 #[inline(always)]
-unsafe fn one([a, b, c, d]: [&mut Wide128; 4], tables: &Tables) {
-    [*a, *b, *c, *d] = six_rounds!("0, 1, 2, 3", tables, "xmm0" a, "xmm1" b, "xmm2" c, "xmm3" d);
+unsafe fn one<const BOXES: usize>([a, b, c, d]: [&mut Wide128; 4], tables: &Tables) {
+    [*a, *b, *c, *d] = six_rounds!(
+        "0, 1, 2, 3", BOXES, tables, "xmm0" a, "xmm1" b, "xmm2" c, "xmm3" d
+    );
 }
 
-/// [`super::pwxform`] for two states of the default flavour.
+/// [`super::pwxform`] for two states.
 ///
 /// # Safety
-/// That of [`one`], for the second state at the same places of the next three boxes.
+/// That of [`one`], for the second state at the same places of the next boxes.
 #[inline(always)]
-unsafe fn two([a, b, c, d, e, f, g, h]: [&mut Wide128; 8], tables: &Tables) {
+unsafe fn two<const BOXES: usize>([a, b, c, d, e, f, g, h]: [&mut Wide128; 8], tables: &Tables) {
     [*a, *b, *c, *d, *e, *f, *g, *h] = six_rounds!(
-        "0, 1, 2, 3, 4, 5, 6, 7", tables,
+        "0, 1, 2, 3, 4, 5, 6, 7", BOXES, tables,
         "xmm0" a, "xmm1" b, "xmm2" c, "xmm3" d, "xmm4" e, "xmm5" f, "xmm6" g, "xmm7" h
     );
 }
@@ -174,7 +185,7 @@ mod tests {
         let mut boxes = Boxes::new(&mut memory);
         let mut tables = Tables::of(&mut boxes, constants);
         for _ in 0..50 {
-            // SAFETY: K times three boxes of 4096 bytes.
+            // SAFETY: K times three boxes of 4096 bytes, or more than two.
             unsafe { Wide128::pwxform(token, constants, &tables, &mut x) };
             tables.advance(constants, 8);
         }
@@ -193,8 +204,10 @@ mod tests {
     #[test]
     fn by_hand_is_as_generic() {
         let token = Sse2::detect().unwrap();
-        let generic = Constants { usual: false, ..Constants::DEFAULT };
-        assert_eq!(fifty::<1>(token, Constants::DEFAULT), fifty::<1>(token, generic));
-        assert_eq!(fifty::<2>(token, Constants::DEFAULT), fifty::<2>(token, generic));
+        for usual in [Constants::DEFAULT, Constants::ESCRYPT] {
+            let generic = Constants { usual: false, ..usual };
+            assert_eq!(fifty::<1>(token, usual), fifty::<1>(token, generic));
+            assert_eq!(fifty::<2>(token, usual), fifty::<2>(token, generic));
+        }
     }
 }
