@@ -7,7 +7,6 @@ pub(crate) mod inspect;
 pub(crate) mod key;
 pub(crate) mod man;
 pub(crate) mod reencrypt;
-#[cfg(target_os = "linux")]
 pub(crate) mod rom;
 pub(crate) mod sum;
 pub(crate) mod verify;

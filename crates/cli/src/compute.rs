@@ -4,26 +4,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
-use saltern_yescrypt::{HashString, Hasher, Workspace};
+use saltern_rom::Recheck;
+use saltern_yescrypt::{HashString, Hasher};
 
 use crate::effort::{EffortArgs, explain};
-use crate::rom::{Checks, RomChecks, Sources};
+use crate::rom::Media;
 
 /// Many hashes at once.
 pub(crate) struct Many {
     hasher: Arc<Hasher>,
     pool: Pool,
+    media: Media,
 }
 
 impl Many {
     pub(crate) fn new(
         hasher: Hasher,
-        sources: Sources,
+        media: Media,
         mut config: PoolConfig,
     ) -> anyhow::Result<Self> {
-        config.sources = sources;
+        config.sources = media.sources.clone();
         let pool = Pool::new(config).map_err(|error| anyhow::anyhow!(text(&error)))?;
-        Ok(Many { hasher: Arc::new(hasher), pool })
+        Ok(Many { hasher: Arc::new(hasher), pool, media })
+    }
+
+    /// Check whole ROMs from time to time while this lives.
+    pub(crate) fn watch(&self) -> Option<Recheck> {
+        self.media.watch()
     }
 
     /// The complete string under a setting. What is due first is computed first, and then what
@@ -55,45 +62,25 @@ fn terms(due: Option<Instant>) -> Terms {
 }
 
 /// One hash after the other.
-pub(crate) struct One {
-    many: Many,
-    checks: Checks,
-    /// For what is checked.
-    workspace: Workspace,
-}
+pub(crate) struct One(Many);
 
 impl One {
-    pub(crate) fn new(
-        hasher: Hasher,
-        checks: RomChecks,
-        sources: Sources,
-        effort: &EffortArgs,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(hasher: Hasher, media: Media, effort: &EffortArgs) -> anyhow::Result<Self> {
         let mut config = PoolConfig::default();
         // The limits of the hasher bound the memory of the one.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
-        let level = effort.level()?;
-        config.level = level.unwrap_or(config.level);
-        let (checks, workspace) = (checks.with(&hasher, level), effort.workspace()?);
-        Ok(One { many: Many::new(hasher, sources, config)?, checks, workspace })
+        config.level = effort.level()?.unwrap_or(config.level);
+        Ok(One(Many::new(hasher, media, config)?))
     }
 
     /// The complete string under a setting.
-    pub(crate) fn hash(&mut self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
-        let checked = self.checks.hash(&mut self.workspace, password, setting);
-        let hash =
-            checked.unwrap_or_else(|| self.many.hash(password, setting, None).and_then(wait));
-        hash.map_err(anyhow::Error::msg)
+    pub(crate) fn hash(&self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
+        self.0.hash(password, setting, None).and_then(wait).map_err(anyhow::Error::msg)
     }
 
-    /// Whether a password matches a stored string; a mismatch is none that a damaged ROM could have
-    /// made.
-    pub(crate) fn verify(&mut self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
-        let compared = self.many.verify(password, hash, None).and_then(wait);
-        if compared.map_err(anyhow::Error::msg)? {
-            return Ok(true);
-        }
-        self.checks.confirm(&mut self.workspace, password, hash).map_err(anyhow::Error::msg)
+    /// Whether a password matches a stored string.
+    pub(crate) fn verify(&self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
+        self.0.verify(password, hash, None).and_then(wait).map_err(anyhow::Error::msg)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use anyhow::anyhow;
 use saltern_yescrypt::{
-    Error, Limit, Limits, Workspace,
+    Error, Limit, Limits,
     hazmat::Level,
     params::{FlavorPolicy, Syntax},
 };
@@ -47,11 +47,6 @@ impl EffortArgs {
         limits
     }
 
-    /// Scratch memory at the chosen level.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
-        self.level.workspace()
-    }
-
     /// The chosen level, if one is.
     pub(crate) fn level(&self) -> anyhow::Result<Option<Level>> {
         Ok(self.level.level.map(Level::require).transpose()?)
@@ -86,14 +81,4 @@ pub(crate) struct LevelArgs {
     /// Use this instruction set instead of the best one: portable, sse2, sse41, avx2, avx512, neon
     #[arg(long, global = true)]
     pub(crate) level: Option<Level>,
-}
-
-impl LevelArgs {
-    /// Scratch memory at the chosen level, or at the best one.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Workspace> {
-        Ok(match self.level {
-            Some(level) => Workspace::with_level(level)?,
-            None => Workspace::new(),
-        })
-    }
 }

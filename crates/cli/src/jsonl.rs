@@ -29,7 +29,6 @@ use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
-use crate::rom::Checks;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -81,13 +80,6 @@ impl JsonlArgs {
 }
 
 /// What to do with each line.
-pub(crate) struct Job {
-    pub(crate) task: Task,
-    /// No string is made with a damaged ROM, and no mismatch told of one.
-    pub(crate) checks: Checks,
-}
-
-/// What is computed.
 pub(crate) enum Task {
     /// Hash under a setting of the line's own, or else under a new one.
     Hash {
@@ -128,17 +120,17 @@ enum Message {
 
 /// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are
 /// an error at the end.
-pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &JsonlArgs, task: Task, computer: Many) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let computer = Arc::new(computer);
     // Damage that no hash has met yet is told, too.
-    let _watch = job.checks.watch();
+    let _watch = computer.watch();
     let reader = Reader {
-        job,
+        task,
         computer: computer.clone(),
         deadline: args.deadline.map(Duration::from_millis),
     };
-    let answers = Answers::new(args.unordered)?;
+    let answers = Answers::new(args.unordered);
     // Nobody joins it: when output fails, the program ends without waiting for more input.
     std::thread::Builder::new()
         .name("reader".to_owned())
@@ -156,7 +148,7 @@ pub(crate) fn run(args: &JsonlArgs, job: Job, computer: Many) -> anyhow::Result<
 
 /// Reads lines and submits what they ask for.
 struct Reader {
-    job: Job,
+    task: Task,
     computer: Arc<Many>,
     deadline: Option<Duration>,
 }
@@ -213,7 +205,7 @@ impl Reader {
         due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
-        let Reader { job: Job { task, checks }, computer, .. } = self;
+        let Reader { task, computer, .. } = self;
         let password = request.password()?;
         match task {
             Task::Hash { new_setting, allow_empty, unnamed_key } => {
@@ -228,10 +220,7 @@ impl Reader {
                     None => new_setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
                 };
                 *notes = crypt3::notes(&setting, *unnamed_key, &password);
-                match checks.again(&password, &setting) {
-                    Some(again) => Ok(Pending::Checked(Box::new(again))),
-                    None => computer.hash(&password, &setting, due).map(Pending::Hash),
-                }
+                computer.hash(&password, &setting, due).map(Pending::Hash)
             }
             Task::Verify { obstacle, note, key_is_assumed } => {
                 if request.setting.is_some() {
@@ -242,8 +231,7 @@ impl Reader {
                     return Err(reason);
                 }
                 notes.extend(note(hash.as_bytes(), *key_is_assumed));
-                let again = checks.again(&password, hash.as_bytes()).map(Box::new);
-                Ok(Pending::Verify(computer.verify(&password, hash.as_bytes(), due)?, again))
+                computer.verify(&password, hash.as_bytes(), due).map(Pending::Verify)
             }
         }
     }

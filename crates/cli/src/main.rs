@@ -3,7 +3,6 @@
 //! This file only knows which subcommands there are and how a failure is shown. Each lives in
 //! `cmd/<name>.rs` and offers `Args` and `run`.
 
-mod aside;
 mod cmd;
 mod compute;
 mod crypt3;
@@ -15,7 +14,6 @@ mod key;
 mod lines;
 mod output;
 mod password;
-#[cfg_attr(not(target_os = "linux"), path = "rom/none.rs")]
 mod rom;
 mod scheme;
 mod secret;
@@ -45,7 +43,6 @@ enum Command {
     Checksalt(cmd::checksalt::Args),
     Reencrypt(cmd::reencrypt::Args),
     Key(cmd::key::Args),
-    #[cfg(target_os = "linux")]
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
     Man(cmd::man::Args),
@@ -64,7 +61,6 @@ fn main() -> ExitCode {
         Command::Checksalt(args) => cmd::checksalt::run(args),
         Command::Reencrypt(args) => cmd::reencrypt::run(args),
         Command::Key(args) => cmd::key::run(args),
-        #[cfg(target_os = "linux")]
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),

@@ -1,30 +1,22 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the
 //! options.
 
-mod checks;
+mod media;
 mod name;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::ValueEnum;
-use saltern_pool::source::BlockSources;
-use saltern_rom::{
-    Access, AttachOptions, Backend, Error, Manifest, OpenRom, RomFile, RomReaders, attach,
-    is_in_memory,
-};
+use saltern_rom::{Access, AttachOptions, Error, Manifest, OpenRom, RomFile, attach, is_in_memory};
 use saltern_yescrypt::{
     Params,
     rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
 };
 
-pub(crate) use self::checks::{Again, Checks, RomChecks};
+pub(crate) use self::media::Media;
 pub(crate) use self::name::{RomName, SHM};
 use crate::output::tell;
-
-/// What reads ROMs that are left in their files.
-pub(crate) type Sources = Option<Arc<dyn BlockSources>>;
 
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]
@@ -99,8 +91,7 @@ impl RomArgs {
     /// none.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
-        let sources = sources(&all)?;
-        Ok(OldRoms { set, checks: RomChecks::new(all), sources })
+        Ok(OldRoms { set, media: Media::new(&all)? })
     }
 
     fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, OpenRom)>)> {
@@ -120,20 +111,6 @@ impl RomArgs {
         }
         Ok((set, all))
     }
-}
-
-/// What reads those of a list that are left in their files. It is tried here, to say what cannot be
-/// had.
-fn sources(all: &[(Rom, OpenRom)]) -> anyhow::Result<Sources> {
-    if !all.iter().any(|(_, rom)| matches!(rom, OpenRom::File(_))) {
-        return Ok(None);
-    }
-    let readers = RomReaders::new(Backend::Auto);
-    readers.open(1).context("cannot read ROMs in files")?;
-    for note in readers.notes() {
-        tell(format_args!("note: {note}"));
-    }
-    Ok(Some(Arc::new(readers)))
 }
 
 impl AccessName {
@@ -162,10 +139,8 @@ fn is_in_file(image: &Path) -> bool {
 pub(crate) struct OldRoms {
     /// All that are attached.
     pub(crate) set: RomSet,
-    /// What is to be checked before a mismatch.
-    pub(crate) checks: RomChecks,
-    /// What reads those that are left in files, if there are any.
-    pub(crate) sources: Sources,
+    /// Where they are.
+    pub(crate) media: Media,
 }
 
 /// What new hashes are made with.
@@ -174,10 +149,8 @@ pub(crate) struct NewRoms {
     pub(crate) set: RomSet,
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
-    /// What makes new hashes of which every block is checked.
-    pub(crate) checks: RomChecks,
-    /// What reads those that are left in files, if there are any.
-    pub(crate) sources: Sources,
+    /// Where they are.
+    pub(crate) media: Media,
 }
 
 impl NewRomArgs {
@@ -199,8 +172,7 @@ impl NewRomArgs {
             Some(params) => self.arrange(&all, &mut set, params)?,
             None => Vec::new(),
         };
-        let sources = sources(&all)?;
-        Ok(NewRoms { set, list, sources, checks: RomChecks::new(all) })
+        Ok(NewRoms { set, list, media: Media::new(&all)? })
     }
 
     /// The list for an extended string; otherwise NROM and the active ROM are set.

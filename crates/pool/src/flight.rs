@@ -146,6 +146,8 @@ struct Group {
     needed: Option<RomRead>,
     began: Instant,
     age: u64,
+    /// For each item that may not be answered, why.
+    faults: Vec<Option<Error>>,
 }
 
 /// What is left of a group that has ended.
@@ -154,6 +156,7 @@ pub(crate) struct Ended {
     pub(crate) began: Instant,
     pub(crate) items: Vec<Queued>,
     pub(crate) outcome: Result<Vec<Zeroizing<Vec<u8>>>, Error>,
+    faults: Vec<Option<Error>>,
 }
 
 impl Place {
@@ -220,6 +223,7 @@ impl Place {
             needed: None,
             began: now,
             age,
+            faults: Vec::new(),
         });
         self.dirty = true;
     }
@@ -301,7 +305,10 @@ impl Place {
                     }
                 }
                 Progress::Needs(read) => group.needed = Some(read),
-                Progress::Done => return Ok(Progress::Done),
+                Progress::Done => {
+                    group.check();
+                    return Ok(Progress::Done);
+                }
             }
         }
     }
@@ -398,7 +405,7 @@ impl Place {
 
     /// Ends the group, whose items and memory are given back. Reads may still be under way.
     pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
-        let Group { mut hash, bytes, shape, items, began, .. } = self.group.take()?;
+        let Group { mut hash, bytes, shape, items, began, faults, .. } = self.group.take()?;
         for set in &mut self.sets {
             (set.read, set.failed) = (None, None);
         }
@@ -410,7 +417,22 @@ impl Place {
         let outcome = outcome.and_then(outputs);
         hash.clear();
         let arena = Arena { workspace: hash.into_workspace(), bytes };
-        Some((Ended { shape, began, items, outcome }, arena))
+        Some((Ended { shape, began, items, outcome, faults }, arena))
+    }
+}
+
+impl Group {
+    /// Checks what was read of ROMs in memory, as far as it matters.
+    fn check(&mut self) {
+        let Group { hash, items, .. } = &*self;
+        let check = |(index, queued): (usize, &Queued)| {
+            let item = &queued.entry.item;
+            let doubtful = hash.output(index).is_some_and(|output| item.is_doubtful(output));
+            let checked = if doubtful { hash.check(index) } else { Ok(()) };
+            let unavailable = |(id, fault)| Error::RomUnavailable { id, fault: Fault::new(fault) };
+            checked.map_err(unavailable).err()
+        };
+        self.faults = items.iter().enumerate().map(check).collect();
     }
 }
 
@@ -434,8 +456,9 @@ impl Ended {
     pub(crate) fn answer(self) {
         match self.outcome {
             Ok(outputs) => {
-                for (queued, output) in self.items.into_iter().zip(outputs) {
-                    queued.entry.item.end(Ok(output));
+                let faults = self.faults.into_iter().chain(std::iter::repeat(None));
+                for ((queued, output), fault) in self.items.into_iter().zip(outputs).zip(faults) {
+                    queued.entry.item.end(fault.map_or(Ok(output), Err));
                 }
             }
             Err(error) => {

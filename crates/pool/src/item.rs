@@ -67,7 +67,7 @@ impl Shape {
 
     /// Bytes of an arena for so many hashes at once.
     pub(crate) fn memory(&self, hashes: usize, pages: Pages) -> u64 {
-        Resumable::memory_for(&self.params, hashes, pages).unwrap_or(u64::MAX)
+        Resumable::memory_for(&self.params, &self.roms, hashes, pages).unwrap_or(u64::MAX)
     }
 
     /// Instances of so many hashes that advance together.
@@ -95,8 +95,13 @@ pub(crate) struct Item {
     pub(crate) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(crate) salt: Zeroizing<Vec<u8>>,
+    doubt: Doubt,
     reply: Option<Reply>,
 }
+
+/// Whether nothing is to be said of these bytes before what was read of ROMs has been checked; none
+/// for always.
+pub(crate) type Doubt = Option<Box<dyn Fn(&[u8]) -> bool + Send>>;
 
 /// An item out of the queue, and what it needs to be put back.
 pub(crate) type Queued = Taken<Arc<Shape>, Item>;
@@ -108,9 +113,14 @@ impl Item {
     pub(crate) fn new(
         password: Zeroizing<Vec<u8>>,
         salt: Zeroizing<Vec<u8>>,
+        doubt: Doubt,
         reply: Reply,
     ) -> Self {
-        Item { password, salt, reply: Some(reply) }
+        Item { password, salt, doubt, reply: Some(reply) }
+    }
+
+    pub(crate) fn is_doubtful(&self, output: &[u8]) -> bool {
+        self.doubt.as_ref().is_none_or(|doubt| doubt(output))
     }
 
     /// Ends it.

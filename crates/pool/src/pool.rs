@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Item, Outcome, Shape};
+use crate::item::{Doubt, Item, Outcome, Shape};
 use crate::ledger::Need;
 use crate::shared::{Shared, Submission};
 use crate::stats::PoolStats;
@@ -72,6 +72,12 @@ const HASH: usize = 32;
 /// read again, and if that fails, too, the hashes that needed them end in [`Error::RomUnavailable`]
 /// and the others go on.
 ///
+/// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
+/// ([`RomMemory::checker`](saltern_yescrypt::RomMemory::checker), as those of `saltern-rom` can),
+/// the blocks that a hash has read are checked by the same thread before a mismatch, a new hash or
+/// a derived key is given out; a match needs no check. What is damaged ends in
+/// [`Error::RomUnavailable`].
+///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
 /// Passwords and salts are copied, and wiped when their items end. A panic in a thread, which would
@@ -99,6 +105,7 @@ struct Prepared<T> {
     shape: Arc<Shape>,
     password: Zeroizing<Vec<u8>>,
     salt: Zeroizing<Vec<u8>>,
+    doubt: Doubt,
     finish: Finish<T>,
 }
 
@@ -251,7 +258,8 @@ impl Pool {
             let shape = self.shape(Shape { params, roms, len });
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
-                Ok(Prepared { shape: shape.clone()?, password, salt, finish: Box::new(Ok) })
+                let (shape, finish) = (shape.clone()?, Box::new(Ok));
+                Ok(Prepared { shape, password, salt, doubt: None, finish })
             };
             items.into_iter().map(item).collect()
         })
@@ -303,7 +311,8 @@ impl Pool {
         let hasher = Arc::clone(hasher);
         let finish =
             move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, &fixed(&hash))?);
-        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+        let (password, finish) = (copy(password), Box::new(finish));
+        Ok(Prepared { shape, password, salt, doubt: None, finish })
     }
 
     /// The same for a setting as text.
@@ -325,9 +334,12 @@ impl Pool {
     ) -> Result<Prepared<bool>, Error> {
         let stored = HashString::parse(hash)?;
         let (shape, salt) = self.plan(hasher.plan(password, stored.setting())?)?;
-        let hasher = Arc::clone(hasher);
-        let finish = move |hash: Zeroizing<Vec<u8>>| Ok(hasher.matches(&stored, &fixed(&hash))?);
-        Ok(Prepared { shape, password: copy(password), salt, finish: Box::new(finish) })
+        let (hasher, password) = (Arc::clone(hasher), copy(password));
+        let matches = Arc::new(move |hash: &[u8]| hasher.matches(&stored, &fixed(hash)));
+        let again = Arc::clone(&matches);
+        let doubt: Doubt = Some(Box::new(move |hash| again(hash) != Ok(true)));
+        let finish = Box::new(move |hash: Zeroizing<Vec<u8>>| Ok(matches(&hash)?));
+        Ok(Prepared { shape, password, salt, doubt, finish })
     }
 
     /// The shape of what a hasher plans, and the salt.
@@ -378,14 +390,14 @@ fn queued<T: Send + 'static>(
     answers: &Arc<Answers<T>>,
     index: usize,
 ) -> Submission {
-    let Prepared { shape, password, salt, finish } = prepared;
+    let Prepared { shape, password, salt, doubt, finish } = prepared;
     let answers = Arc::clone(answers);
     // Whatever happens, the answer comes: somebody waits for it.
     let reply = move |outcome: Outcome| {
         let answer = catch_unwind(AssertUnwindSafe(move || outcome.and_then(finish)));
         answers.put(index, answer.unwrap_or(Err(Error::Panicked)));
     };
-    (shape, Item::new(password, salt, Box::new(reply)))
+    (shape, Item::new(password, salt, doubt, Box::new(reply)))
 }
 
 impl Drop for Pool {
@@ -461,7 +473,7 @@ mod tests {
         let shape = pool.shape(Shape { params, roms: Vec::new(), len: 32 }).unwrap();
         let item = |finish: Finish<()>| {
             let (password, salt) = (copy(b"p"), copy(b"s"));
-            Ok(Prepared { shape: shape.clone(), password, salt, finish })
+            Ok(Prepared { shape: shape.clone(), password, salt, doubt: None, finish })
         };
         let panics: Finish<()> = Box::new(|_| panic!("on purpose"));
         let items = vec![item(panics), item(Box::new(|_| Ok(())))];

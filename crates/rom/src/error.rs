@@ -4,9 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use saltern_yescrypt::rom::RomId;
-
-use crate::identity::RomHash;
+use crate::format::identity::RomHash;
 
 /// Why a ROM could not be made, attached or checked. None of these ever means that a password is
 /// wrong.
@@ -144,14 +142,6 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A ROM cannot be used for a hash: what was read of it is not what was made, or cannot be
-    /// read.
-    Unavailable {
-        /// Which.
-        id: RomId,
-        /// Why.
-        source: Box<Error>,
-    },
     /// The medium cannot do what was asked for.
     Unsupported {
         /// What.
@@ -177,67 +167,21 @@ impl Error {
         move |source| Error::Io { action, path: path.to_owned(), source: source.into() }
     }
 
-    /// What is wrong with memory.
-    fn describe_memory(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The file that a message is about and begins with.
+    fn path(&self) -> Option<&Path> {
         match self {
-            Error::NoMemory { needed, available } => {
-                write!(f, "{needed} bytes of memory are needed and ")?;
-                match available {
-                    Some(available) => write!(f, "{available} are available")?,
-                    None => f.write_str("were refused")?,
-                }
-                f.write_str(": use a smaller ROM, or one in a file")
-            }
-            Error::NotLocked { needed, limit } => {
-                write!(f, "{needed} bytes could not be locked in memory")?;
-                if let Some(limit) = limit {
-                    write!(f, ": RLIMIT_MEMLOCK (ulimit -l) is {limit}")?;
-                }
-                f.write_str(": raise the limit or do without locking")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// What is wrong with whose it is, or which.
-    fn describe_identity(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::WrongRom { path, expected, actual: None } => {
-                write!(
-                    f,
-                    "{} holds another ROM where {} is expected",
-                    path.display(),
-                    expected.id()
-                )
-            }
-            Error::WrongRom { path, expected, actual: Some(actual) } => {
-                write!(f, "{} holds ROM {actual} where {expected} is expected", path.display())
-            }
-            Error::Untrusted { path, owner, mode } => write!(
-                f,
-                "{} belongs to user {owner} and has mode {mode:03o}: what is in shared memory or mapped has to belong to root or to this user, and nobody else may be allowed to write to it",
-                path.display()
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    /// What is wrong with what was read.
-    fn describe_contents(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Damaged { path, offset } => {
-                write!(f, "{} is damaged", path.display())?;
-                if let Some(offset) = offset {
-                    write!(f, " at byte {offset}")?;
-                }
-                f.write_str(": make it again from its seed or copy it from a good one")
-            }
-            Error::Sums { path, reason } => write!(
-                f,
-                "{} is not the table of hashes of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)",
-                path.display()
-            ),
-            _ => Ok(()),
+            Error::Exists { path }
+            | Error::Foreign { path }
+            | Error::Immutable { path }
+            | Error::Manifest { path, .. }
+            | Error::Size { path, .. }
+            | Error::NotFilled { path }
+            | Error::WrongRom { path, .. }
+            | Error::Untrusted { path, .. }
+            | Error::NotRegular { path }
+            | Error::Damaged { path, .. }
+            | Error::Sums { path, .. } => Some(path),
+            _ => None,
         }
     }
 
@@ -253,23 +197,24 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |before: &str, number: &Option<u64>| {
+            number.map(|number| format!("{before}{number}")).unwrap_or_default()
+        };
+        // What it is about, where that comes first.
+        if let Some(path) = self.path() {
+            write!(f, "{} ", path.display())?;
+        }
         match self {
             Error::Io { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
-            Error::Exists { path } => {
-                write!(f, "{} exists: choose another name or ask to replace it", path.display())
-            }
+            Error::Exists { .. } => f.write_str("exists: choose another name or ask to replace it"),
             Error::Busy { path } => {
                 write!(f, "another process is making {} right now: wait for it", path.display())
             }
-            Error::Foreign { path } => {
-                write!(f, "{} was put there by somebody else: remove it", path.display())
-            }
-            Error::Immutable { path } => write!(
-                f,
-                "{} is immutable: take that away first (chattr -i), or choose another name",
-                path.display()
+            Error::Foreign { .. } => f.write_str("was put there by somebody else: remove it"),
+            Error::Immutable { .. } => f.write_str(
+                "is immutable: take that away first (chattr -i), or choose another name",
             ),
             Error::NoSpace { path, needed, available } => write!(
                 f,
@@ -280,35 +225,54 @@ impl fmt::Display for Error {
                 f,
                 "a file of {needed} bytes is needed and this process may write {limit}: raise RLIMIT_FSIZE (ulimit -f)"
             ),
-            Error::NoMemory { .. } | Error::NotLocked { .. } => self.describe_memory(f),
+            Error::NoMemory { needed, available: None } => write!(
+                f,
+                "{needed} bytes of memory are needed and were refused: use a smaller ROM, or one in a file"
+            ),
+            Error::NoMemory { needed, available: Some(available) } => write!(
+                f,
+                "{needed} bytes of memory are needed and {available} are available: use a smaller ROM, or one in a file"
+            ),
+            Error::NotLocked { needed, limit } => write!(
+                f,
+                "{needed} bytes could not be locked in memory{}: raise the limit or do without locking",
+                known(": RLIMIT_MEMLOCK (ulimit -l) is ", limit)
+            ),
             Error::NoManifest { path } => write!(
                 f,
                 "there is no manifest {}: the ROM is missing, or was not made or adopted here",
                 path.display()
             ),
-            Error::Manifest { path, reason } => {
-                write!(f, "{} is not a usable manifest: {reason}", path.display())
-            }
-            Error::Size { path, expected, actual } => write!(
+            Error::Manifest { reason, .. } => write!(f, "is not a usable manifest: {reason}"),
+            Error::Size { expected, actual, .. } => write!(
                 f,
-                "{} has {actual} bytes and its manifest says {expected}: it was truncated or is another ROM",
-                path.display()
+                "has {actual} bytes and its manifest says {expected}: it was truncated or is another ROM"
             ),
-            Error::NotFilled { path } => write!(
-                f,
-                "{} has no tag at its end: it was not filled to the end, or is not a ROM",
-                path.display()
-            ),
-            Error::WrongRom { .. } | Error::Untrusted { .. } => self.describe_identity(f),
-            Error::NotRegular { path } => {
-                write!(
-                    f,
-                    "{} is not a regular file: nothing else is read, replaced or removed",
-                    path.display()
-                )
+            Error::NotFilled { .. } => {
+                f.write_str("has no tag at its end: it was not filled to the end, or is not a ROM")
             }
-            Error::Damaged { .. } | Error::Sums { .. } => self.describe_contents(f),
-            Error::Unavailable { id, source } => write!(f, "the ROM {id} is unavailable: {source}"),
+            Error::WrongRom { expected, actual: None, .. } => {
+                write!(f, "holds another ROM where {} is expected", expected.id())
+            }
+            Error::WrongRom { expected, actual: Some(actual), .. } => {
+                write!(f, "holds ROM {actual} where {expected} is expected")
+            }
+            Error::Untrusted { owner, mode, .. } => write!(
+                f,
+                "belongs to user {owner} and has mode {mode:03o}: what is in shared memory or mapped has to belong to root or to this user, and nobody else may be allowed to write to it"
+            ),
+            Error::NotRegular { .. } => {
+                f.write_str("is not a regular file: nothing else is read, replaced or removed")
+            }
+            Error::Damaged { offset, .. } => write!(
+                f,
+                "is damaged{}: make it again from its seed or copy it from a good one",
+                known(" at byte ", offset)
+            ),
+            Error::Sums { reason, .. } => write!(
+                f,
+                "is not the table of hashes of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)"
+            ),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
                 write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")
@@ -322,9 +286,8 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // What these say is in this error's own words already, and would be said twice.
+            // What it says is in this error's own words already, and would be said twice.
             Error::Io { source, .. } => source.source(),
-            Error::Unavailable { source, .. } => source.source(),
             Error::Yescrypt(error) => error.source(),
             _ => None,
         }

@@ -27,55 +27,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Works on Linux only: it is made of memfd, seals, huge pages and direct I/O.
-#![cfg(target_os = "linux")]
+//! On Linux images can be in memory that processes share, on huge pages, and read past the page
+//! cache. Elsewhere they are in files, from which they are copied into memory or read block by
+//! block by a few threads; what else is asked for is one clear error.
 
-mod attach;
-mod check;
-mod checked;
-mod copy;
-mod create;
-mod direct;
 mod error;
-mod filesystem;
-mod hex;
-mod identity;
-mod image;
-mod list;
-mod manifest;
-mod map;
-mod memory;
-mod open;
-mod opened;
-mod pages;
-mod place;
+mod files;
+mod format;
+mod hashing;
+mod operations;
 mod progress;
-mod recheck;
-mod remove;
-mod seed;
-mod source;
-mod staged;
-mod sums;
-mod sysv;
-mod timestamp;
+mod system;
 
-pub use attach::{Access, AttachOptions, Attached, Lock, Medium, attach, attach_descriptor};
-pub use check::{rebuild_sums, recompute, verify};
-pub use checked::CheckedRoms;
-pub use copy::{CopyOptions, adopt, copy};
-pub use create::{Create, FillIn};
-pub use direct::{BlockBuffer, RomFile};
+#[doc(hidden)]
+pub mod hazmat;
+
 pub use error::Error;
-pub use filesystem::is_in_memory;
-pub use identity::RomHash;
-pub use list::{Cleaned, Found, State, clean, list};
-pub use manifest::{Location, Manifest};
-pub use open::OpenRom;
-pub use pages::{ObtainedPages, Pages};
+pub use format::identity::{InvalidRomHash, RomHash};
+pub use format::manifest::{Location, Manifest, SeedSource};
+pub use hashing::direct::RomFile;
+pub use hashing::open_rom::OpenRom;
+pub use hashing::recheck::Recheck;
+pub use hashing::source::{Backend, RomReaders};
+#[cfg(unix)]
+pub use operations::attach::attach_descriptor;
+pub use operations::attach::{Access, AttachOptions, Attached, Lock, Medium, attach};
+pub use operations::check::{rebuild_sums, recompute, verify};
+pub use operations::copy::{CopyOptions, adopt, copy};
+pub use operations::create::{Create, FillIn};
+pub use operations::list::{Cleaned, Found, State, clean, list};
+pub use operations::remove::{detach, remove, set_immutable};
+pub use operations::seed::Seed;
 pub use progress::{Progress, Stage, Watch};
-pub use recheck::Recheck;
-pub use remove::{detach, remove, set_immutable};
 pub use saltern_yescrypt::rom::RomId;
-pub use seed::{Seed, SeedSource};
-pub use source::{Backend, RomReaders};
-pub use sysv::UPSTREAM_KEY;
+pub use system::buffer::BlockBuffer;
+pub use system::filesystem::is_in_memory;
+pub use system::pages::{ObtainedPages, Pages};
+pub use system::sysv::UPSTREAM_KEY;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use crate::Error;
+
 /// How far some work is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -46,4 +48,28 @@ pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 /// A [`Watch`] that looks away.
 pub(crate) fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
+}
+
+/// Bytes that are hashed, read and written at a time: a multiple of every chunk.
+pub(crate) const PIECE: usize = 4 << 20;
+
+/// Hands out memory piece by piece, each with its place, and tells how far that is.
+pub(crate) fn each_piece(
+    bytes: &[u8],
+    stage: Stage,
+    watch: Watch<'_>,
+    mut take: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (mut done, total) = (0, bytes.len() as u64);
+    for piece in bytes.chunks(PIECE) {
+        take(done, piece)?;
+        done += piece.len() as u64;
+        tell(watch, Progress { stage, done, total })?;
+    }
+    Ok(())
+}
+
+/// Goes on unless whoever watches ends it.
+pub(crate) fn tell(watch: Watch<'_>, progress: Progress) -> Result<(), Error> {
+    if watch(progress).is_break() { Err(Error::Cancelled) } else { Ok(()) }
 }

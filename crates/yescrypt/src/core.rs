@@ -3,12 +3,14 @@
 
 pub(crate) mod batch;
 pub(crate) mod blockmix;
+pub(crate) mod check;
 pub(crate) mod cost;
 pub(crate) mod dispatch;
 pub(crate) mod escrypt;
 pub(crate) mod fill;
 pub(crate) mod flavor;
 pub(crate) mod kdf;
+pub(crate) mod log;
 pub(crate) mod memory;
 pub(crate) mod params;
 pub(crate) mod pass;

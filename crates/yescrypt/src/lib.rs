@@ -58,6 +58,7 @@ pub mod rom {
     //! [how a hash reads them](RomReading). The crate `saltern-rom` keeps them in files and in
     //! shared memory.
 
+    pub use crate::core::check::{BlockRead, RomCheck, RomFault};
     pub use crate::core::fill::{RomParams, RomProgress, init_rom, init_rom_with};
     pub use crate::core::kdf::derive_with_roms;
     pub use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomReading, RomUse};

@@ -10,7 +10,7 @@ use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
-use crate::jsonl::{self, Job, JsonlArgs, Task};
+use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{PasswordArgs, Prompt};
@@ -154,10 +154,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             allow_empty,
             unnamed_key: args.key.is_given(),
         };
-        let job = Job { task, checks: roms.checks.with(&hasher, args.effort.level()?) };
-        return jsonl::run(&args.many, job, Many::new(hasher, roms.sources, pool)?);
+        return jsonl::run(&args.many, task, Many::new(hasher, roms.media, pool)?);
     }
-    let computer = One::new(hasher, roms.checks, roms.sources, &args.effort)?;
+    let computer = One::new(hasher, roms.media, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
     let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, given.unwrap_or(setting.as_bytes()))
@@ -202,7 +201,7 @@ impl SettingArgs {
 impl Args {
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
     /// will not verify it.
-    fn hash_one(&self, mut computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
+    fn hash_one(&self, computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
             bail!("the password is empty: give --allow-empty if that is meant");

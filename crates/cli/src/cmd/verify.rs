@@ -10,11 +10,11 @@ use serde::Serialize;
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs};
-use crate::jsonl::{self, Job, JsonlArgs, Task};
+use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::rom::{RomArgs, RomChecks, Sources};
+use crate::rom::{Media, RomArgs};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
@@ -123,12 +123,10 @@ struct Record<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
-        let (hasher, roms, sources) = hasher(&args)?;
+        let (hasher, media) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
-        let checks = roms.with(&hasher, args.effort.level()?);
         let task = Task::Verify { obstacle, note: key_note, key_is_assumed };
-        let job = Job { task, checks };
-        return jsonl::run(&args.many, job, Many::new(hasher, sources, pool)?);
+        return jsonl::run(&args.many, task, Many::new(hasher, media, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -210,8 +208,8 @@ struct Verifier {
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let (hasher, roms, sources) = hasher(args)?;
-        let computer = One::new(hasher, roms, sources, &args.effort)?;
+        let (hasher, media) = hasher(args)?;
+        let computer = One::new(hasher, media, &args.effort)?;
         Ok(Verifier { computer, limits: args.effort.limits(), password: None })
     }
 
@@ -231,10 +229,10 @@ impl Verifier {
     }
 }
 
-fn hasher(args: &Args) -> anyhow::Result<(Hasher, RomChecks, Sources)> {
+fn hasher(args: &Args) -> anyhow::Result<(Hasher, Media)> {
     let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
     let roms = args.rom.load()?;
-    Ok((hasher.with_roms(roms.set), roms.checks, roms.sources))
+    Ok((hasher.with_roms(roms.set), roms.media))
 }
 
 impl From<Error> for Outcome {

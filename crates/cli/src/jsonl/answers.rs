@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::pending::{Answer, TOO_LATE};
 use super::{Line, Message, QUEUE};
-use crate::aside::Aside;
 use crate::output::Output;
 
 /// How long to wait for one line before looking at the others.
@@ -47,17 +45,15 @@ pub(super) struct Tally {
 /// What the answers go through.
 pub(super) struct Answers {
     output: Output,
-    aside: Aside,
     waiting: VecDeque<Line>,
     unordered: bool,
     tally: Tally,
 }
 
 impl Answers {
-    pub(super) fn new(unordered: bool) -> anyhow::Result<Answers> {
-        let aside = Aside::new("doubts").context("cannot start a thread")?;
+    pub(super) fn new(unordered: bool) -> Answers {
         let (output, tally) = (Output::new(), Tally::default());
-        Ok(Answers { output, aside, waiting: VecDeque::new(), unordered, tally })
+        Answers { output, waiting: VecDeque::new(), unordered, tally }
     }
 
     /// Answer all that comes.
@@ -108,7 +104,7 @@ impl Answers {
         let before = self.tally.lines;
         let mut later = VecDeque::new();
         while let Some(mut line) = self.waiting.pop_front() {
-            match line.answer(Duration::ZERO, &self.aside) {
+            match line.answer(Duration::ZERO) {
                 Some(answer) => self.write(&line, answer)?,
                 None => {
                     later.push_back(line);
@@ -130,7 +126,7 @@ impl Answers {
         if let Some(line) = self.waiting.front_mut() {
             let left = line.due.map(|due| due.saturating_duration_since(Instant::now()));
             let time = left.unwrap_or(most).min(most);
-            if let Some(answer) = line.answer(time, &self.aside) {
+            if let Some(answer) = line.answer(time) {
                 line.pending = Err(answer);
             }
         }
@@ -154,13 +150,13 @@ impl Answers {
 
 impl Line {
     /// The answer if it is there within this time, or if it is too late for one.
-    fn answer(&mut self, time: Duration, aside: &Aside) -> Option<Result<Answer, String>> {
+    fn answer(&mut self, time: Duration) -> Option<Result<Answer, String>> {
         let settled = Err(Err(String::new()));
         let pending = match std::mem::replace(&mut self.pending, settled) {
             Ok(pending) => pending,
             Err(answer) => return Some(answer),
         };
-        match pending.wait(time, self.due, aside) {
+        match pending.wait(time) {
             Ok(answer) => Some(answer),
             Err(_) if self.due.is_some_and(|due| due <= Instant::now()) => {
                 Some(Err(TOO_LATE.to_owned()))

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -28,7 +27,7 @@ impl RomName {
 
     fn parse(text: OsString) -> Result<Self, String> {
         let shown = text.to_string_lossy().into_owned();
-        if let Some(name) = text.as_bytes().strip_prefix(b"shm:") {
+        if let Some(name) = text.as_encoded_bytes().strip_prefix(b"shm:") {
             let plain = |&byte: &u8| byte.is_ascii_graphic() && byte != b'/';
             if name.is_empty() || name[0] == b'.' || name.len() > 200 || !name.iter().all(plain) {
                 return Err(

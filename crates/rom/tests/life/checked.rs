@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use saltern_pool::{Error as Unanswered, Pool, PoolConfig, Terms};
 use saltern_rom::{
-    Access, AttachOptions, CheckedRoms, Create, Error, OpenRom, Recheck, RomFile, attach,
+    Access, AttachOptions, Backend, Create, Error, OpenRom, Recheck, RomFile, RomReaders, attach,
 };
 use saltern_yescrypt::{
     HashString, Hasher, Limits, Params, Workspace,
-    rom::{NamedRom, Rom, RomMasks, RomParams, RomReading, RomSet},
+    hazmat::{Progress, Resumable},
+    rom::{NamedRom, RomMasks, RomParams, RomReading, RomSet, RomUse},
 };
 
 use super::super::{Scratch, params, seed};
@@ -32,19 +34,39 @@ fn sources(path: &Path) -> [OpenRom; 2] {
     [attach(path, &options).unwrap().into(), RomFile::open(path, None).unwrap().into()]
 }
 
-/// A hasher with one ROM, which is also there to be checked.
-fn hasher(source: &OpenRom, params: Params) -> (Hasher, CheckedRoms) {
+/// A hasher with one ROM.
+fn hasher(source: &OpenRom, params: Params) -> Arc<Hasher> {
     let (rom, id) = (source.rom().unwrap(), source.manifest().id());
     let mut set = RomSet::new();
-    set.attach(id, rom.clone()).unwrap();
+    set.attach(id, rom).unwrap();
     set.activate(id).unwrap();
     let hasher = Hasher::new().with_limits(Limits::unlimited()).with_params(params);
-    (hasher.with_roms(set), CheckedRoms::new(vec![(rom, source.clone())]))
+    Arc::new(hasher.with_roms(set))
+}
+
+fn pool() -> Pool {
+    let mut config = PoolConfig::default();
+    config.threads = 1;
+    config.sources = Some(Arc::new(RomReaders::new(Backend::Auto)));
+    Pool::new(config).unwrap()
+}
+
+fn hash(pool: &Pool, hasher: &Arc<Hasher>, setting: &[u8]) -> Result<HashString, Unanswered> {
+    pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk())?.wait()
+}
+
+fn verify(
+    pool: &Pool,
+    hasher: &Arc<Hasher>,
+    password: &str,
+    stored: &HashString,
+) -> Result<bool, Unanswered> {
+    pool.verify_one(hasher, password, stored, Terms::bulk())?.wait()
 }
 
 #[test]
 fn checked_hashes_are_the_same_hashes() {
-    let scratch = Scratch::new();
+    let (scratch, pool) = (Scratch::new(), pool());
     let mut workspace = Workspace::new();
     let mut count = 0;
     // Blocks that are chunks, parts of them, some of them, and that lie across their bounds.
@@ -54,34 +76,29 @@ fn checked_hashes_are_the_same_hashes() {
         let mut create = Create::new(of_rom, &seed);
         create.replace = true;
         create.file(&path).unwrap();
-        let [memory, file] = sources(&path);
+        let sources = sources(&path);
         for (p, t) in [(1, 0), (2, 1), (3, 0)] {
             let mut params = Params::yescrypt(64, r);
             (params.p, params.t, params.nrom) = (p, t, nrom);
-            let (fast, checked) = hasher(&memory, params);
-            let (stored, from_file) = hasher(&file, params);
-            let setting = fast.setting(b"a salt of bytes").unwrap();
-            let expected = fast.hash_with_setting(&mut workspace, b"pw", setting.as_bytes());
+            let [memory, file] = sources.each_ref().map(|source| hasher(source, params));
+            let setting = memory.setting(b"a salt of bytes").unwrap();
+            let expected = memory.hash_with_setting(&mut workspace, b"right", setting.as_bytes());
             let expected = expected.unwrap();
-            assert!(checked.concern(&fast, &setting).unwrap());
-            assert!(!from_file.concern(&stored, &setting).unwrap());
-            for (hasher, roms) in [(&fast, &checked), (&stored, &from_file)] {
-                let hash = roms.hash(hasher, &mut workspace, b"pw", &setting).unwrap();
-                assert_eq!(hash, expected, "r = {r}, p = {p}");
-                let string = HashString::parse(&hash).unwrap();
-                assert!(roms.verify(hasher, &mut workspace, b"pw", &string).unwrap());
-                assert!(!roms.verify(hasher, &mut workspace, b"Pw", &string).unwrap());
+            for hasher in [&memory, &file] {
+                assert_eq!(hash(&pool, hasher, setting.as_bytes()).unwrap(), expected, "{r} {p}");
+                assert_eq!(verify(&pool, hasher, "right", &expected), Ok(true));
+                assert_eq!(verify(&pool, hasher, "Right", &expected), Ok(false));
                 count += 1;
             }
             // Read in another way, half of the image, with a look-ahead.
             let reading =
                 RomReading { nrom: nrom / 2, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 5 };
-            let named = NamedRom { reading, ..NamedRom::new(memory.manifest().id(), nrom) };
-            let listed = fast.clone().with_named_roms(&[named]);
+            let named = NamedRom { reading, ..NamedRom::new(sources[0].manifest().id(), nrom) };
+            let listed = Arc::new(Hasher::clone(&memory).with_named_roms(&[named]));
             let Ok(setting) = listed.setting(b"salt") else { continue };
-            let hash = checked.hash(&listed, &mut workspace, b"pw", &setting);
-            let expected = listed.hash_with_setting(&mut workspace, b"pw", setting.as_bytes());
-            assert_eq!(hash.ok(), expected.ok(), "r = {r}, p = {p}");
+            let expected = listed.hash_with_setting(&mut workspace, b"right", setting.as_bytes());
+            let found = hash(&pool, &listed, setting.as_bytes());
+            assert_eq!(found.ok(), expected.ok(), "r = {r}, p = {p}");
         }
     }
     assert_eq!(count, 30);
@@ -90,79 +107,97 @@ fn checked_hashes_are_the_same_hashes() {
 /// Wherever the damage is, and whether it was there before or came after a true mismatch.
 #[test]
 fn a_damaged_rom_is_an_error_and_never_a_mismatch() {
-    let scratch = Scratch::new();
+    let (scratch, pool) = (Scratch::new(), pool());
     let (path, _) = scratch.rom("site.rom");
     let mut workspace = Workspace::new();
     let [memory, _] = sources(&path);
     let mut params = Params::yescrypt(64, 32);
     params.nrom = 256;
-    let (hasher, roms) = hasher(&memory, params);
+    let hasher = hasher(&memory, params);
     let setting = hasher.setting(b"salt").unwrap();
-    let text = roms.hash(&hasher, &mut workspace, b"right", &setting).unwrap();
-    let stored = HashString::parse(&text).unwrap();
+    let stored = hash(&pool, &hasher, setting.as_bytes()).unwrap();
     // The first mismatch, with a good ROM, is one, and says nothing about the next.
-    assert!(!roms.verify(&hasher, &mut workspace, b"wrong", &stored).unwrap());
+    assert_eq!(verify(&pool, &hasher, "wrong", &stored), Ok(false));
     let (mut errors, mut answers, mut mismatches) = (0, 0, 0);
-    for chunk in 0..256u64 {
-        flip(&path, chunk * 4096 + 17 * (chunk % 200));
-        for password in [b"right", b"wrong"] {
-            let fast = hasher.verify(&mut workspace, password, &text).unwrap();
-            mismatches += u32::from(!fast);
-            match roms.verify(&hasher, &mut workspace, password, &stored) {
+    for chunk in 0..1024u64 {
+        flip(&path, chunk * 1024 + 17 * (chunk % 60));
+        for password in ["right", "wrong"] {
+            let alone = hasher.verify(&mut workspace, password.as_bytes(), &stored).unwrap();
+            mismatches += u32::from(!alone);
+            match verify(&pool, &hasher, password, &stored) {
                 Ok(answer) => {
-                    assert_eq!(answer, password == b"right", "chunk {chunk}");
+                    assert_eq!(answer, password == "right", "chunk {chunk}");
                     answers += 1;
                 }
-                Err(Error::Unavailable { id, source }) => {
+                Err(Unanswered::RomUnavailable { id, fault }) => {
                     assert_eq!(id, memory.manifest().id());
-                    let at = chunk * 4096;
-                    assert!(matches!(*source, Error::Damaged { offset: Some(o), .. } if o == at));
+                    let Some(Error::Damaged { offset, .. }) = fault.error().downcast_ref() else {
+                        panic!("{fault}")
+                    };
+                    assert_eq!(*offset, Some(chunk * 1024));
                     errors += 1;
                 }
                 Err(other) => panic!("{other}"),
             }
         }
-        match roms.hash(&hasher, &mut workspace, b"right", &setting) {
-            Ok(hash) => assert_eq!(hash, text, "chunk {chunk}"),
-            Err(error) => assert!(matches!(error, Error::Unavailable { .. }), "{error}"),
+        match hash(&pool, &hasher, setting.as_bytes()) {
+            Ok(hash) => assert_eq!(hash, stored, "chunk {chunk}"),
+            Err(error) => assert!(matches!(error, Unanswered::RomUnavailable { .. }), "{error}"),
         }
-        flip(&path, chunk * 4096 + 17 * (chunk % 200));
+        flip(&path, chunk * 1024 + 17 * (chunk % 60));
     }
     // Had the check not been there, these would have been right passwords that are called wrong.
     assert!(
-        mismatches > 256 + 10 && errors > 20 && answers > 200,
+        mismatches > 1024 + 40 && errors > 80 && answers > 800,
         "{mismatches} {errors} {answers}"
     );
-    assert!(roms.verify(&hasher, &mut workspace, b"right", &stored).unwrap());
+    assert_eq!(verify(&pool, &hasher, "right", &stored), Ok(true));
     // The end of the image, which every hash reads.
     flip(&path, (1 << 20) - 100);
-    for password in [b"right", b"wrong"] {
-        let refused = roms.verify(&hasher, &mut workspace, password, &stored);
-        assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
+    for password in ["right", "wrong"] {
+        let refused = verify(&pool, &hasher, password, &stored);
+        assert!(matches!(refused, Err(Unanswered::RomUnavailable { .. })), "{refused:?}");
     }
-    let refused = roms.hash(&hasher, &mut workspace, b"right", &setting);
-    assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
+    let refused = hash(&pool, &hasher, setting.as_bytes());
+    assert!(matches!(refused, Err(Unanswered::RomUnavailable { .. })), "{refused:?}");
 }
 
+/// What was read is what is checked: a ROM that was damaged while a hash read it, and is good again
+/// when it is checked, makes no mismatch either.
 #[test]
-fn a_rom_that_is_not_to_be_checked_is_said_so() {
+fn damage_that_is_gone_by_the_check_is_an_error() {
     let scratch = Scratch::new();
     let (path, _) = scratch.rom("site.rom");
     let [memory, _] = sources(&path);
-    let mut params = Params::yescrypt(64, 8);
-    params.nrom = 1024;
-    let (hasher, _) = hasher(&memory, params);
-    let none = CheckedRoms::new(vec![(
-        Rom::new(match &memory {
-            OpenRom::Memory(attached) => Arc::clone(attached),
-            OpenRom::File(_) => unreachable!(),
-        })
-        .unwrap(),
-        memory,
-    )]);
-    let setting = hasher.setting(b"salt").unwrap();
-    let refused = none.hash(&hasher, &mut Workspace::new(), b"pw", &setting);
-    assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+    let OpenRom::Memory(attached) = &memory else { unreachable!() };
+    let params = Params::yescrypt(64, 8).check(&Limits::unlimited()).unwrap();
+    let used = RomUse { rom: memory.rom().unwrap(), reading: RomReading::new(1024) };
+    let mut computed = Resumable::new(Workspace::new());
+    let mut run = |damage: Option<u64>| {
+        damage.iter().for_each(|at| flip(&path, *at));
+        computed.begin(&[(b"pw", b"salt")], &params, &[used.clone()], 32).unwrap();
+        assert_eq!(computed.advance(&[]), Ok(Progress::Done));
+        damage.iter().for_each(|at| flip(&path, *at));
+        let output: [u8; 32] = computed.output(0).unwrap().try_into().unwrap();
+        (output, computed.check(0))
+    };
+    let (good, checked) = run(None);
+    checked.unwrap();
+    // The last block, which every hash reads, and others.
+    let (mut other, mut errors) = (0, 0);
+    for at in (0..1024).step_by(3).map(|block| block * 1024 + 77).chain([(1 << 20) - 1000]) {
+        let (output, checked) = run(Some(at));
+        other += u32::from(output != good);
+        if let Err((id, fault)) = checked {
+            assert_eq!(id, attached.id());
+            let expected = format!("damaged at byte {}", at / 1024 * 1024);
+            assert!(fault.to_string().contains(&expected), "{fault}");
+            errors += 1;
+        } else {
+            assert_eq!(output, good);
+        }
+    }
+    assert!(other > 5 && other == errors, "{other} {errors}");
 }
 
 #[test]

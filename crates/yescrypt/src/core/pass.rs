@@ -272,7 +272,7 @@ impl Pass<'_> {
             }
             let mut v = split(sboxes, size);
             let kernel = dispatch::salsa20_kernel(self.target.level, self.params.flavor(), lanes);
-            let mixer = Mixer { kernel, roms, rw, supplied: &[] };
+            let mixer = Mixer { kernel, roms, rw, supplied: &[], pen: None };
             let cursor = &mut Cursor::default();
             mixer.fill(&mut Boxes::none(), &mut x[..lanes], &mut v[..lanes], cursor);
         }
@@ -323,7 +323,7 @@ impl Pass<'_> {
     pub(crate) fn mixer(&self, lanes: usize) -> Mixer<'_> {
         let (mode, flavor) = (self.params.mode(), self.params.flavor());
         let kernel = dispatch::kernel(self.target, mode, flavor, lanes);
-        Mixer { kernel, roms: self.roms, rw: mode.rw(), supplied: &[] }
+        Mixer { kernel, roms: self.roms, rw: mode.rw(), supplied: &[], pen: None }
     }
 }
 

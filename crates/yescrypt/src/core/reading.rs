@@ -151,7 +151,12 @@ impl<'a> Reads<'a> {
     /// The same for ROMs that are held.
     pub(crate) fn of(params: &CheckedParams, list: &'a [RomUse]) -> Result<Self, Error> {
         check_list(params.params(), list.iter().map(|used| &used.reading))?;
-        Self::collect(params, list.iter().map(|used| used.view(params.params().r)))
+        let views = list.iter().map(|used| used.view(params.params().r));
+        let mut reads = Self::collect(params, views)?;
+        for (reads, used) in reads.reads.iter_mut().zip(list) {
+            reads.checked = used.rom.checker().is_some();
+        }
+        Ok(reads)
     }
 
     fn collect(
@@ -160,7 +165,7 @@ impl<'a> Reads<'a> {
     ) -> Result<Self, Error> {
         let opening = params.mode() == Mode::Rw;
         let mut all = Reads { count: list.len(), opening, ..Reads::default() };
-        for (reads, used) in all.reads.iter_mut().zip(list) {
+        for (index, (reads, used)) in all.reads.iter_mut().zip(list).enumerate() {
             let RomUse { rom, reading: RomReading { nrom, masks, look_ahead } } = used?;
             if rom.elsewhere() && !opening {
                 // Only passes of 1.1 can stop at a read.
@@ -170,7 +175,9 @@ impl<'a> Reads<'a> {
                 return Err(Error::RomTag);
             }
             let blocks = rom.blocks(nrom, params.block_len())?;
-            *reads = RomReads { blocks, nrom, masks, look_ahead, elsewhere: rom.elsewhere() };
+            let elsewhere = rom.elsewhere();
+            *reads =
+                RomReads { index, look_ahead, elsewhere, ..RomReads::new(blocks, nrom, masks) };
         }
         Ok(all)
     }
@@ -213,12 +220,16 @@ pub(crate) struct RomReads<'a> {
     pub(crate) look_ahead: u32,
     /// The blocks are not in memory: the loop stops until it is given them.
     pub(crate) elsewhere: bool,
+    /// Its place in the list.
+    pub(crate) index: usize,
+    /// Its blocks can be checked.
+    pub(crate) checked: bool,
 }
 
 impl<'a> RomReads<'a> {
     /// A ROM in memory, without look-ahead.
     pub(crate) fn new(blocks: &'a [SubBlock], nrom: u64, masks: RomMasks) -> Self {
-        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false }
+        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false, index: 0, checked: false }
     }
 
     /// Block `x` mod NROM.
@@ -267,10 +278,9 @@ impl<'a> Schedule<'a> {
         Schedule { roms, opening, ahead, elsewhere: roms.iter().any(|rom| rom.elsewhere) }
     }
 
-    /// The block that step 0 of the first loop reads. It reads no other.
-    pub(crate) fn opening(&self, len: usize) -> Option<&'a [SubBlock]> {
-        let rom = self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)?;
-        Some(&rom.blocks[rom.blocks.len() - len..])
+    /// The ROM whose last block step 0 of the first loop reads. It reads no other.
+    pub(crate) fn opening(&self) -> Option<&'a RomReads<'a>> {
+        self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)
     }
 
     /// The ROM that step `i`, not 0, of a loop reads.

@@ -6,10 +6,13 @@ mod running;
 use alloc::boxed::Box;
 
 use self::running::Running;
+use crate::core::check::RomFault;
+use crate::core::log::Log;
 use crate::core::memory::Pages;
 use crate::core::params::CheckedParams;
 use crate::core::pass::{MAX_HASHES, Plan};
 use crate::core::reading::{Reads, RomUse};
+use crate::ids::RomId;
 use crate::{Error, Workspace};
 
 /// One read of a ROM that is not in memory, by up to four instances of hashes at once.
@@ -105,10 +108,16 @@ impl Resumable {
     }
 
     /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for
-    /// as many hashes, if it had less before. `None` for sizes that no memory has.
+    /// as many hashes, if it had less before, and how many the hashes note of what they read
+    /// ([`Resumable::check`]). `None` for sizes that no memory has.
     #[must_use]
-    pub fn memory_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
-        Workspace::bytes_for(params, hashes, pages)
+    pub fn memory_for(
+        params: &CheckedParams,
+        roms: &[RomUse],
+        hashes: usize,
+        pages: Pages,
+    ) -> Option<u64> {
+        Workspace::bytes_for(params, hashes, pages)?.checked_add(Log::bytes(params, roms, hashes))
     }
 
     /// Bytes that its workspace holds.
@@ -169,6 +178,17 @@ impl Resumable {
     #[must_use]
     pub fn output(&self, index: usize) -> Option<&[u8]> {
         self.running.as_ref()?.output(index)
+    }
+
+    /// Whether what hash `index` has read of ROMs in memory that can be checked
+    /// ([`RomMemory::checker`](crate::RomMemory::checker)) is what was made. To be asked before its
+    /// output is said not to be the expected one, and before a new one is given out. Costs what it
+    /// costs to check as many blocks as the hash reads.
+    ///
+    /// # Errors
+    /// The ROM that is not what was made, and what its checker says.
+    pub fn check(&self, index: usize) -> Result<(), (RomId, RomFault)> {
+        self.running.as_ref().map_or(Ok(()), |running| running.check(index))
     }
 
     /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for

@@ -6,6 +6,7 @@ use core::any::Any;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
+use crate::core::check::RomCheck;
 use crate::core::memory::{self, Arena, Pages, SubBlock};
 use crate::error::Error;
 
@@ -19,11 +20,20 @@ pub(crate) const TRAILER: usize = 48;
 pub trait RomMemory: Send + Sync {
     /// The whole image, aligned to 64 bytes. The same bytes at each call.
     fn bytes(&self) -> &[u8];
+
+    /// Whoever can tell whether blocks of it are right, if there is one. The same at each call.
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        None
+    }
 }
 
 impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
     fn bytes(&self) -> &[u8] {
         (**self).bytes()
+    }
+
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        (**self).checker()
     }
 }
 
@@ -121,6 +131,15 @@ impl Rom {
         match &self.place {
             Place::Memory(_) | Place::Untagged(_) => None,
             Place::Store(store) => Some(store),
+        }
+    }
+
+    /// Whoever can tell whether blocks of it are right, if it is in memory and there is one.
+    #[must_use]
+    pub fn checker(&self) -> Option<&dyn RomCheck> {
+        match &self.place {
+            Place::Memory(memory) => memory.checker(),
+            Place::Untagged(_) | Place::Store(_) => None,
         }
     }
 

@@ -7,6 +7,7 @@
 use zeroize::Zeroize;
 
 use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
+use crate::core::log::Pen;
 use crate::core::memory::SubBlock;
 use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
 
@@ -27,6 +28,8 @@ pub(crate) struct Mixer<'a> {
     pub(crate) rw: bool,
     /// What [`Stop::Needs`] asked for, one block for each lane.
     pub(crate) supplied: &'a [&'a [SubBlock]],
+    /// Notes what is read of ROMs that can be checked.
+    pub(crate) pen: Option<Pen<'a>>,
 }
 
 /// How far a loop has come. Each loop begins with a new one.
@@ -135,7 +138,9 @@ impl Mixer<'_> {
         len: usize,
     ) -> Option<&'b [SubBlock]> {
         if i == 0 {
-            return self.roms.opening(len);
+            let rom = self.roms.opening()?;
+            let last = &rom.blocks[rom.blocks.len() - len..];
+            return Some(self.noted(rom, lane, rom.nrom - 1, last));
         }
         if let Some(rom) = self.roms.at(Loop::Fill, i as u64) {
             let source = i.saturating_sub(rom.look_ahead as usize);
@@ -298,7 +303,25 @@ impl Mixer<'_> {
         x: u64,
         len: usize,
     ) -> &'b [SubBlock] {
-        if rom.elsewhere { self.supplied[lane] } else { rom.block(x, len) }
+        if rom.elsewhere {
+            return self.supplied[lane];
+        }
+        self.noted(rom, lane, x & (rom.nrom - 1), rom.block(x, len))
+    }
+
+    /// A block of a ROM in memory that a lane reads.
+    #[inline]
+    fn noted<'b>(
+        &self,
+        rom: &RomReads<'_>,
+        lane: usize,
+        x: u64,
+        block: &'b [SubBlock],
+    ) -> &'b [SubBlock] {
+        if let Some(pen) = self.pen.filter(|_| rom.checked) {
+            pen.note(lane, rom.index, x, block);
+        }
+        block
     }
 
     /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both

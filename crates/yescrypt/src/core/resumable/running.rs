@@ -6,19 +6,23 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::array;
+use core::cell::RefCell;
 
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Progress, RomRead};
 use crate::core::blockmix::{Boxes, MAX_LANES};
+use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
 use crate::core::kdf::run;
+use crate::core::log::{Log, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
+use crate::ids::RomId;
 use crate::{Error, Workspace};
 
 /// One of the hashes.
@@ -69,6 +73,7 @@ pub(super) struct Running {
     /// For each ROM, the reads that have been announced and not been needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
     needed: Option<RomRead>,
+    log: Option<Log>,
 }
 
 impl Drop for Running {
@@ -130,12 +135,18 @@ impl Running {
             cursor: Cursor::default(),
             announced,
             needed: None,
+            log: Log::new(params, roms, inputs.len())?,
         })
     }
 
     pub(super) fn output(&self, index: usize) -> Option<&[u8]> {
         let done = self.stage == Stage::Done;
         self.hashes.get(index).filter(|_| done).map(|hash| &hash.out[..])
+    }
+
+    pub(super) fn check(&self, index: usize) -> Result<(), (RomId, RomFault)> {
+        let len = self.main.block_len() * SubBlock::BYTES;
+        self.log.as_ref().map_or(Ok(()), |log| log.check(index, &self.roms, len))
     }
 
     pub(super) fn advance(
@@ -288,7 +299,9 @@ impl Running {
         let size = self.params.sbox_len();
         let boxes = &mut memory.sboxes[first * size..][..lanes * size];
         let mut boxes = Boxes::at(boxes, state);
-        let mixer = Mixer { supplied: &supplied[..lanes], ..pass.mixer(lanes) };
+        let log = self.log.take().map(RefCell::new);
+        let pen = log.as_ref().map(|log| Pen { log, first, p });
+        let mixer = Mixer { supplied: &supplied[..lanes], pen, ..pass.mixer(lanes) };
         let (x, cursor) = (&mut x[..lanes], &mut self.cursor);
         let (start, blocks) = slice(first % p, n, p);
         // The slices of a group follow each other, also from one hash to the next.
@@ -313,6 +326,7 @@ impl Running {
             }
         };
         self.groups[group].boxes = boxes.state();
+        self.log = log.map(RefCell::into_inner);
         stop.map(|stop| (stop, lanes))
     }
 

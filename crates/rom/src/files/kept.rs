@@ -1,0 +1,144 @@
+//! Manifests and tables in their files, beside the image.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::files::regular::{is_regular_file, open_file};
+use crate::files::staged::{Staged, sync_directory};
+use crate::format::manifest::{MAX_BYTES, Manifest};
+use crate::format::table::{Bytes, MAGIC, Table};
+use crate::system::filesystem::{self, own_user, owner_and_mode};
+
+impl Bytes for File {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        filesystem::read_exact_at(self, into, at)
+    }
+}
+
+impl Manifest {
+    /// Reads the manifest of the image at `image` (from `image.json`; the image itself is not
+    /// touched).
+    ///
+    /// # Errors
+    /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Io`].
+    pub fn read(image: &Path) -> Result<Self, Error> {
+        Self::read_with(image).map(|(manifest, _)| manifest)
+    }
+
+    /// The manifest, and what is to be known of its file.
+    pub(crate) fn read_with(image: &Path) -> Result<(Self, Metadata), Error> {
+        let path = &Self::path_for(image);
+        let (file, found) = open_file(path).map_err(|error| match error {
+            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Error::NoManifest { path: path.to_owned() }
+            }
+            other => other,
+        })?;
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        let refused = |reason| Error::Manifest { path: path.to_owned(), reason };
+        if text.len() as u64 > MAX_BYTES {
+            return Err(refused(format!("it is longer than {MAX_BYTES} bytes")));
+        }
+        Ok((Self::parse(&text).map_err(refused)?, found))
+    }
+
+    /// Writes it to its place, and the table of its image before it, replacing what is there: each
+    /// whole or not at all.
+    ///
+    /// Between the two there is a table without its manifest, which the next creation replaces, or,
+    /// where one ROM replaces another, a table that does not fit the old manifest, which is noticed
+    /// when blocks are to be read.
+    pub(crate) fn write(&self, image: &Path, table: &Table) -> Result<(), Error> {
+        let path = Self::path_for(image);
+        Self::check_paths(image, &self.seed, &self.location)?;
+        let mut staged = Staged::begin(&path, 0o644)?;
+        staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
+        let table = table.stage(image)?;
+        staged.sync()?;
+        table.commit()?;
+        staged.commit()?;
+        sync_directory(image)
+    }
+}
+
+impl Table {
+    /// Opens the table of a ROM; one that is not what the manifest's hash was made of is refused.
+    pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let path = path_for(image);
+        let bad = |reason| Error::Sums { path: path.clone(), reason };
+        let (file, found) = open_file(&path).map_err(|error| match error {
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                bad("it is missing".to_owned())
+            }
+            other => other,
+        })?;
+        let mut table = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
+        table.path = path;
+        Ok(table)
+    }
+
+    /// Writes it to where it will be renamed from.
+    fn stage(&self, image: &Path) -> Result<Staged, Error> {
+        let path = path_for(image);
+        let staged = Staged::begin(&path, 0o644)?;
+        let mut file = io::BufWriter::new(&staged.file);
+        let written = self.write(&mut file).and_then(|()| file.flush());
+        written.map_err(Error::io("write", &path))?;
+        drop(file);
+        staged.sync()?;
+        Ok(staged)
+    }
+}
+
+/// The table's file for an image `NAME`: `NAME.sums`, beside the manifest.
+pub(crate) fn path_for(image: &Path) -> PathBuf {
+    let mut name = OsString::from(image);
+    name.push(".sums");
+    name.into()
+}
+
+/// Whether a file begins as tables do, those of earlier versions included.
+fn is_table(path: &Path) -> bool {
+    let mut magic = [0; 16];
+    let read = open_file(path).is_ok_and(|(mut file, _)| file.read_exact(&mut magic).is_ok());
+    read && (magic == MAGIC || magic == *b"saltern-sums-1\n\0")
+}
+
+/// Refuses to overwrite what has the table's name and is none, another image for instance, unless
+/// there is a manifest that speaks for it.
+pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
+    let path = path_for(image);
+    let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+    is_regular_file(&path, &found)?;
+    if is_table(&path) || Manifest::read(image).is_ok() {
+        return Ok(());
+    }
+    Err(Error::Exists { path })
+}
+
+/// Removes the table of a creator that was killed before it wrote the manifest; returns whether
+/// there was one.
+pub(crate) fn remove_stray(image: &Path) -> Result<bool, Error> {
+    let path = path_for(image);
+    let own = |found: Metadata| owner_and_mode(&found).0 == own_user();
+    let found = path.symlink_metadata().is_ok_and(own);
+    if !found || !is_table(&path) {
+        return Ok(false);
+    }
+    // Whoever puts a table into its place holds this lock until the manifest is in its own.
+    let lock = match Staged::begin(&Manifest::path_for(image), 0o644) {
+        Err(Error::Busy { .. }) => return Ok(false),
+        other => other?,
+    };
+    if Manifest::path_for(image).symlink_metadata().is_ok() || !is_table(&path) {
+        return Ok(false);
+    }
+    std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    drop(lock);
+    sync_directory(&path)?;
+    Ok(true)
+}

@@ -1,0 +1,187 @@
+//! ROMs as they are found: manifest and image, each opened once. What is asked about a file is
+//! asked of its descriptor and not of a path, which may name another file by then.
+
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::files::image::{check_tail, read_exact};
+use crate::files::regular::{check_owner, open_file};
+use crate::format::identity::RomHash;
+use crate::format::manifest::{Location, Manifest};
+use crate::progress::{PIECE, Progress, Stage, Watch, each_piece, tell};
+use crate::system::buffer::BlockBuffer;
+use crate::system::filesystem::{self, Kind, owner_and_mode};
+use crate::system::map::Mapping;
+use crate::system::sysv::{Segment, segment_name};
+
+/// An image in a file.
+pub(crate) struct ImageFile {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    found: Metadata,
+    pub(crate) kind: Kind,
+    /// Bytes of a page of it.
+    pub(crate) page: usize,
+}
+
+impl ImageFile {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let (file, found) = open_file(path)?;
+        let (kind, page) = filesystem::kind_and_page(&file, path)?;
+        Ok(ImageFile { file, path: path.to_owned(), found, kind, page })
+    }
+
+    /// What was told of a file that is open already.
+    pub(crate) fn of(file: File, path: &Path) -> Result<Self, Error> {
+        let found = file.metadata().map_err(Error::io("look at", path))?;
+        let (kind, page) = filesystem::kind_and_page(&file, path)?;
+        Ok(ImageFile { file, path: path.to_owned(), found, kind, page })
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.found.len()
+    }
+
+    /// Compares size, tag and digest with the manifest. A file of huge pages is as long as these
+    /// are whole.
+    pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Error> {
+        let (expected, actual) = (manifest.size(), self.size());
+        let whole = if self.kind == Kind::Hugetlbfs { self.page as u64 } else { 1 };
+        if actual != expected.next_multiple_of(whole) {
+            return Err(Error::Size { path: self.path.clone(), expected, actual });
+        }
+        check_tail(&self.path, manifest, &self.file)
+    }
+
+    /// Refuses a file to which others may write, or may have written.
+    pub(crate) fn check_trust(&self) -> Result<(), Error> {
+        if filesystem::keeps_its_bytes(&self.file) {
+            return Ok(());
+        }
+        let (owner, mode) = owner_and_mode(&self.found);
+        check_owner(&self.path, &[owner], mode)
+    }
+}
+
+/// Where an image was found.
+pub(crate) enum Image {
+    File(ImageFile),
+    Segment { key: i32, segment: Segment },
+}
+
+/// A ROM that was found.
+pub(crate) struct Opened {
+    pub(crate) manifest: Manifest,
+    pub(crate) image: Image,
+    manifest_path: PathBuf,
+    manifest_file: Metadata,
+}
+
+impl Opened {
+    /// Opens manifest and image and compares size, tag and digest. The ROM has to be the one that
+    /// is expected, if one is.
+    pub(crate) fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
+        let opened = Self::find(image)?;
+        let (manifest, path) = (&opened.manifest, image.to_owned());
+        if let Some(expected) = expect.filter(|expected| *expected != manifest.hash) {
+            return Err(Error::WrongRom { path, expected, actual: Some(manifest.hash) });
+        }
+        match &opened.image {
+            Image::File(file) => file.check(manifest)?,
+            Image::Segment { key, segment } if segment.size != manifest.size() => {
+                let (path, expected) = (segment_name(*key), manifest.size());
+                return Err(Error::Size { path, expected, actual: segment.size });
+            }
+            Image::Segment { .. } => {}
+        }
+        Ok(opened)
+    }
+
+    /// Opens manifest and image, whatever they are.
+    pub(crate) fn find(image: &Path) -> Result<Self, Error> {
+        let (manifest, manifest_file) = Manifest::read_with(image)?;
+        let found = match (&manifest.location, manifest.image_path(image)) {
+            (_, Some(path)) => Image::File(ImageFile::open(&path)?),
+            (&Location::Sysv { key }, None) => {
+                let name = segment_name(key);
+                let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
+                Image::Segment { key, segment }
+            }
+            _ => return Err(Error::Unsupported { what: "the manifest names no segment" }),
+        };
+        let manifest_path = Manifest::path_for(image);
+        Ok(Opened { manifest, image: found, manifest_path, manifest_file })
+    }
+
+    /// Refuses what others may write to, or may have written: an image, or the manifest that says
+    /// which ROM it is.
+    pub(crate) fn check_trust(&self) -> Result<(), Error> {
+        let (owner, mode) = owner_and_mode(&self.manifest_file);
+        check_owner(&self.manifest_path, &[owner], mode)?;
+        match &self.image {
+            Image::File(file) => file.check_trust(),
+            Image::Segment { key, segment } => {
+                check_owner(&segment_name(*key), &segment.owners, segment.mode)
+            }
+        }
+    }
+
+    /// The same for what is in shared memory, where anybody may put files. A file on a disk has to
+    /// be checked instead, all that is read of it.
+    pub(crate) fn check_shared(&self) -> Result<(), Error> {
+        match &self.image {
+            Image::File(file) if file.kind == Kind::Disk => Ok(()),
+            _ => self.check_trust(),
+        }
+    }
+
+    /// What errors call the image.
+    pub(crate) fn name(&self) -> PathBuf {
+        match &self.image {
+            Image::File(file) => file.path.clone(),
+            Image::Segment { key, .. } => segment_name(*key),
+        }
+    }
+
+    /// Hands out all pieces of the image in order.
+    pub(crate) fn each_piece(
+        &self,
+        watch: Watch<'_>,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.image.each_piece(self.manifest.size(), watch, take)
+    }
+}
+
+impl Image {
+    /// Hands out `total` bytes of the image in order.
+    pub(crate) fn each_piece(
+        &self,
+        total: u64,
+        watch: Watch<'_>,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let file = match self {
+            Image::File(file) => file,
+            Image::Segment { key, segment } => {
+                // A segment cannot be shortened, so that it may be mapped.
+                let name = segment_name(*key);
+                let memory =
+                    Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+                return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
+            }
+        };
+        let mut buffer = BlockBuffer::new(PIECE)?;
+        let mut at = 0;
+        while at < total {
+            let len = PIECE.min(usize::try_from(total - at).unwrap_or(PIECE));
+            read_exact(&file.file, &file.path, &mut buffer[..len], at, total)?;
+            take(&buffer[..len])?;
+            at += len as u64;
+            tell(watch, Progress { stage: Stage::Read, done: at, total })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! The place where an image will be: a file or a segment, taken by one creator at a time, with what
+//! may not be overwritten.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use saltern_yescrypt::rom::RomParams;
+
+use crate::Error;
+use crate::files::image::check_hash;
+use crate::files::kept::check_place;
+use crate::files::regular::{is_regular_file, open_file};
+use crate::files::staged::{Staged, sync_directory};
+use crate::format::manifest::{Location, Manifest};
+use crate::format::table::Table;
+use crate::system::filesystem::{self, Kind};
+use crate::system::map::Mapping;
+use crate::system::memory;
+use crate::system::pages::Pages;
+use crate::system::sysv::{Segment, segment_name};
+
+/// A place for an image.
+pub(crate) struct Place<'a> {
+    /// What the manifest is beside.
+    pub(crate) image: &'a Path,
+    pub(crate) location: &'a Location,
+    pub(crate) params: RomParams,
+    pub(crate) replace: bool,
+    /// Permissions of the image.
+    pub(crate) mode: u32,
+    /// Of a segment, or advised for a mapped file.
+    pub(crate) pages: Pages,
+}
+
+/// What is known of an image that was put into its place.
+pub(crate) struct Made {
+    pub(crate) manifest: Manifest,
+    pub(crate) table: Table,
+}
+
+/// Where the bytes of an image go.
+pub(crate) enum Sink<'a> {
+    /// Written, from the beginning.
+    File(&'a File),
+    /// Memory that is the image already.
+    Memory(&'a mut Mapping),
+}
+
+impl Place<'_> {
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+    }
+
+    /// The file of the image; none for a segment.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self.location {
+            Location::Beside => Some(self.image),
+            Location::File { path } => Some(path),
+            Location::Sysv { .. } => None,
+        }
+    }
+
+    /// Lets `produce` make the image and its manifest, and puts both into their places; on any
+    /// error both are as before. Only a segment that is to be replaced is gone then, there being
+    /// room for one under its key.
+    ///
+    /// A file is mapped for `produce` if `mapped` says so or nothing else is possible.
+    pub(crate) fn put(
+        &self,
+        mapped: bool,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
+    ) -> Result<Manifest, Error> {
+        if self.mode & 0o022 != 0 {
+            let what =
+                "an image that others may write to could not be attached: give it another mode";
+            return Err(Error::Unsupported { what });
+        }
+        match self.location {
+            Location::Sysv { key } => self.put_segment(*key, produce),
+            Location::File { path } => self.put_file(path, mapped, produce),
+            Location::Beside => self.put_file(self.image, mapped, produce),
+        }
+    }
+
+    fn put_file(
+        &self,
+        path: &Path,
+        mapped: bool,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
+    ) -> Result<Manifest, Error> {
+        // Before anything is touched, and again when the place is ours: another creator may just
+        // have finished.
+        self.check_existing(path.symlink_metadata().is_ok(), path)?;
+        let staged = Staged::begin(path, self.mode)?;
+        let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
+        let (size, page) = (self.size(), filesystem::page_size(path)?);
+        let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
+        if filesystem::kind(path)? == Kind::Memory {
+            // Its limit may be above what the machine has left: the kernel would end other
+            // processes to make room.
+            memory::check_memory(size)?;
+        }
+        let whole = if mapped_only { page as u64 } else { 1 };
+        staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
+        let Made { manifest, table } = if mapped || mapped_only {
+            let memory = Mapping::file(&staged.file, self.length()?, page, true);
+            let mut memory = memory.map_err(Error::io("map", staged.path()))?;
+            memory.advise(self.pages);
+            produce(Sink::Memory(&mut memory))?
+        } else {
+            produce(Sink::File(&staged.file))?
+        };
+        self.check_known(known.as_ref(), &manifest)?;
+        // All of them are on the disk before the first gets its name, so that the moments between
+        // are short.
+        staged.sync()?;
+        manifest.write(self.image, &table)?;
+        staged.commit()?;
+        sync_directory(path)?;
+        Ok(manifest)
+    }
+
+    fn put_segment(
+        &self,
+        key: i32,
+        produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
+    ) -> Result<Manifest, Error> {
+        // Locks out other creators, and says which segment this one has made: what it leaves when
+        // it is killed is known by that.
+        let lock = Staged::begin(self.image, 0o600)?;
+        let name = segment_name(key);
+        let old = match Segment::find(key) {
+            Ok(segment) => Some(segment),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("look at", &name)(error)),
+        };
+        let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
+        let known = self.check_existing(old.is_some() && !unfinished, &name)?;
+        if let Some(old) = old {
+            old.remove().map_err(Error::io("remove", &name))?;
+        }
+        let segment = self.new_segment(key, &name)?;
+        let noted = (&lock.file).write_all(&note(&segment));
+        let produced = noted
+            .and_then(|()| Mapping::segment(&segment, true))
+            .map_err(Error::io("attach", &name))
+            .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
+            .and_then(|made| self.check_known(known.as_ref(), &made.manifest).map(|()| made))
+            .and_then(|made| match segment.set_mode(self.mode) {
+                Ok(()) => Ok(made),
+                Err(error) => Err(Error::io("protect", &name)(error)),
+            })
+            .and_then(|Made { manifest, table }| {
+                manifest.write(self.image, &table).map(|()| manifest)
+            });
+        if produced.is_err() {
+            let _ = segment.remove();
+        }
+        produced
+    }
+
+    /// A new segment on the pages that are wished for, or the next best.
+    fn new_segment(&self, key: i32, name: &Path) -> Result<Segment, Error> {
+        let (mut pages, len) = (self.pages, self.length()?);
+        loop {
+            if !pages.is_reserved() {
+                memory::check_memory(self.size())?;
+            }
+            // Writable until it is filled.
+            match (Segment::create(key, len, pages, 0o600), pages.fallback()) {
+                (Ok(segment), _) => return Ok(segment),
+                (Err(_), Some(next)) => pages = next,
+                (Err(error), None) => return Err(Error::io("create", name)(error)),
+            }
+        }
+    }
+
+    /// Refuses what renaming could not or should not replace, before long work and before the
+    /// manifest is replaced.
+    fn check_replaceable(path: &Path) -> Result<(), Error> {
+        let Ok(found) = path.symlink_metadata() else { return Ok(()) };
+        is_regular_file(path, &found)?;
+        let fixed = open_file(path).is_ok_and(|(file, _)| filesystem::is_immutable(&file));
+        if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
+    }
+
+    /// Refuses to replace unasked. The manifest of an image that is no longer there is returned:
+    /// the new image has to match it.
+    fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
+        check_place(self.image)?;
+        if self.replace {
+            Self::check_replaceable(&Manifest::path_for(self.image))?;
+            return self.file().map_or(Ok(()), Self::check_replaceable).map(|()| None);
+        }
+        if exists {
+            return Err(Error::Exists { path: place.to_owned() });
+        }
+        let manifest_exists = || Error::Exists { path: Manifest::path_for(self.image) };
+        match Manifest::read(self.image) {
+            Ok(known) if known.params == self.params => Ok(Some(known)),
+            // Another ROM's manifest, or something that is none.
+            Ok(_) | Err(Error::Manifest { .. }) => Err(manifest_exists()),
+            Err(Error::NoManifest { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn check_known(&self, known: Option<&Manifest>, new: &Manifest) -> Result<(), Error> {
+        check_hash(self.image, known.map(|known| known.hash), new.hash)
+    }
+
+    fn length(&self) -> Result<usize, Error> {
+        let refused = Error::NoMemory { needed: self.size(), available: None };
+        usize::try_from(self.size()).map_err(|_| refused)
+    }
+
+    /// What to call the place in errors.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self.location {
+            Location::Sysv { key } => segment_name(*key),
+            _ => self.file().unwrap_or(self.image).to_owned(),
+        }
+    }
+}
+
+/// What is written down of a segment while it is being filled.
+fn note(segment: &Segment) -> Vec<u8> {
+    format!("segment {} of {} bytes\n", segment.identifier(), segment.size).into_bytes()
+}

@@ -1,0 +1,244 @@
+//! Files that appear whole or not at all: written beside their place under a name of their own,
+//! synced, and renamed.
+//!
+//! The name beside is always the same, `.NAME.saltern-part`, which no other program makes, and
+//! whoever writes it holds a lock (flock) on it. So two writers of one file cannot meet, what a
+//! killed one leaves is known by the lock that it no longer holds, and the next writer takes it
+//! over. A file without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and
+//! file systems such as hugetlbfs and NFS lack it.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Error;
+use crate::files::regular::is_regular_file;
+use crate::system::filesystem::{
+    self, directory_of, names, own_user, owner_and_mode, plainly, privately,
+};
+
+/// A file on its way to its place. Dropped before it gets there, it is removed.
+pub(crate) struct Staged {
+    pub(crate) file: File,
+    place: PathBuf,
+    part: PathBuf,
+    /// Permissions once it is complete, whatever the process's mask. Before that nobody else can
+    /// open it, and so hold its lock.
+    mode: u32,
+    committed: bool,
+    /// How began what another writer left behind.
+    pub(crate) left: Vec<u8>,
+}
+
+/// How often the lock is asked for, and how long between: who only looks whether it is held, as
+/// listing does, has it for a moment.
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How the names of unfinished files end.
+const PART: &str = ".saltern-part";
+/// As much of a leftover is looked at.
+const LEFT: u64 = 64;
+
+/// The name under which a file is written.
+pub(crate) fn part_of(place: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(place.file_name().unwrap_or_default());
+    name.push(PART);
+    place.with_file_name(name)
+}
+
+/// What it belongs to, by its name.
+pub(crate) fn place_of(part: &str) -> Option<&str> {
+    let place = part.strip_prefix('.')?.strip_suffix(PART)?;
+    (!place.is_empty()).then_some(place)
+}
+
+/// Makes names in the directory of `path` last.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
+    let directory = directory_of(path);
+    let synced = filesystem::sync_directory(directory);
+    match synced {
+        // Some file systems have nothing to sync there.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        other => other.map_err(Error::io("sync", directory)),
+    }
+}
+
+impl Staged {
+    /// Begins to write what will be `place`, with these permissions; what another writer left
+    /// behind is emptied.
+    pub(crate) fn begin(place: &Path, mode: u32) -> Result<Self, Error> {
+        if place.file_name().is_none() {
+            let source = io::Error::from(ErrorKind::InvalidInput);
+            return Err(Error::io("create", place)(source));
+        }
+        let (part, mut attempts) = (part_of(place), 1);
+        loop {
+            let file = open_own(&part)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if attempts < ATTEMPTS => {
+                    attempts += 1;
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::Busy { path: place.to_owned() });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &part)(error)),
+            }
+            // The file may have been renamed or removed between opening and locking it: then it is
+            // not ours to change.
+            if !is_at(&file, &part)? {
+                continue;
+            }
+            let mut left = Vec::new();
+            // Only a note of a creator's own is of use; without one nothing is taken for its.
+            let _ = (&file).take(LEFT).read_to_end(&mut left);
+            (&file).rewind().map_err(Error::io("read", &part))?;
+            let place = place.to_owned();
+            let staged = Staged { file, place, part, mode, committed: false, left };
+            staged.file.set_len(0).map_err(Error::io("empty", &staged.part))?;
+            return Ok(staged);
+        }
+    }
+
+    /// Where it is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.part
+    }
+
+    /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can
+    /// find it full.
+    pub(crate) fn allocate(&self, len: u64) -> Result<(), Error> {
+        check_room(&self.place, len)?;
+        let full = |error: io::Error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                check_room(&self.place, len).err().unwrap_or_else(|| no_space(&self.place, len, 0))
+            }
+            _ => Error::io("allocate", &self.part)(error),
+        };
+        if filesystem::allocate(&self.file, len).map_err(full)? {
+            return Ok(());
+        }
+        let zeros = vec![0; 1 << 20];
+        let mut at = 0;
+        while at < len {
+            let piece = zeros.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
+            filesystem::write_all_at(&self.file, &zeros[..piece], at).map_err(full)?;
+            at += piece as u64;
+        }
+        Ok(())
+    }
+
+    /// Syncs the contents, so that giving the file its name takes no time.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        match self.file.sync_all() {
+            Err(error) if error.kind() != ErrorKind::InvalidInput => {
+                Err(Error::io("sync", &self.part)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Syncs the contents and gives the file its permissions and its name, replacing what has it.
+    /// The directory is the caller's to sync.
+    pub(crate) fn commit(mut self) -> Result<(), Error> {
+        let protected = filesystem::set_mode(&self.file, self.mode);
+        protected.map_err(Error::io("protect", &self.part))?;
+        self.sync()?;
+        if let Ok(found) = self.place.symlink_metadata() {
+            is_regular_file(&self.place, &found)?;
+        }
+        std::fs::rename(&self.part, &self.place).map_err(Error::io("rename", &self.part))?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.committed && is_at(&self.file, &self.part).unwrap_or(false) {
+            let _ = std::fs::remove_file(&self.part);
+        }
+        // Closing would do, but for processes that another thread is just starting: they have the
+        // descriptor until they run their program.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
+///
+/// In a directory where all may write, somebody else may have put a link or a file of his own
+/// there: neither is followed or written to.
+fn open_own(part: &Path) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let options = privately(plainly(&mut options));
+    let own = |file: &File| {
+        let found = file.metadata().map_err(Error::io("look at", part))?;
+        let owner = owner_and_mode(&found).0 == own_user();
+        // Without a name it has just been removed, which is noticed later.
+        if owner && found.is_file() && names(&found) <= 1 {
+            return Ok(());
+        }
+        Err(Error::Foreign { path: part.to_owned() })
+    };
+    let file = match options.open(part) {
+        // Killed when it was read-only already, the moment before it got its name.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && part.exists() => {
+            let reader = plainly(OpenOptions::new().read(true)).open(part);
+            let reader = reader.map_err(Error::io("open", part))?;
+            own(&reader)?;
+            filesystem::set_mode(&reader, 0o600).map_err(Error::io("unprotect", part))?;
+            options.open(part)
+        }
+        other => other,
+    };
+    let file = file.map_err(Error::io("create", part))?;
+    own(&file)?;
+    Ok(file)
+}
+
+/// Whether an open file is the one that has this name now.
+fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
+    let open = file.metadata().map_err(Error::io("look at", path))?;
+    match std::fs::symlink_metadata(path) {
+        Ok(named) => Ok(filesystem::is_same(&open, &named)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io("look at", path)(error)),
+    }
+}
+
+/// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that
+/// is being written.
+pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
+    if part_of(place).symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    match Staged::begin(place, 0o600) {
+        Ok(_removed_on_drop) => Ok(true),
+        Err(Error::Busy { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a file of `len` more bytes fits where `place` is to be.
+pub(crate) fn check_room(place: &Path, len: u64) -> Result<(), Error> {
+    if let Some(limit) = filesystem::size_limit().filter(|limit| *limit < len) {
+        return Err(Error::FileSizeLimit { needed: len, limit });
+    }
+    let directory = directory_of(place);
+    let room = filesystem::room(directory).map_err(Error::io("look at", directory))?;
+    match room.filter(|available| *available < len) {
+        Some(available) => Err(no_space(place, len, available)),
+        None => Ok(()),
+    }
+}
+
+fn no_space(place: &Path, needed: u64, available: u64) -> Error {
+    Error::NoSpace { path: directory_of(place).to_owned(), needed, available }
+}

@@ -1,0 +1,184 @@
+//! What the id of a ROM promises: a hash over every byte of the image and over what it was made
+//! with.
+//!
+//! The image is cut into chunks, and a chunk into leaves of 4 KiB. Each level is BLAKE2b with a
+//! personalisation of its own:
+//!
+//! ```text
+//! leaf   BLAKE2b-128, "saltern leaf",  of up to 4 KiB of the image
+//! chunk  BLAKE2b-128, "saltern chunk", of the hashes of its leaves
+//! group  BLAKE2b-128, "saltern group", of the hashes of up to 64 chunks
+//! root   BLAKE2b-256, "saltern root",  of the parameters and the hashes of all groups
+//! ```
+//!
+//! So a chunk can be checked alone, at the cost of hashing it and, once, the 1 KiB of its group.
+//! docs/rom.md has the same in words and in Python.
+
+use std::fmt;
+use std::str::FromStr;
+
+use saltern_blake2::{blake2b, many};
+use saltern_yescrypt::rom::{RomId, RomParams};
+
+use crate::format::hex;
+
+/// Bytes of a leaf.
+pub(crate) const LEAF: usize = 4096;
+/// Chunks of a group.
+pub(crate) const GROUP: usize = 64;
+/// Leaves that are hashed side by side at most.
+const BATCH: usize = 64;
+
+/// The hash of a leaf, a chunk or a group.
+pub(crate) type Digest = [u8; 16];
+
+/// The hash of a ROM: over every byte of its image, its parameters and how it is cut into chunks.
+/// Written as 64 lower-case hexadecimal digits.
+///
+/// The first 16 of them are the ROM's name in stored strings ([`RomHash::id`]), which tells the
+/// ROMs of a site apart. Wherever a ROM has to be the right one, ask for the whole hash.
+///
+/// ```
+/// use saltern_rom::RomHash;
+/// let hash: RomHash = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff".parse()?;
+/// assert_eq!(hash.id().to_string(), "0011223344556677");
+/// assert!("0011223344556677".parse::<RomHash>().is_err());
+/// # Ok::<(), saltern_rom::InvalidRomHash>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RomHash([u8; 32]);
+
+impl RomHash {
+    /// The name that goes with it: its first eight bytes.
+    #[must_use]
+    pub fn id(&self) -> RomId {
+        RomId::of_digest(&self.0)
+    }
+
+    /// The 32 bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl From<[u8; 32]> for RomHash {
+    fn from(bytes: [u8; 32]) -> Self {
+        RomHash(bytes)
+    }
+}
+
+impl fmt::Display for RomHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::text(&self.0))
+    }
+}
+
+impl fmt::Debug for RomHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RomHash({self})")
+    }
+}
+
+impl FromStr for RomHash {
+    type Err = InvalidRomHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRomHash> {
+        hex::array(text).map(RomHash).ok_or(InvalidRomHash)
+    }
+}
+
+/// A text is not the hash of a ROM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InvalidRomHash;
+
+impl fmt::Display for InvalidRomHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the hash of a ROM has 64 lower-case hexadecimal digits (`saltern rom info` shows it)",
+        )
+    }
+}
+
+impl std::error::Error for InvalidRomHash {}
+
+/// BLAKE2b with hashes of `len` bytes for one of the levels.
+fn level(personal: &[u8], len: usize) -> blake2b::Params {
+    let params = blake2b::Params::new().hash_length(len);
+    params.and_then(|params| params.personal(personal)).expect("at most 16 and 32 bytes")
+}
+
+/// What hashes images: one for each level below the root.
+pub(crate) struct Levels {
+    leaf: blake2b::Params,
+    chunk: blake2b::Params,
+    group: blake2b::Params,
+}
+
+impl Levels {
+    pub(crate) fn new() -> Self {
+        Levels {
+            leaf: level(b"saltern leaf", 16),
+            chunk: level(b"saltern chunk", 16),
+            group: level(b"saltern group", 16),
+        }
+    }
+
+    /// The hashes of chunks, in their order: many at once, which takes a fraction of the time of
+    /// one after the other.
+    pub(crate) fn chunks<'b>(&self, chunks: impl Iterator<Item = &'b [u8]>) -> Vec<Digest> {
+        let chunks: Vec<&[u8]> = chunks.collect();
+        let mut found = Vec::with_capacity(chunks.len());
+        // As many as fit into the nearest cache.
+        let most = chunks.first().map_or(1, |first| BATCH.div_ceil(first.len().div_ceil(LEAF)));
+        for chunks in chunks.chunks(most) {
+            let leaves = hash_many(&self.leaf, chunks.iter().flat_map(|chunk| chunk.chunks(LEAF)));
+            let mut rest = leaves.as_slice();
+            let own = chunks.iter().map(|chunk| {
+                let (own, others) = rest.split_at(chunk.len().div_ceil(LEAF));
+                rest = others;
+                own.as_flattened()
+            });
+            found.extend(hash_many(&self.chunk, own));
+        }
+        found
+    }
+
+    /// The hashes of groups, out of those of their chunks.
+    pub(crate) fn groups(&self, groups: &[Box<[Digest]>]) -> Vec<Digest> {
+        hash_many(&self.group, groups.iter().map(|chunks| chunks.as_flattened()))
+    }
+}
+
+/// The hashes of many messages.
+fn hash_many<'b>(level: &blake2b::Params, messages: impl Iterator<Item = &'b [u8]>) -> Vec<Digest> {
+    let mut jobs: Vec<_> = messages.map(|message| many::Job::new(level, message)).collect();
+    many::hash_many(&mut jobs);
+    jobs.iter().map(|job| digest(job.hash().as_bytes())).collect()
+}
+
+/// The hash of the ROM that has these parameters and whose groups of chunks of this size have these
+/// hashes.
+pub(crate) fn root(params: &RomParams, chunk: u32, groups: &[Digest]) -> RomHash {
+    let mut hasher = level(b"saltern root", 32).to_hasher();
+    let flavor = params.flavor;
+    let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    for number in [size, params.nrom] {
+        hasher.update(&number.to_le_bytes());
+    }
+    let of_flavor = [flavor.rounds(), flavor.gather(), flavor.simple(), flavor.sbox_bytes()];
+    let of_salsa = [flavor.salsa_mix(), flavor.salsa_tail(), chunk];
+    for number in [params.r, params.p, params.t].into_iter().chain(of_flavor).chain(of_salsa) {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.update(groups.as_flattened());
+    let mut hash = [0; 32];
+    hash.copy_from_slice(hasher.finalize().as_bytes());
+    RomHash(hash)
+}
+
+fn digest(bytes: &[u8]) -> Digest {
+    let mut digest = [0; 16];
+    digest.copy_from_slice(bytes);
+    digest
+}

@@ -1,0 +1,399 @@
+//! The table of the hashes of an image's chunks: what is read of the image later is known by them
+//! to be what was made.
+//!
+//! The id of a ROM covers the table ([`identity`](crate::format::identity)), so that a wrong one is
+//! refused before anything is judged by it: the hashes of groups when it is opened, those of chunks
+//! when the first chunk of their group is looked at.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use saltern_yescrypt::rom::RomParams;
+
+use crate::Error;
+use crate::format::identity::{Digest, GROUP, Levels, RomHash, root};
+use crate::format::manifest::{CHUNKS, Manifest};
+
+/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a
+/// chunk; then the hashes of all groups and of all chunks, 16 bytes each.
+pub(crate) const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
+const HEADER: usize = 32;
+
+/// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
+/// in a file are read when they are needed.
+pub(crate) struct Table {
+    chunk: u64,
+    size: u64,
+    levels: Levels,
+    groups: Vec<Digest>,
+    /// The hashes of the chunks of each group, once known to be right.
+    chunks: Vec<OnceLock<Box<[Digest]>>>,
+    file: Option<Box<dyn Bytes>>,
+    /// What errors call it.
+    pub(crate) path: PathBuf,
+}
+
+/// The ROM's own block as a power of two, within bounds.
+pub(crate) fn chunk_of(params: &RomParams) -> u32 {
+    let block = 128 * u64::from(params.r.max(1));
+    (1 << block.ilog2()).clamp(CHUNKS[0], CHUNKS[1]) as u32
+}
+
+/// Room for `count` of something.
+fn room<T>(count: u64) -> Result<Vec<T>, Error> {
+    let mut list = Vec::new();
+    let count_here = usize::try_from(count).ok();
+    match count_here.filter(|count| list.try_reserve_exact(*count).is_ok()) {
+        Some(_) => Ok(list),
+        None => Err(Error::NoMemory { needed: count.saturating_mul(16), available: None }),
+    }
+}
+
+impl Table {
+    fn empty(size: u64, chunk: u32) -> Result<Self, Error> {
+        let chunk = u64::from(chunk);
+        let groups = size.div_ceil(chunk).div_ceil(GROUP as u64);
+        let (groups, chunks) = (room(groups)?, room(groups)?);
+        Ok(Table {
+            chunk,
+            size,
+            levels: Levels::new(),
+            groups,
+            chunks,
+            file: None,
+            path: PathBuf::new(),
+        })
+    }
+
+    /// Bytes of a chunk.
+    pub(crate) fn chunk(&self) -> u64 {
+        self.chunk
+    }
+
+    /// How many chunks and how many groups there are.
+    fn counts(size: u64, chunk: u64) -> (u64, u64) {
+        let chunks = size.div_ceil(chunk);
+        (chunks, chunks.div_ceil(GROUP as u64))
+    }
+
+    /// Bytes of the file of such a table.
+    fn file_len(size: u64, chunk: u64) -> u64 {
+        let (chunks, groups) = Self::counts(size, chunk);
+        HEADER as u64 + 16 * (chunks + groups)
+    }
+
+    fn header(size: u64, chunk: u64) -> [u8; HEADER] {
+        let mut header = [0; HEADER];
+        header[..16].copy_from_slice(&MAGIC);
+        header[16..24].copy_from_slice(&size.to_le_bytes());
+        header[24..].copy_from_slice(&chunk.to_le_bytes());
+        header
+    }
+
+    /// The hash of the ROM with these parameters that has this table.
+    pub(crate) fn root(&self, params: &RomParams) -> RomHash {
+        root(params, self.chunk as u32, &self.groups)
+    }
+
+    /// Checks whole chunks that begin at this byte.
+    pub(crate) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
+        let chunk = self.chunk as usize;
+        if !offset.is_multiple_of(self.chunk) {
+            return Err(Damage::At(offset));
+        }
+        let first = offset / self.chunk;
+        self.check_each(&(first..).zip(bytes.chunks(chunk)).collect::<Vec<_>>())
+    }
+
+    /// Checks any chunks, each with its number. The first that is damaged is named.
+    pub(crate) fn check_each(&self, chunks: &[(u64, &[u8])]) -> Result<(), Damage> {
+        self.load(chunks.iter().map(|(number, _)| number / GROUP as u64))?;
+        let found = self.levels.chunks(chunks.iter().map(|(_, bytes)| *bytes));
+        for ((number, _), found) in chunks.iter().zip(found) {
+            if self.known(*number) != Some(found) {
+                return Err(Damage::At(number.saturating_mul(self.chunk)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The hash that a chunk should have, if its group is loaded.
+    fn known(&self, number: u64) -> Option<Digest> {
+        let index = usize::try_from(number).ok()?;
+        self.chunks.get(index / GROUP)?.get()?.get(index % GROUP).copied()
+    }
+
+    /// Sees to it that the hashes of the chunks of these groups are here, out of the file; there
+    /// may be no such groups.
+    fn load(&self, groups: impl Iterator<Item = u64>) -> Result<(), Damage> {
+        let missing = |group: &usize| self.chunks.get(*group).is_some_and(|it| it.get().is_none());
+        let groups = groups.filter_map(|group| usize::try_from(group).ok()).filter(missing);
+        let mut groups: Vec<usize> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let bad = |reason: String| Damage::Table(reason);
+        let (chunks, count) = Self::counts(self.size, self.chunk);
+        let mut lists = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let file = self.file.as_ref().ok_or_else(|| bad("it is incomplete".to_owned()))?;
+            let first = (group * GROUP) as u64;
+            let own = chunks.saturating_sub(first).min(GROUP as u64);
+            let mut list = vec![[0; 16]; own as usize].into_boxed_slice();
+            let at = HEADER as u64 + 16 * (count + first);
+            let read = file.read_at(list.as_flattened_mut(), at);
+            read.map_err(|error| bad(format!("it cannot be read ({error})")))?;
+            lists.push(list);
+        }
+        let found = self.levels.groups(&lists);
+        for ((group, list), found) in groups.into_iter().zip(lists).zip(found) {
+            if found != self.groups[group] {
+                return Err(bad(format!("its group {group} is damaged")));
+            }
+            // Another thread may have been quicker, with the same.
+            let _ = self.chunks[group].set(list);
+        }
+        Ok(())
+    }
+
+    /// Makes an error out of what a check has found in this image.
+    pub(crate) fn error(&self, damage: Damage, image: &Path) -> Error {
+        match damage {
+            Damage::At(at) => Error::Damaged { path: image.to_owned(), offset: Some(at) },
+            Damage::Table(reason) => Error::Sums { path: self.path.clone(), reason },
+        }
+    }
+
+    /// Where this one first differs from one of the same image: a byte of it.
+    pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Damage> {
+        for number in 0..self.size.div_ceil(self.chunk) {
+            for table in [self, other] {
+                table.load(std::iter::once(number / GROUP as u64))?;
+            }
+            if self.known(number) != other.known(number) {
+                return Ok(Some(number * self.chunk));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes on the hash of the next chunk.
+    fn push(&mut self, open: &mut Vec<Digest>, digest: Digest) {
+        open.push(digest);
+        if open.len() == GROUP {
+            self.close(open);
+        }
+    }
+
+    fn close(&mut self, open: &mut Vec<Digest>) {
+        let group = std::mem::take(open).into_boxed_slice();
+        self.groups.extend(self.levels.groups(std::slice::from_ref(&group)));
+        self.chunks.push(OnceLock::from(group));
+    }
+
+    /// Writes it.
+    pub(crate) fn write(&self, mut into: impl Write) -> io::Result<()> {
+        into.write_all(&Self::header(self.size, self.chunk))?;
+        into.write_all(self.groups.as_flattened())?;
+        let mut chunks = self.chunks.iter().filter_map(OnceLock::get);
+        chunks.try_for_each(|chunks| into.write_all(chunks.as_flattened()))
+    }
+
+    /// The table of a ROM in `len` bytes that can be read; what the manifest's hash was not made of
+    /// is refused. The hashes of chunks are read later, when they are needed.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(
+        bytes: Box<dyn Bytes>,
+        len: u64,
+        manifest: &Manifest,
+    ) -> Result<Self, String> {
+        let (size, chunk) = (manifest.size(), u64::from(manifest.chunk));
+        let expected = Self::file_len(size, chunk);
+        if len != expected {
+            return Err(format!("it has {len} bytes and should have {expected}"));
+        }
+        let read = |into: &mut [u8], at| {
+            bytes.read_at(into, at).map_err(|error| format!("it cannot be read ({error})"))
+        };
+        let mut header = [0; HEADER];
+        read(&mut header, 0)?;
+        if header != Self::header(size, chunk) {
+            return Err("it begins otherwise".to_owned());
+        }
+        let mut table = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
+        let (_, groups) = Self::counts(size, chunk);
+        // There is room for as many.
+        table.groups.resize(groups as usize, [0; 16]);
+        table.chunks.resize_with(groups as usize, OnceLock::new);
+        read(table.groups.as_flattened_mut(), HEADER as u64)?;
+        if table.root(&manifest.params) != manifest.hash {
+            return Err("it is that of another ROM, or damaged".to_owned());
+        }
+        table.file = Some(bytes);
+        Ok(table)
+    }
+}
+
+/// Where a table is read from.
+pub(crate) trait Bytes: Send + Sync {
+    /// Fills the buffer from this place.
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl Bytes for Vec<u8> {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..));
+        let found = rest.and_then(|rest| rest.get(..into.len()));
+        into.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// What a check has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Damage {
+    /// The chunk that begins at this byte is not what was made.
+    At(u64),
+    /// There is no telling: it is the table that is damaged.
+    Table(String),
+}
+
+/// Makes the table of an image in one pass over it.
+pub(crate) struct ImageHasher {
+    table: Table,
+    /// Hashes of chunks whose group is not complete.
+    group: Vec<Digest>,
+    /// The beginning of a chunk whose end has not come yet.
+    open: Vec<u8>,
+}
+
+impl ImageHasher {
+    pub(crate) fn new(params: &RomParams) -> Result<Self, Error> {
+        let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
+        Self::with_chunk(size, chunk_of(params))
+    }
+
+    pub(crate) fn with_chunk(size: u64, chunk: u32) -> Result<Self, Error> {
+        Ok(ImageHasher { table: Table::empty(size, chunk)?, group: Vec::new(), open: Vec::new() })
+    }
+
+    /// The next bytes, however many.
+    pub(crate) fn update(&mut self, mut bytes: &[u8]) {
+        let chunk = self.table.chunk as usize;
+        if !self.open.is_empty() {
+            let (more, rest) = bytes.split_at(bytes.len().min(chunk - self.open.len()));
+            self.open.extend_from_slice(more);
+            bytes = rest;
+            if self.open.len() < chunk {
+                return;
+            }
+            let whole = std::mem::take(&mut self.open);
+            self.take(&whole);
+        }
+        let (whole, rest) = bytes.split_at(bytes.len() - bytes.len() % chunk);
+        self.take(whole);
+        self.open.extend_from_slice(rest);
+    }
+
+    /// Hashes whole chunks, or the last one.
+    fn take(&mut self, bytes: &[u8]) {
+        let found = self.table.levels.chunks(bytes.chunks(self.table.chunk as usize));
+        found.into_iter().for_each(|digest| self.table.push(&mut self.group, digest));
+    }
+
+    pub(crate) fn finish(mut self) -> Table {
+        let last = std::mem::take(&mut self.open);
+        self.take(&last);
+        if !self.group.is_empty() {
+            self.table.close(&mut self.group);
+        }
+        self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(image: &[u8], chunk: u32, piece: usize) -> Table {
+        let mut hasher = ImageHasher::with_chunk(image.len() as u64, chunk).unwrap();
+        image.chunks(piece).for_each(|piece| hasher.update(piece));
+        hasher.finish()
+    }
+
+    fn all(table: &Table) -> (Vec<Digest>, Vec<Digest>) {
+        let chunks = table.chunks.iter().flat_map(|chunks| chunks.get().unwrap().to_vec());
+        (table.groups.clone(), chunks.collect())
+    }
+
+    #[test]
+    fn chunks_are_the_blocks_as_powers_of_two() {
+        let cases =
+            [(1, 1024), (8, 1024), (12, 1024), (16, 2048), (32, 4096), (63, 4096), (64, 8192)];
+        let larger = [(96, 8192), (500, 32768), (512, 65536), (513, 65536), (100_000, 65536)];
+        for (r, chunk) in cases.into_iter().chain(larger) {
+            assert_eq!(chunk_of(&RomParams::new(64, r, 1)), chunk, "{r}");
+        }
+    }
+
+    #[test]
+    fn pieces_make_no_difference_and_every_byte_does() {
+        let image: Vec<u8> = (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let whole = table(&image, 4096, image.len());
+        assert_eq!((whole.groups.len(), all(&whole).1.len()), (4, 245));
+        for piece in [1, 7, 4095, 4096, 4097, 12_288, 300_000] {
+            assert!(all(&table(&image, 4096, piece)) == all(&whole), "{piece}");
+        }
+        let (params, mut changed) = (RomParams::new(64, 8, 1), image.clone());
+        for at in [0, 4095, 4096, 262_143, 262_144, 999_999] {
+            changed[at] ^= 1;
+            let start = (at / 4096 * 4096) as u64;
+            assert_eq!(whole.check(0, &changed), Err(Damage::At(start)), "{at}");
+            let other = table(&changed, 4096, 5000);
+            assert_eq!(whole.difference(&other).unwrap(), Some(start));
+            assert_ne!(whole.root(&params), other.root(&params));
+            changed[at] ^= 1;
+        }
+        assert_eq!(whole.check(0, &image), Ok(()));
+        assert_eq!(whole.check(8192, &image[8192..]), Ok(()));
+        assert_eq!(whole.check(4096, &[]), Ok(()));
+        // Half a chunk, at a wrong place, and beyond the end.
+        assert_eq!(whole.check(0, &image[..2048]), Err(Damage::At(0)));
+        assert_eq!(whole.check(1, &image[1..4097]), Err(Damage::At(1)));
+        assert_eq!(whole.check(245 * 4096, &[0; 4096]), Err(Damage::At(245 * 4096)));
+        assert_eq!(whole.difference(&whole).unwrap(), None);
+    }
+
+    /// Every parameter is part of the hash, and so is the size of chunks.
+    #[test]
+    fn parameters_make_other_hashes() {
+        let params = RomParams::new(64, 8, 1);
+        let image = vec![7; 65536];
+        let of = |params: &RomParams, chunk| table(&image, chunk, 65536).root(params);
+        let mut all = vec![of(&params, 4096), of(&params, 8192)];
+        for change in 0..5 {
+            let mut other = params;
+            match change {
+                0 => (other.nrom, other.r) = (128, 4),
+                1 => other.p = 2,
+                2 => other.t = 1,
+                3 => other.flavor = saltern_yescrypt::params::Flavor::new(6, 2, 2, 12288).unwrap(),
+                _ => other.nrom = 128,
+            }
+            all.push(of(&other, 4096));
+        }
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 7);
+    }
+
+    /// No ROM has no bytes; its table would have none either.
+    #[test]
+    fn of_nothing_there_is_an_empty_table() {
+        let empty = table(&[], 4096, 1);
+        assert!(empty.groups.is_empty() && Table::file_len(0, 4096) == 32);
+        assert_eq!((empty.check(0, &[]), empty.check(0, &[1])), (Ok(()), Err(Damage::At(0))));
+    }
+}

@@ -1,0 +1,106 @@
+//! What hashes have read of a ROM in memory, checked: what tells a wrong password from a damaged
+//! ROM.
+
+use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
+use zeroize::Zeroize;
+
+use crate::{Attached, BlockBuffer, Error};
+
+/// As much of a ROM is copied before it is checked, many chunks at once.
+const AHEAD: usize = 128 << 10;
+
+impl RomMemory for Attached {
+    fn bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        Some(self)
+    }
+}
+
+/// Every chunk that a block is in is copied, the copy has to have the hash that the table says, and
+/// the block in it to be what was read.
+impl RomCheck for Attached {
+    fn id(&self) -> RomId {
+        self.id()
+    }
+
+    fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
+        reads.sort_unstable_by_key(BlockRead::block);
+        let mut copies = Copies::new(self, len)?;
+        for read in reads {
+            let (block, at) = copies.block(read.block())?;
+            if !read.was(block) {
+                // Where it is still wrong, that says so.
+                copies.check()?;
+                return Err(self.damaged(at).into());
+            }
+        }
+        Ok(copies.check()?)
+    }
+}
+
+/// Copies of chunks, which are checked some time later.
+struct Copies<'r> {
+    rom: &'r Attached,
+    /// Bytes of a block.
+    block: usize,
+    /// Bytes of the buffer for one block with the chunks around it.
+    window: usize,
+    buffer: BlockBuffer,
+    /// From where in the image, and how much of it, each copy is.
+    copied: Vec<(u64, usize)>,
+}
+
+impl<'r> Copies<'r> {
+    fn new(rom: &'r Attached, block: usize) -> Result<Self, Error> {
+        let chunk = rom.manifest().chunk as usize;
+        let window =
+            block.next_multiple_of(chunk) + if block.is_multiple_of(chunk) { 0 } else { chunk };
+        let slots = (AHEAD / window).max(1);
+        let buffer = BlockBuffer::new(slots * window)?;
+        Ok(Copies { rom, block, window, buffer, copied: Vec::with_capacity(slots) })
+    }
+
+    /// A copy of block `j`, and where the first chunk around it begins.
+    fn block(&mut self, j: u64) -> Result<(&[u8], u64), Error> {
+        let chunk = u64::from(self.rom.manifest().chunk);
+        let start = j.saturating_mul(self.block as u64);
+        let from = start - start % chunk;
+        let end = (start.saturating_add(self.block as u64)).next_multiple_of(chunk);
+        let len = (end.min(self.rom.size()).saturating_sub(from)) as usize;
+        if self.copied.last() != Some(&(from, len)) {
+            if self.copied.len() == self.copied.capacity() {
+                self.check()?;
+            }
+            let bytes = usize::try_from(from).ok().and_then(|from| self.rom.as_bytes().get(from..));
+            let bytes = bytes.and_then(|bytes| bytes.get(..len)).unwrap_or_default();
+            let slot = self.copied.len() * self.window;
+            self.buffer[slot..][..bytes.len()].copy_from_slice(bytes);
+            self.copied.push((from, bytes.len()));
+        }
+        let slot = (self.copied.len() - 1) * self.window;
+        Ok((&self.buffer[slot + (start - from) as usize..][..self.block], from))
+    }
+
+    /// Checks all copies that have not been checked, and forgets them.
+    fn check(&mut self) -> Result<(), Error> {
+        let chunk = self.rom.manifest().chunk as usize;
+        let copies = self.copied.iter().zip(self.buffer.chunks(self.window));
+        let chunks = copies.flat_map(|((from, len), copy)| {
+            (from / chunk as u64..).zip(copy[..*len].chunks(chunk))
+        });
+        self.rom.check_chunks(&chunks.collect::<Vec<_>>())?;
+        self.copied.clear();
+        Ok(())
+    }
+}
+
+impl Drop for Copies<'_> {
+    /// Which blocks were read tells something about passwords.
+    fn drop(&mut self) {
+        self.buffer.zeroize();
+        self.copied.zeroize();
+    }
+}

@@ -1,0 +1,66 @@
+//! A ROM that is at hand, wherever its blocks are.
+
+use std::sync::Arc;
+
+use saltern_yescrypt::rom::Rom;
+
+use crate::{Attached, Error, Manifest, RomFile};
+
+/// A ROM that is at hand.
+#[derive(Clone, Debug)]
+pub enum OpenRom {
+    /// In its file, to be read block by block.
+    File(Arc<RomFile>),
+    /// In memory.
+    Memory(Arc<Attached>),
+}
+
+impl OpenRom {
+    /// What its manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        match self {
+            OpenRom::File(file) => file.manifest(),
+            OpenRom::Memory(attached) => attached.manifest(),
+        }
+    }
+
+    /// What could not be had, and what there is instead: for people.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        match self {
+            OpenRom::File(file) => file.notes(),
+            OpenRom::Memory(attached) => attached.notes(),
+        }
+    }
+
+    /// The ROM for sets and hashers. With one in a file only a pool computes, that has
+    /// [`RomReaders`](crate::RomReaders).
+    ///
+    /// # Errors
+    /// Those of [`RomFile::rom`]; [`Error::Yescrypt`] for memory that holds no ROM.
+    pub fn rom(&self) -> Result<Rom, Error> {
+        match self {
+            OpenRom::File(file) => file.rom(),
+            OpenRom::Memory(attached) => Ok(Rom::new(Arc::clone(attached))?),
+        }
+    }
+}
+
+impl From<RomFile> for OpenRom {
+    fn from(rom: RomFile) -> Self {
+        OpenRom::File(Arc::new(rom))
+    }
+}
+
+impl From<Attached> for OpenRom {
+    fn from(rom: Attached) -> Self {
+        OpenRom::Memory(Arc::new(rom))
+    }
+}
+
+impl From<Arc<Attached>> for OpenRom {
+    fn from(rom: Arc<Attached>) -> Self {
+        OpenRom::Memory(rom)
+    }
+}

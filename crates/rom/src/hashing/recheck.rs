@@ -1,0 +1,77 @@
+//! Whole checks of attached ROMs by age, for processes that run for long.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::{Attached, Error};
+
+/// A thread that checks all of each ROM again once its last check is older than some age. Ended,
+/// also in the middle of a check, when this is dropped.
+///
+/// No answer of a pool depends on it: what a hash has read is checked before a mismatch is
+/// said. It finds damage where no hash has been yet. A check reads the image, at some gigabytes
+/// a second of one processor.
+pub struct Recheck {
+    /// Gone at the end.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recheck {
+    /// Starts the thread. `tell` is called with each ROM that is damaged, once for each check.
+    ///
+    /// # Errors
+    /// What the system says if it has no thread to give.
+    pub fn start(
+        roms: Vec<Arc<Attached>>,
+        age: Duration,
+        tell: impl Fn(&Attached, &Error) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (end, ended) = channel::<()>();
+        let ended = Mutex::new(ended);
+        let goes_on = move |wait: Duration| {
+            // Nobody else has it, and nothing panics with it.
+            let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
+        };
+        let check = move || {
+            // With nothing to check it waits for its end.
+            while goes_on(age) {
+                let due = |rom: &&Arc<Attached>| {
+                    rom.last_checked().is_none_or(|checked| checked.elapsed() >= age)
+                };
+                for rom in roms.iter().filter(due) {
+                    let watch = |_| match goes_on(Duration::ZERO) {
+                        true => ControlFlow::Continue(()),
+                        false => ControlFlow::Break(()),
+                    };
+                    match rom.verify(&watch) {
+                        Ok(()) | Err(Error::Cancelled) => {}
+                        Err(error) => tell(rom, &error),
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("rom-recheck".to_owned()).spawn(check)?;
+        Ok(Recheck { end: Some(end), thread: Some(thread) })
+    }
+}
+
+impl Drop for Recheck {
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Recheck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recheck")
+    }
+}

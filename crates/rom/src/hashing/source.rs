@@ -1,0 +1,230 @@
+//! Reading blocks of ROMs in files for a pool: with io_uring, or with a few threads.
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod ring;
+mod threads;
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use saltern_pool::{
+    Fault,
+    source::{BlockRom, BlockSource, BlockSources, stored_rom},
+};
+use saltern_yescrypt::rom::{Rom, RomId};
+
+use self::threads::Readers;
+use crate::{BlockBuffer, Error, RomFile};
+
+/// The end of the image that is kept in memory: the last block of every r up to this size.
+const TAIL: u64 = 1 << 20;
+
+/// How blocks come from a file.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Backend {
+    /// [`Backend::IoUring`] if the system has and allows it, otherwise [`Backend::Threads`].
+    #[default]
+    Auto,
+    /// io_uring, with buffers that are registered if RLIMIT_MEMLOCK allows it.
+    IoUring,
+    /// A few threads that do nothing but read.
+    Threads,
+}
+
+/// Reads blocks of [`RomFile`]s for a pool:
+/// [`PoolConfig::sources`](saltern_pool::PoolConfig::sources).
+///
+/// ```
+/// use std::sync::Arc;
+/// use saltern_pool::{Derive, Pool, PoolConfig, Terms};
+/// use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
+/// use saltern_yescrypt::{Limits, Params, rom::{RomMasks, RomParams, RomReading, RomUse}};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("site.rom");
+/// let seed = Seed::from_bytes(b"not a seed for real use")?;
+/// Create::new(RomParams::new(64, 32, 1), &seed).file(&path)?;
+/// let rom = Arc::new(RomFile::open(&path, None)?).rom()?;
+///
+/// let mut config = PoolConfig::default();
+/// config.sources = Some(Arc::new(RomReaders::new(Backend::Auto)));
+/// let pool = Pool::new(config)?;
+/// let reading = RomReading { masks: RomMasks { fill: 0, mix: 15 }, ..RomReading::new(64) };
+/// let params = Params::yescrypt(64, 32).check(&Limits::server())?;
+/// let what = Derive { params, roms: vec![RomUse { rom, reading }], len: 32 };
+/// let keys = pool.derive(&what, [("one", "salt"), ("two", "salt")], Terms::bulk())?.wait();
+/// assert_eq!(keys[0].as_ref().unwrap().len(), 32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// With one of these, a hash that needs a block has it read and gives its place to another one
+/// meanwhile. So as long as there are enough passwords at once, hashing with a ROM on an SSD is
+/// about as fast as with the same ROM in memory.
+///
+/// Blocks are read in whole chunks whose checksums are compared
+/// ([`Manifest::chunk`](crate::Manifest)). A read that fails, comes short or does not fit is
+/// repeated once. If that fails too, the hashes that needed it end in
+/// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others go on. No hash is ever
+/// computed from a block that is not as it was when the ROM was made.
+pub struct RomReaders {
+    backend: Backend,
+    /// Threads that read, once there are some.
+    readers: Mutex<Option<Readers>>,
+    count: usize,
+    told: Mutex<Told>,
+}
+
+/// What has come of it.
+#[derive(Default)]
+struct Told {
+    backend: Backend,
+    notes: Vec<String>,
+}
+
+impl RomReaders {
+    /// With this backend, and eight threads where threads read.
+    #[must_use]
+    pub fn new(backend: Backend) -> Self {
+        let told = Mutex::new(Told { backend, notes: Vec::new() });
+        RomReaders { backend, readers: Mutex::new(None), count: 8, told }
+    }
+
+    /// With so many threads, 1 to 64, where threads read.
+    #[must_use]
+    pub fn with_threads(mut self, count: usize) -> Self {
+        self.count = count.clamp(1, 64);
+        self
+    }
+
+    /// How blocks are read: once a pool uses it, never [`Backend::Auto`].
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        lock(&self.told).backend
+    }
+
+    /// What could not be had, and what there is instead: for people.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        lock(&self.told).notes.clone()
+    }
+
+    fn tell(&self, backend: Backend, note: Option<String>) {
+        let mut told = lock(&self.told);
+        told.backend = backend;
+        // Each thread of a pool comes across the same.
+        if let Some(note) = note.filter(|note| !told.notes.contains(note)) {
+            told.notes.push(note);
+        }
+    }
+
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn ring(&self, tags: usize) -> io::Result<Box<dyn BlockSource>> {
+        let ring = ring::Ring::new(tags)?;
+        let note = "RLIMIT_MEMLOCK (ulimit -l) is too low for registered buffers: reading without";
+        let note = (!ring.is_registered()).then(|| note.to_owned());
+        self.tell(Backend::IoUring, note);
+        Ok(Box::new(ring))
+    }
+
+    #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    fn ring(&self, _: usize) -> io::Result<Box<dyn BlockSource>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn threads(&self) -> io::Result<Box<dyn BlockSource>> {
+        let mut readers = lock(&self.readers);
+        if readers.is_none() {
+            *readers = Some(Readers::start(self.count)?);
+        }
+        let source = readers.as_ref().and_then(Readers::source);
+        Ok(Box::new(source.ok_or(io::ErrorKind::Other)?))
+    }
+}
+
+impl BlockSources for RomReaders {
+    fn open(&self, tags: usize) -> io::Result<Box<dyn BlockSource>> {
+        if self.backend == Backend::Threads {
+            return self.threads();
+        }
+        let refused = match self.ring(tags) {
+            Ok(ring) => return Ok(ring),
+            Err(error) => io::Error::new(error.kind(), format!("cannot use io_uring ({error})")),
+        };
+        if self.backend == Backend::IoUring {
+            return Err(refused);
+        }
+        let source = self.threads()?;
+        self.tell(Backend::Threads, Some(format!("{refused}: reading with threads instead")));
+        Ok(source)
+    }
+}
+
+impl fmt::Debug for RomReaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RomReaders {{ {:?} }}", self.backend())
+    }
+}
+
+impl RomFile {
+    /// The ROM for sets and hashers, and for a pool that has [`RomReaders`]. Reads the end of the
+    /// image, which is kept in memory: at most 1 MiB.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] and other errors of reading; [`Error::Yescrypt`] for an end without a
+    /// tag.
+    pub fn rom(self: &Arc<Self>) -> Result<Rom, Error> {
+        // A power of two of bytes, as every block is that divides the image into a power of two.
+        let len = self.size().min(TAIL);
+        let mut tail = BlockBuffer::new(len as usize)?;
+        self.read_range(self.size() - len, &mut tail)?;
+        Ok(stored_rom(Arc::new(FileRom { file: Arc::clone(self), tail }))?)
+    }
+}
+
+/// A file and its end.
+struct FileRom {
+    file: Arc<RomFile>,
+    tail: BlockBuffer,
+}
+
+impl BlockRom for FileRom {
+    fn id(&self) -> RomId {
+        self.file.id()
+    }
+
+    fn size(&self) -> u64 {
+        self.file.size()
+    }
+
+    fn tail(&self) -> &[u8] {
+        &self.tail
+    }
+
+    fn alignment(&self) -> usize {
+        self.file.window_alignment()
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read_once(offset, buffer)
+    }
+
+    fn is_right(&self, offset: u64, bytes: &[u8]) -> bool {
+        self.file.fits(offset, bytes)
+    }
+
+    fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        self.file.read_again(offset, buffer).map_err(Fault::new)
+    }
+
+    #[cfg(unix)]
+    fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        Some(self.file.descriptor())
+    }
+}
+
+/// Nothing in here panics while it holds a lock; if a thread ended in one all the same, what it
+/// left is whole.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

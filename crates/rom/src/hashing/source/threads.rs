@@ -1,0 +1,107 @@
+//! Reading with a few threads that do nothing else.
+
+use std::io;
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
+
+use super::lock;
+use crate::BlockBuffer;
+
+/// A read, and whom to tell of its end.
+type Task = (Request, Sender<Completion>);
+
+/// Threads that read until this is dropped.
+pub(super) struct Readers {
+    tasks: Option<Sender<Task>>,
+    threads: Vec<JoinHandle<()>>,
+    process: u32,
+}
+
+impl Readers {
+    /// Starts as many threads as can be had, up to `count`.
+    pub(super) fn start(count: usize) -> io::Result<Self> {
+        let (tasks, waiting) = channel::<Task>();
+        let waiting = Arc::new(Mutex::new(waiting));
+        let (threads, process) = (Vec::new(), std::process::id());
+        let mut readers = Readers { tasks: Some(tasks), threads, process };
+        for index in 0..count {
+            let waiting = Arc::clone(&waiting);
+            // Whoever waits for a task holds the lock, and the others wait for that.
+            let next = move || lock(&waiting).recv();
+            let builder = std::thread::Builder::new().name(format!("rom-read-{index}"));
+            match builder.spawn(move || {
+                while let Ok(task) = next() {
+                    serve(task)
+                }
+            }) {
+                Ok(thread) => readers.threads.push(thread),
+                Err(error) if readers.threads.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(readers)
+    }
+
+    /// What one thread of a pool reads with.
+    pub(super) fn source(&self) -> Option<ThreadSource> {
+        let (reply, ended) = channel();
+        Some(ThreadSource { tasks: self.tasks.clone()?, reply, ended })
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            // The threads are those of another process.
+            mem::forget((self.tasks.take(), mem::take(&mut self.threads)));
+            return;
+        }
+        self.tasks = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve((request, reply): Task) {
+    let Request { tag, rom, offset, len, mut buffer } = request;
+    let outcome = loop {
+        match buffer.memory.get_mut(..len).map(|memory| rom.read(offset, memory)) {
+            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => break outcome.unwrap_or(Err(io::ErrorKind::InvalidInput.into())),
+        }
+    };
+    // Whoever gave up does not listen.
+    let _ = reply.send(Completion { tag, buffer: Some(buffer), outcome });
+}
+
+/// The reads of one thread of a pool.
+pub(super) struct ThreadSource {
+    tasks: Sender<Task>,
+    reply: Sender<Completion>,
+    ended: Receiver<Completion>,
+}
+
+impl BlockSource for ThreadSource {
+    fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>> {
+        Ok(Box::new(BlockBuffer::new(len).map_err(io::Error::other)?))
+    }
+
+    fn submit(&mut self, request: Request) {
+        // The threads end after all sources.
+        let _ = self.tasks.send((request, self.reply.clone()));
+    }
+
+    fn flush(&mut self) {}
+
+    fn collect(&mut self, wait: bool, ended: &mut Vec<Completion>) {
+        ended.extend(wait.then(|| self.ended.recv().ok()).flatten());
+        ended.extend(self.ended.try_iter());
+    }
+
+    fn keep(&mut self, _: usize, _: &[u64]) {}
+}

@@ -1,0 +1,18 @@
+//! What fuzzing needs, and no application does. Versions promise nothing about it.
+
+use crate::Manifest;
+use crate::format::table::Table;
+
+/// Whether a chunk is the one that a table names, the table being all of these bytes.
+///
+/// # Errors
+/// What is wrong with the table.
+pub fn check_with_table(
+    table: &[u8],
+    manifest: &Manifest,
+    number: u64,
+    chunk: &[u8],
+) -> Result<bool, String> {
+    let table = Table::parse(Box::new(table.to_vec()), table.len() as u64, manifest)?;
+    Ok(table.check_each(&[(number, chunk)]).is_ok())
+}

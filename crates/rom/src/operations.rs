@@ -1,0 +1,9 @@
+//! What an operator does with a ROM.
+
+pub(crate) mod attach;
+pub(crate) mod check;
+pub(crate) mod copy;
+pub(crate) mod create;
+pub(crate) mod list;
+pub(crate) mod remove;
+pub(crate) mod seed;

@@ -1,0 +1,457 @@
+//! Attaching to ROMs: a checked image in memory, to hash with.
+
+use std::fmt;
+use std::fs::File;
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use saltern_yescrypt::rom::{RomId, RomView};
+
+use crate::Error;
+use crate::files::image::{check_image, length, read_image};
+use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::place::Made;
+use crate::format::identity::RomHash;
+use crate::format::manifest::Manifest;
+use crate::format::table::{ImageHasher, Table};
+use crate::progress::{Stage, Watch, each_piece, unwatched};
+use crate::system::filesystem::{self, Kind};
+use crate::system::map::{self, Mapping};
+use crate::system::memory::{Granted, acquire};
+use crate::system::pages::{ObtainedPages, Pages};
+use crate::system::sysv::segment_name;
+
+/// How the image of a file gets into memory.
+///
+/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS).
+/// So a file on a disk is mapped only if that cannot happen or is asked for; what is copied, in a
+/// segment or in a sealed memory file cannot be shortened.
+///
+/// What is used where it is, mapped or in shared memory, has to belong to root or to this user, as
+/// its manifest has, and nobody else may be allowed to write to it: everything else is refused
+/// ([`Error::Untrusted`]).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Access {
+    /// Mapped in shared memory (tmpfs, hugetlbfs), where images are replaced and removed but never
+    /// shortened, and elsewhere if nobody can shorten the file (it is sealed, immutable or under
+    /// fs-verity); otherwise copied.
+    #[default]
+    Auto,
+    /// Copied into memory of this process, which costs as much memory as the image has, and reading
+    /// it.
+    Copy,
+    /// Copied into a sealed memory file, which can be handed on; see [`Attached::descriptor`].
+    Memfd,
+    /// Mapped, whatever happens to the file. Only for files that nobody shortens or changes while
+    /// anybody has them mapped: removing and replacing by renaming, as everything here does it, are
+    /// harmless.
+    Map,
+}
+
+/// Whether pages are kept in memory.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Lock {
+    /// Left to the system.
+    #[default]
+    No,
+    /// Locked if that is allowed; [`Attached::locked`] tells.
+    Try,
+    /// Locked, or [`Error::NotLocked`].
+    Require,
+}
+
+/// How to attach.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct AttachOptions<'a> {
+    /// How a file's image gets into memory.
+    pub access: Access,
+    /// The pages of memory that it is copied to; larger ones fall back to smaller, which
+    /// [`Attached::pages`] and [`Attached::notes`] tell.
+    pub pages: Pages,
+    /// Whether pages are kept in memory.
+    pub lock: Lock,
+    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as
+    /// those of a copied one are in any case. Takes as long as reading it.
+    pub verify: bool,
+    /// The only ROM that will do, however well another one fits its own manifest.
+    pub expect: Option<RomHash>,
+    /// Is told of progress while all of the image is read, and can end it.
+    pub watch: Watch<'a>,
+}
+
+impl AttachOptions<'_> {
+    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any
+    /// ROM.
+    #[must_use]
+    pub fn new() -> Self {
+        AttachOptions {
+            access: Access::Auto,
+            pages: Pages::default(),
+            lock: Lock::No,
+            verify: false,
+            expect: None,
+            watch: &unwatched,
+        }
+    }
+}
+
+impl Default for AttachOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where an attached image is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Medium {
+    /// In memory of this process alone.
+    Private,
+    /// In a sealed memory file.
+    Memfd,
+    /// In a file that is mapped.
+    Mapped {
+        /// The file.
+        path: PathBuf,
+        /// Whether nobody can shorten it.
+        protected: bool,
+    },
+    /// In a System V segment.
+    Sysv {
+        /// Its key.
+        key: i32,
+    },
+}
+
+impl fmt::Display for Medium {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Medium::Private => f.write_str("memory of this process"),
+            Medium::Memfd => f.write_str("sealed memory file"),
+            Medium::Mapped { path, protected: true } => write!(f, "mapped from {}", path.display()),
+            Medium::Mapped { path, protected: false } => {
+                write!(f, "mapped from {}, which must not be shortened", path.display())
+            }
+            Medium::Sysv { key } => write!(f, "{}", segment_name(*key).display()),
+        }
+    }
+}
+
+/// A ROM in memory, checked against its manifest, read-only. Detached when dropped; the image
+/// stays.
+pub struct Attached {
+    mapping: Mapping,
+    /// The memory file, if it is in one.
+    file: Option<File>,
+    manifest: Manifest,
+    medium: Medium,
+    asked: Pages,
+    locked: bool,
+    table: Table,
+    /// When all of it was last found to be what the hash says.
+    checked: Mutex<Option<Instant>>,
+    notes: Vec<String>,
+}
+
+/// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
+///
+/// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time
+/// worth mentioning; the rest of a mapped image is checked by a pool as far as hashes read it, or
+/// all of it by [`Attached::verify`]. Where it has to be
+/// copied ([`Access`]), that takes as long as reading it, and every chunk is checked.
+///
+/// # Errors
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`], [`Error::Sums`] for an image that is not what its manifest says or what was
+/// expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
+/// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
+pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
+    let opened = Opened::open(image, options.expect)?;
+    let table = Table::open(image, &opened.manifest)?;
+    let mut attached = match &opened.image {
+        Image::File(file) => attach_file(&opened, file, table, options)?,
+        Image::Segment { key, segment } => {
+            opened.check_trust()?;
+            let name = segment_name(*key);
+            let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+            check_image(&name, &opened.manifest, mapping.bytes())?;
+            let granted = Granted { mapping, file: None, pages: Pages::Base };
+            Attached::new(granted, opened.manifest, table, Medium::Sysv { key: *key })
+        }
+    };
+    if options.verify && attached.last_checked().is_none() {
+        attached.verify(options.watch)?;
+    }
+    attached.lock(options.lock)?;
+    Ok(attached)
+}
+
+/// Attaches to an image behind a descriptor that another process has handed on, such as
+/// [`Attached::descriptor`], and that has this manifest. The file has to be sealed against every
+/// change. All of it is read and checked.
+///
+/// # Errors
+/// Those of [`attach`], and [`Error::Unsupported`] for a descriptor of another kind.
+#[cfg(unix)]
+pub fn attach_descriptor(
+    descriptor: OwnedFd,
+    manifest: &Manifest,
+    options: &AttachOptions<'_>,
+) -> Result<Attached, Error> {
+    let path = Path::new("the descriptor");
+    let image = ImageFile::of(File::from(descriptor), path)?;
+    if !filesystem::keeps_its_bytes(&image.file) {
+        return Err(Error::Unsupported { what: "the descriptor is not of a sealed memory file" });
+    }
+    image.check(manifest)?;
+    let len = length(manifest)?;
+    let mapping = Mapping::file(&image.file, len, image.page, false);
+    let mapping = mapping.map_err(Error::io("map", path))?;
+    let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
+    each_piece(mapping.bytes(), Stage::Read, options.watch, |_, piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    let table = hasher.finish();
+    if table.root(&manifest.params) != manifest.hash {
+        return Err(Error::Damaged { path: path.to_owned(), offset: None });
+    }
+    let granted = Granted { mapping, file: Some(image.file), pages: options.pages };
+    let mut attached = Attached::new(granted, manifest.clone(), table, Medium::Memfd);
+    attached.checked = Mutex::new(Some(Instant::now()));
+    attached.lock(options.lock)?;
+    Ok(attached)
+}
+
+fn attach_file(
+    opened: &Opened,
+    file: &ImageFile,
+    table: Table,
+    options: &AttachOptions<'_>,
+) -> Result<Attached, Error> {
+    let (path, manifest) = (&file.path, opened.manifest.clone());
+    let protected = filesystem::keeps_its_size(&file.file);
+    let shared = file.kind != Kind::Disk;
+    let trust = opened.check_trust();
+    let map = match options.access {
+        Access::Map => true,
+        // On a disk a copy will do, which is checked.
+        Access::Auto => shared || protected && trust.is_ok(),
+        Access::Copy | Access::Memfd => false,
+    };
+    if map {
+        trust?;
+    }
+    opened.check_shared()?;
+    let medium = match options.access {
+        Access::Memfd => Medium::Memfd,
+        _ if map => Medium::Mapped { path: path.clone(), protected },
+        _ => Medium::Private,
+    };
+    let mut notes = Vec::new();
+    let granted = if map {
+        let mapping = Mapping::file(&file.file, length(&manifest)?, file.page, false);
+        let mapping = mapping.map_err(Error::io("map", path))?;
+        mapping.advise(options.pages);
+        Granted { mapping, file: None, pages: options.pages }
+    } else {
+        let shareable = options.access == Access::Memfd;
+        let mut granted = acquire(manifest.size(), options.pages, shareable, &mut notes)?;
+        read_image(&file.file, path, &mut granted.mapping, &table, options.watch)?;
+        granted
+    };
+    let mut attached = Attached::new(granted, manifest, table, medium);
+    attached.notes = notes;
+    attached.checked = Mutex::new((!map).then(Instant::now));
+    attached.finish()?;
+    Ok(attached)
+}
+
+impl Attached {
+    fn new(granted: Granted, manifest: Manifest, table: Table, medium: Medium) -> Self {
+        let Granted { mapping, file, pages } = granted;
+        Attached {
+            mapping,
+            file,
+            manifest,
+            medium,
+            asked: pages,
+            locked: false,
+            table,
+            checked: Mutex::new(None),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Of memory that was filled in this process.
+    pub(crate) fn from_memory(
+        granted: Granted,
+        Made { manifest, table }: Made,
+        notes: Vec<String>,
+    ) -> Result<Self, Error> {
+        let shared = granted.file.is_some();
+        let medium = if shared { Medium::Memfd } else { Medium::Private };
+        let mut attached = Attached::new(granted, manifest, table, medium);
+        (attached.notes, attached.checked) = (notes, Mutex::new(Some(Instant::now())));
+        attached.finish()?;
+        Ok(attached)
+    }
+
+    /// Makes memory that was filled read-only, and a memory file sealed.
+    fn finish(&mut self) -> Result<(), Error> {
+        let path = Path::new("the image's memory");
+        let Some(file) = self.file.take() else {
+            return self.mapping.protect().map_err(Error::io("protect", path));
+        };
+        // A seal against writing is refused while there is a mapping that might become writable, so
+        // this one is made of a descriptor that cannot write. It is the one to hand on.
+        let (_, page) = filesystem::kind_and_page(&file, path)?;
+        let reader = map::reopen(&file).map_err(Error::io("open", path))?;
+        let len = length(&self.manifest)?;
+        self.mapping = Mapping::file(&reader, len, page, false).map_err(Error::io("map", path))?;
+        self.mapping.advise(self.asked);
+        self.mapping.populate();
+        self.file = Some(reader);
+        map::seal(&file).map_err(Error::io("seal", path))
+    }
+
+    fn lock(&mut self, lock: Lock) -> Result<(), Error> {
+        if lock == Lock::No {
+            return Ok(());
+        }
+        let needed = self.manifest.size();
+        let limit = map::lock_limit();
+        match self.mapping.lock() {
+            Ok(()) => self.locked = true,
+            Err(error) if lock == Lock::Try => {
+                let limit = limit.map_or("none".to_owned(), |limit| limit.to_string());
+                self.notes.push(format!(
+                    "{needed} bytes are not locked ({error}; RLIMIT_MEMLOCK is {limit})"
+                ));
+            }
+            Err(_) => return Err(Error::NotLocked { needed, limit }),
+        }
+        Ok(())
+    }
+
+    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::rom::RomSet) holds is made
+    /// of an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::rom::Rom::new).
+    ///
+    /// # Errors
+    /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can
+    /// bring about.
+    pub fn rom(&self) -> Result<RomView<'_>, Error> {
+        Ok(RomView::from_bytes(self.mapping.bytes())?)
+    }
+
+    /// When all of the image was last compared with the ROM's hash in this process: when it was
+    /// copied, or since. Another process may have checked what this one has mapped.
+    #[must_use]
+    pub fn last_checked(&self) -> Option<Instant> {
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Checks copies of chunks of the image, each with its number.
+    pub(crate) fn check_chunks(&self, chunks: &[(u64, &[u8])]) -> Result<(), Error> {
+        self.table.check_each(chunks).map_err(|damage| self.table.error(damage, &self.name()))
+    }
+
+    /// What is said of damage at a byte of the image.
+    pub(crate) fn damaged(&self, offset: u64) -> Error {
+        Error::Damaged { path: self.name(), offset: Some(offset) }
+    }
+
+    /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then
+    /// in a process that runs for long.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`], [`Error::Sums`], [`Error::Cancelled`].
+    pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
+        let began = Instant::now();
+        each_piece(self.as_bytes(), Stage::Read, watch, |at, piece| {
+            let checked = self.table.check(at, piece);
+            checked.map_err(|damage| self.table.error(damage, &self.name()))
+        })?;
+        *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
+        Ok(())
+    }
+
+    /// What errors call the image.
+    fn name(&self) -> PathBuf {
+        match &self.medium {
+            Medium::Mapped { path, .. } => path.clone(),
+            Medium::Sysv { key } => segment_name(*key),
+            Medium::Memfd | Medium::Private => self.medium.to_string().into(),
+        }
+    }
+
+    /// The ROM's name: the beginning of its hash.
+    #[must_use]
+    pub fn id(&self) -> RomId {
+        self.manifest.id()
+    }
+
+    /// What the manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Bytes in the image.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.manifest.size()
+    }
+
+    /// The image itself.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.mapping.bytes()
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// The pages that it really lies on, as far as this process has touched them. Reads
+    /// /proc/self/smaps.
+    #[must_use]
+    pub fn pages(&self) -> ObtainedPages {
+        ObtainedPages::of(self.mapping.addresses())
+    }
+
+    /// Whether its pages are locked in memory.
+    #[must_use]
+    pub fn locked(&self) -> bool {
+        self.locked
+    }
+
+    /// What was asked for and could not be had, and what there is instead: for people.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The descriptor of the sealed memory file that it is in, if it is in one: to be inherited by
+    /// children, sent over a socket, or kept by a service manager, and opened by
+    /// [`attach_descriptor`].
+    #[cfg(unix)]
+    #[must_use]
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+}
+
+impl fmt::Debug for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Attached {{ {}, {} bytes, {} }}", self.id(), self.size(), self.medium)
+    }
+}

@@ -1,0 +1,123 @@
+//! Checking whole images.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::files::image::length;
+use crate::files::opened::Opened;
+use crate::files::staged::{Staged, check_room};
+use crate::format::manifest::Manifest;
+use crate::format::table::{ImageHasher, Table};
+use crate::operations::create::compute;
+use crate::operations::seed::Seed;
+use crate::progress::{PIECE, Watch};
+use crate::system::filesystem::page_size_of_memory;
+use crate::system::map::Mapping;
+use crate::system::memory::{acquire, available};
+use crate::system::pages::Pages;
+
+/// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image
+/// is read, not mapped.
+///
+/// Attaching compares size, tag, digest and the table of hashes, which finds a wrong or unfinished
+/// ROM; this finds damage anywhere in it.
+///
+/// # Errors
+/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`]; [`Error::Damaged`], with the chunk if the table tells it; [`Error::Sums`]
+/// if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
+pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, None)?;
+    let found = hash_all(image, &opened, watch)?;
+    let known = Table::open(image, &opened.manifest)?;
+    let differs = known.difference(&found).map_err(|damage| known.error(damage, image))?;
+    if differs.is_some() {
+        let path = crate::files::kept::path_for(image);
+        return Err(Error::Sums { path, reason: "it is that of another image".to_owned() });
+    }
+    Ok(opened.manifest)
+}
+
+/// Makes the table of an image anew, after it was lost or damaged, when all of the image has been
+/// found to be good.
+///
+/// # Errors
+/// Those of [`verify`] but for [`Error::Sums`]; [`Error::Busy`].
+pub fn rebuild_sums(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, None)?;
+    let table = hash_all(image, &opened, watch)?;
+    opened.manifest.write(image, &table)?;
+    Ok(opened.manifest)
+}
+
+/// The table of an image whose hash is that in the manifest.
+fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Error> {
+    let manifest = &opened.manifest;
+    let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
+    opened.each_piece(watch, &mut |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    let found = hasher.finish();
+    if found.root(&manifest.params) != manifest.hash {
+        let known = Table::open(image, manifest).ok();
+        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
+        return Err(Error::Damaged { path: opened.name(), offset });
+    }
+    Ok(found)
+}
+
+/// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right
+/// one and that the image could be made again. In memory if as much is available, otherwise in an
+/// unfinished file beside the image that is gone afterwards.
+///
+/// # Errors
+/// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is another seed;
+/// [`Error::Damaged`] with the place of the first difference; [`Error::NoMemory`],
+/// [`Error::NoSpace`], [`Error::Busy`].
+pub fn recompute(
+    image: &Path,
+    seed: &Seed,
+    threads: usize,
+    watch: Watch<'_>,
+) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, None)?;
+    let (manifest, size) = (&opened.manifest, opened.manifest.size());
+    let mut beside = image.as_os_str().to_owned();
+    beside.push(".check");
+    let mut memory = match available() {
+        Some(available) if size > available => {
+            check_room(image, size)?;
+            let staged = Staged::begin(beside.as_ref(), 0o600)?;
+            staged.allocate(size)?;
+            // The mapping keeps the file, which loses its name here.
+            let mapped =
+                Mapping::file(&staged.file, length(manifest)?, page_size_of_memory(), true);
+            mapped.map_err(Error::io("map", staged.path()))?
+        }
+        _ => acquire(size, Pages::default(), false, &mut Vec::new())?.mapping,
+    };
+    let Some(bytes) = memory.bytes_mut() else {
+        return Err(Error::Unsupported { what: "the memory for the image is read-only" });
+    };
+    let digest = compute(&manifest.params, seed, threads, bytes, watch)?;
+    if digest != manifest.digest {
+        let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
+        memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
+        let (path, actual) = (PathBuf::from("what the seed gives"), hasher.finish());
+        let actual = Some(actual.root(&manifest.params));
+        return Err(Error::WrongRom { path, expected: manifest.hash, actual });
+    }
+    let (mut at, path) = (0, opened.name());
+    opened.each_piece(watch, &mut |piece| {
+        let expected = &memory.bytes()[at..at + piece.len()];
+        if expected != piece {
+            let differs = expected.iter().zip(piece).position(|(a, b)| a != b).unwrap_or(0);
+            let offset = Some((at + differs) as u64);
+            return Err(Error::Damaged { path: path.clone(), offset });
+        }
+        at += piece.len();
+        Ok(())
+    })?;
+    Ok(opened.manifest)
+}

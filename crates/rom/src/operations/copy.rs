@@ -1,0 +1,163 @@
+//! Images on their way: copied with a check, adopted from elsewhere.
+
+use std::path::Path;
+
+use saltern_yescrypt::rom::RomParams;
+
+use crate::Error;
+use crate::files::image::{check_hash, tail};
+use crate::files::kept::check_place;
+use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::place::{Made, Place, Sink};
+use crate::format::identity::RomHash;
+use crate::format::manifest::{Location, Manifest, SeedSource};
+use crate::format::table::{ImageHasher, chunk_of};
+use crate::format::timestamp;
+use crate::progress::{Watch, unwatched};
+use crate::system::filesystem::write_all_at;
+use crate::system::pages::Pages;
+use crate::system::sysv::{Segment, segment_name};
+
+/// How to copy.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CopyOptions<'a> {
+    /// Where the copy will be; its manifest is always beside the path that is given.
+    pub location: Location,
+    /// Whether an image that exists may be replaced.
+    pub replace: bool,
+    /// Permissions of the copy.
+    pub mode: u32,
+    /// The pages of a segment.
+    pub pages: Pages,
+    /// Is told of progress, and can end it.
+    pub watch: Watch<'a>,
+}
+
+impl CopyOptions<'_> {
+    /// To a file beside its manifest, no replacing, mode 0440, transparent huge pages.
+    #[must_use]
+    pub fn new() -> Self {
+        CopyOptions {
+            location: Location::Beside,
+            replace: false,
+            mode: 0o440,
+            pages: Pages::default(),
+            watch: &unwatched,
+        }
+    }
+}
+
+impl Default for CopyOptions<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Copies the ROM `from`, with its manifest, to `to` or where [`CopyOptions::location`] says,
+/// checking every byte against the hash in the manifest on the way: a damaged image does not get
+/// its name.
+///
+/// This is how a ROM that is kept on a disk gets into shared memory after a boot: to a file in
+/// /dev/shm or on a hugetlbfs, or to a segment. The copy appears whole or not at all, as with
+/// [`Create::file`](crate::Create::file).
+///
+/// # Errors
+/// Those of [`verify`](crate::verify()) for `from` and of [`Create::file`](crate::Create::file) for
+/// `to`.
+pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifest, Error> {
+    let opened = Opened::open(from, None)?;
+    let source = &opened.manifest;
+    let CopyOptions { location, replace, mode, pages, watch } = options;
+    let (params, replace, mode, pages) = (source.params, *replace, *mode, *pages);
+    let location = &location.absolute()?;
+    Manifest::check_paths(to, &source.seed, location)?;
+    let place = Place { image: to, location, params, replace, mode, pages };
+    let name = place.name();
+    place.put(false, |mut sink| {
+        let mut hasher = ImageHasher::with_chunk(source.size(), source.chunk)?;
+        let mut at = 0;
+        let mut write = |piece: &[u8]| {
+            hasher.update(piece);
+            match &mut sink {
+                Sink::File(file) => {
+                    let written = write_all_at(file, piece, at as u64);
+                    written.map_err(Error::io("write", &name))?;
+                }
+                Sink::Memory(memory) => {
+                    let bytes = memory.bytes_mut().unwrap_or_default();
+                    bytes[at..at + piece.len()].copy_from_slice(piece);
+                }
+            }
+            at += piece.len();
+            Ok(())
+        };
+        opened.each_piece(*watch, &mut write)?;
+        let table = hasher.finish();
+        if table.root(&source.params) != source.hash {
+            return Err(Error::Damaged { path: opened.name(), offset: None });
+        }
+        Ok(Made { manifest: Manifest { location: location.clone(), ..source.clone() }, table })
+    })
+}
+
+/// Writes a manifest for an image that was made elsewhere, for instance by the C implementation, in
+/// the file `image` or, with a key, in a System V segment. Of the parameters only the size can be
+/// checked, so that they have to be known. The image is taken for what it is: who wants a certain
+/// ROM says which (`expect`), or compares the hash in the manifest with one that is known.
+///
+/// # Errors
+/// [`Error::Exists`] if there is a manifest; [`Error::Size`], [`Error::NotFilled`],
+/// [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that define no ROM;
+/// [`Error::Cancelled`], [`Error::Io`].
+pub fn adopt(
+    image: &Path,
+    params: &RomParams,
+    segment: Option<i32>,
+    expect: Option<RomHash>,
+    watch: Watch<'_>,
+) -> Result<Manifest, Error> {
+    params.check()?;
+    let manifest_path = Manifest::path_for(image);
+    if manifest_path.symlink_metadata().is_ok() {
+        return Err(Error::Exists { path: manifest_path });
+    }
+    let expected = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    check_place(image)?;
+    let (name, location, found) = match segment {
+        Some(key) => {
+            let name = segment_name(key);
+            let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
+            (name, Location::Sysv { key }, Image::Segment { key, segment })
+        }
+        None => (image.to_owned(), Location::Beside, Image::File(ImageFile::open(image)?)),
+    };
+    let actual = match &found {
+        Image::File(file) => file.size(),
+        Image::Segment { segment, .. } => segment.size,
+    };
+    if actual != expected {
+        return Err(Error::Size { path: name, expected, actual });
+    }
+    let mut hasher = ImageHasher::new(params)?;
+    let mut last = None;
+    found.each_piece(expected, watch, &mut |piece| {
+        hasher.update(piece);
+        last = tail(piece);
+        Ok(())
+    })?;
+    let table = hasher.finish();
+    let hash = table.root(params);
+    check_hash(&name, expect, hash)?;
+    let manifest = Manifest {
+        params: *params,
+        hash,
+        digest: last.ok_or(Error::NotFilled { path: name })?,
+        chunk: chunk_of(params),
+        seed: SeedSource::Unknown,
+        created: timestamp::now(),
+        location,
+    };
+    manifest.write(image, &table)?;
+    Ok(manifest)
+}

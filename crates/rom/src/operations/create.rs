@@ -1,0 +1,238 @@
+//! Making ROMs.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use saltern_yescrypt::{
+    Workspace,
+    rom::{RomParams, init_rom_with},
+};
+
+use crate::Error;
+use crate::files::image::check_hash;
+use crate::files::place::{Made, Place, Sink};
+use crate::format::identity::RomHash;
+use crate::format::manifest::{Location, Manifest};
+use crate::format::table::{ImageHasher, chunk_of};
+use crate::format::timestamp;
+use crate::operations::attach::Attached;
+use crate::operations::seed::Seed;
+use crate::progress::{Progress, Stage, Watch, each_piece, unwatched};
+use crate::system::filesystem::{self, Kind};
+use crate::system::map::Mapping;
+use crate::system::memory::{self, acquire};
+use crate::system::pages::Pages;
+
+/// Where an image is computed that is to be in a file.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FillIn {
+    /// In memory where it fits well, otherwise in the mapped file.
+    #[default]
+    Auto,
+    /// In memory, and written when it is complete: the fill reads all of the image in random order.
+    Memory,
+    /// In the file, mapped: for images larger than memory. A read error of the disk kills the
+    /// process then (SIGBUS), with nothing but an unfinished file left behind, which the next
+    /// creation takes over.
+    Mapping,
+}
+
+/// A ROM to be made. Set what differs from [`Create::new`], then call one of the methods.
+///
+/// ```
+/// use saltern_rom::{AttachOptions, Create, Seed, attach};
+/// use saltern_yescrypt::rom::RomParams;
+/// # let directory = tempfile::tempdir()?;
+/// # let directory = directory.path();
+/// let seed = Seed::generate(&directory.join("site.seed"))?;
+/// let mut create = Create::new(RomParams::new(512, 8, 4), &seed);
+/// create.threads = 2;
+/// let manifest = create.file(&directory.join("site.rom"))?;
+///
+/// let attached = attach(&directory.join("site.rom"), &AttachOptions::new())?;
+/// assert_eq!(attached.id(), manifest.id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[non_exhaustive]
+pub struct Create<'a> {
+    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets
+    /// all of them work, and each advance two slices at once, which is faster than one.
+    pub params: RomParams,
+    /// The seed.
+    pub seed: &'a Seed,
+    /// Threads to compute with; at most p of them are used.
+    pub threads: usize,
+    /// Whether an image that exists may be replaced.
+    pub replace: bool,
+    /// Where the image will be; the manifest is always beside the path that is given.
+    pub location: Location,
+    /// Where it is computed, for files.
+    pub fill_in: FillIn,
+    /// The pages of the memory that it is computed in, and of a segment.
+    pub pages: Pages,
+    /// Permissions of the image, without write access for anybody by default: whoever may read the
+    /// ROM may copy it.
+    pub mode: u32,
+    /// The ROM that has to come out, when one is made again.
+    pub expect: Option<RomHash>,
+    /// Is told of progress, and can end the work.
+    pub watch: Watch<'a>,
+}
+
+impl<'a> Create<'a> {
+    /// A ROM in a file beside its manifest, one thread, no replacing, transparent huge pages, mode
+    /// 0440.
+    #[must_use]
+    pub fn new(params: RomParams, seed: &'a Seed) -> Self {
+        Create {
+            params,
+            seed,
+            threads: 1,
+            replace: false,
+            location: Location::Beside,
+            fill_in: FillIn::Auto,
+            pages: Pages::default(),
+            mode: 0o440,
+            expect: None,
+            watch: &unwatched,
+        }
+    }
+
+    /// Makes the ROM in the file `image`, or where [`Create::location`] says, with its manifest
+    /// `image.json` beside it.
+    ///
+    /// The image is written under another name, synced and then renamed, the manifest just before
+    /// it, so that at any moment there is the old state, the new one, or a manifest without its
+    /// image, on which the next creation continues. What a killed creator left is taken over. A
+    /// manifest without an image is kept to: the ROM has to come out as it says.
+    ///
+    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or
+    /// nothing ([`FillIn`]).
+    ///
+    /// # Errors
+    /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`],
+    /// [`Error::FileSizeLimit`], [`Error::NoMemory`], [`Error::Yescrypt`] for parameters. After:
+    /// [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Io`].
+    pub fn file(&self, image: &Path) -> Result<Manifest, Error> {
+        self.params.check()?;
+        let location = self.location.absolute()?;
+        Manifest::check_paths(image, self.seed.source(), &location)?;
+        let place = Place {
+            image,
+            location: &location,
+            params: self.params,
+            replace: self.replace,
+            mode: self.mode,
+            pages: self.pages,
+        };
+        let fill_in = place.file().map_or(Ok(FillIn::Mapping), |file| self.choose_fill(file))?;
+        let name = place.name();
+        place.put(fill_in == FillIn::Mapping, |sink| {
+            let mut made = match sink {
+                Sink::Memory(memory) => self.fill(memory, &name, None)?,
+                Sink::File(file) => {
+                    let mut memory = acquire(place.size(), self.pages, false, &mut Vec::new())?;
+                    self.fill(&mut memory.mapping, &name, Some(file))?
+                }
+            };
+            made.manifest.location = location.clone();
+            Ok(made)
+        })
+    }
+
+    /// Makes the ROM in memory of this process alone.
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`], [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Yescrypt`].
+    pub fn private(&self) -> Result<Attached, Error> {
+        self.in_memory(false)
+    }
+
+    /// Makes the ROM in a memory file (memfd) that is sealed then, so that nobody can change or
+    /// shorten it, and whose descriptor other processes can be given; see [`Attached::descriptor`].
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`], [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Yescrypt`].
+    pub fn memfd(&self) -> Result<Attached, Error> {
+        self.in_memory(true)
+    }
+
+    fn in_memory(&self, shareable: bool) -> Result<Attached, Error> {
+        self.params.check()?;
+        let mut notes = Vec::new();
+        let mut granted = acquire(self.size(), self.pages, shareable, &mut notes)?;
+        let made = self.fill(&mut granted.mapping, "the new image".as_ref(), None)?;
+        Attached::from_memory(granted, made, notes)
+    }
+
+    fn size(&self) -> u64 {
+        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+    }
+
+    /// Decides where to compute. Whether the file system has room shows when the file is allocated,
+    /// what an interrupted creation had taken having been given back.
+    fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
+        let size = self.size();
+        let kind = filesystem::kind(place)?;
+        match self.fill_in {
+            // It is memory already.
+            _ if kind == Kind::Hugetlbfs => Ok(FillIn::Mapping),
+            FillIn::Auto if kind == Kind::Memory => Ok(FillIn::Mapping),
+            // Room for the image and as much again for what else runs, and for the page cache that
+            // takes the writes.
+            FillIn::Auto if memory::available().is_none_or(|available| size > available / 2) => {
+                Ok(FillIn::Mapping)
+            }
+            FillIn::Auto => Ok(FillIn::Memory),
+            FillIn::Memory => memory::check_memory(size).map(|()| FillIn::Memory),
+            FillIn::Mapping => Ok(FillIn::Mapping),
+        }
+    }
+
+    /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to
+    /// `file` if it is not there.
+    fn fill(&self, memory: &mut Mapping, name: &Path, file: Option<&File>) -> Result<Made, Error> {
+        let Some(bytes) = memory.bytes_mut() else {
+            return Err(Error::Unsupported { what: "the memory for the image is read-only" });
+        };
+        let digest = compute(&self.params, self.seed, self.threads, bytes, self.watch)?;
+        let mut hasher = ImageHasher::new(&self.params)?;
+        each_piece(memory.bytes(), Stage::Write, self.watch, |_, piece| {
+            hasher.update(piece);
+            let written = file.map_or(Ok(()), |mut file| file.write_all(piece));
+            written.map_err(Error::io("write", name))
+        })?;
+        let table = hasher.finish();
+        let hash = table.root(&self.params);
+        check_hash(name, self.expect, hash)?;
+        let manifest = Manifest {
+            params: self.params,
+            hash,
+            digest,
+            chunk: chunk_of(&self.params),
+            seed: self.seed.source().clone(),
+            created: timestamp::now(),
+            location: Location::Beside,
+        };
+        Ok(Made { manifest, table })
+    }
+}
+
+/// Fills an image and returns its digest.
+pub(crate) fn compute(
+    params: &RomParams,
+    seed: &Seed,
+    threads: usize,
+    image: &mut [u8],
+    watch: Watch<'_>,
+) -> Result<[u8; 32], Error> {
+    let mut workspace = Workspace::new();
+    workspace.set_threads(threads);
+    let told = |progress: saltern_yescrypt::rom::RomProgress| {
+        let stage = Stage::Fill(progress.pass);
+        watch(Progress { stage, done: progress.done, total: progress.total })
+    };
+    Ok(init_rom_with(params, seed.bytes(), image, &mut workspace, &told)?)
+}

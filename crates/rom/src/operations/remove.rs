@@ -1,0 +1,154 @@
+//! Taking ROMs away, and keeping them from being taken away.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::files::kept;
+use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::regular::{check_owner, is_regular_file};
+use crate::files::staged::{Staged, remove_leftover, sync_directory};
+use crate::format::manifest::{Location, Manifest};
+use crate::system::filesystem::{self, Kind, owner_and_mode};
+use crate::system::sysv::{Segment, segment_name};
+
+/// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace
+/// or remove it, and [`Access::Auto`](crate::Access::Auto) maps it instead of copying it. Needs
+/// CAP_LINUX_IMMUTABLE, which root has, and a file system with this attribute: ext4, XFS, Btrfs,
+/// and since Linux 6.6 tmpfs.
+///
+/// # Errors
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Untrusted`] for what belongs to others or
+/// others may write to; [`Error::NotRegular`]; [`Error::Io`] where it is not permitted or not
+/// there.
+pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
+    let opened = Opened::find(image)?;
+    opened.check_trust()?;
+    match &opened.image {
+        Image::File(file) => filesystem::set_immutable(&file.file, immutable)
+            .map_err(Error::io("change the attributes of", &file.path)),
+        Image::Segment { .. } => Err(Error::Unsupported {
+            what: "a System V segment has no attributes: nobody can shorten one",
+        }),
+    }
+}
+
+/// Removes an image, its manifest and its table of hashes, and what an interrupted creation left.
+/// Processes that are attached keep it until they detach.
+///
+/// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest,
+/// or a copy, as long as there are any.
+///
+/// # Errors
+/// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`],
+/// [`Error::Busy`] while it is being made, [`Error::NotRegular`], [`Error::Io`];
+/// [`Error::Untrusted`] if the manifest says that the image is elsewhere and is neither root's nor
+/// this user's: in a directory where all may write anybody could name any file so.
+pub fn remove(image: &Path) -> Result<(), Error> {
+    Removal::of(image)?.map_or(Ok(()), Removal::run)
+}
+
+/// [`remove`] for images in memory only: in a file of a tmpfs or hugetlbfs, which is made
+/// changeable before, or in a segment. An image that is not beside its manifest is removed only if
+/// `named` says that it is meant by a name in shared memory, and not by the path of just any
+/// manifest.
+///
+/// # Errors
+/// Those of [`remove`], and [`Error::Unsupported`] for an image that is elsewhere.
+pub fn detach(image: &Path, named: bool) -> Result<(), Error> {
+    let Some(removal) = Removal::of(image)? else { return Ok(()) };
+    let on_disk = Error::Unsupported {
+        what: "the image is not in shared memory: remove the files by hand if that is meant",
+    };
+    let Some(path) = removal.manifest.image_path(image) else {
+        return if named { removal.run() } else { Err(on_disk) };
+    };
+    let found = match ImageFile::open(&path) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+        other => Some(other?),
+    };
+    let kind = found.as_ref().map_or_else(|| filesystem::kind(&path), |file| Ok(file.kind))?;
+    let beside = removal.manifest.location == Location::Beside;
+    if kind == Kind::Disk || !named && !beside {
+        return Err(on_disk);
+    }
+    if let Some(file) = found.filter(|file| file.check_trust().is_ok()) {
+        // Where it is not immutable, or may not be told so, removing it tells.
+        let _ = filesystem::set_immutable(&file.file, false);
+    }
+    removal.run()
+}
+
+/// A ROM that is to be removed: what its manifest says, which is read once.
+struct Removal<'a> {
+    image: &'a Path,
+    manifest: Manifest,
+    manifest_file: Metadata,
+}
+
+impl<'a> Removal<'a> {
+    /// None where there was only what an interrupted creation had left, which is gone then.
+    fn of(image: &'a Path) -> Result<Option<Self>, Error> {
+        match Manifest::read_with(image) {
+            Err(error @ Error::NoManifest { .. }) => {
+                // Both, whatever comes of the other.
+                let found = [remove_leftover(image)?, kept::remove_stray(image)?];
+                if found.contains(&true) { Ok(None) } else { Err(error) }
+            }
+            other => {
+                let (manifest, manifest_file) = other?;
+                Ok(Some(Removal { image, manifest, manifest_file }))
+            }
+        }
+    }
+
+    fn run(self) -> Result<(), Error> {
+        let Removal { image, manifest, manifest_file } = self;
+        let manifest_path = Manifest::path_for(image);
+        if manifest.location != Location::Beside {
+            let (owner, mode) = owner_and_mode(&manifest_file);
+            check_owner(&manifest_path, &[owner], mode)?;
+        }
+        // Whoever is making this ROM would otherwise be left without the manifest that it has just
+        // put into its place. Where no lock can be had (a full disk, say), nothing is being made
+        // either.
+        let place = manifest.image_path(image).unwrap_or_else(|| image.to_owned());
+        let alone = match Staged::begin(&place, 0o600) {
+            Err(busy @ Error::Busy { .. }) => return Err(busy),
+            other => other.ok(),
+        };
+        if let Location::Sysv { key } = manifest.location {
+            let name = segment_name(key);
+            match Segment::find(key) {
+                Ok(segment) => segment.remove().map_err(Error::io("remove", &name))?,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io("look at", &name)(error)),
+            }
+        }
+        // The image first: a manifest alone is a state that creation knows.
+        let file = manifest.image_path(image);
+        let files: Vec<PathBuf> =
+            file.into_iter().chain([kept::path_for(image), manifest_path]).collect();
+        for path in &files {
+            remove_file(path)?;
+            // Its own is gone with the lock.
+            if *path != place || alone.is_none() {
+                remove_leftover(path)?;
+            }
+        }
+        sync_directory(image)
+    }
+}
+
+/// Removes a regular file, if there is one.
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => is_regular_file(path, &found.map_err(Error::io("look at", path))?)?,
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

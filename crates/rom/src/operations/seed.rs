@@ -1,0 +1,141 @@
+//! The seed of a ROM: the secret from which it can be made again.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::files::staged::sync_directory;
+use crate::format::manifest::SeedSource;
+use crate::system::filesystem::privately;
+
+/// The seed of a ROM. Wiped on drop; not in `Debug`.
+///
+/// Whoever has it can make the ROM without copying it, so it has to be kept like a key; and it is
+/// all that has to be kept, since with it and the manifest a lost image can be made again.
+pub struct Seed {
+    bytes: Zeroizing<Vec<u8>>,
+    source: SeedSource,
+}
+
+/// The least bytes of a seed that is read.
+const MIN: usize = 16;
+/// The most.
+const MAX: usize = 1 << 20;
+
+impl Seed {
+    /// The seed in a file: 16 bytes to 1 MiB, without the line feed that may end it.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::SeedLength`].
+    pub fn from_file(path: &Path) -> Result<Self, Error> {
+        let file = std::fs::File::open(path).map_err(Error::io("open", path))?;
+        let bytes = read(file, path)?;
+        Ok(Seed { bytes, source: SeedSource::File { path: absolute(path) } })
+    }
+
+    /// The seed that a descriptor or another reader gives, to its end: 16 bytes to 1 MiB, without
+    /// the line feed that may end it.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::SeedLength`].
+    pub fn from_reader(reader: impl Read) -> Result<Self, Error> {
+        let bytes = read(reader, Path::new("the seed's descriptor"))?;
+        Ok(Seed { bytes, source: SeedSource::Descriptor })
+    }
+
+    /// Any bytes but none, as they are: for seeds that were chosen elsewhere. A seed that can be
+    /// guessed is none.
+    ///
+    /// ```
+    /// use saltern_rom::Seed;
+    /// assert!(Seed::from_bytes(b"").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::SeedLength`] for an empty one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.is_empty() {
+            return Err(Error::SeedLength { actual: 0 });
+        }
+        Ok(Seed { bytes: Zeroizing::new(bytes.to_vec()), source: SeedSource::Descriptor })
+    }
+
+    /// A new seed of 256 random bits, as 64 hexadecimal digits, which can be kept on paper too. It
+    /// is first written to `backup`, a new file that only its owner may read, and is on the disk
+    /// when this returns.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] if there is such a file: a seed is never overwritten. [`Error::Io`].
+    pub fn generate(backup: &Path) -> Result<Self, Error> {
+        let mut random = Zeroizing::new([0; 32]);
+        let failed = |_| saltern_yescrypt::Error::Random;
+        getrandom::fill(&mut *random).map_err(failed)?;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(64));
+        for byte in random.iter() {
+            bytes.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]));
+        }
+        let file = privately(OpenOptions::new().write(true).create_new(true)).open(backup);
+        let mut file = file.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Exists { path: backup.to_owned() },
+            _ => Error::io("create", backup)(error),
+        })?;
+        let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+        if let Err(error) = written {
+            // Half a seed would be in the way of the next attempt, or be taken for one.
+            let _ = std::fs::remove_file(backup);
+            return Err(Error::io("write", backup)(error));
+        }
+        sync_directory(backup)?;
+        Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
+    }
+
+    /// The same seed, said to be found elsewhere.
+    #[must_use]
+    pub fn with_source(self, source: SeedSource) -> Self {
+        Seed { source, ..self }
+    }
+
+    /// How it is found again.
+    #[must_use]
+    pub fn source(&self) -> &SeedSource {
+        &self.source
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seed {{ from {:?} }}", self.source)
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Everything, in memory that never moves and is wiped.
+fn read(mut reader: impl Read, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let mut bytes = Zeroizing::new(vec![0; MAX + 3]);
+    let mut len = 0;
+    while len < bytes.len() {
+        match reader.read(&mut bytes[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("read", path)(error)),
+        }
+    }
+    let line = bytes[..len].strip_suffix(b"\n");
+    len = line.map_or(len, |line| line.strip_suffix(b"\r").unwrap_or(line).len());
+    if !(MIN..=MAX).contains(&len) {
+        return Err(Error::SeedLength { actual: len });
+    }
+    Ok(Zeroizing::new(bytes[..len].to_vec()))
+}

@@ -1,0 +1,21 @@
+//! What the operating system gives: memory, segments, and what it knows of files. Elsewhere than on
+//! Linux there is only what the standard library has; everything else is one clear error.
+
+pub(crate) mod buffer;
+#[cfg(target_os = "linux")]
+pub(crate) mod filesystem;
+#[cfg(not(target_os = "linux"))]
+#[path = "system/elsewhere/filesystem.rs"]
+pub(crate) mod filesystem;
+#[cfg(target_os = "linux")]
+pub(crate) mod map;
+#[cfg(not(target_os = "linux"))]
+#[path = "system/elsewhere/map.rs"]
+pub(crate) mod map;
+pub(crate) mod memory;
+pub(crate) mod pages;
+#[cfg(target_os = "linux")]
+pub(crate) mod sysv;
+#[cfg(not(target_os = "linux"))]
+#[path = "system/elsewhere/sysv.rs"]
+pub(crate) mod sysv;

@@ -1,0 +1,43 @@
+//! Memory for blocks that are read.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use crate::Error;
+use crate::system::map::Mapping;
+use crate::system::pages::Pages;
+
+/// Memory for blocks that direct reads can fill: zeroed, beginning at a page.
+pub struct BlockBuffer(Mapping);
+
+impl BlockBuffer {
+    /// Of `len` bytes, at least 1.
+    ///
+    /// # Errors
+    /// [`Error::NoMemory`].
+    pub fn new(len: usize) -> Result<Self, Error> {
+        let refused = Error::NoMemory { needed: len as u64, available: None };
+        Ok(BlockBuffer(Mapping::anonymous(len, Pages::Base).map_err(|_| refused)?))
+    }
+}
+
+impl Deref for BlockBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+impl DerefMut for BlockBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // It is never made read-only.
+        self.0.bytes_mut().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for BlockBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlockBuffer {{ {} bytes }}", self.len())
+    }
+}

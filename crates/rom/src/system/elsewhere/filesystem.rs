@@ -1,0 +1,175 @@
+//! Files as the standard library knows them: all are taken to be on a disk, none to be this user's
+//! in particular, and nothing of them can be relied on. So images are copied and checked, or read
+//! and checked, and never used where they lie.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::Error;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(dead_code, reason = "on other systems")]
+pub(crate) enum Kind {
+    Disk,
+    Memory,
+    Hugetlbfs,
+}
+
+const PAGE: usize = 4096;
+
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+pub(crate) fn kind(_: &Path) -> Result<Kind, Error> {
+    Ok(Kind::Disk)
+}
+
+/// Whether a file of this path is or would be in memory, which only Linux tells.
+///
+/// # Errors
+/// None here.
+pub fn is_in_memory(_: &Path) -> Result<bool, Error> {
+    Ok(false)
+}
+
+pub(crate) fn page_size(_: &Path) -> Result<usize, Error> {
+    Ok(PAGE)
+}
+
+pub(crate) fn kind_and_page(_: &File, _: &Path) -> Result<(Kind, usize), Error> {
+    Ok((Kind::Disk, PAGE))
+}
+
+pub(crate) fn page_size_of_memory() -> usize {
+    PAGE
+}
+
+pub(crate) fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+pub(crate) fn owner_and_mode(_: &Metadata) -> (u32, u32) {
+    (own_user(), 0o600)
+}
+
+pub(crate) fn own_user() -> u32 {
+    0
+}
+
+pub(crate) fn names(_: &Metadata) -> u64 {
+    1
+}
+
+/// As far as the times of making and changing and the length tell.
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    let times = |found: &Metadata| (found.created().ok(), found.modified().ok(), found.len());
+    times(one) == times(other)
+}
+
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    let mut permissions = file.metadata()?.permissions();
+    #[cfg(unix)]
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, mode & 0o777);
+    #[cfg(not(unix))]
+    permissions.set_readonly(mode & 0o200 == 0);
+    file.set_permissions(permissions)
+}
+
+pub(crate) fn allocate(_: &File, _: u64) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// A directory cannot be opened everywhere; then its names last when the system sees to it.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory).map_or(Ok(()), |directory| directory.sync_all())
+}
+
+pub(crate) fn room(_: &Path) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
+pub(crate) fn size_limit() -> Option<u64> {
+    None
+}
+
+pub(crate) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, into, at);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, into, at);
+    #[cfg(not(any(unix, windows)))]
+    return Err(unsupported());
+}
+
+fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_at(file, bytes, at);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_write(file, bytes, at);
+    #[cfg(not(any(unix, windows)))]
+    return Err(unsupported());
+}
+
+pub(crate) fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !into.is_empty() {
+        match read_at(file, into, at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => (into, at) = (&mut into[read..], at + read as u64),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match write_at(file, bytes, at) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => (bytes, at) = (&bytes[written..], at + written as u64),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn open_direct(_: &Path) -> io::Result<File> {
+    Err(unsupported())
+}
+
+pub(crate) fn direct_alignment(_: &File) -> Option<[usize; 2]> {
+    None
+}
+
+pub(crate) fn forget(_: &File, _: u64, _: usize) {}
+
+pub(crate) fn keeps_its_bytes(_: &File) -> bool {
+    false
+}
+
+pub(crate) fn keeps_its_size(_: &File) -> bool {
+    false
+}
+
+pub(crate) fn is_immutable(_: &File) -> bool {
+    false
+}
+
+pub(crate) fn set_immutable(_: &File, _: bool) -> io::Result<()> {
+    Err(unsupported())
+}
+
+/// What everything answers that only Linux has.
+pub(super) fn unsupported() -> io::Error {
+    let what = "shared memory, mapped images, huge pages and direct reads are there on Linux only";
+    io::Error::new(io::ErrorKind::Unsupported, what)
+}

@@ -1,0 +1,208 @@
+//! What the file system under a path is like, as far as it matters to images.
+
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::num::NonZero;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{
+    Advice, AtFlags, FallocateFlags, FsWord, IFlags, OFlags, SealFlags, StatFs, StatxFlags,
+};
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+
+use crate::Error;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Disk,
+    /// tmpfs: /dev/shm and the like.
+    Memory,
+    /// Files of huge pages, which can only be mapped.
+    Hugetlbfs,
+}
+
+/// From linux/magic.h.
+const TMPFS: FsWord = 0x0102_1994;
+const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
+
+/// The directory of a path.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Of the directory that `place` is or will be in.
+pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {
+    let directory = directory_of(place);
+    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    Ok(kind_of(&found))
+}
+
+/// Whether a file of this path is or would be in memory, on a tmpfs or hugetlbfs.
+///
+/// # Errors
+/// [`Error::Io`] if there is no such directory.
+pub fn is_in_memory(place: &Path) -> Result<bool, Error> {
+    Ok(kind(place)? != Kind::Disk)
+}
+
+fn kind_of(found: &StatFs) -> Kind {
+    match found.f_type {
+        TMPFS => Kind::Memory,
+        HUGETLBFS => Kind::Hugetlbfs,
+        _ => Kind::Disk,
+    }
+}
+
+/// Bytes of a page of files in the directory of `place`.
+pub(crate) fn page_size(place: &Path) -> Result<usize, Error> {
+    let directory = directory_of(place);
+    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    Ok(page_of(&found))
+}
+
+/// Of an open file: what it is on, and the bytes of one of its pages.
+pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
+    let found = rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?;
+    Ok((kind_of(&found), page_of(&found)))
+}
+
+fn page_of(found: &StatFs) -> usize {
+    let base = rustix::param::page_size();
+    let huge = kind_of(found) == Kind::Hugetlbfs;
+    if huge { usize::try_from(found.f_bsize).unwrap_or(base) } else { base }
+}
+
+/// Bytes of a page of memory.
+pub(crate) fn page_size_of_memory() -> usize {
+    rustix::param::page_size()
+}
+
+/// Lets an opening follow no link, wait for nothing and take no terminal.
+pub(crate) fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    options.custom_flags(flags.bits() as i32)
+}
+
+/// Lets a new file be its owner's alone.
+pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+/// Whose a file is, and who may do what with it.
+pub(crate) fn owner_and_mode(found: &Metadata) -> (u32, u32) {
+    (found.uid(), found.mode())
+}
+
+/// The user that this process is.
+pub(crate) fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// How many names a file has.
+pub(crate) fn names(found: &Metadata) -> u64 {
+    found.nlink()
+}
+
+/// Whether both are of one file.
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Changes the permissions.
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode & 0o777))
+}
+
+/// Makes a file `len` bytes long and all of them its own, if the file system can do that.
+pub(crate) fn allocate(file: &File, len: u64) -> io::Result<bool> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, len) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
+        other => Ok(other.map(|()| true)?),
+    }
+}
+
+/// Makes the names in a directory last.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Bytes that this user may still write there, if the file system tells.
+pub(crate) fn room(directory: &Path) -> io::Result<Option<u64>> {
+    let room = rustix::fs::statvfs(directory)?;
+    // One without a size of its own (0 blocks) tells nothing.
+    let known = room.f_blocks != 0;
+    Ok(known.then(|| room.f_bavail.saturating_mul(room.f_frsize)))
+}
+
+/// The longest file that this process may write, if there is a limit.
+pub(crate) fn size_limit() -> Option<u64> {
+    getrlimit(Resource::Fsize).current
+}
+
+/// One attempt to read from a place in a file.
+pub(crate) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    file.read_at(into, at)
+}
+
+/// Fills the buffer from a place in a file.
+pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    file.read_exact_at(into, at)
+}
+
+/// Writes all of it to a place in a file.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    file.write_all_at(bytes, at)
+}
+
+/// Opens a file for reads past the page cache.
+pub(crate) fn open_direct(path: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
+}
+
+/// What place and length of such a read, and the address in memory, have to be multiples of, as far
+/// as the kernel says (statx with STATX_DIOALIGN, Linux 6.1).
+pub(crate) fn direct_alignment(file: &File) -> Option<[usize; 2]> {
+    let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+    let found = found.ok().filter(|found| found.stx_dio_offset_align > 0)?;
+    Some([found.stx_dio_offset_align, found.stx_dio_mem_align.max(1)].map(|bytes| bytes as usize))
+}
+
+/// Lets the page cache forget a part of a file. Where there is nothing to forget, as in a tmpfs,
+/// nothing happens.
+pub(crate) fn forget(file: &File, at: u64, len: usize) {
+    let _ = rustix::fs::fadvise(file, at, NonZero::new(len as u64), Advice::DontNeed);
+}
+
+/// FS_VERITY_FL of linux/fs.h: the contents are fixed and checked by the file system.
+const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
+
+/// Whether nobody can change the contents of an open file, its owner and root included, other than
+/// by replacing the file: sealed, or under fs-verity. An immutable file is not: whoever had it open
+/// for writing before may still write to it on some file systems.
+pub(crate) fn keeps_its_bytes(file: &File) -> bool {
+    let sealed = rustix::fs::fcntl_get_seals(file)
+        .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
+    sealed || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY))
+}
+
+/// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or
+/// under fs-verity. A read-only mount proves nothing, since the same file may be writable through
+/// another mount.
+pub(crate) fn keeps_its_size(file: &File) -> bool {
+    keeps_its_bytes(file) || is_immutable(file)
+}
+
+/// Whether a file can neither be changed nor replaced nor removed.
+pub(crate) fn is_immutable(file: &File) -> bool {
+    rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE))
+}
+
+/// Makes a file immutable, or no longer so. Needs CAP_LINUX_IMMUTABLE, which root has.
+pub(crate) fn set_immutable(file: &File, immutable: bool) -> io::Result<()> {
+    let mut flags = rustix::fs::ioctl_getflags(file)?;
+    flags.set(IFlags::IMMUTABLE, immutable);
+    Ok(rustix::fs::ioctl_setflags(file, flags)?)
+}

@@ -1,0 +1,153 @@
+//! The sizes of pages that an image lies on: what is asked for, and what was really had.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::system::filesystem::page_size_of_memory;
+
+/// Bytes of a transparent huge page (where base pages have 4 KiB).
+#[cfg(target_os = "linux")]
+pub(crate) const THP: usize = 2 << 20;
+
+/// Pages to ask for. Larger ones make random reads of a large ROM faster, since the processor has
+/// to look up fewer addresses.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Pages {
+    /// Those of the machine: 4 KiB on most.
+    Base,
+    /// Transparent huge pages: given when the system has them at hand, without any preparation.
+    #[default]
+    Transparent,
+    /// Huge pages of 2 MiB out of the pool that the administrator has set aside (vm.nr_hugepages).
+    /// Never swapped.
+    Huge2M,
+    /// Huge pages of 1 GiB out of their pool (hugepagesz=1G hugepages=… on the kernel's command
+    /// line).
+    Huge1G,
+}
+
+impl Pages {
+    /// What is tried after these.
+    pub(crate) fn fallback(self) -> Option<Self> {
+        match self {
+            Pages::Huge1G => Some(Pages::Huge2M),
+            Pages::Huge2M => Some(Pages::Transparent),
+            Pages::Transparent | Pages::Base => None,
+        }
+    }
+
+    /// Whether they come out of a pool that the administrator has set aside.
+    pub(crate) fn is_reserved(self) -> bool {
+        matches!(self, Pages::Huge2M | Pages::Huge1G)
+    }
+
+    /// Bytes of a page for which room has to be rounded.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Pages::Base | Pages::Transparent => page_size_of_memory(),
+            Pages::Huge2M => 2 << 20,
+            Pages::Huge1G => 1 << 30,
+        }
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Pages::Base => "base pages",
+            Pages::Transparent => "transparent huge pages",
+            Pages::Huge2M => "2 MiB pages",
+            Pages::Huge1G => "1 GiB pages",
+        })
+    }
+}
+
+/// The pages that memory really lies on, as the kernel tells (/proc/self/smaps).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObtainedPages {
+    /// Bytes of a page of the mapping: the machine's base page, or the huge page that was reserved.
+    pub page_size: u64,
+    /// Bytes that lie on transparent huge pages at the moment.
+    pub transparent: u64,
+}
+
+impl ObtainedPages {
+    /// Of the mappings within some addresses. Base pages if the kernel does not tell.
+    pub(crate) fn of(addresses: Range<usize>) -> Self {
+        let unknown = ObtainedPages { page_size: page_size_of_memory() as u64, transparent: 0 };
+        std::fs::read_to_string("/proc/self/smaps")
+            .map_or(unknown, |smaps| parse(&smaps, &addresses).unwrap_or(unknown))
+    }
+}
+
+impl fmt::Display for ObtainedPages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pages of {} KiB", self.page_size >> 10)?;
+        if self.transparent > 0 {
+            write!(f, ", {} MiB of them as transparent huge pages", self.transparent >> 20)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sums over the mappings that lie within `addresses`; adjacent ones may have been merged with
+/// them.
+fn parse(smaps: &str, addresses: &Range<usize>) -> Option<ObtainedPages> {
+    let mut found: Option<ObtainedPages> = None;
+    let mut inside = false;
+    for line in smaps.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let first = fields.next()?;
+        let Some(key) = first.strip_suffix(':') else {
+            let (start, end) = first.split_once('-')?;
+            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16));
+            inside = start.ok()? < addresses.end && addresses.start < end.ok()?;
+            continue;
+        };
+        if !inside {
+            continue;
+        }
+        let mut kib = || fields.next().and_then(|text| text.parse::<u64>().ok());
+        match key {
+            "KernelPageSize" => {
+                let page_size = kib().unwrap_or(4) << 10;
+                found.get_or_insert(ObtainedPages { page_size, transparent: 0 }).page_size =
+                    page_size;
+            }
+            "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => {
+                let add = kib().unwrap_or(0) << 10;
+                found
+                    .get_or_insert(ObtainedPages { page_size: 4096, transparent: 0 })
+                    .transparent += add;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaps_are_summed_over_the_mappings_in_question() {
+        let smaps = "\
+7f0000000000-7f0000200000 rw-p 00000000 00:00 0 \n\
+KernelPageSize:        4 kB\nAnonHugePages:      2048 kB\n\
+7f0000200000-7f0000400000 r--p 00000000 00:00 0  /dev/shm/x y\n\
+KernelPageSize:        4 kB\nAnonHugePages:         0 kB\nShmemPmdMapped:     2048 kB\n\
+7f0000400000-7f0000600000 r--s 00000000 00:00 0 \n\
+KernelPageSize:     2048 kB\nAnonHugePages:         0 kB\nVmFlags: rd mr\n";
+        let at = |start: usize, end: usize| {
+            parse(smaps, &(0x7f00_0000_0000 + start..0x7f00_0000_0000 + end))
+        };
+        let pages = |page_size, transparent| Some(ObtainedPages { page_size, transparent });
+        assert_eq!(at(0, 0x20_0000), pages(4096, 2 << 20));
+        assert_eq!(at(0, 0x40_0000), pages(4096, 4 << 20));
+        assert_eq!(at(0x40_0000, 0x60_0000), pages(2 << 20, 0));
+        assert_eq!(at(0x60_0000, 0x80_0000), None);
+    }
+}
