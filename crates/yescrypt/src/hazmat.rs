@@ -15,6 +15,7 @@ pub use crate::site::hasher::Plan;
 #[cfg(feature = "std")]
 use crate::Error;
 use crate::Workspace;
+#[cfg(feature = "std")]
 use crate::core::params::CheckedParams;
 
 /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one

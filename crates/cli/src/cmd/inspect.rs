@@ -169,14 +169,15 @@ fn inspect(entry: &Entry) -> Record {
 impl Record {
     fn fill(&mut self, field: &[u8]) -> Result<(), String> {
         match scheme::identify(field) {
-            Stored::Ours(Scheme::Escrypt) => {
-                self.scheme = Some(scheme::name(Scheme::Escrypt));
-                let told = escrypt::Details::of(field).map_err(|error| error.to_string())?;
-                (self.kind, self.escrypt) = (told.0, Some(told.1));
-            }
             Stored::Ours(scheme) => {
                 self.scheme = Some(scheme::name(scheme));
-                self.fill_ours(field).map_err(|error| error.to_string())?;
+                let (kind, setting) = parse(field).map_err(|error| error.to_string())?;
+                self.kind = kind;
+                if scheme == Scheme::Escrypt {
+                    self.escrypt = Some(escrypt::Details::new(&setting));
+                } else {
+                    self.details = Some(Details::new(&setting));
+                }
             }
             Stored::Foreign(foreign) => {
                 self.scheme = Some(foreign.name);
@@ -189,26 +190,18 @@ impl Record {
         }
         Ok(())
     }
+}
 
-    fn fill_ours(&mut self, field: &[u8]) -> Result<(), Error> {
-        let setting = match HashString::parse(field) {
-            Ok(hash) => {
-                self.kind = "hash";
-                hash.setting().clone()
-            }
-            // What is a setting from end to end is one; a cut-off hash is not.
-            Err(error) => {
-                let setting = Setting::parse(field).map_err(|_| error)?;
-                if setting.as_bytes() != field.strip_suffix(b"$").unwrap_or(field) {
-                    return Err(error);
-                }
-                self.kind = "setting";
-                setting
-            }
-        };
-        self.details = Some(Details::new(&setting));
-        Ok(())
-    }
+/// What kind of string it is, and what it says.
+fn parse(field: &[u8]) -> Result<(&'static str, Setting), Error> {
+    let error = match HashString::parse(field) {
+        Ok(hash) => return Ok(("hash", hash.setting().clone())),
+        Err(error) => error,
+    };
+    // What is a setting from end to end is one; a cut-off hash is not.
+    let setting = Setting::parse(field).map_err(|_| error)?;
+    let whole = setting.as_bytes() == field.strip_suffix(b"$").unwrap_or(field);
+    if whole { Ok(("setting", setting)) } else { Err(error) }
 }
 
 impl Details {

@@ -1,7 +1,7 @@
 //! What a `$7X` string says about itself.
 
 use saltern_yescrypt::{
-    Error, HashString, Limits, Setting,
+    Limits, Setting,
     params::{Flags, Mode},
 };
 use serde::Serialize;
@@ -35,21 +35,7 @@ const CAVEATS: [&str; 2] = [
 ];
 
 impl Details {
-    /// What kind of string it is, and the details.
-    pub(super) fn of(field: &[u8]) -> Result<(&'static str, Details), Error> {
-        let hash = match HashString::parse(field) {
-            Ok(hash) => return Ok(("hash", Details::new(hash.setting()))),
-            Err(error) => error,
-        };
-        // What is a setting from end to end is one; a cut-off hash is not.
-        let setting = Setting::parse(field).map_err(|_| hash)?;
-        if setting.as_bytes() != field.strip_suffix(b"$").unwrap_or(field) {
-            return Err(hash);
-        }
-        Ok(("setting", Details::new(&setting)))
-    }
-
-    fn new(setting: &Setting) -> Details {
+    pub(super) fn new(setting: &Setting) -> Details {
         let params = setting.params();
         let flags = match params.mode {
             Mode::Escrypt(flags) => flags,
