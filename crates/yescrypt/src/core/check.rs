@@ -33,7 +33,7 @@ pub type RomFault = Box<dyn Error + Send + Sync>;
 #[derive(Clone, Copy, Default)]
 pub struct BlockRead {
     pub(crate) block: u64,
-    sum: u64,
+    pub(crate) sum: u64,
 }
 
 impl BlockRead {

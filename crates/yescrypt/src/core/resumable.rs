@@ -7,8 +7,8 @@ use alloc::boxed::Box;
 
 use self::running::Running;
 use crate::core::check::RomFault;
-use crate::core::log::Log;
-use crate::core::memory::Pages;
+use crate::core::log;
+use crate::core::memory::{Arena, Pages};
 use crate::core::params::CheckedParams;
 use crate::core::pass::{MAX_HASHES, Plan};
 use crate::core::reading::{Reads, RomUse};
@@ -108,7 +108,7 @@ impl Resumable {
     }
 
     /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for
-    /// as many hashes, if it had less before, and how many the hashes note of what they read
+    /// as many hashes, if it had less before: what they work on, and what they note of their reads
     /// ([`Resumable::check`]). `None` for sizes that no memory has.
     #[must_use]
     pub fn memory_for(
@@ -117,7 +117,9 @@ impl Resumable {
         hashes: usize,
         pages: Pages,
     ) -> Option<u64> {
-        Workspace::bytes_for(params, hashes, pages)?.checked_add(Log::bytes(params, roms, hashes))
+        let plan = Plan::new(params, hashes, 1).ok()?;
+        let len = plan.v.checked_add(plan.scratch)?.checked_add(log::room(params, roms, hashes))?;
+        Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }
 
     /// Bytes that its workspace holds.
@@ -148,8 +150,7 @@ impl Resumable {
         params.check_output(len as u64)?;
         let reads = Reads::of(params, roms)?;
         let running = Running::new(inputs, params, (roms, reads), len)?;
-        let plan = Plan::new(params, inputs.len(), 1)?;
-        self.workspace.take(plan.v + plan.scratch)?;
+        self.workspace.take(running.memory_len())?;
         self.running = Some(Box::new(running));
         Ok(())
     }
@@ -188,7 +189,7 @@ impl Resumable {
     /// # Errors
     /// The ROM that is not what was made, and what its checker says.
     pub fn check(&self, index: usize) -> Result<(), (RomId, RomFault)> {
-        self.running.as_ref().map_or(Ok(()), |running| running.check(index))
+        self.running.as_ref().map_or(Ok(()), |running| running.check(index, &self.workspace))
     }
 
     /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for

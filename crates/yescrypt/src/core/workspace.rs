@@ -99,13 +99,6 @@ impl Workspace {
         self.arena.bytes()
     }
 
-    /// What [`Workspace::memory`] becomes by computing this many hashes at once in one thread: at
-    /// least that much, more if it is more already. `None` for sizes that no memory has.
-    pub(crate) fn bytes_for(params: &CheckedParams, hashes: usize, pages: Pages) -> Option<u64> {
-        let plan = Plan::new(params, hashes, 1).ok()?;
-        Arena::bytes_for(plan.v + plan.scratch, pages).map(|bytes| bytes as u64)
-    }
-
     /// Allocates what this many hashes at once need, and touches every page of it.
     #[cfg(feature = "std")]
     pub(crate) fn prepare(&mut self, params: &CheckedParams, hashes: usize) -> Result<(), Error> {
@@ -138,6 +131,11 @@ impl Workspace {
     /// `len` sub-blocks of memory.
     pub(crate) fn take(&mut self, len: usize) -> Result<&mut [SubBlock], Error> {
         self.arena.take(len)
+    }
+
+    /// The first `len` sub-blocks, which have to be there.
+    pub(crate) fn first(&self, len: usize) -> &[SubBlock] {
+        self.arena.first(len)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
 use crate::core::kdf::run;
-use crate::core::log::{Log, Pen};
+use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
@@ -73,7 +73,11 @@ pub(super) struct Running {
     /// For each ROM, the reads that have been announced and not been needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
     needed: Option<RomRead>,
-    log: Option<Log>,
+    /// What the workspace has for the hashes, and behind that for notes of what they read.
+    plan: Plan,
+    log: usize,
+    /// How many notes there are.
+    noted: usize,
 }
 
 impl Drop for Running {
@@ -98,6 +102,7 @@ struct Memory<'m> {
     b: &'m mut [SubBlock],
     sboxes: &'m mut [SubBlock],
     spare: &'m mut [SubBlock],
+    log: &'m mut [SubBlock],
 }
 
 impl Running {
@@ -135,7 +140,9 @@ impl Running {
             cursor: Cursor::default(),
             announced,
             needed: None,
-            log: Log::new(params, roms, inputs.len())?,
+            plan: Plan::new(params, inputs.len(), 1)?,
+            log: log::room(params, roms, inputs.len()),
+            noted: 0,
         })
     }
 
@@ -144,9 +151,22 @@ impl Running {
         self.hashes.get(index).filter(|_| done).map(|hash| &hash.out[..])
     }
 
-    pub(super) fn check(&self, index: usize) -> Result<(), (RomId, RomFault)> {
+    /// Sub-blocks that it needs.
+    pub(super) fn memory_len(&self) -> usize {
+        (self.plan.v + self.plan.scratch).saturating_add(self.log)
+    }
+
+    pub(super) fn check(
+        &self,
+        index: usize,
+        workspace: &Workspace,
+    ) -> Result<(), (RomId, RomFault)> {
+        if self.log == 0 {
+            return Ok(());
+        }
+        let memory = &workspace.first(self.memory_len())[self.plan.v + self.plan.scratch..];
         let len = self.main.block_len() * SubBlock::BYTES;
-        self.log.as_ref().map_or(Ok(()), |log| log.check(index, &self.roms, len))
+        Noted { memory, count: self.noted }.check(index, &self.roms, len)
     }
 
     pub(super) fn advance(
@@ -175,11 +195,10 @@ impl Running {
             return self.compute(workspace);
         }
         let target = workspace.target();
-        let plan = Plan::new(&self.main, self.hashes.len(), 1)?;
-        let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
+        let all = workspace.take(self.memory_len())?;
         let roms = core::mem::take(&mut self.roms);
         let progress = Reads::of(&self.main, &roms)
-            .and_then(|reads| self.proceed(reads.schedule(), &blocks, target, (v, scratch)));
+            .and_then(|reads| self.proceed(reads.schedule(), &blocks, target, all));
         self.roms = roms;
         progress
     }
@@ -190,7 +209,7 @@ impl Running {
         roms: Schedule<'_>,
         blocks: &[&[SubBlock]],
         target: Target,
-        (v, scratch): (&mut [SubBlock], &mut [SubBlock]),
+        all: &mut [SubBlock],
     ) -> Result<Progress, Error> {
         self.cursor.fed = self.needed.take().is_some();
         while self.stage != Stage::Done {
@@ -202,7 +221,7 @@ impl Running {
                 threads: 1,
                 watch: None,
             };
-            let mut memory = self.memory(v, scratch);
+            let mut memory = self.memory(all);
             if let Some((stop, lanes)) = self.work(&pass, &mut memory, blocks)? {
                 return self.stopped(stop, lanes);
             }
@@ -227,12 +246,14 @@ impl Running {
     }
 
     /// The memory of this pass, which is all of the main one's or the first part of it.
-    fn memory<'m>(&self, v: &'m mut [SubBlock], scratch: &'m mut [SubBlock]) -> Memory<'m> {
+    fn memory<'m>(&self, all: &'m mut [SubBlock]) -> Memory<'m> {
+        let (v, rest) = all.split_at_mut(self.plan.v);
+        let (scratch, log) = rest.split_at_mut(self.plan.scratch);
         let (params, hashes) = (&self.params, self.hashes.len());
         let instances = hashes * params.p();
         let (b, scratch) = scratch.split_at_mut(instances * params.block_len());
         let (sboxes, spare) = scratch.split_at_mut(instances * params.sbox_len());
-        Memory { v: &mut v[..hashes * params.n() * params.block_len()], b, sboxes, spare }
+        Memory { v: &mut v[..hashes * params.n() * params.block_len()], b, sboxes, spare, log }
     }
 
     /// One stage, or the part of it up to the next stop.
@@ -299,8 +320,8 @@ impl Running {
         let size = self.params.sbox_len();
         let boxes = &mut memory.sboxes[first * size..][..lanes * size];
         let mut boxes = Boxes::at(boxes, state);
-        let log = self.log.take().map(RefCell::new);
-        let pen = log.as_ref().map(|log| Pen { log, first, p });
+        let log = RefCell::new(Log { memory: memory.log, noted: self.noted });
+        let pen = (self.log > 0).then_some(Pen { log: &log, first, p });
         let mixer = Mixer { supplied: &supplied[..lanes], pen, ..pass.mixer(lanes) };
         let (x, cursor) = (&mut x[..lanes], &mut self.cursor);
         let (start, blocks) = slice(first % p, n, p);
@@ -326,7 +347,7 @@ impl Running {
             }
         };
         self.groups[group].boxes = boxes.state();
-        self.log = log.map(RefCell::into_inner);
+        self.noted = log.borrow().noted;
         stop.map(|stop| (stop, lanes))
     }
 
