@@ -64,7 +64,7 @@ pub enum Error {
         /// How many could.
         started: u64,
     },
-    /// The computation panicked, which is a defect of this library.
+    /// The computation panicked, which is a defect of this library or of what reads ROMs for it.
     Panicked,
 }
 

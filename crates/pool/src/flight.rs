@@ -1,6 +1,7 @@
 //! A group of hashes in flight, with its memory and the reads that it waits for.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +15,8 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::error::{Error, Fault};
 use crate::item::{Queued, Shape, end_all};
 use crate::ledger::Arena;
-use crate::source::{BlockBuffer, BlockRom, BlockSource, Completion, Request, Window, block_rom};
+use crate::reader::Reader;
+use crate::source::{BlockBuffer, BlockRom, Completion, Request, Window, block_rom};
 use crate::stats::ReadStats;
 
 /// The most reads of one place that are under way at once, over all of its ROMs.
@@ -36,45 +38,6 @@ struct Set {
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
-}
-
-/// What a thread has for its reads.
-pub(crate) struct Reader {
-    pub(crate) source: Option<Box<dyn BlockSource>>,
-    /// Reads that are under way.
-    pub(crate) depth: u64,
-    /// The last number of a buffer.
-    last_id: u64,
-    /// Not yet told.
-    pub(crate) stats: ReadStats,
-}
-
-impl Reader {
-    pub(crate) fn new(source: Option<Box<dyn BlockSource>>) -> Self {
-        Reader { source, depth: 0, last_id: 0, stats: ReadStats::default() }
-    }
-
-    fn source(&mut self) -> Result<&mut Box<dyn BlockSource>, Error> {
-        self.source.as_mut().ok_or_else(|| Error::Source(Fault::new("this pool reads no ROMs")))
-    }
-
-    fn make(&mut self, len: usize) -> Result<BlockBuffer, Error> {
-        self.last_id += 1;
-        let refused = |_| Hash::OutOfMemory { bytes: len as u64 };
-        Ok(BlockBuffer { memory: self.source()?.memory(len).map_err(refused)?, id: self.last_id })
-    }
-
-    fn flush(&mut self) {
-        if let Some(source) = &mut self.source {
-            source.flush();
-        }
-    }
-
-    fn keep(&mut self, first: usize, ids: &[u64]) {
-        if let Some(source) = &mut self.source {
-            source.keep(first, ids);
-        }
-    }
 }
 
 /// How many buffers a group needs, and of what size: one size for each ROM that is read.
@@ -191,18 +154,27 @@ impl Place {
     pub(crate) fn release(&mut self, reader: &mut Reader) -> u64 {
         let bytes = self.layout.bytes();
         if bytes > 0 {
-            reader.keep(self.tag, &[0; TAGS]);
-            self.wipe();
-            (self.sets, self.layout) = (Vec::new(), Layout::default());
+            // A source that fails is exchanged, and all of its buffers with it.
+            let _ = reader.keep(self.tag, &[0; TAGS]);
+            self.abandon();
         }
         bytes
+    }
+
+    /// Forgets its buffers and the reads under way, wherever those are.
+    pub(crate) fn abandon(&mut self) {
+        self.wipe();
+        (self.layout, self.under_way) = (Layout::default(), 0);
+        let sets = std::mem::take(&mut self.sets);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(sets)));
     }
 
     /// Which blocks were read tells something about passwords.
     pub(crate) fn wipe(&mut self) {
         if std::mem::take(&mut self.dirty) {
             for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
-                buffer.memory.zeroize();
+                // The memory is a source's.
+                let _ = catch_unwind(AssertUnwindSafe(|| buffer.memory.zeroize()));
             }
         }
     }
@@ -259,7 +231,7 @@ impl Place {
 
     /// Makes the buffers of the layout anew.
     fn make_sets(&mut self, reader: &mut Reader) -> Result<(), Error> {
-        reader.keep(self.tag, &[0; TAGS]);
+        reader.keep(self.tag, &[0; TAGS])?;
         self.sets.clear();
         let mut ids = [0; TAGS];
         for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(LANES)) {
@@ -272,8 +244,7 @@ impl Place {
             let skip = [0; LANES];
             self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None });
         }
-        reader.keep(self.tag, &ids);
-        Ok(())
+        reader.keep(self.tag, &ids)
     }
 
     /// Computes until the group is finished, or waits for a read.
@@ -287,7 +258,7 @@ impl Place {
                         if let Some(group) = &mut self.group {
                             group.needed = Some(read);
                         }
-                        reader.flush();
+                        reader.flush()?;
                         return Ok(Progress::Needs(read));
                     };
                     self.resume(set, reader)?
@@ -301,7 +272,7 @@ impl Place {
                     self.submit(reader)?;
                     // What is needed at once begins together, when the group waits.
                     if ahead {
-                        reader.flush();
+                        reader.flush()?;
                     }
                 }
                 Progress::Needs(read) => group.needed = Some(read),
@@ -367,7 +338,7 @@ impl Place {
                 reader.stats.depth_sum += reader.depth;
                 let tag = self.tag + index * LANES + lane;
                 let rom = Arc::clone(rom);
-                reader.source()?.submit(Request { tag, rom, offset, len, buffer });
+                reader.call(|source| source.submit(Request { tag, rom, offset, len, buffer }))?;
             }
         }
         Ok(())
@@ -376,11 +347,15 @@ impl Place {
     /// A read has ended.
     pub(crate) fn ended(&mut self, completion: Completion, reader: &mut Reader) {
         let Completion { tag, buffer, outcome } = completion;
-        let (index, lane) = ((tag - self.tag) / LANES, tag % LANES);
-        self.under_way -= 1;
+        let (index, lane) = (tag % TAGS / LANES, tag % LANES);
+        let Some(under_way) = self.under_way.checked_sub(1) else {
+            reader.failed = true;
+            return;
+        };
+        self.under_way = under_way;
         // A group that ended in an error may have left reads behind, with the sets.
         let Some(set) = self.sets.get_mut(index) else { return };
-        set.missing -= 1;
+        set.missing = set.missing.saturating_sub(1);
         let Some((read, group)) = set.read.zip(self.group.as_ref()) else {
             set.buffers[lane] = buffer;
             return;
@@ -456,7 +431,9 @@ impl Ended {
     pub(crate) fn answer(self) {
         match self.outcome {
             Ok(outputs) => {
-                let faults = self.faults.into_iter().chain(std::iter::repeat(None));
+                // What was not checked is not right.
+                let unchecked = std::iter::repeat_with(|| Some(Error::Panicked));
+                let faults = self.faults.into_iter().chain(unchecked);
                 for ((queued, output), fault) in self.items.into_iter().zip(outputs).zip(faults) {
                     queued.entry.item.end(fault.map_or(Ok(output), Err));
                 }

@@ -205,6 +205,12 @@ impl Ledger {
         self.freed(bytes);
     }
 
+    /// Thread `me` has nothing in use any more, whatever became of it.
+    pub(crate) fn abandon(&mut self, me: usize) {
+        let bytes = std::mem::take(&mut self.in_use[me]);
+        self.freed(bytes);
+    }
+
     /// Takes an arena of thread `me` back after use.
     pub(crate) fn put(&mut self, me: usize, mut arena: Arena, dirty: bool) {
         let bytes = arena.workspace.memory() as u64;

@@ -19,6 +19,7 @@ mod pool;
 mod process;
 mod queue;
 mod rate;
+mod reader;
 mod schedule;
 mod shared;
 pub mod source;

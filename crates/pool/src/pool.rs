@@ -81,9 +81,11 @@ const HASH: usize = 32;
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
 /// Passwords and salts are copied, and wiped when their items end. A panic in a thread, which would
-/// be a defect of this library, becomes [`Error::Panicked`] for its items, in programs that unwind;
-/// the pool goes on. In a process forked from the one that made the pool there are no threads:
-/// every call answers [`Error::Forked`], nothing blocks, and a pool made there works.
+/// be a defect of this library or of what reads ROMs for it, becomes [`Error::Panicked`] for its
+/// items, in programs that unwind; the pool goes on. After one of a
+/// [`BlockSource`](crate::source::BlockSource), these are all items that the thread has begun, and
+/// it gets another source. In a process forked from the one that made the pool there are no
+/// threads: every call answers [`Error::Forked`], nothing blocks, and a pool made there works.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -466,8 +468,7 @@ mod tests {
     /// What makes an answer of the bytes is called in a thread of the pool, which goes on.
     #[test]
     fn an_answer_that_panics_is_an_error_and_keeps_nobody_waiting() {
-        let mut config = PoolConfig::default();
-        config.threads = 1;
+        let config = PoolConfig { threads: 1, ..PoolConfig::default() };
         let pool = Pool::new(config).unwrap();
         let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
         let shape = pool.shape(Shape { params, roms: Vec::new(), len: 32 }).unwrap();

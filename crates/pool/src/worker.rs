@@ -12,14 +12,15 @@ use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
-use crate::flight::{Layout, Place, Reader, TAGS};
+use crate::flight::{Layout, Place, TAGS};
 use crate::item::{Queued, Shape, end_all};
 use crate::ledger::{Admission, Arena, Need};
 use crate::queue::Lead;
 use crate::rate::Sample;
+use crate::reader::Reader;
 use crate::schedule::portion;
 use crate::shared::{Shared, State, lock, wait};
-use crate::source::Completion;
+use crate::source::{BlockSource, Completion};
 
 /// One thread.
 struct Worker<'p> {
@@ -70,6 +71,13 @@ pub(crate) fn run(shared: &Shared, me: usize) {
     }
 }
 
+/// A source of blocks for one thread, if the pool reads any.
+fn open(shared: &Shared) -> Result<Option<Box<dyn BlockSource>>, Error> {
+    let Some(sources) = &shared.config.sources else { return Ok(None) };
+    let source = sources.open(shared.config.in_flight * TAGS);
+    source.map(Some).map_err(|error| Error::Source(Fault::new(error)))
+}
+
 impl<'p> Worker<'p> {
     /// Binds the thread to its processor and gets its memory and its source of blocks ready.
     fn set_up(shared: &'p Shared, me: usize) -> Result<Self, Error> {
@@ -77,12 +85,8 @@ impl<'p> Worker<'p> {
         if !config.processors.is_empty() {
             bind(config.processors[me % config.processors.len()])?;
         }
-        let open = |sources: &Arc<dyn crate::source::BlockSources>| {
-            sources.open(config.in_flight * TAGS).map_err(|e| Error::Source(Fault::new(e)))
-        };
-        let source = config.sources.as_ref().map(open).transpose()?;
         let places = (0..config.in_flight).map(Place::new).collect();
-        let (reader, busy_since) = (Reader::new(source), Instant::now());
+        let (reader, busy_since) = (Reader::new(open(shared)?), Instant::now());
         let (age, waking, ended) = (0, false, Vec::new());
         let worker = Worker { shared, me, reader, places, waking, age, busy_since, ended };
         worker.prepare()?;
@@ -109,32 +113,65 @@ impl<'p> Worker<'p> {
         Ok(prepared?)
     }
 
+    /// Foreign code (sources, ROMs, their memory) may panic wherever it is called or dropped: the
+    /// thread goes on.
     fn run(&mut self) {
         loop {
-            self.collect(false);
-            if self.step() {
-                continue;
-            }
-            match self.begin() {
-                Look::Begun => {}
-                _ if self.reader.depth > 0 => self.stall(),
-                Look::Closed => return,
-                Look::Nothing => self.rest(),
+            match catch_unwind(AssertUnwindSafe(|| self.turn())) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => self.reader.failed = true,
             }
         }
     }
 
+    /// One step of what there is to do. False at the end.
+    fn turn(&mut self) -> bool {
+        if self.reader.failed {
+            self.recover();
+        }
+        self.collect(false);
+        if self.reader.failed || self.step() {
+            return true;
+        }
+        match self.begin() {
+            Look::Begun => {}
+            _ if self.reader.depth > 0 => self.stall(),
+            Look::Closed => return false,
+            Look::Nothing => self.rest(),
+        }
+        true
+    }
+
+    /// After a panic that is not that of a group, or a source that has failed: ends all groups,
+    /// gives all memory back, and opens another source. If that fails, it is tried again with the
+    /// next turn.
+    fn recover(&mut self) {
+        for index in 0..self.places.len() {
+            let end = || self.end(index, Err(Error::Panicked));
+            let _ = catch_unwind(AssertUnwindSafe(end));
+        }
+        let source = catch_unwind(AssertUnwindSafe(|| open(self.shared)));
+        self.reader.replace(source.unwrap_or(Err(Error::Panicked)));
+        self.places.iter_mut().for_each(Place::abandon);
+        let mut state = lock(&self.shared.state);
+        state.ledger.abandon(self.me);
+        self.shared.feed(&state);
+    }
+
     /// Takes notice of reads that have ended.
     fn collect(&mut self, wait: bool) {
-        let Some(source) = self.reader.source.as_mut().filter(|_| self.reader.depth > 0) else {
-            return;
-        };
         let mut ended = std::mem::take(&mut self.ended);
-        source.collect(wait, &mut ended);
+        self.reader.collect(wait, &mut ended);
         for completion in ended.drain(..) {
-            self.reader.depth -= 1;
             let index = completion.tag / TAGS;
-            let (place, reader) = (&mut self.places[index], &mut self.reader);
+            let (depth, place) = (self.reader.depth.checked_sub(1), self.places.get_mut(index));
+            let Some((depth, place)) = depth.zip(place) else {
+                self.reader.failed = true;
+                break;
+            };
+            self.reader.depth = depth;
+            let reader = &mut self.reader;
             if catch_unwind(AssertUnwindSafe(|| place.ended(completion, reader))).is_err() {
                 self.end(index, Err(Error::Panicked));
             }

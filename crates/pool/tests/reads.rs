@@ -264,6 +264,43 @@ fn a_panic_hits_its_own_items_only() {
     assert_eq!((stats.running, stats.waiting), (0, 0));
 }
 
+/// Whatever a source does, its thread goes on, with another source and nothing left reserved.
+#[test]
+fn a_source_that_panics_ends_what_it_read_and_is_exchanged() {
+    let stage = Stage::new("one");
+    let mut config = config(1);
+    let panic_in = Arc::default();
+    config.sources =
+        Some(Arc::new(Sources { panic_in: Arc::clone(&panic_in), ..Sources::default() }));
+    let pool = Pool::new(config).unwrap();
+    let items = [("p", "s"); 5];
+    let derive = || {
+        let ticket = pool.derive(&plain(&stage), items, TERMS).unwrap();
+        ticket.wait_timeout(Duration::from_secs(60)).expect("nobody answers")
+    };
+    let right = expected(&plain(&stage), &[&stage], items[0]);
+    for name in ["memory", "keep", "submit", "flush", "collect", "answer"] {
+        *panic_in.lock().unwrap() = name;
+        // Not of the usual shape, so that it needs buffers of its own.
+        let wide = what(Params::yescrypt(64, 32), &[(&stage, reading(64, 1, 1, 7))]);
+        let ticket = pool.derive(&wide, items, TERMS).unwrap();
+        let found = ticket.wait_timeout(Duration::from_secs(60)).expect(name);
+        assert_eq!(found, [const { Err(Error::Panicked) }; 5], "{name}");
+        *panic_in.lock().unwrap() = "";
+        let found = derive();
+        assert!(found.iter().all(|found| found.as_ref().is_ok_and(|key| **key == right)), "{name}");
+    }
+    while pool.stats().idle == 0 {
+        std::thread::yield_now();
+    }
+    let fresh = Pool::new(pool.config().clone()).unwrap();
+    assert!(fresh.derive(&plain(&stage), items, TERMS).unwrap().wait().iter().all(Result::is_ok));
+    while fresh.stats().idle == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(pool.stats().reserved, fresh.stats().reserved);
+}
+
 #[test]
 fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
     let (gate, stage) = (Gate::new(), Stage::new("one"));

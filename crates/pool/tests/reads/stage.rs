@@ -126,22 +126,41 @@ pub(crate) struct Sources {
     pub(crate) exhausted: Arc<AtomicBool>,
     /// The threads that open one panic.
     pub(crate) panic: bool,
+    /// What else panics, by its name.
+    pub(crate) panic_in: Arc<Mutex<&'static str>>,
 }
 
 struct Source {
     requests: Vec<Request>,
     exhausted: Arc<AtomicBool>,
+    panic_in: Arc<Mutex<&'static str>>,
+}
+
+impl Source {
+    fn enter(&self, name: &str) {
+        let panic = *self.panic_in.lock().unwrap() == name;
+        assert!(!panic, "a panic that the test wants");
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        // One that has panicked does so again.
+        assert!(self.panic_in.lock().unwrap().is_empty(), "a panic that the test wants");
+    }
 }
 
 impl BlockSources for Sources {
     fn open(&self, _: usize) -> io::Result<Box<dyn BlockSource>> {
         assert!(!self.panic, "a panic that the test wants");
-        Ok(Box::new(Source { requests: Vec::new(), exhausted: self.exhausted.clone() }))
+        let (exhausted, panic_in) = (self.exhausted.clone(), self.panic_in.clone());
+        Ok(Box::new(Source { requests: Vec::new(), exhausted, panic_in }))
     }
 }
 
 impl BlockSource for Source {
     fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>> {
+        self.enter("memory");
         if self.exhausted.load(Relaxed) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
@@ -150,14 +169,23 @@ impl BlockSource for Source {
     }
 
     fn submit(&mut self, request: Request) {
+        self.enter("submit");
         self.requests.push(request);
     }
 
-    fn flush(&mut self) {}
+    fn flush(&mut self) {
+        self.enter("flush");
+    }
 
     fn collect(&mut self, wait: bool, ended: &mut Vec<Completion>) {
         if !wait {
             return;
+        }
+        self.enter("collect");
+        if *self.panic_in.lock().unwrap() == "answer" {
+            // What was never asked for.
+            let outcome = Ok(0);
+            ended.push(Completion { tag: usize::MAX, buffer: None, outcome });
         }
         for Request { tag, rom, offset, len, mut buffer } in self.requests.drain(..) {
             let outcome = rom.read(offset, &mut buffer.memory[..len]);
@@ -165,7 +193,9 @@ impl BlockSource for Source {
         }
     }
 
-    fn keep(&mut self, _: usize, _: &[u64]) {}
+    fn keep(&mut self, _: usize, _: &[u64]) {
+        self.enter("keep");
+    }
 }
 
 struct Aligned(RomImage);

@@ -1,0 +1,77 @@
+//! The source of blocks of one thread: foreign code, which may panic and may answer anything.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use saltern_yescrypt::Error as Hash;
+
+use crate::error::{Error, Fault};
+use crate::source::{BlockBuffer, BlockSource, Completion};
+use crate::stats::ReadStats;
+
+/// What a thread has for its reads.
+pub(crate) struct Reader {
+    source: Option<Box<dyn BlockSource>>,
+    /// The source has panicked or answered what was not asked: nothing is known of its reads.
+    pub(crate) failed: bool,
+    /// Reads that are under way.
+    pub(crate) depth: u64,
+    /// The last number of a buffer.
+    last_id: u64,
+    /// Not yet told.
+    pub(crate) stats: ReadStats,
+}
+
+impl Reader {
+    pub(crate) fn new(source: Option<Box<dyn BlockSource>>) -> Self {
+        Reader { source, failed: false, depth: 0, last_id: 0, stats: ReadStats::default() }
+    }
+
+    /// Exchanges a source that has failed, none of whose reads is waited for any more.
+    pub(crate) fn replace(&mut self, source: Result<Option<Box<dyn BlockSource>>, Error>) {
+        let failed = source.is_err();
+        let old = std::mem::replace(&mut self.source, source.unwrap_or_default());
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+        (self.failed, self.depth) = (failed, 0);
+    }
+
+    /// Calls the source, which is foreign code: after a panic it is not called again.
+    pub(crate) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut dyn BlockSource) -> T,
+    ) -> Result<T, Error> {
+        if self.failed {
+            return Err(Error::Panicked);
+        }
+        let none = || Error::Source(Fault::new("this pool reads no ROMs"));
+        let source = self.source.as_mut().ok_or_else(none)?;
+        let called = catch_unwind(AssertUnwindSafe(|| call(&mut **source)));
+        self.failed = called.is_err();
+        called.map_err(|_| Error::Panicked)
+    }
+
+    /// A buffer for a read.
+    pub(crate) fn make(&mut self, len: usize) -> Result<BlockBuffer, Error> {
+        self.last_id += 1;
+        let refused = |_| Hash::OutOfMemory { bytes: len as u64 };
+        let memory = self.call(|source| source.memory(len))?.map_err(refused)?;
+        Ok(BlockBuffer { memory, id: self.last_id })
+    }
+
+    /// Lets all reads begin.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.call(|source| source.flush())
+    }
+
+    /// Says which buffers will be used from now on.
+    pub(crate) fn keep(&mut self, first: usize, ids: &[u64]) -> Result<(), Error> {
+        self.call(|source| source.keep(first, ids))
+    }
+
+    /// Adds the reads that have ended.
+    pub(crate) fn collect(&mut self, wait: bool, ended: &mut Vec<Completion>) {
+        if self.depth > 0 {
+            // Failing is noted.
+            let _ = self.call(|source| source.collect(wait, ended));
+        }
+    }
+}
