@@ -6,6 +6,7 @@
 mod cmd;
 mod compute;
 mod crypt3;
+mod descriptor;
 mod effort;
 mod entries;
 mod hex;

@@ -1,12 +1,12 @@
 //! Where a password comes from: the terminal, standard input or an open file descriptor; never the
 //! command line.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 
 use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
+use crate::descriptor::Descriptor;
 use crate::output::tell;
 pub(crate) use crate::secret::Password;
 use crate::secret::push;
@@ -31,7 +31,7 @@ pub(crate) struct PasswordArgs {
     /// Read the password from this open file descriptor, in the same way
     #[cfg(unix)]
     #[arg(long, short = 'P', value_name = "N", conflicts_with = "jsonl")]
-    password_fd: Option<u32>,
+    password_fd: Option<Descriptor>,
 }
 
 /// How often to ask at a prompt.
@@ -46,7 +46,7 @@ pub(crate) enum Prompt {
 impl PasswordArgs {
     /// Whether the password takes standard input, so that nothing else can.
     pub(crate) fn takes_stdin(&self) -> bool {
-        self.stdin || self.fd() == Some(0)
+        self.stdin || self.fd().is_some_and(|fd| fd.number == 0)
     }
 
     /// Get the password.
@@ -59,9 +59,10 @@ impl PasswordArgs {
             return from_stdin();
         }
         if let Some(fd) = self.fd() {
-            let mut file = open_descriptor(fd)
-                .with_context(|| format!("cannot read the password from file descriptor {fd}"))?;
-            return read_line(&mut file, &format!("file descriptor {fd}"));
+            let name = format!("file descriptor {}", fd.number);
+            let file = fd.file();
+            let mut file = file.with_context(|| format!("cannot read the password from {name}"))?;
+            return read_line(&mut file, &name);
         }
         match ask(prompt)? {
             Some(password) => Ok(password),
@@ -73,9 +74,9 @@ impl PasswordArgs {
         }
     }
 
-    fn fd(&self) -> Option<u32> {
+    fn fd(&self) -> Option<&Descriptor> {
         #[cfg(unix)]
-        return self.password_fd;
+        return self.password_fd.as_ref();
         #[cfg(not(unix))]
         None
     }
@@ -95,22 +96,6 @@ fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
 fn from_stdin() -> anyhow::Result<Password> {
     let mut stdin = streams::stdin().context("cannot read standard input")?;
     read_line(&mut stdin, "standard input")
-}
-
-/// The file behind a descriptor that this program was started with.
-///
-/// It is opened anew by its name under /dev/fd. That starts a regular file at its beginning, hence
-/// the seek to where the descriptor stands; a pipe goes on where it is; a socket cannot be opened
-/// in this way.
-pub(crate) fn open_descriptor(fd: u32) -> anyhow::Result<File> {
-    use std::io::Seek;
-    let mut file = File::open(format!("/dev/fd/{fd}"))?;
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap_or_default();
-    let position = info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok());
-    if let (true, Some(position)) = (file.metadata()?.is_file(), position) {
-        file.seek(io::SeekFrom::Start(position))?;
-    }
-    Ok(file)
 }
 
 /// Read up to a newline or the end of the input, leaving no copy behind that is not wiped.

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{
-    SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
-    SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+    SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN,
+    SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 use signal_hook::{flag, low_level};
 
@@ -22,6 +22,28 @@ const ENDING: [c_int; 12] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT, SIGVTALRM, SIGPROF,
     SIGXCPU, SIGXFSZ,
 ];
+
+/// Others that end the program by default on this system, which the library of handlers does not
+/// know, or takes for harmless: the program ends with a status that tells the signal, as a shell
+/// would tell it.
+#[cfg(target_os = "linux")]
+fn others() -> Vec<c_int> {
+    // SIGSTKFLT, which not every processor has under this number: there it is one of the others.
+    let named = [libc::SIGIO, libc::SIGPWR, 16];
+    let known = |signal: c_int| signal != libc::SIGIO && low_level::signal_name(signal).is_some();
+    let unknown = named.into_iter().filter(|signal| !known(*signal));
+    unknown.chain(libc::SIGRTMIN()..=libc::SIGRTMAX()).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn others() -> Vec<c_int> {
+    Vec::new()
+}
+
+/// The status of a program that this signal has ended, as shells show it.
+fn status(signal: c_int) -> c_int {
+    128 + signal
+}
 
 /// The signals of the process, installed once.
 pub(super) struct Signals {
@@ -53,14 +75,19 @@ impl Signals {
         let idle = Arc::new(AtomicBool::new(true));
         let ignored = ignored();
         let mut noted = Vec::new();
-        for signal in ENDING.into_iter().chain([SIGTSTP, SIGCONT]) {
+        let others = others();
+        let known = ENDING.into_iter().chain([SIGTSTP, SIGTTIN, SIGCONT]);
+        for signal in known.chain(others.iter().copied()) {
             // `nohup saltern …` goes on ignoring it.
             if signal != SIGCONT && ignored >> (signal - 1) & 1 == 1 {
                 continue;
             }
             let came = Arc::new(AtomicBool::new(false));
             // In this order, so that a signal that wakes is also noted.
-            flag::register_conditional_default(signal, idle.clone())?;
+            match others.contains(&signal) {
+                false => flag::register_conditional_default(signal, idle.clone())?,
+                true => flag::register_conditional_shutdown(signal, status(signal), idle.clone())?,
+            };
             flag::register(signal, came.clone())?;
             low_level::pipe::register(signal, waker.try_clone()?)?;
             noted.push((signal, came));
@@ -84,7 +111,9 @@ impl Signals {
 
     /// One that ends the program, if there was any.
     pub(super) fn take_ending(&self) -> Option<c_int> {
-        ENDING.into_iter().find(|&signal| self.take(signal))
+        let stopping = [SIGTSTP, SIGTTIN, SIGCONT];
+        let ends = |signal: &c_int| !stopping.contains(signal) && self.take(*signal);
+        self.noted.iter().map(|(signal, _)| *signal).find(ends)
     }
 
     /// Forget that there was something to wake up for.
@@ -103,8 +132,8 @@ impl AsFd for Signals {
 /// Let a signal that was held back end the program, so that its parent sees which one it was.
 pub(super) fn end(signal: c_int) -> ! {
     let _ = low_level::emulate_default_handler(signal);
-    // Only where the system would not have it.
-    std::process::exit(128 + signal)
+    // One of the others, or where the system would not have it.
+    std::process::exit(status(signal))
 }
 
 /// The signals that the program was started to ignore, bit by bit; none on systems that do not

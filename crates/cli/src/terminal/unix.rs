@@ -22,7 +22,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
     tcgetpgrp, tcsetattr,
 };
-use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTOU};
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU};
 use signal_hook::low_level::raise;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -146,7 +146,7 @@ impl Terminal {
     fn heed(&self, line: &mut Password) -> io::Result<Result<(), Stopped>> {
         self.signals.drain();
         self.heed_ending(line);
-        let stop = self.signals.take(SIGTSTP);
+        let stop = self.signals.take(SIGTSTP) | self.signals.take(SIGTTIN);
         if stop {
             line.zeroize();
             self.abandon();

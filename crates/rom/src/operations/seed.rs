@@ -32,7 +32,15 @@ impl Seed {
     /// # Errors
     /// [`Error::Io`], [`Error::SeedLength`].
     pub fn from_file(path: &Path) -> Result<Self, Error> {
-        let file = std::fs::File::open(path).map_err(Error::io("open", path))?;
+        Self::from_open_file(std::fs::File::open(path).map_err(Error::io("open", path))?, path)
+    }
+
+    /// [`Seed::from_file`] for one that was opened already, so that its mode, say, could be looked
+    /// at.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_open_file(file: impl Read, path: &Path) -> Result<Self, Error> {
         let bytes = read(file, path)?;
         Ok(Seed { bytes, source: SeedSource::File { path: absolute(path) } })
     }

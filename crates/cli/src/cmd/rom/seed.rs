@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use saltern_rom::{Error, Seed};
 
+use crate::descriptor::Descriptor;
 use crate::output::tell;
-use crate::password::open_descriptor;
 use crate::secret_file;
 
 /// A seed that exists.
@@ -21,7 +21,7 @@ pub(super) struct SeedArgs {
 
     /// The seed comes from this open file descriptor, to its end
     #[arg(long, value_name = "N", group = "seed")]
-    seed_fd: Option<u32>,
+    seed_fd: Option<Descriptor>,
 }
 
 /// A seed that exists or is to be made.
@@ -42,17 +42,17 @@ pub(super) struct NewSeedArgs {
 impl SeedArgs {
     /// The seed, if there is one of the options.
     pub(super) fn read(&self) -> anyhow::Result<Option<Seed>> {
-        Ok(match (&self.seed_file, self.seed_fd) {
+        Ok(match (&self.seed_file, &self.seed_fd) {
             (Some(path), _) => {
-                if let Ok(file) = File::open(path) {
-                    secret_file::warn_if_loose(&file, path, "seed");
-                }
-                Some(Seed::from_file(path)?)
+                let open = || format!("cannot open {}", path.display());
+                let file = File::open(path).with_context(open)?;
+                secret_file::warn_if_loose(&file, path, "seed");
+                Some(Seed::from_open_file(&file, path)?)
             }
-            (None, Some(number)) => {
-                let file = open_descriptor(number);
+            (None, Some(fd)) => {
+                let number = fd.number;
                 let context = || format!("cannot read the seed from file descriptor {number}");
-                Some(Seed::from_reader(file.with_context(context)?)?)
+                Some(Seed::from_reader(fd.file().with_context(context)?)?)
             }
             (None, None) => None,
         })

@@ -24,6 +24,23 @@ fn wrong(stored: &str, more: &[&str]) -> std::process::Output {
     run(&[&["verify", "--stdin", stored], more].concat(), "Password")
 }
 
+/// The files of a ROM are open while the password is read, and have numbers.
+#[test]
+fn no_file_that_the_program_has_opened_is_a_password() {
+    let site = Site::new();
+    let rom = site.rom("a.rom", "seed");
+    let program = assert_cmd::cargo::cargo_bin!("saltern");
+    // Whoever runs the tests may have descriptors open, too.
+    let script = r#"exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
+        "$0" hash --rom "$1" --rom-access=direct --password-fd "$2""#;
+    for number in ["3", "4", "5", "6", "7", "8", "9"] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script]).arg(program).args([&rom, number]);
+        let output = shell.output().unwrap();
+        assert_one_error(&output, "cannot read the password from file descriptor");
+    }
+}
+
 #[test]
 fn strings_are_those_made_in_memory() {
     let site = Site::new();

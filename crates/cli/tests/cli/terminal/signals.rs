@@ -18,7 +18,7 @@ fn prompt(case: &[&str]) {
 fn whatever_ends_the_program_leaves_the_terminal_as_it_was() {
     for signal in [
         "TERM", "INT", "HUP", "QUIT", "ALRM", "USR1", "USR2", "ABRT", "VTALRM", "PROF", "XCPU",
-        "XFSZ",
+        "XFSZ", "IO", "PWR", "STKFLT", "RTMIN", "RTMAX",
     ] {
         prompt(&["signal", signal]);
     }
@@ -37,7 +37,7 @@ fn stopped_and_continued() {
 
 #[test]
 fn stopped_and_brought_back_by_a_shell() {
-    for how in ["TSTP", "STOP", "KEY"] {
+    for how in ["TSTP", "TTIN", "STOP", "KEY"] {
         prompt(&["fg", how]);
     }
 }
