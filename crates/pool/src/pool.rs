@@ -73,9 +73,9 @@ const HASH: usize = 32;
 /// and the others go on.
 ///
 /// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
-/// ([`RomMemory::checker`](saltern_yescrypt::RomMemory::checker), as those of `saltern-rom` can),
-/// the blocks that a hash has read are checked by the same thread before a mismatch, a new hash or
-/// a derived key is given out; a match needs no check. What is damaged ends in
+/// ([`checker`](saltern_yescrypt::rom::RomMemory::checker), as those of `saltern-rom` can), the
+/// blocks that a hash has read are checked by the same thread before a mismatch, a new hash or a
+/// derived key is given out; a match needs no check. What is damaged ends in
 /// [`Error::RomUnavailable`].
 ///
 /// # The end, panics and forks

@@ -175,7 +175,7 @@ fn damage_that_is_gone_by_the_check_is_an_error() {
     let mut computed = Resumable::new(Workspace::new());
     let mut run = |damage: Option<u64>| {
         damage.iter().for_each(|at| flip(&path, *at));
-        computed.begin(&[(b"pw", b"salt")], &params, &[used.clone()], 32).unwrap();
+        computed.begin(&[(b"pw", b"salt")], &params, std::slice::from_ref(&used), 32).unwrap();
         assert_eq!(computed.advance(&[]), Ok(Progress::Done));
         damage.iter().for_each(|at| flip(&path, *at));
         let output: [u8; 32] = computed.output(0).unwrap().try_into().unwrap();
