@@ -77,8 +77,9 @@ const HASH: usize = 32;
 /// the blocks that a hash has read are checked by the same thread before a mismatch, a new hash or
 /// a derived key is given out; a match needs no check. What is damaged ends in
 /// [`Error::RomUnavailable`]. The last block of a ROM whose blocks are read, which stays in memory,
-/// is checked in the same way if it can be ([`BlockRom::checker`](crate::source::BlockRom::checker)).
-/// ROMs of generation 0.5 ([`Hasher::with_escrypt_rom`]) are never checked.
+/// is checked in the same way if it can be
+/// ([`BlockRom::checker`](crate::source::BlockRom::checker)). ROMs of generation 0.5
+/// ([`Hasher::with_escrypt_rom`]) are never checked.
 ///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.

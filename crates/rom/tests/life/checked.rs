@@ -175,7 +175,7 @@ fn damage_that_is_gone_by_the_check_is_an_error() {
     let mut computed = Resumable::new(Workspace::new());
     let mut run = |damage: Option<u64>| {
         damage.iter().for_each(|at| flip(&path, *at));
-        computed.begin(&[(b"pw", b"salt")], &params, &[used.clone()], 32).unwrap();
+        computed.begin(&[(b"pw", b"salt")], &params, std::slice::from_ref(&used), 32).unwrap();
         assert_eq!(computed.advance(&[]), Ok(Progress::Done));
         damage.iter().for_each(|at| flip(&path, *at));
         let output: [u8; 32] = computed.output(0).unwrap().try_into().unwrap();
@@ -232,8 +232,8 @@ fn a_string_whose_check_costs_too_much_is_refused() {
     let path = scratch.path("site.rom");
     Create::new(RomParams::new(16, 512, 1), &seed).file(&path).unwrap();
     let [memory, _] = sources(&path);
-    let params = Params { t: 20_000, nrom: 8192, ..Params::yescrypt(4, 1) };
-    let own = Params { nrom: 16, ..Params::yescrypt(64, 512) };
+    let (mut params, mut own) = (Params::yescrypt(4, 1), Params::yescrypt(64, 512));
+    (params.t, params.nrom, own.nrom) = (20_000, 8192, 16);
     let plan = |params| {
         let hasher = Hasher::clone(&hasher(&memory, params)).with_limits(Limits::server());
         hasher.plan(b"password", &hasher.setting(b"salt").unwrap()).map(drop)
