@@ -98,9 +98,9 @@ fn what_was_underrated_is_not_any_more() {
 /// booked at no more than a read.
 #[test]
 fn checks_of_what_was_read_are_booked() {
-    let tiny = Params { t: 600_000, ..Params::yescrypt(4, 1) };
+    let tiny = Params { t: 500_000, ..Params::yescrypt(4, 1) };
     let with = |medium| tiny.work_with(&[(RomMasks::YESCRYPT, medium)]);
-    let reads = 1_200_000;
+    let reads = 1_000_000;
     assert!(with(Medium::Memory) < 2 << 30);
     assert!(with(Medium::Checked { bytes: 64 << 10 }) > reads * (64 << 10));
     // Of blocks that are chunks, the check costs about as much as all the rest.
