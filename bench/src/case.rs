@@ -344,7 +344,7 @@ fn pair(mut table: Table) -> anyhow::Result<Pair> {
             point.engine = Some(engine);
         }
     }
-    let wide = Level::detect() >= Level::Avx512;
+    let wide = Level::detect() == Level::Avx512;
     let goal = if wide { points[0].goal } else { points[0].goal_avx2.or(points[0].goal) };
     let threads = threads(&points[0])?;
     let [first, second] = points;

@@ -287,7 +287,7 @@ mod x86 {
             Level::Avx2 => Avx2::detect().map(|_| &b_avx2::KERNELS),
             Level::Avx512 if Zen4::detect().is_some() => Some(&b_zen4::KERNELS),
             Level::Avx512 => Avx512::detect().map(|_| &b_avx512::KERNELS),
-            _ => None,
+            Level::Portable | Level::Sse2 | Level::Neon => None,
         }
     }
 
@@ -297,7 +297,7 @@ mod x86 {
             Level::Avx2 => Avx2::detect().map(|_| &s_avx2::KERNELS),
             Level::Avx512 if Zen4::detect().is_some() => Some(&s_zen4::KERNELS),
             Level::Avx512 => Avx512::detect().map(|_| &s_avx512::KERNELS),
-            _ => None,
+            Level::Portable | Level::Sse2 | Level::Neon => None,
         }
     }
 }

@@ -73,9 +73,9 @@ const HASH: usize = 32;
 /// and the others go on. They are checked immediately before they are used.
 ///
 /// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
-/// ([`RomMemory::checker`](saltern_yescrypt::RomMemory::checker), as those of `saltern-rom` can),
-/// the blocks that a hash has read are checked by the same thread before a mismatch, a new hash or
-/// a derived key is given out; a match needs no check. What is damaged ends in
+/// ([`checker`](saltern_yescrypt::rom::RomMemory::checker), as those of `saltern-rom` can), the
+/// blocks that a hash has read are checked by the same thread before a mismatch, a new hash or a
+/// derived key is given out; a match needs no check. What is damaged ends in
 /// [`Error::RomUnavailable`]. The last block of a ROM whose blocks are read, which stays in memory,
 /// is checked in the same way if it can be
 /// ([`BlockRom::checker`](crate::source::BlockRom::checker)). ROMs of generation 0.5
@@ -469,8 +469,7 @@ mod tests {
     /// What makes an answer of the bytes is called in a thread of the pool, which goes on.
     #[test]
     fn an_answer_that_panics_is_an_error_and_keeps_nobody_waiting() {
-        let mut config = PoolConfig::default();
-        config.threads = 1;
+        let config = PoolConfig { threads: 1, ..PoolConfig::default() };
         let pool = Pool::new(config).unwrap();
         let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
         let shape = pool.shape(Shape { params, roms: Vec::new(), len: 32 }).unwrap();

@@ -94,8 +94,10 @@ impl Level {
             Level::Avx512 => crate::x86::Avx512::detect().is_some(),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => true,
-            #[allow(unreachable_patterns, reason = "which levels are left depends on the target")]
-            _ => false,
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => false,
+            #[cfg(not(target_arch = "aarch64"))]
+            Level::Neon => false,
         }
     }
 

@@ -104,7 +104,7 @@ pub enum ErrorKind {
     /// A ROM or a key is not there. The password was not tried; with it there, the same call
     /// succeeds.
     Unavailable,
-    /// Too much at a time: the same call may succeed later.
+    /// Too much at a time, or cancelled: the same call may succeed later.
     Overloaded,
     /// Neither the input nor the load: memory, threads or randomness could not be had, or there is
     /// a defect.
@@ -125,12 +125,10 @@ pub enum Limit {
     T,
     /// Bytes of memory for one hash.
     Memory,
-    /// Bytes that go through the block mixes.
+    /// Time, as so many bytes mixed by the default flavour.
     Work,
     /// Bytes in a password.
     Password,
-    /// Bytes of output.
-    Output,
     /// r of a hash with a ROM in a file.
     StoredRomR,
 }
@@ -153,7 +151,6 @@ impl Limit {
             Limit::Memory => "memory in bytes",
             Limit::Work => "work in bytes of the default flavour",
             Limit::Password => "password length",
-            Limit::Output => "output length",
             Limit::StoredRomR => "r with a ROM in a file",
         }
     }

@@ -37,15 +37,15 @@ Examples:
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
-for bytes that are not UTF-8; optionally `setting`, as --setting; and `id`,
-which is repeated in the answer. Answers are objects with `line` and
-`hash` or `error`, such as
+for bytes that are not UTF-8; optionally `setting`, as --setting; and
+`id`, which is repeated in the answer. Answers are objects with `line`
+and `hash` or `error`, such as
   {\"id\":\"bob\",\"password\":\"secret\"}
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
-They come in the order of the lines, or with --unordered as soon as each is
-ready. Notes that would be printed on the terminal are in `notes`. A line's
-`deadline_ms` takes precedence over --deadline. A bad line is answered with
-its error and does not affect the others.
+They come in the order of the lines, or with --unordered as soon as each
+is ready. Notes that would be printed on the terminal are in `notes`. A
+line's `deadline_ms` takes precedence over --deadline. A bad line is
+answered with its error and does not affect the others.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";

@@ -19,9 +19,9 @@ Examples:
   saltern hash --key 2026=pepper.key     strings carry that name
   saltern key fingerprint pepper.key     which key is in this file?
 
-The fingerprint is derived from the key and does not help to find it. Keep
-a copy of every key: without it, no string that is encrypted with it can
-be verified.";
+The fingerprint is derived from the key and does not help to find it.
+Keep a copy of every key: without it, no string that is encrypted with
+it can be verified.";
 
 /// Make keys for hash encryption, and print their fingerprints
 #[derive(clap::Args)]

@@ -30,8 +30,8 @@ Examples:
   saltern rom detach shm:site.rom
 
 Exit status: 0 done; 2 an error, such as a ROM that is not what its
-manifest says; 130 interrupted (Ctrl-C), 143 terminated (SIGTERM): nothing
-incomplete is left behind.";
+manifest says; 130 interrupted (Ctrl-C), 143 terminated (SIGTERM):
+nothing incomplete is left behind.";
 
 /// Create, share, check and list ROMs
 #[derive(clap::Args)]

@@ -18,10 +18,10 @@ use crate::rom::{Media, RomArgs};
 use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
-A file is tried line by line. Lines that cannot be verified are reported:
-accounts that are locked (`!`, `*`) or have no password, and schemes other
-than yescrypt ($y$), its older generation 0.5 ($7X) and scrypt ($7$), such
-as sha512crypt ($6$).
+A file is tried line by line. Lines that cannot be verified are
+reported: accounts that are locked (`!`, `*`) or have no password, and
+schemes other than yescrypt ($y$), its older generation 0.5 ($7X) and
+scrypt ($7$), such as sha512crypt ($6$).
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -38,10 +38,10 @@ repeated in the answer. Answers are objects with `line` and `match` or
 `error`, such as
   {\"id\":7,\"password\":\"secret\",\"hash\":\"$y$j9T$…\"}
   {\"line\":1,\"id\":7,\"match\":true}
-They come in the order of the lines, or with --unordered as soon as each is
-ready. Notes that would be printed on the terminal are in `notes`. A line's
-`deadline_ms` takes precedence over --deadline. A bad line is answered with
-its error and does not affect the others.
+They come in the order of the lines, or with --unordered as soon as each
+is ready. Notes that would be printed on the terminal are in `notes`. A
+line's `deadline_ms` takes precedence over --deadline. A bad line is
+answered with its error and does not affect the others.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)

@@ -15,7 +15,7 @@ use crate::ids::RomId;
 ///
 /// A hash with a damaged ROM is another hash. So blocks that a hash has read are checked before a
 /// password is said not to match, and before a new hash is given out
-/// ([`Resumable::check`](crate::Resumable::check)).
+/// ([`Resumable::check`](crate::hazmat::Resumable::check)).
 pub trait RomCheck {
     /// The ROM's name, for errors.
     fn id(&self) -> RomId;

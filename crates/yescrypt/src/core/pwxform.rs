@@ -229,6 +229,10 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
             round(token, constants.mask, tables, x, inner(3));
         } else if constants.rounds == 3 {
             round(token, constants.mask, tables, x, inner(0));
+        } else {
+            for i in 2..constants.rounds as usize {
+                round(token, constants.mask, tables, x, inner(i - 2));
+            }
         }
         if constants.rounds > 1 {
             round(token, constants.mask, tables, x, None);

@@ -181,9 +181,9 @@ impl Resumable {
     }
 
     /// Whether what hash `index` has read of ROMs in memory that can be checked
-    /// ([`RomMemory::checker`](crate::RomMemory::checker)) is what was made. To be asked before its
-    /// output is said not to be the expected one, and before a new one is given out. Costs what it
-    /// costs to check as many blocks as the hash reads.
+    /// ([`checker`](crate::rom::RomMemory::checker)) is what was made. Ask before its output is
+    /// said not to be the expected one, and before a new one is given out. The cost is that of
+    /// checking as many blocks as the hash reads.
     ///
     /// # Errors
     /// The ROM that is not what was made, and what its checker says.

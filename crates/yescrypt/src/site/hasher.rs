@@ -422,7 +422,7 @@ impl Default for Hasher {
 ///
 /// # Errors
 /// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than
-/// 4096 bytes.
+/// 511 bytes.
 #[cfg(feature = "getrandom")]
 pub fn hash(password: impl AsRef<[u8]>) -> Result<String, Error> {
     Hasher::new().hash(&mut Workspace::new(), password)

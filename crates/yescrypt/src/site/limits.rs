@@ -59,8 +59,6 @@ pub struct Limits {
     pub max_t: u32,
     /// Bytes in a password.
     pub max_password: usize,
-    /// Bytes of output.
-    pub max_output: u64,
     /// Flavours.
     pub flavors: FlavorPolicy,
     /// Strings and passwords.
@@ -79,7 +77,6 @@ impl Limits {
     /// | p | 64 | beyond every recommendation; each of them takes a little memory that is not counted |
     /// | N, r, t | any | bounded by the memory and the work |
     /// | password | 511 bytes | what crypt(3) takes |
-    /// | output | 1 KiB | a hash string needs 32 bytes |
     /// | flavours | the default | all that any other system computes |
     /// | syntax | that of crypt(3) | what others refuse is refused before it is stored |
     /// | ROM | allowed | it has to be attached by the operator in the first place |
@@ -93,7 +90,6 @@ impl Limits {
             max_work: 2 << 30,
             max_p: 64,
             max_password: crypt3::PASSWORD,
-            max_output: 1024,
             flavors: FlavorPolicy::DefaultOnly,
             syntax: Syntax::Crypt3,
             ..Self::unlimited()
@@ -111,7 +107,6 @@ impl Limits {
             max_p: u32::MAX,
             max_t: u32::MAX,
             max_password: usize::MAX,
-            max_output: u64::MAX,
             flavors: FlavorPolicy::Any,
             syntax: Syntax::Wide,
             rom: true,
@@ -130,11 +125,6 @@ impl Limits {
             Some(why) => Err(Error::RefusedByCrypt { why }),
             None => Ok(()),
         }
-    }
-
-    /// Refuses an output that is longer than allowed.
-    pub(crate) fn admit_output(&self, len: u64) -> Result<(), Error> {
-        within(Limit::Output, len, self.max_output)
     }
 
     /// Refuses an N, r, p or t, bytes of memory, or work above what is allowed.

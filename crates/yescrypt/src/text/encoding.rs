@@ -80,7 +80,8 @@ impl Setting {
         let params = match scheme {
             Scheme::Yescrypt => crypt::yescrypt(&mut reader)?,
             Scheme::Escrypt => escrypt::params(&mut reader)?,
-            _ => crypt::scrypt(&mut reader)?,
+            Scheme::Scrypt => crypt::scrypt(&mut reader)?,
+            Scheme::Extended | Scheme::ScryptPhc => return Err(expected),
         };
         if ids.rom.is_some() && params.nrom == 0 {
             return Err(Error::malformed("NROM in a string for which a ROM is named"));

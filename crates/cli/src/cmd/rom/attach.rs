@@ -17,10 +17,10 @@ use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
 Copies the image to shared memory, checking every byte on the way. Any
-process then attaches it by its name in about a millisecond. It stays until
-it is detached or the machine is shut down. Attaching a ROM that is already
-there is no error if it is the same ROM and nobody but root and this user
-can have written to it.
+process then attaches it by its name in about a millisecond. It stays
+until it is detached or the machine is shut down. Attaching a ROM that
+is already there is no error if it is the same ROM and nobody but root
+and this user can have written to it.
 
 Examples:
   saltern rom attach /srv/site.rom                   as shm:site.rom

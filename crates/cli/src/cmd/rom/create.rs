@@ -16,11 +16,11 @@ use crate::output::Output;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
-A ROM is computed from its seed and its parameters, and the same seed and
-parameters always give the same ROM. Progress is shown on the terminal. An
-interrupted creation leaves nothing behind; what a killed one leaves is
-taken over by the next. If only the image is lost, --again recreates it as
-the manifest describes.
+A ROM is computed from its seed and its parameters, and the same seed
+and parameters always give the same ROM. Progress is shown on the
+terminal. An interrupted creation leaves nothing behind; what a killed
+one leaves is taken over by the next. If only the image is lost, --again
+recreates it as the manifest describes.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed

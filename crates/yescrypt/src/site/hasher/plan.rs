@@ -55,7 +55,6 @@ impl Hasher {
     pub fn plan(&self, password: impl AsRef<[u8]>, setting: &Setting) -> Result<Plan, Error> {
         let limits = self.limits();
         limits.admit_password(password.as_ref())?;
-        limits.admit_output(HASH as u64)?;
         let params = setting.params().check(limits)?;
         limits.admit_crypt3(setting.refused_by_crypt())?;
         let mut salt = Zeroizing::new(setting.salt().to_vec());
