@@ -6,8 +6,6 @@ use core::fmt;
 
 use zeroize::Zeroize;
 
-#[cfg(doc)]
-use crate::core::cost::Medium;
 use crate::core::memory::{self, SubBlock};
 use crate::ids::RomId;
 
@@ -21,7 +19,7 @@ pub trait RomCheck {
     fn id(&self) -> RomId;
 
     /// The most bytes that are hashed to check one block of `len` bytes: what a limit on time has
-    /// to count for each read ([`Medium::Checked`]).
+    /// to count for each read (`Medium::Checked`).
     fn bytes_for(&self, len: usize) -> usize;
 
     /// Checks blocks of `len` bytes that a hash has read, in whatever order: each has to be the one

@@ -12,7 +12,7 @@ mod tests;
 
 use crate::core::flavor::Flavor;
 use crate::core::params::{LoopCounts, Mode, Params};
-use crate::core::reading::RomMasks;
+use crate::core::reading::{RomMasks, RomUse};
 
 /// Where the blocks of a ROM are when a hash reads them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +55,20 @@ impl Medium {
             Medium::Checked { bytes } => 2 * (BLOCK + bytes as u128),
             Medium::File => FILE_READ.saturating_add(bytes),
         }
+    }
+}
+
+impl RomUse {
+    /// What its reads in blocks of so many bytes cost, checks included: for
+    /// [`Params::work_with`].
+    #[must_use]
+    pub fn cost(&self, block: usize) -> (RomMasks, Medium) {
+        let medium = match (self.rom.store(), self.rom.checker()) {
+            (Some(_), _) => Medium::File,
+            (None, Some(checker)) => Medium::Checked { bytes: checker.bytes_for(block) },
+            (None, None) => Medium::Memory,
+        };
+        (self.reading.masks, medium)
     }
 }
 

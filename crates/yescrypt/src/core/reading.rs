@@ -4,7 +4,6 @@
 //! of a list of ROMs, each with a mask for either loop, as escrypt 0.5 had them for one ROM: step
 //! `i` reads the first ROM of the list with `i & mask == 1`.
 
-use crate::core::cost::Medium;
 use crate::core::memory::SubBlock;
 use crate::core::params::{CheckedParams, Mode, Params};
 use crate::core::rom::{Rom, RomView};
@@ -118,18 +117,6 @@ pub struct RomUse<R = Rom> {
 }
 
 impl RomUse {
-    /// What its reads in blocks of so many bytes cost, checks included: for
-    /// [`Params::work_with`].
-    #[must_use]
-    pub fn cost(&self, block: usize) -> (RomMasks, Medium) {
-        let medium = match (self.rom.store(), self.rom.checker()) {
-            (Some(_), _) => Medium::File,
-            (None, Some(checker)) => Medium::Checked { bytes: checker.bytes_for(block) },
-            (None, None) => Medium::Memory,
-        };
-        (self.reading.masks, medium)
-    }
-
     /// The same with the ROM borrowed, for hashes of this r.
     ///
     /// # Errors
