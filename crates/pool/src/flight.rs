@@ -38,6 +38,8 @@ struct Set {
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
+    /// For each block, whether as many bytes came as it takes.
+    came: [bool; LANES],
 }
 
 /// How many buffers a group needs, and of what size: one size for each ROM that is read.
@@ -111,6 +113,8 @@ struct Group {
     age: u64,
     /// For each item that may not be answered, why.
     faults: Vec<Option<Error>>,
+    /// How many items had what they read checked.
+    checked: usize,
 }
 
 /// What is left of a group that has ended.
@@ -120,6 +124,7 @@ pub(crate) struct Ended {
     pub(crate) items: Vec<Queued>,
     pub(crate) outcome: Result<Vec<Zeroizing<Vec<u8>>>, Error>,
     faults: Vec<Option<Error>>,
+    checked: usize,
 }
 
 impl Place {
@@ -196,6 +201,7 @@ impl Place {
             began: now,
             age,
             faults: Vec::new(),
+            checked: 0,
         });
         self.dirty = true;
     }
@@ -241,8 +247,8 @@ impl Place {
                 *id = made.id;
                 *buffer = Some(made);
             }
-            let skip = [0; LANES];
-            self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None });
+            let (skip, came) = ([0; LANES], [false; LANES]);
+            self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None, came });
         }
         reader.keep(self.tag, &ids)
     }
@@ -293,6 +299,17 @@ impl Place {
             return Err(error);
         }
         let block = group.shape.block();
+        let Some(rom) = block_rom(&group.shape.roms[set.rom].rom) else {
+            return Err(Error::Panicked);
+        };
+        // Only now: what waits for its turn could be damaged until then.
+        for (lane, j) in read.blocks().iter().enumerate() {
+            let Some(buffer) = &mut set.buffers[lane] else { return Err(Error::Panicked) };
+            let window = Window::of(&**rom, *j, block);
+            let place = (window.offset, window.extent(&**rom));
+            right(&**rom, (buffer, set.came[lane]), place, &mut reader.stats)
+                .map_err(|fault| Error::RomUnavailable { id: rom.id(), fault })?;
+        }
         let mut supplied: [&[u8]; LANES] = Default::default();
         for ((supplied, buffer), skip) in supplied.iter_mut().zip(&set.buffers).zip(set.skip) {
             let bytes = buffer.as_ref().and_then(|buffer| buffer.memory.get(skip..skip + block));
@@ -360,27 +377,24 @@ impl Place {
             set.buffers[lane] = buffer;
             return;
         };
-        let used = &group.shape.roms[set.rom];
-        let Some(rom) = block_rom(&used.rom) else { return };
+        let Some(rom) = block_rom(&group.shape.roms[set.rom].rom) else { return };
         let window = Window::of(&**rom, read.blocks()[lane], group.shape.block());
-        let needed = window.extent(&**rom);
-        let came = buffer.is_some() && outcome.is_ok_and(|came| came >= needed);
+        let came = outcome.is_ok_and(|came| came >= window.extent(&**rom));
+        set.came[lane] = buffer.is_some() && came;
         let whole = || reader.make(Window::longest(&**rom, group.shape.block()));
-        let checked = buffer.map_or_else(whole, Ok).map_err(Fault::new).and_then(|mut buffer| {
-            let place = (window.offset, needed);
-            let right = right(&**rom, (&mut buffer, came), place, &mut reader.stats);
-            // Whatever is in it, it is a buffer for the next read.
-            set.buffers[lane] = Some(buffer);
-            right
-        });
-        if let Err(fault) = checked {
-            set.failed = Some(Error::RomUnavailable { id: rom.id(), fault });
+        match buffer.map_or_else(whole, Ok) {
+            Ok(buffer) => set.buffers[lane] = Some(buffer),
+            Err(error) => {
+                let (id, fault) = (rom.id(), Fault::new(error));
+                set.failed = Some(Error::RomUnavailable { id, fault });
+            }
         }
     }
 
     /// Ends the group, whose items and memory are given back. Reads may still be under way.
     pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
-        let Group { mut hash, bytes, shape, items, began, faults, .. } = self.group.take()?;
+        let Group { mut hash, bytes, shape, items, began, faults, checked, .. } =
+            self.group.take()?;
         for set in &mut self.sets {
             (set.read, set.failed) = (None, None);
         }
@@ -392,22 +406,22 @@ impl Place {
         let outcome = outcome.and_then(outputs);
         hash.clear();
         let arena = Arena { workspace: hash.into_workspace(), bytes };
-        Some((Ended { shape, began, items, outcome, faults }, arena))
+        Some((Ended { shape, began, items, outcome, faults, checked }, arena))
     }
 }
 
 impl Group {
     /// Checks what was read of ROMs in memory, as far as it matters.
     fn check(&mut self) {
-        let Group { hash, items, .. } = &*self;
-        let check = |(index, queued): (usize, &Queued)| {
+        for (index, queued) in self.items.iter().enumerate() {
             let item = &queued.entry.item;
-            let doubtful = hash.output(index).is_some_and(|output| item.is_doubtful(output));
-            let checked = if doubtful { hash.check(index) } else { Ok(()) };
+            let output = self.hash.output(index);
+            let doubtful = output.is_some_and(|output| item.is_doubtful(output));
+            let checked = if doubtful { self.hash.check(index) } else { Ok(()) };
+            self.checked += usize::from(doubtful);
             let unavailable = |(id, fault)| Error::RomUnavailable { id, fault: Fault::new(fault) };
-            checked.map_err(unavailable).err()
-        };
-        self.faults = items.iter().enumerate().map(check).collect();
+            self.faults.push(checked.map_err(unavailable).err());
+        }
     }
 }
 
@@ -427,6 +441,13 @@ fn right(
 }
 
 impl Ended {
+    /// Units of work that were done, for the measure of how fast the thread is.
+    pub(crate) fn work(&self) -> u64 {
+        let (all, checked) = (self.items.len() as u64, self.checked as u64);
+        let unchecked = self.shape.check_cost().saturating_mul(all.saturating_sub(checked));
+        self.shape.cost().saturating_mul(all).saturating_sub(unchecked)
+    }
+
     /// Answers all items.
     pub(crate) fn answer(self) {
         match self.outcome {

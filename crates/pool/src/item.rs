@@ -54,15 +54,22 @@ impl Shape {
         Ok(())
     }
 
-    /// Units of work of one item.
+    /// Units of work of one item, with the check of what it has read.
     pub(crate) fn cost(&self) -> u64 {
-        let reads = |used: &RomUse| {
-            let stored = used.rom.store().is_some();
-            let medium = if stored { Medium::File } else { Medium::Memory };
-            (used.reading.masks, medium)
-        };
-        let reads: Vec<_> = self.roms.iter().map(reads).collect();
+        let reads: Vec<_> = self.roms.iter().map(|used| used.cost(self.block())).collect();
         u64::try_from(self.params.params().work_with(&reads)).unwrap_or(u64::MAX)
+    }
+
+    /// The part of it that is not done for an item whose answer is in no doubt: checking what it
+    /// has read.
+    pub(crate) fn check_cost(&self) -> u64 {
+        let unchecked = |used: &RomUse| match used.cost(self.block()) {
+            (masks, Medium::Checked { .. }) => (masks, Medium::Memory),
+            other => other,
+        };
+        let reads: Vec<_> = self.roms.iter().map(unchecked).collect();
+        let without = u64::try_from(self.params.params().work_with(&reads)).unwrap_or(u64::MAX);
+        self.cost().saturating_sub(without)
     }
 
     /// Bytes of an arena for so many hashes at once.

@@ -70,13 +70,16 @@ const HASH: usize = 32;
 /// ([`stored_rom`](crate::source::stored_rom)) need [`PoolConfig::sources`]: a hash that needs a
 /// block has it read and gives its place to another one meanwhile. Bytes that are not right are
 /// read again, and if that fails, too, the hashes that needed them end in [`Error::RomUnavailable`]
-/// and the others go on.
+/// and the others go on. They are checked immediately before they are used.
 ///
 /// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
 /// ([`checker`](saltern_yescrypt::rom::RomMemory::checker), as those of `saltern-rom` can), the
 /// blocks that a hash has read are checked by the same thread before a mismatch, a new hash or a
 /// derived key is given out; a match needs no check. What is damaged ends in
-/// [`Error::RomUnavailable`].
+/// [`Error::RomUnavailable`]. The last block of a ROM whose blocks are read, which stays in memory,
+/// is checked in the same way if it can be
+/// ([`BlockRom::checker`](crate::source::BlockRom::checker)). ROMs of generation 0.5
+/// ([`Hasher::with_escrypt_rom`]) are never checked.
 ///
 /// # The end, panics and forks
 /// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.

@@ -1,16 +1,18 @@
 //! Whether this process is the one in which something was made, or was forked from it.
 #![allow(unsafe_code, reason = "a page that the system clears for a forked process")]
 
-/// A process.
-pub(crate) struct Process {
+/// A process, by more than its id: what has threads of its own asks whether they are those of the
+/// process that it is in, or of the one from which that was forked.
+pub struct Process {
     id: u32,
     /// None where the system has no such pages.
     page: Option<page::Marked>,
 }
 
 impl Process {
-    /// This one.
-    pub(crate) fn current() -> Self {
+    /// This one. Takes a page of memory where the system clears one for a forked process.
+    #[must_use]
+    pub fn current() -> Self {
         Process { id: std::process::id(), page: page::Marked::new() }
     }
 
@@ -18,7 +20,8 @@ impl Process {
     ///
     /// The id alone would not tell: in a namespace of its own, a forked process can have the same
     /// one. The page alone would not tell after vfork(2), where both share all memory.
-    pub(crate) fn is_current(&self) -> bool {
+    #[must_use]
+    pub fn is_current(&self) -> bool {
         self.page.as_ref().is_none_or(page::Marked::is_marked) && std::process::id() == self.id
     }
 }

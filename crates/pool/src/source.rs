@@ -6,9 +6,10 @@ use std::io;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
-use saltern_yescrypt::rom::{Rom, RomId, RomStore};
+use saltern_yescrypt::rom::{Rom, RomCheck, RomId, RomStore};
 
 use crate::error::Fault;
+pub use crate::process::Process;
 
 /// A ROM that is not in memory, or that is not to be trusted there: its blocks are read, and
 /// checked, one by one.
@@ -25,6 +26,13 @@ pub trait BlockRom: Send + Sync {
     /// The end of the image, checked and aligned to 64 bytes: the last block of every r up to its
     /// length.
     fn tail(&self) -> &[u8];
+
+    /// Whoever can tell whether the end is still what was made. Hashes that read it are checked
+    /// before a mismatch, a new hash or a key is given out; without this, a bit that flips in it
+    /// makes them all wrong for as long as the ROM is held.
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        None
+    }
 
     /// What place and length of a read have to be multiples of, a power of two. A read at the end
     /// of the image may reach beyond it.
@@ -64,6 +72,10 @@ impl RomStore for Stored {
     fn tail(&self, len: usize) -> Option<&[u8]> {
         let tail = self.0.tail();
         tail.get(tail.len().checked_sub(len)?..)
+    }
+
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        self.0.checker()
     }
 }
 

@@ -332,7 +332,7 @@ impl<'p> Worker<'p> {
         }
         let (now, count) = (Instant::now(), ended.items.len());
         let sample = Sample {
-            work: ended.shape.cost().saturating_mul(count as u64),
+            work: ended.work(),
             items: count,
             busy: now.saturating_duration_since(self.busy_since),
             taken: now.saturating_duration_since(ended.began),

@@ -14,5 +14,5 @@ pub fn check_with_table(
     chunk: &[u8],
 ) -> Result<bool, String> {
     let table = Table::parse(Box::new(table.to_vec()), table.len() as u64, manifest)?;
-    Ok(table.check_each(&[(number, chunk)]).is_ok())
+    Ok(table.check_each(&[number], [chunk].into_iter()).is_ok())
 }

@@ -1,10 +1,17 @@
-//! A pool where io_uring is forbidden, as in many containers.
-#![allow(unsafe_code, reason = "a filter of system calls, which nothing safe installs")]
+//! A pool where io_uring is forbidden, as in many containers; and threads that a forked process has
+//! not.
+#![allow(
+    unsafe_code,
+    reason = "a filter of system calls, and code after a fork: nothing safe does either"
+)]
 
-use std::sync::Arc;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms};
-use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
+use saltern_rom::{AttachOptions, Backend, Create, Recheck, RomFile, RomReaders, Seed, attach};
 use saltern_yescrypt::{
     Limits, Params,
     rom::{RomParams, RomReading, RomUse},
@@ -91,4 +98,32 @@ fn without_io_uring_threads_read_and_the_result_is_the_same() {
         });
         forbidden.join().unwrap();
     });
+}
+
+/// The thread of whole checks is the parent's: a forked process that waited for it would do so for
+/// ever.
+#[test]
+fn a_forked_process_waits_for_no_thread_of_its_parent() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rom");
+    let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
+    Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+    let rom = Arc::new(attach(&path, &AttachOptions::new()).unwrap());
+    let recheck = Recheck::start(vec![rom], Duration::from_secs(3600), |_, _| {}).unwrap();
+    let taken = Arc::new(Mutex::new(Some(recheck)));
+    let in_child = taken.clone();
+    let run = move || {
+        drop(in_child.lock().unwrap().take());
+        Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+    };
+    let mut command = Command::new("true");
+    // SAFETY: the child allocates nothing and takes no lock but one that nobody holds.
+    unsafe { command.pre_exec(run) };
+    let (report, result) = mpsc::channel();
+    std::thread::spawn(move || {
+        report.send(command.spawn().map(drop).map_err(|e| e.raw_os_error()))
+    });
+    let result = result.recv_timeout(Duration::from_secs(60)).expect("the child hangs");
+    assert_eq!(result, Err(Some(libc::EOPNOTSUPP)));
+    drop(taken.lock().unwrap().take());
 }

@@ -55,13 +55,12 @@ impl ImageFile {
         check_tail(&self.path, manifest, &self.file)
     }
 
-    /// Refuses a file to which others may write, or may have written.
+    /// Refuses a file to which others may write, or may have written. Of one that keeps its bytes
+    /// the mode means nothing, but its owner has chosen them, and where it is.
     pub(crate) fn check_trust(&self) -> Result<(), Error> {
-        if filesystem::keeps_its_bytes(&self.file) {
-            return Ok(());
-        }
         let (owner, mode) = owner_and_mode(&self.found);
-        check_owner(&self.path, &[owner], mode)
+        let fixed = filesystem::keeps_its_bytes(&self.file);
+        check_owner(&self.path, &[owner], if fixed { 0 } else { mode })
     }
 }
 
@@ -183,5 +182,33 @@ impl Image {
             tell(watch, Progress { stage: Stage::Read, done: at, total })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, fchown};
+
+    use super::*;
+    use crate::system::filesystem::own_user;
+    use crate::system::map;
+    use crate::system::pages::Pages;
+
+    #[test]
+    fn what_keeps_its_bytes_has_an_owner_all_the_same() {
+        let (file, mapping) = map::memory_file(4096, Pages::Base).unwrap();
+        drop(mapping);
+        file.set_permissions(PermissionsExt::from_mode(0o666)).unwrap();
+        let trust = |file: &File| {
+            let file = file.try_clone().unwrap();
+            ImageFile::of(file, Path::new("image")).unwrap().check_trust()
+        };
+        assert!(matches!(trust(&file), Err(Error::Untrusted { .. })));
+        map::seal(&file).unwrap();
+        trust(&file).unwrap();
+        if own_user() == 0 {
+            fchown(&file, Some(65534), None).unwrap();
+            assert!(matches!(trust(&file), Err(Error::Untrusted { owner: 65534, .. })));
+        }
     }
 }

@@ -10,7 +10,7 @@ use saltern_yescrypt::rom::RomParams;
 use crate::Error;
 use crate::files::image::check_hash;
 use crate::files::kept::check_place;
-use crate::files::regular::{is_regular_file, open_file};
+use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, Manifest};
 use crate::format::table::Table;
@@ -138,6 +138,7 @@ impl Place<'_> {
         let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {
+            check_owner(&name, &old.owners, 0)?;
             old.remove().map_err(Error::io("remove", &name))?;
         }
         let segment = self.new_segment(key, &name)?;

@@ -19,6 +19,7 @@ use std::str::FromStr;
 
 use saltern_blake2::{blake2b, many};
 use saltern_yescrypt::rom::{RomId, RomParams};
+use zeroize::Zeroizing;
 
 use crate::format::hex;
 
@@ -132,7 +133,9 @@ impl Levels {
         // As many as fit into the nearest cache.
         let most = chunks.first().map_or(1, |first| BATCH.div_ceil(first.len().div_ceil(LEAF)));
         for chunks in chunks.chunks(most) {
-            let leaves = hash_many(&self.leaf, chunks.iter().flat_map(|chunk| chunk.chunks(LEAF)));
+            let leaves = chunks.iter().flat_map(|chunk| chunk.chunks(LEAF));
+            // Which chunks they are of tells something about passwords.
+            let leaves = Zeroizing::new(hash_many(&self.leaf, leaves));
             let mut rest = leaves.as_slice();
             let own = chunks.iter().map(|chunk| {
                 let (own, others) = rest.split_at(chunk.len().div_ceil(LEAF));
@@ -157,24 +160,36 @@ fn hash_many<'b>(level: &blake2b::Params, messages: impl Iterator<Item = &'b [u8
     jobs.iter().map(|job| digest(job.hash().as_bytes())).collect()
 }
 
-/// The hash of the ROM that has these parameters and whose groups of chunks of this size have these
-/// hashes.
-pub(crate) fn root(params: &RomParams, chunk: u32, groups: &[Digest]) -> RomHash {
-    let mut hasher = level(b"saltern root", 32).to_hasher();
-    let flavor = params.flavor;
-    let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
-    for number in [size, params.nrom] {
-        hasher.update(&number.to_le_bytes());
+/// Makes the hash of the ROM that has these parameters, out of those of its groups of chunks of
+/// this size.
+pub(crate) struct Root(blake2b::Hasher);
+
+impl Root {
+    pub(crate) fn new(params: &RomParams, chunk: u32) -> Self {
+        let mut hasher = level(b"saltern root", 32).to_hasher();
+        let flavor = params.flavor;
+        let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
+        for number in [size, params.nrom] {
+            hasher.update(&number.to_le_bytes());
+        }
+        let of_flavor = [flavor.rounds(), flavor.gather(), flavor.simple(), flavor.sbox_bytes()];
+        let of_salsa = [flavor.salsa_mix(), flavor.salsa_tail(), chunk];
+        for number in [params.r, params.p, params.t].into_iter().chain(of_flavor).chain(of_salsa) {
+            hasher.update(&number.to_le_bytes());
+        }
+        Root(hasher)
     }
-    let of_flavor = [flavor.rounds(), flavor.gather(), flavor.simple(), flavor.sbox_bytes()];
-    let of_salsa = [flavor.salsa_mix(), flavor.salsa_tail(), chunk];
-    for number in [params.r, params.p, params.t].into_iter().chain(of_flavor).chain(of_salsa) {
-        hasher.update(&number.to_le_bytes());
+
+    /// The hashes of the next groups, one after the other.
+    pub(crate) fn update(&mut self, groups: &[u8]) {
+        self.0.update(groups);
     }
-    hasher.update(groups.as_flattened());
-    let mut hash = [0; 32];
-    hash.copy_from_slice(hasher.finalize().as_bytes());
-    RomHash(hash)
+
+    pub(crate) fn finish(self) -> RomHash {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(self.0.finalize().as_bytes());
+        RomHash(hash)
+    }
 }
 
 fn digest(bytes: &[u8]) -> Digest {

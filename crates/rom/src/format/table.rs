@@ -10,15 +10,18 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use saltern_yescrypt::rom::RomParams;
+use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::format::identity::{Digest, GROUP, Levels, RomHash, root};
+use crate::format::identity::{Digest, GROUP, Levels, RomHash, Root};
 use crate::format::manifest::{CHUNKS, Manifest};
 
 /// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a
 /// chunk; then the hashes of all groups and of all chunks, 16 bytes each.
 pub(crate) const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
+/// So much of a file is read at once.
+const PIECE: usize = 64 << 10;
 
 /// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
 /// in a file are read when they are needed.
@@ -93,7 +96,9 @@ impl Table {
 
     /// The hash of the ROM with these parameters that has this table.
     pub(crate) fn root(&self, params: &RomParams) -> RomHash {
-        root(params, self.chunk as u32, &self.groups)
+        let mut root = Root::new(params, self.chunk as u32);
+        root.update(self.groups.as_flattened());
+        root.finish()
     }
 
     /// Checks whole chunks that begin at this byte.
@@ -102,16 +107,22 @@ impl Table {
         if !offset.is_multiple_of(self.chunk) {
             return Err(Damage::At(offset));
         }
-        let first = offset / self.chunk;
-        self.check_each(&(first..).zip(bytes.chunks(chunk)).collect::<Vec<_>>())
+        let (first, chunks) = (offset / self.chunk, bytes.chunks(chunk));
+        let numbers = first..first.saturating_add(chunks.len() as u64);
+        self.check_each(&Zeroizing::new(numbers.collect::<Vec<_>>()), chunks)
     }
 
-    /// Checks any chunks, each with its number. The first that is damaged is named.
-    pub(crate) fn check_each(&self, chunks: &[(u64, &[u8])]) -> Result<(), Damage> {
-        self.load(chunks.iter().map(|(number, _)| number / GROUP as u64))?;
-        let found = self.levels.chunks(chunks.iter().map(|(_, bytes)| *bytes));
-        for ((number, _), found) in chunks.iter().zip(found) {
-            if self.known(*number) != Some(found) {
+    /// Checks any chunks, whose numbers are these: they tell something about passwords, and are
+    /// wiped here wherever they are copied to. The first chunk that is damaged is named.
+    pub(crate) fn check_each<'b>(
+        &self,
+        numbers: &[u64],
+        chunks: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<(), Damage> {
+        self.load(numbers)?;
+        let found = Zeroizing::new(self.levels.chunks(chunks));
+        for (number, found) in numbers.iter().zip(found.iter()) {
+            if self.known(*number) != Some(*found) {
                 return Err(Damage::At(number.saturating_mul(self.chunk)));
             }
         }
@@ -124,18 +135,23 @@ impl Table {
         self.chunks.get(index / GROUP)?.get()?.get(index % GROUP).copied()
     }
 
-    /// Sees to it that the hashes of the chunks of these groups are here, out of the file; there
-    /// may be no such groups.
-    fn load(&self, groups: impl Iterator<Item = u64>) -> Result<(), Damage> {
+    /// Sees to it that the hashes of these chunks are here, out of the file, with those of their
+    /// groups; there may be no such chunks.
+    fn load(&self, numbers: &[u64]) -> Result<(), Damage> {
         let missing = |group: &usize| self.chunks.get(*group).is_some_and(|it| it.get().is_none());
-        let groups = groups.filter_map(|group| usize::try_from(group).ok()).filter(missing);
-        let mut groups: Vec<usize> = groups.collect();
+        let groups = numbers.iter().filter_map(|chunk| usize::try_from(chunk / GROUP as u64).ok());
+        // With all the room at once, so that nothing is left behind unwiped where it grows.
+        let mut groups = {
+            let mut list = Zeroizing::new(Vec::with_capacity(numbers.len()));
+            list.extend(groups.filter(missing));
+            list
+        };
         groups.sort_unstable();
         groups.dedup();
         let bad = |reason: String| Damage::Table(reason);
         let (chunks, count) = Self::counts(self.size, self.chunk);
         let mut lists = Vec::with_capacity(groups.len());
-        for group in &groups {
+        for group in groups.iter() {
             let file = self.file.as_ref().ok_or_else(|| bad("it is incomplete".to_owned()))?;
             let first = (group * GROUP) as u64;
             let own = chunks.saturating_sub(first).min(GROUP as u64);
@@ -146,7 +162,7 @@ impl Table {
             lists.push(list);
         }
         let found = self.levels.groups(&lists);
-        for ((group, list), found) in groups.into_iter().zip(lists).zip(found) {
+        for ((&group, list), found) in groups.iter().zip(lists).zip(found) {
             if found != self.groups[group] {
                 return Err(bad(format!("its group {group} is damaged")));
             }
@@ -168,7 +184,7 @@ impl Table {
     pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Damage> {
         for number in 0..self.size.div_ceil(self.chunk) {
             for table in [self, other] {
-                table.load(std::iter::once(number / GROUP as u64))?;
+                table.load(&[number])?;
             }
             if self.known(number) != other.known(number) {
                 return Ok(Some(number * self.chunk));
@@ -222,14 +238,26 @@ impl Table {
         if header != Self::header(size, chunk) {
             return Err("it begins otherwise".to_owned());
         }
-        let mut table = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
+        let other = || "it is that of another ROM, or damaged".to_owned();
         let (_, groups) = Self::counts(size, chunk);
+        // Before anything is kept: whoever has made the file has chosen how long it is.
+        let mut root = Root::new(&manifest.params, manifest.chunk);
+        let mut piece = vec![0; PIECE];
+        for at in (0..16 * groups).step_by(PIECE) {
+            let piece = &mut piece[..PIECE.min(usize::try_from(16 * groups - at).unwrap_or(PIECE))];
+            read(piece, HEADER as u64 + at)?;
+            root.update(piece);
+        }
+        if root.finish() != manifest.hash {
+            return Err(other());
+        }
+        let mut table = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
         // There is room for as many.
         table.groups.resize(groups as usize, [0; 16]);
         table.chunks.resize_with(groups as usize, OnceLock::new);
         read(table.groups.as_flattened_mut(), HEADER as u64)?;
         if table.root(&manifest.params) != manifest.hash {
-            return Err("it is that of another ROM, or damaged".to_owned());
+            return Err(other());
         }
         table.file = Some(bytes);
         Ok(table)
@@ -387,6 +415,35 @@ mod tests {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 7);
+    }
+
+    /// What is not this ROM's takes no memory, however long it is said to be.
+    #[test]
+    fn a_wrong_table_is_refused_before_anything_is_kept() {
+        struct Planted;
+        impl Bytes for Planted {
+            fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+                into.fill(0);
+                if at == 0 {
+                    into.copy_from_slice(&Table::header(1 << 53, 1024));
+                }
+                if at < 1 << 20 { Ok(()) } else { Err(io::Error::other("enough")) }
+            }
+        }
+        let manifest = Manifest {
+            params: RomParams::new(1 << 46, 1, 1),
+            hash: [7; 32].into(),
+            digest: [0; 32],
+            chunk: 1024,
+            seed: crate::SeedSource::Unknown,
+            created: std::time::SystemTime::UNIX_EPOCH,
+            location: crate::Location::Beside,
+        };
+        let len = Table::file_len(1 << 53, 1024);
+        let Err(refused) = Table::parse(Box::new(Planted), len, &manifest) else {
+            panic!("2 TiB of hashes were taken on")
+        };
+        assert!(refused.contains("enough"), "{refused}");
     }
 
     /// No ROM has no bytes; its table would have none either.

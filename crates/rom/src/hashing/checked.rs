@@ -2,7 +2,7 @@
 //! ROM.
 
 use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Attached, BlockBuffer, Error};
 
@@ -26,6 +26,10 @@ impl RomCheck for Attached {
         self.id()
     }
 
+    fn bytes_for(&self, len: usize) -> usize {
+        window(self.manifest().chunk as usize, len)
+    }
+
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
         reads.sort_unstable_by_key(BlockRead::block);
         let mut copies = Copies::new(self, len)?;
@@ -39,6 +43,14 @@ impl RomCheck for Attached {
         }
         Ok(copies.check()?)
     }
+}
+
+/// Bytes of all chunks that a block of so many bytes can lie in, its place being a multiple of
+/// that.
+pub(super) fn window(chunk: usize, block: usize) -> usize {
+    // Blocks begin at multiples of this in a chunk, a power of two.
+    let grain = 1 << chunk.trailing_zeros().min(block.trailing_zeros());
+    block.saturating_add(chunk - grain).checked_next_multiple_of(chunk).unwrap_or(usize::MAX)
 }
 
 /// Copies of chunks, which are checked some time later.
@@ -55,9 +67,7 @@ struct Copies<'r> {
 
 impl<'r> Copies<'r> {
     fn new(rom: &'r Attached, block: usize) -> Result<Self, Error> {
-        let chunk = rom.manifest().chunk as usize;
-        let window =
-            block.next_multiple_of(chunk) + if block.is_multiple_of(chunk) { 0 } else { chunk };
+        let window = rom.bytes_for(block);
         let slots = (AHEAD / window).max(1);
         let buffer = BlockBuffer::new(slots * window)?;
         Ok(Copies { rom, block, window, buffer, copied: Vec::with_capacity(slots) })
@@ -87,11 +97,15 @@ impl<'r> Copies<'r> {
     /// Checks all copies that have not been checked, and forgets them.
     fn check(&mut self) -> Result<(), Error> {
         let chunk = self.rom.manifest().chunk as usize;
+        // With all the room at once, so that nothing is left behind unwiped where it grows.
+        let mut numbers = Zeroizing::new(Vec::with_capacity(self.buffer.len() / chunk));
+        for (from, len) in &self.copied {
+            let first = from / chunk as u64;
+            numbers.extend(first..first + len.div_ceil(chunk) as u64);
+        }
         let copies = self.copied.iter().zip(self.buffer.chunks(self.window));
-        let chunks = copies.flat_map(|((from, len), copy)| {
-            (from / chunk as u64..).zip(copy[..*len].chunks(chunk))
-        });
-        self.rom.check_chunks(&chunks.collect::<Vec<_>>())?;
+        let chunks = copies.flat_map(|((_, len), copy)| copy[..*len].chunks(chunk));
+        self.rom.check_chunks(&numbers, chunks)?;
         self.copied.clear();
         Ok(())
     }
@@ -102,5 +116,24 @@ impl Drop for Copies<'_> {
     fn drop(&mut self) {
         self.buffer.zeroize();
         self.copied.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_as_large_as_the_worst_place_needs() {
+        for (chunk, block) in
+            [(1024, 128), (1024, 1024), (1024, 1536), (4096, 12_288), (8192, 12_288), (65_536, 384)]
+        {
+            let needed = |place: usize| {
+                let (from, end) = (place * block / chunk, (place + 1) * block);
+                end.div_ceil(chunk) - from
+            };
+            let most = (0..4096).map(needed).max().unwrap();
+            assert_eq!(window(chunk, block), most * chunk, "{block} in {chunk}");
+        }
     }
 }

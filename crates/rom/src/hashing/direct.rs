@@ -167,7 +167,7 @@ impl RomFile {
 
     /// Whether whole chunks are those of the ROM.
     pub(crate) fn fits(&self, offset: u64, chunks: &[u8]) -> bool {
-        self.table.check(offset, chunks).is_ok()
+        self.check_chunks(offset, chunks).is_ok()
     }
 
     /// Fills the buffer with whole chunks that could not be read or did not fit: by the other way,
@@ -175,7 +175,17 @@ impl RomFile {
     pub(crate) fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         filesystem::forget(&self.buffered, offset, buffer.len());
         self.read_exact(None, offset, buffer)?;
-        self.table.check(offset, buffer).map_err(|damage| self.table.error(damage, &self.path))
+        self.check_chunks(offset, buffer)
+    }
+
+    /// Compares whole chunks with the table.
+    pub(crate) fn check_chunks(&self, offset: u64, chunks: &[u8]) -> Result<(), Error> {
+        self.table.check(offset, chunks).map_err(|damage| self.table.error(damage, &self.path))
+    }
+
+    /// What is said of damage at a byte of the image.
+    pub(crate) fn damaged(&self, offset: u64) -> Error {
+        Error::Damaged { path: self.path.clone(), offset: Some(offset) }
     }
 
     /// Fills the buffer from any place in the image, as far as possible through this descriptor for

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use saltern_pool::source::Process;
+
 use crate::{Attached, Error};
 
 /// A thread that checks all of each ROM again once its last check is older than some age. Ended,
-/// also in the middle of a check, when this is dropped.
+/// also in the middle of a check, when this is dropped. A forked process does not have it.
 ///
 /// No answer of a pool depends on it: what a hash has read is checked before a mismatch is
 /// said. It finds damage where no hash has been yet. A check reads the image, at some gigabytes
@@ -19,6 +21,7 @@ pub struct Recheck {
     /// Gone at the end.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    process: Process,
 }
 
 impl Recheck {
@@ -57,12 +60,17 @@ impl Recheck {
             }
         };
         let thread = std::thread::Builder::new().name("rom-recheck".to_owned()).spawn(check)?;
-        Ok(Recheck { end: Some(end), thread: Some(thread) })
+        Ok(Recheck { end: Some(end), thread: Some(thread), process: Process::current() })
     }
 }
 
 impl Drop for Recheck {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // A forked process has neither the thread nor, perhaps, the locks of the channel.
+            std::mem::forget((self.end.take(), self.thread.take()));
+            return;
+        }
         self.end = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

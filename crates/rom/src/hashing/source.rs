@@ -12,9 +12,11 @@ use saltern_pool::{
     Fault,
     source::{BlockRom, BlockSource, BlockSources, stored_rom},
 };
-use saltern_yescrypt::rom::{Rom, RomId};
+use saltern_yescrypt::rom::{BlockRead, Rom, RomCheck, RomFault, RomId};
 
 use self::threads::Readers;
+use crate::hashing::checked::window;
+use crate::system::map::Mapping;
 use crate::{BlockBuffer, Error, RomFile};
 
 /// The end of the image that is kept in memory: the last block of every r up to this size.
@@ -65,8 +67,9 @@ pub enum Backend {
 /// Blocks are read in whole chunks whose checksums are compared
 /// ([`Manifest::chunk`](crate::Manifest)). A read that fails, comes short or does not fit is
 /// repeated once. If that fails too, the hashes that needed it end in
-/// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others go on. No hash is ever
-/// computed from a block that is not as it was when the ROM was made.
+/// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others go on. A block is checked
+/// where it lies immediately before hashes use it. The last one, which stays in memory, is checked
+/// after hashes have read it, before they tell of a mismatch or are given out.
 pub struct RomReaders {
     backend: Backend,
     /// Threads that read, once there are some.
@@ -176,16 +179,46 @@ impl RomFile {
     pub fn rom(self: &Arc<Self>) -> Result<Rom, Error> {
         // A power of two of bytes, as every block is that divides the image into a power of two.
         let len = self.size().min(TAIL);
-        let mut tail = BlockBuffer::new(len as usize)?;
-        self.read_range(self.size() - len, &mut tail)?;
-        Ok(stored_rom(Arc::new(FileRom { file: Arc::clone(self), tail }))?)
+        let start = self.size() - len;
+        // In whole chunks, so that it can be checked later, too.
+        let start = start - start % u64::from(self.manifest().chunk);
+        let mut end = BlockBuffer::new((self.size() - start) as usize)?;
+        self.read_range(start, &mut end)?;
+        let end = end.frozen().map_err(Error::io("protect", "the end of the image".as_ref()))?;
+        Ok(stored_rom(Arc::new(FileRom { file: Arc::clone(self), end, len: len as usize }))?)
     }
 }
 
-/// A file and its end.
+/// A file and its end, as it was when that was read.
 struct FileRom {
     file: Arc<RomFile>,
-    tail: BlockBuffer,
+    /// Whole chunks, read-only.
+    end: Mapping,
+    /// How many bytes of it hashes may read.
+    len: usize,
+}
+
+impl RomCheck for FileRom {
+    fn id(&self) -> RomId {
+        self.file.id()
+    }
+
+    fn bytes_for(&self, len: usize) -> usize {
+        window(self.file.manifest().chunk as usize, len)
+    }
+
+    /// The chunks of the last block, and whether hashes have read what is in them.
+    fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
+        let (bytes, chunk) = (self.end.bytes(), self.file.manifest().chunk as usize);
+        let block = bytes.len().saturating_sub(len);
+        let from = block - block % chunk;
+        let offset = self.file.size() - (bytes.len() - from) as u64;
+        self.file.check_chunks(offset, &bytes[from..])?;
+        match reads.iter().all(|read| read.was(&bytes[block..])) {
+            true => Ok(()),
+            false => Err(self.file.damaged(offset).into()),
+        }
+    }
 }
 
 impl BlockRom for FileRom {
@@ -198,7 +231,12 @@ impl BlockRom for FileRom {
     }
 
     fn tail(&self) -> &[u8] {
-        &self.tail
+        let bytes = self.end.bytes();
+        &bytes[bytes.len() - self.len..]
+    }
+
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        Some(self)
     }
 
     fn alignment(&self) -> usize {
@@ -222,6 +260,9 @@ impl BlockRom for FileRom {
         Some(self.file.descriptor())
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 /// Nothing in here panics while it holds a lock; if a thread ended in one all the same, what it
 /// left is whole.

@@ -173,11 +173,12 @@ pub struct Attached {
 /// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
     let opened = Opened::open(image, options.expect)?;
+    // First of all: the table takes memory in proportion to what the manifest says.
+    opened.check_shared()?;
     let table = Table::open(image, &opened.manifest)?;
     let mut attached = match &opened.image {
         Image::File(file) => attach_file(&opened, file, table, options)?,
         Image::Segment { key, segment } => {
-            opened.check_trust()?;
             let name = segment_name(*key);
             let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
             check_image(&name, &opened.manifest, mapping.bytes())?;
@@ -248,7 +249,6 @@ fn attach_file(
     if map {
         trust?;
     }
-    opened.check_shared()?;
     let medium = match options.access {
         Access::Memfd => Medium::Memfd,
         _ if map => Medium::Mapped { path: path.clone(), protected },
@@ -357,9 +357,14 @@ impl Attached {
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks copies of chunks of the image, each with its number.
-    pub(crate) fn check_chunks(&self, chunks: &[(u64, &[u8])]) -> Result<(), Error> {
-        self.table.check_each(chunks).map_err(|damage| self.table.error(damage, &self.name()))
+    /// Checks copies of chunks of the image, whose numbers are these.
+    pub(crate) fn check_chunks<'b>(
+        &self,
+        numbers: &[u64],
+        chunks: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<(), Error> {
+        let checked = self.table.check_each(numbers, chunks);
+        checked.map_err(|damage| self.table.error(damage, &self.name()))
     }
 
     /// What is said of damage at a byte of the image.

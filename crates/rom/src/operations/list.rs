@@ -26,9 +26,10 @@ pub struct Found {
 #[non_exhaustive]
 pub enum State {
     /// Manifest and image fit together, by size, tag and digest, and the table of hashes is that of
-    /// the ROM.
+    /// the ROM; of a ROM on a disk that others own or may write to, the table was not looked at.
     Ready(Box<Manifest>),
-    /// There is a manifest, and the image is missing or not what it says.
+    /// There is a manifest, and the image is missing or not what it says; or it is in shared memory
+    /// and could not be attached, others owning it or being allowed to write to it.
     Bad(Box<Manifest>, Error),
     /// The manifest cannot be used.
     Unusable(Error),
@@ -50,9 +51,7 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             let image = directory.join(image);
             match Manifest::read(&image) {
                 Ok(manifest) => {
-                    let checked = Opened::open(&image, Some(manifest.hash))
-                        .and_then(|opened| Table::open(&image, &opened.manifest));
-                    let state = match checked.map(drop) {
+                    let state = match look_at(&image, &manifest) {
                         Ok(()) => State::Ready(Box::new(manifest)),
                         Err(error) => State::Bad(Box::new(manifest), error),
                     };
@@ -74,6 +73,17 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
         }
     }
     Ok(found)
+}
+
+/// Whether image and table fit a manifest. The table of what others may have put there is not
+/// looked at: it could be as long as they like.
+fn look_at(image: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let opened = Opened::open(image, Some(manifest.hash))?;
+    opened.check_shared()?;
+    match opened.check_trust() {
+        Ok(()) => Table::open(image, &opened.manifest).map(drop),
+        Err(_) => Ok(()),
+    }
 }
 
 /// What [`clean`] has done.

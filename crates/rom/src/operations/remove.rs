@@ -1,6 +1,5 @@
 //! Taking ROMs away, and keeping them from being taken away.
 
-use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +43,8 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
 /// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`],
 /// [`Error::Busy`] while it is being made, [`Error::NotRegular`], [`Error::Io`];
 /// [`Error::Untrusted`] if the manifest says that the image is elsewhere and is neither root's nor
-/// this user's: in a directory where all may write anybody could name any file so.
+/// this user's: in a directory where all may write anybody could name any file so; and for a
+/// segment that belongs to somebody else.
 pub fn remove(image: &Path) -> Result<(), Error> {
     Removal::of(image)?.map_or(Ok(()), Removal::run)
 }
@@ -84,7 +84,6 @@ pub fn detach(image: &Path, named: bool) -> Result<(), Error> {
 struct Removal<'a> {
     image: &'a Path,
     manifest: Manifest,
-    manifest_file: Metadata,
 }
 
 impl<'a> Removal<'a> {
@@ -97,19 +96,20 @@ impl<'a> Removal<'a> {
                 if found.contains(&true) { Ok(None) } else { Err(error) }
             }
             other => {
-                let (manifest, manifest_file) = other?;
-                Ok(Some(Removal { image, manifest, manifest_file }))
+                let (manifest, found) = other?;
+                // Before anything is done to what it names.
+                if manifest.location != Location::Beside {
+                    let (owner, mode) = owner_and_mode(&found);
+                    check_owner(&Manifest::path_for(image), &[owner], mode)?;
+                }
+                Ok(Some(Removal { image, manifest }))
             }
         }
     }
 
     fn run(self) -> Result<(), Error> {
-        let Removal { image, manifest, manifest_file } = self;
+        let Removal { image, manifest } = self;
         let manifest_path = Manifest::path_for(image);
-        if manifest.location != Location::Beside {
-            let (owner, mode) = owner_and_mode(&manifest_file);
-            check_owner(&manifest_path, &[owner], mode)?;
-        }
         // Whoever is making this ROM would otherwise be left without the manifest that it has just
         // put into its place. Where no lock can be had (a full disk, say), nothing is being made
         // either.
@@ -121,7 +121,11 @@ impl<'a> Removal<'a> {
         if let Location::Sysv { key } = manifest.location {
             let name = segment_name(key);
             match Segment::find(key) {
-                Ok(segment) => segment.remove().map_err(Error::io("remove", &name))?,
+                Ok(segment) => {
+                    // By now it may be another program's.
+                    check_owner(&name, &segment.owners, 0)?;
+                    segment.remove().map_err(Error::io("remove", &name))?;
+                }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("look at", &name)(error)),
             }

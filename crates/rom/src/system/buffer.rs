@@ -1,6 +1,7 @@
 //! Memory for blocks that are read.
 
 use std::fmt;
+use std::io;
 use std::ops::{Deref, DerefMut};
 
 use crate::Error;
@@ -18,6 +19,13 @@ impl BlockBuffer {
     pub fn new(len: usize) -> Result<Self, Error> {
         let refused = Error::NoMemory { needed: len as u64, available: None };
         Ok(BlockBuffer(Mapping::anonymous(len, Pages::Base).map_err(|_| refused)?))
+    }
+
+    /// The memory, which nobody can write to from here on.
+    pub(crate) fn frozen(self) -> io::Result<Mapping> {
+        let mut mapping = self.0;
+        mapping.protect()?;
+        Ok(mapping)
     }
 }
 

@@ -100,7 +100,7 @@ impl Mapping {
 
     /// A System V segment, all of which is the image.
     pub(crate) fn segment(segment: &Segment, writable: bool) -> io::Result<Self> {
-        let len = usize::try_from(segment.size).map_err(|_| Errno::NOMEM)?;
+        let len = isize::try_from(segment.size).map_err(|_| Errno::NOMEM)?.unsigned_abs();
         let base = segment.attach(writable)?;
         Ok(Mapping { base, mapped: len, offset: 0, len, writable, segment: true })
     }

@@ -224,3 +224,23 @@ fn damage_that_no_hash_reads_is_found_by_age() {
     attached.verify(&|_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(params().nrom, 1024);
 }
+
+/// Blocks of 128 bytes in a ROM of large chunks, each read of which has a whole chunk hashed.
+#[test]
+fn a_string_whose_check_costs_too_much_is_refused() {
+    let (scratch, seed) = (Scratch::new(), seed());
+    let path = scratch.path("site.rom");
+    Create::new(RomParams::new(16, 512, 1), &seed).file(&path).unwrap();
+    let [memory, _] = sources(&path);
+    let (mut params, mut own) = (Params::yescrypt(4, 1), Params::yescrypt(64, 512));
+    (params.t, params.nrom, own.nrom) = (20_000, 8192, 16);
+    let plan = |params| {
+        let hasher = Hasher::clone(&hasher(&memory, params)).with_limits(Limits::server());
+        hasher.plan(b"password", &hasher.setting(b"salt").unwrap()).map(drop)
+    };
+    plan(own).unwrap();
+    // Without the check it would be admitted.
+    assert!(params.work() < 200 << 20);
+    let refused = plan(params);
+    assert!(matches!(refused, Err(saltern_yescrypt::Error::OverLimit { .. })), "{refused:?}");
+}

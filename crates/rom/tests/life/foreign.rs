@@ -94,6 +94,27 @@ fn what_others_own_or_may_write_to_is_not_mapped() {
     assert!(scratch.names().is_empty());
 }
 
+/// Manifest and image alone could have any number of hashes read into memory: nobody looks at the
+/// table of what cannot be trusted anyway.
+#[test]
+fn tables_of_what_others_may_write_to_are_not_read() {
+    let Some(scratch) = shared() else { return };
+    let (path, _) = scratch.rom("site.rom");
+    std::fs::write(scratch.path("site.rom.sums"), "no table").unwrap();
+    let bad = || match &list(scratch.directory.path()).unwrap()[..] {
+        [found] => format!("{:?}", found.state),
+        other => panic!("{other:?}"),
+    };
+    assert!(bad().contains("Sums"), "{}", bad());
+    set_mode(&path, 0o442);
+    for access in [Access::Map, Access::Auto, Access::Copy, Access::Memfd] {
+        let mut options = AttachOptions::new();
+        options.access = access;
+        untrusted(attach(&path, &options), &path);
+    }
+    assert!(bad().contains("Untrusted"), "{}", bad());
+}
+
 /// On a disk a file of somebody else is copied, and every byte of the copy is checked.
 #[test]
 fn a_file_on_a_disk_may_be_anybodys_as_long_as_it_is_copied() {
@@ -129,7 +150,13 @@ fn a_planted_manifest_points_nowhere() {
     untrusted(attach(&planted, &mapped()), &of);
     untrusted(set_immutable(&planted, true), &of);
     untrusted(remove(&planted), &of);
+    // Not even its attributes are changed.
+    let fixed = set_immutable(&path, true).is_ok();
     untrusted(detach(&planted, true), &of);
+    if fixed {
+        assert!(matches!(remove(&path), Err(Error::Io { .. })));
+        set_immutable(&path, false).unwrap();
+    }
     assert!(path.exists());
 }
 
@@ -167,7 +194,18 @@ fn a_planted_segment_is_refused() {
     let mut options = CopyOptions::new();
     options.location = Location::Sysv { key };
     let replaced = copy(&file, &path, &options);
+    options.replace = true;
+    // It may be the data of another program: root could remove it.
+    let taken = copy(&file, &path, &options);
+    let removed = [remove(&path), detach(&path, true)];
+    let id = String::from_utf8_lossy(&made.stdout).into_owned();
+    let remove_it = format!("import ctypes\nctypes.CDLL(None).shmctl({id}, 0, None)");
+    Command::new("python3").arg("-c").arg(remove_it).status().unwrap();
     remove(&path).unwrap();
+    assert!(matches!(taken, Err(Error::Untrusted { owner: NOBODY, .. })), "{taken:?}");
+    for removed in removed {
+        assert!(matches!(removed, Err(Error::Untrusted { owner: NOBODY, .. })), "{removed:?}");
+    }
     assert!(matches!(refused, Err(Error::Untrusted { owner: NOBODY, .. })), "{refused:?} {made:?}");
     assert!(checked.is_ok(), "{checked:?}");
     assert!(matches!(replaced, Err(Error::Exists { .. })), "{replaced:?}");

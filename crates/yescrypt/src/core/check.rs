@@ -18,6 +18,10 @@ pub trait RomCheck {
     /// The ROM's name, for errors.
     fn id(&self) -> RomId;
 
+    /// The most bytes that are hashed to check one block of `len` bytes: what a limit on time has
+    /// to count for each read (`Medium::Checked`).
+    fn bytes_for(&self, len: usize) -> usize;
+
     /// Checks blocks of `len` bytes that a hash has read, in whatever order: each has to be the one
     /// that was made, and to be what the hash has read ([`BlockRead::was`]).
     ///
@@ -47,9 +51,10 @@ impl BlockRead {
         self.block
     }
 
-    /// Whether the hash has read these bytes there, which are aligned to 64. Others have the same
-    /// sum by an accident in 2^60, and wherever somebody sees to it: this is for memory that nobody
-    /// can write to.
+    /// Whether these bytes, which are aligned to 64, were there when the hash was about to read the
+    /// block. Others have the same sum by an accident in 2^60, and wherever somebody sees to it:
+    /// this is for memory that nobody can write to. What was summed is what was read unless the
+    /// memory changed in the moment between: the hash loads the block anew.
     #[must_use]
     pub fn was(&self, bytes: &[u8]) -> bool {
         memory::from_bytes(bytes).is_ok_and(|block| sum(block) == self.sum)
@@ -70,21 +75,32 @@ impl Zeroize for BlockRead {
     }
 }
 
-/// Sums over all sub-blocks, lane by lane, with their places (Fletcher's), which are then mixed.
+/// A hash of all sub-blocks for accidents, not against somebody who chooses them: pairs of words
+/// are multiplied, each XORed with what came before or with a constant, and the halves of the
+/// product added up by XOR. So what a changed word changes depends on other words, and no pattern
+/// of changes cancels out whatever the contents are.
 fn sum(block: &[SubBlock]) -> u64 {
-    let (mut plain, mut placed) = ([0u64; 8], [0u64; 8]);
+    const FACTORS: [u64; 4] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0xd6e8_feb8_6659_fd93,
+    ];
+    let product = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let mut sums = FACTORS.map(u64::reverse_bits);
     for sub_block in block {
-        for lane in 0..8 {
-            plain[lane] = plain[lane].wrapping_add(sub_block.0[lane]);
-            placed[lane] = placed[lane].wrapping_add(plain[lane]);
+        for (sum, (words, factor)) in
+            sums.iter_mut().zip(sub_block.0.as_chunks::<2>().0.iter().zip(FACTORS))
+        {
+            // Rotated, so that the next word does not meet a state that a zero has wiped out.
+            *sum = product(words[0] ^ *sum, words[1] ^ factor) ^ sum.rotate_left(23);
         }
     }
-    // Multiples of 2^64 / golden ratio, so that no lane is like another.
-    let constant = |i: usize| 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * i as u64 + 1);
-    (0..8).fold(block.len() as u64, |sum, lane| {
-        let (a, b) = (plain[lane] ^ constant(lane), placed[lane] ^ constant(lane + 8));
-        let product = u128::from(a) * u128::from(b);
-        sum.rotate_left(7) ^ product as u64 ^ (product >> 64) as u64
+    sums.iter().zip(FACTORS).fold(block.len() as u64, |all, (sum, factor)| {
+        product(all ^ sum, factor).wrapping_add(all.rotate_left(7))
     })
 }
 
@@ -92,7 +108,8 @@ fn sum(block: &[SubBlock]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Every flipped bit, two flips that a plain sum would not see, and exchanged sub-blocks.
+    /// Every flipped bit, flips and differences in two places that sums would not see, and
+    /// exchanged sub-blocks.
     #[test]
     fn other_contents_have_other_sums() {
         let block: [SubBlock; 16] = core::array::from_fn(|i| {
@@ -111,6 +128,25 @@ mod tests {
             other[bit / 512].0[bit / 64 % 8] ^= 1 << 63;
             other[top].0[bit / 64 % 8] ^= 1 << 63;
             assert!(!was(&other), "{bit} and {top}");
+        }
+        // The same at all distances, even ones included, in all lanes.
+        for (one, two, lane) in (0..16)
+            .flat_map(|one| (0..one).map(move |two| (one, two)))
+            .zip(0..)
+            .map(|((a, b), i)| (a, b, i % 8))
+        {
+            for bit in [0, 13, 31, 32, 62, 63] {
+                for other_bit in [bit, (bit + 29) % 64, (bit + 64 - 29) % 64] {
+                    let mut other = block;
+                    other[one].0[lane] ^= 1 << bit;
+                    other[two].0[lane] ^= 1 << other_bit;
+                    assert!(!was(&other), "bits {bit}, {other_bit} of {one}, {two}");
+                }
+                let mut other = block;
+                other[one].0[lane] = other[one].0[lane].wrapping_add(1 << bit);
+                other[two].0[lane] = other[two].0[lane].wrapping_sub(1 << bit);
+                assert!(!was(&other), "{bit} up in {one}, down in {two}");
+            }
         }
         let mut other = block;
         other.swap(2, 9);

@@ -36,7 +36,11 @@ pub(crate) fn room(params: &CheckedParams, roms: &[RomUse], hashes: usize) -> us
     for pass in [Some(*params), params.prehash()].into_iter().flatten() {
         let (n, p, all) = (pass.n() as u128, pass.p() as u128, pass.loops(false).all);
         for used in roms.iter().filter(|used| used.rom.checker().is_some()) {
-            let RomMasks { fill, mix } = used.reading.masks;
+            let RomMasks { fill, mix } = match used.rom.store() {
+                // Only the last block is here.
+                Some(_) => RomMasks { fill: 0, mix: 0 },
+                None => used.reading.masks,
+            };
             // Each instance begins its loops anew, and reads the last block before.
             let own = 3 + due(fill, n.div_ceil(p) + 1) + due(mix, all) + due(mix, all);
             most = most.saturating_add(own.saturating_mul(p));

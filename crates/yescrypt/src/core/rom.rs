@@ -48,6 +48,12 @@ pub trait RomStore: Any + Send + Sync {
     /// always are. They contain the block that the first step of a hash reads, for every r up to
     /// what the store has decided.
     fn tail(&self, len: usize) -> Option<&[u8]>;
+
+    /// Whoever can tell whether the end is still what was made, if there is one: it is asked about
+    /// the last block that hashes have read here, and about no other. The same at each call.
+    fn checker(&self) -> Option<&dyn RomCheck> {
+        None
+    }
 }
 
 /// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory goes back
@@ -87,7 +93,8 @@ impl Rom {
         Ok(Rom { place: Place::Memory(Arc::new(memory)), size, digest })
     }
 
-    /// A ROM of generation 0.5, see [`RomView::untagged`]. It has no digest.
+    /// A ROM of generation 0.5, see [`RomView::untagged`]. It has no digest, and nobody checks what
+    /// hashes read of it: damage makes other hashes, also in a pool.
     ///
     /// # Errors
     /// [`Error::RomAlignment`].
@@ -134,12 +141,15 @@ impl Rom {
         }
     }
 
-    /// Whoever can tell whether blocks of it are right, if it is in memory and there is one.
+    /// Whoever can tell whether blocks of it are right, if there is one: of a ROM that is not in
+    /// memory, whether the last one is. There is none for ROMs of generation 0.5, whose hashes note
+    /// nothing.
     #[must_use]
     pub fn checker(&self) -> Option<&dyn RomCheck> {
         match &self.place {
             Place::Memory(memory) => memory.checker(),
-            Place::Untagged(_) | Place::Store(_) => None,
+            Place::Store(store) => store.checker(),
+            Place::Untagged(_) => None,
         }
     }
 

@@ -163,7 +163,8 @@ impl Hasher {
     }
 
     /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that
-    /// have RW (the others never have a ROM), and without it none has one.
+    /// have RW (the others never have a ROM), and without it none has one. Nobody can check it:
+    /// where it is damaged, right passwords do not match.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
         self.site().escrypt_rom = Some((rom, mask));

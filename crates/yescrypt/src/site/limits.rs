@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use crate::core::cost::Medium;
 use crate::core::flavor::Flavor;
 use crate::core::params::{CheckedParams, Mode};
 use crate::core::reading::RomUse;
@@ -47,7 +46,8 @@ pub struct Limits {
     /// Bytes of memory for one hash ([`Params::memory`]).
     pub max_memory: u64,
     /// Time, as [`Params::work`] counts it: in bytes that the default flavour mixes, of which one
-    /// processor does about 2 GB a second. Reads of a ROM in a file are counted as such.
+    /// processor does about 2 GB a second. Reads of a ROM in a file are counted as such, and so
+    /// are the checks of what was read of one in memory.
     pub max_work: u64,
     /// N.
     pub max_n: u64,
@@ -150,8 +150,8 @@ impl Limits {
 
     /// Refuses reads of ROMs that take longer than allowed, which the parameters do not tell of.
     pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
-        let medium = |rom: &RomUse| rom.rom.store().map_or(Medium::Memory, |_| Medium::File);
-        let roms: Vec<_> = roms.iter().map(|rom| (rom.reading.masks, medium(rom))).collect();
+        let block = 128 * params.r as usize;
+        let roms: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
         self.admit_work(params.work_with(&roms))
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
+use saltern_pool::source::{BlockMemory, BlockSource, Completion, Process, Request};
 
 use super::lock;
 use crate::BlockBuffer;
@@ -18,7 +18,7 @@ type Task = (Request, Sender<Completion>);
 pub(super) struct Readers {
     tasks: Option<Sender<Task>>,
     threads: Vec<JoinHandle<()>>,
-    process: u32,
+    process: Process,
 }
 
 impl Readers {
@@ -26,7 +26,7 @@ impl Readers {
     pub(super) fn start(count: usize) -> io::Result<Self> {
         let (tasks, waiting) = channel::<Task>();
         let waiting = Arc::new(Mutex::new(waiting));
-        let (threads, process) = (Vec::new(), std::process::id());
+        let (threads, process) = (Vec::new(), Process::current());
         let mut readers = Readers { tasks: Some(tasks), threads, process };
         for index in 0..count {
             let waiting = Arc::clone(&waiting);
@@ -55,7 +55,7 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        if std::process::id() != self.process {
+        if !self.process.is_current() {
             // The threads are those of another process.
             mem::forget((self.tasks.take(), mem::take(&mut self.threads)));
             return;

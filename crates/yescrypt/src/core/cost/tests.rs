@@ -93,3 +93,21 @@ fn what_was_underrated_is_not_any_more() {
     let never = (RomMasks { fill: 0, mix: 0 }, Medium::Memory);
     assert!(small.work_with(&[never; 4]) <= small.work_with(&[]) + 4 * BLOCK);
 }
+
+/// A string with tiny blocks and a ROM of large chunks: each read has a whole chunk hashed. It was
+/// booked at no more than a read.
+#[test]
+fn checks_of_what_was_read_are_booked() {
+    let tiny = Params { t: 500_000, ..Params::yescrypt(4, 1) };
+    let with = |medium| tiny.work_with(&[(RomMasks::YESCRYPT, medium)]);
+    let reads = 1_000_000;
+    assert!(with(Medium::Memory) < 2 << 30);
+    assert!(with(Medium::Checked { bytes: 64 << 10 }) > reads * (64 << 10));
+    // Of blocks that are chunks, the check costs about as much as all the rest.
+    for r in [8, 32] {
+        let usual = Params::yescrypt(131_072 / u64::from(r), r);
+        let work = |medium| usual.work_with(&[(RomMasks::YESCRYPT, medium)]);
+        let checked = work(Medium::Checked { bytes: 128 * r as usize });
+        assert!(checked < 2 * work(Medium::Memory) && checked > 3 * work(Medium::Memory) / 2);
+    }
+}

@@ -20,8 +20,10 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// So many zero bytes, at least one. `None` if the system has no more.
+    /// So many zero bytes, at least one. `None` if the system has no more, or for more than a slice
+    /// can have, which systems with addresses of 32 bits may well give.
     pub(super) fn new(bytes: usize) -> Option<Self> {
+        isize::try_from(bytes).ok()?;
         system::take(bytes).map(|start| Region { start, bytes })
     }
 
@@ -135,5 +137,9 @@ pub(super) mod tests {
         };
         assert_eq!((dirty(false), dirty(true)), ((1, 0), (1, 1)));
         assert!(Region::new(isize::MAX as usize).is_none());
+        // On 32 bits the system might have as much: what `RomImage::zeroed` would be given.
+        for bytes in [isize::MAX as usize + 1, usize::MAX / 5 * 3, usize::MAX] {
+            assert!(Region::new(bytes).is_none(), "{bytes}");
+        }
     }
 }

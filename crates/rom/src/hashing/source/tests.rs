@@ -1,0 +1,63 @@
+use saltern_pool::{Pool, PoolConfig, Terms};
+use saltern_yescrypt::rom::{NamedRom, RomParams, RomSet};
+use saltern_yescrypt::{Hasher, Params};
+
+use super::*;
+use crate::operations::create::Create;
+use crate::operations::seed::Seed;
+
+/// A bit that flips in the end of the image while that is in memory: every hash reads it. Of an
+/// image of whole chunks, and of one whose last chunk is shorter.
+#[test]
+fn a_damaged_end_is_an_error_and_no_mismatch() {
+    for (nrom, r) in [(64, 32), (16, 1000)] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("site.rom");
+        let seed = Seed::from_bytes(b"seed").unwrap();
+        Create::new(RomParams::new(nrom, r, 1), &seed).file(&path).unwrap();
+        let file = Arc::new(RomFile::open(&path, None).unwrap());
+        let mut config = PoolConfig::default();
+        config.threads = 1;
+        config.sources = Some(Arc::new(RomReaders::new(Backend::Threads)));
+        let pool = Pool::new(config).unwrap();
+        let hasher = |rom: Rom| {
+            let (mut set, id) = (RomSet::new(), file.id());
+            set.attach(id, rom).unwrap();
+            let hasher = Hasher::new().with_params(Params::yescrypt(64, r)).with_roms(set);
+            Arc::new(hasher.with_named_roms(&[NamedRom::new(id, nrom)]))
+        };
+        // The last block, as hashes of this r read it, with one bit of its beginning changed.
+        let damaged = || {
+            let len = file.size().min(TAIL);
+            let start = (file.size() - len) / u64::from(file.manifest().chunk)
+                * u64::from(file.manifest().chunk);
+            let mut end = BlockBuffer::new((file.size() - start) as usize).unwrap();
+            file.read_range(start, &mut end).unwrap();
+            let at = end.len() - 128 * r as usize;
+            end[at] ^= 16;
+            let end = end.frozen().unwrap();
+            let rom = FileRom { file: Arc::clone(&file), end, len: len as usize };
+            stored_rom(Arc::new(rom)).unwrap()
+        };
+        let (good, bad) = (hasher(file.rom().unwrap()), hasher(damaged()));
+        let setting = good.setting(b"a salt of bytes").unwrap();
+        let hash = |hasher| {
+            let setting = setting.as_bytes();
+            pool.hash_one_with_setting(hasher, "right", setting, Terms::bulk()).unwrap().wait()
+        };
+        let verify = |hasher, word: &str, stored| {
+            pool.verify_one(hasher, word, stored, Terms::bulk()).unwrap().wait()
+        };
+        let stored = hash(&good).unwrap();
+        assert_eq!(verify(&good, "right", &stored), Ok(true));
+        assert_eq!(verify(&good, "wrong", &stored), Ok(false));
+        let refused = hash(&bad).map(drop);
+        let answers = ["right", "wrong"].map(|word| verify(&bad, word, &stored).map(drop));
+        for refused in [refused].into_iter().chain(answers) {
+            assert!(
+                matches!(refused, Err(saltern_pool::Error::RomUnavailable { .. })),
+                "{refused:?}"
+            );
+        }
+    }
+}
