@@ -152,6 +152,10 @@ mod tests {
             "0123456789abcdef".parse().unwrap()
         }
 
+        fn bytes_for(&self, len: usize) -> usize {
+            len
+        }
+
         fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
             assert!((1..=WINDOW).contains(&reads.len()));
             for read in &*reads {
