@@ -302,7 +302,7 @@ fn work_that_would_be_late_is_never_begun() {
     // Once its 64 MiB are there it has begun: what comes later cannot go along or go first.
     let status = format!("/proc/{}/statm", child.id());
     let resident = || std::fs::read_to_string(&status).unwrap().split(' ').nth(1).unwrap().parse();
-    while resident() < Ok(8192_u64) {
+    while resident().is_ok_and(|pages: u64| pages < 8192) {
         std::thread::sleep(Duration::from_millis(1));
     }
     // Nothing is known of the speed yet, so that the second is taken on, and waits for the first.
