@@ -131,7 +131,8 @@ impl Levels {
         let chunks: Vec<&[u8]> = chunks.collect();
         let mut found = Vec::with_capacity(chunks.len());
         // As many as fit into the nearest cache.
-        let most = chunks.first().map_or(1, |first| BATCH.div_ceil(first.len().div_ceil(LEAF)));
+        let leaves = |chunk: &&[u8]| chunk.len().div_ceil(LEAF).max(1);
+        let most = chunks.first().map_or(1, |first| BATCH.div_ceil(leaves(first)));
         for chunks in chunks.chunks(most) {
             let leaves = chunks.iter().flat_map(|chunk| chunk.chunks(LEAF));
             // Which chunks they are of tells something about passwords.
@@ -196,4 +197,19 @@ fn digest(bytes: &[u8]) -> Digest {
     let mut digest = [0; 16];
     digest.copy_from_slice(bytes);
     digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chunk_has_a_hash_even_one_without_bytes() {
+        let (whole, none) = ([7; 1024], [0; 0]);
+        for chunks in [[&whole[..], &none[..]], [&none[..], &whole[..]]] {
+            let hashes = Levels::new().chunks(chunks.into_iter());
+            assert_eq!(hashes.len(), 2);
+            assert_ne!(hashes[0], hashes[1]);
+        }
+    }
 }
