@@ -63,4 +63,4 @@ pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::BlockBuffer;
 pub use system::filesystem::is_in_memory;
 pub use system::pages::{ObtainedPages, Pages};
-pub use system::sysv::UPSTREAM_KEY;
+pub use system::paths::UPSTREAM_KEY;

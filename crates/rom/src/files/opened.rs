@@ -13,7 +13,8 @@ use crate::progress::{PIECE, Progress, Stage, Watch, each_piece, tell};
 use crate::system::buffer::BlockBuffer;
 use crate::system::filesystem::{self, Kind, owner_and_mode};
 use crate::system::map::Mapping;
-use crate::system::sysv::{Segment, segment_name};
+use crate::system::paths::segment_name;
+use crate::system::sysv::Segment;
 
 /// An image in a file.
 pub(crate) struct ImageFile {

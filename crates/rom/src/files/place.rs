@@ -18,7 +18,8 @@ use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
 use crate::system::memory;
 use crate::system::pages::Pages;
-use crate::system::sysv::{Segment, segment_name};
+use crate::system::paths::segment_name;
+use crate::system::sysv::Segment;
 
 /// A place for an image.
 pub(crate) struct Place<'a> {

@@ -15,9 +15,8 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::files::regular::is_regular_file;
-use crate::system::filesystem::{
-    self, directory_of, names, own_user, owner_and_mode, plainly, privately,
-};
+use crate::system::filesystem::{self, names, own_user, owner_and_mode, plainly, privately};
+use crate::system::paths::directory_of;
 
 /// A file on its way to its place. Dropped before it gets there, it is removed.
 pub(crate) struct Staged {

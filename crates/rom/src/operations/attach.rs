@@ -22,7 +22,7 @@ use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};
 use crate::system::memory::{Granted, acquire};
 use crate::system::pages::{ObtainedPages, Pages};
-use crate::system::sysv::segment_name;
+use crate::system::paths::segment_name;
 
 /// How the image of a file gets into memory.
 ///

@@ -16,7 +16,8 @@ use crate::format::timestamp;
 use crate::progress::{Watch, unwatched};
 use crate::system::filesystem::write_all_at;
 use crate::system::pages::Pages;
-use crate::system::sysv::{Segment, segment_name};
+use crate::system::paths::segment_name;
+use crate::system::sysv::Segment;
 
 /// How to copy.
 #[derive(Clone)]

@@ -10,7 +10,8 @@ use crate::files::regular::{check_owner, is_regular_file};
 use crate::files::staged::{Staged, remove_leftover, sync_directory};
 use crate::format::manifest::{Location, Manifest};
 use crate::system::filesystem::{self, Kind, owner_and_mode};
-use crate::system::sysv::{Segment, segment_name};
+use crate::system::paths::segment_name;
+use crate::system::sysv::Segment;
 
 /// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace
 /// or remove it, and [`Access::Auto`](crate::Access::Auto) maps it instead of copying it. Needs

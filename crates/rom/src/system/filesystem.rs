@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::Error;
+use crate::system::paths::directory_of;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -26,11 +27,6 @@ pub(crate) enum Kind {
 /// From linux/magic.h.
 const TMPFS: FsWord = 0x0102_1994;
 const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
-
-/// The directory of a path.
-pub(crate) fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
 
 /// Of the directory that `place` is or will be in.
 pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {

@@ -3,18 +3,9 @@
 #![allow(unsafe_code, reason = "System V shared memory has no safe interface")]
 
 use std::io;
-use std::path::PathBuf;
 use std::ptr::NonNull;
 
 use crate::system::pages::Pages;
-
-/// The key that the demonstration programs of the C implementation use.
-pub const UPSTREAM_KEY: i32 = 0x7965_730a;
-
-/// What errors call the segment with this key.
-pub(crate) fn segment_name(key: i32) -> PathBuf {
-    format!("System V segment {key:#010x}").into()
-}
 
 /// A segment: its identifier and what the system says of it.
 #[derive(Clone, Copy, Debug)]

@@ -104,10 +104,10 @@ fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
 
 fn pwxform_block<I: Isa>(flavor: &Flavor, lanes: usize) -> BlockFn {
     match (*flavor, lanes) {
-        (Flavor::DEFAULT, 1) => I::default::<1>,
-        (Flavor::DEFAULT, _) => I::default::<2>,
-        (Flavor::ESCRYPT, 1) => I::escrypt::<1>,
-        (Flavor::ESCRYPT, _) => I::escrypt::<2>,
+        (Flavor::DEFAULT, 1) => I::usual::<I::Row, 1, false>,
+        (Flavor::DEFAULT, _) => I::usual::<I::Rows, 2, false>,
+        (Flavor::ESCRYPT, 1) => I::usual::<I::Row, 1, true>,
+        (Flavor::ESCRYPT, _) => I::usual::<I::Rows, 2, true>,
         (_, 1) => wide_block::<I, 1>(flavor),
         (_, _) => wide_block::<I, 2>(flavor),
     }
@@ -181,11 +181,14 @@ trait Isa: Copy {
         io: &[Pointers],
     );
 
-    /// [`pwxform::blockmix`] for the default flavour, with its numbers as literals.
-    unsafe fn default<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
-
-    /// The same for the tuning of escrypt 0.5.
-    unsafe fn escrypt<const K: usize>(f: &Flavor, b: &mut Boxes<'_>, s: Shape, io: &[Pointers]);
+    /// [`pwxform::blockmix`] with its numbers as literals: those of the default flavour, or of the
+    /// tuning of escrypt 0.5.
+    unsafe fn usual<R: Row<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
+        f: &Flavor,
+        b: &mut Boxes<'_>,
+        s: Shape,
+        io: &[Pointers],
+    );
 
     /// [`pwxform::blockmix`] for the flavours with this entry width and number of groups.
     unsafe fn pwxform<W: Lane<Token: From<Self>>, const GATHER: usize, const K: usize>(
@@ -220,36 +223,14 @@ macro_rules! isa {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn default<const K: usize>(
+            unsafe fn usual<R: Row<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
                 _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
+                let constants = if ESCRYPT { Constants::ESCRYPT } else { Constants::DEFAULT };
                 // SAFETY: promised by the caller.
                 unsafe {
-                    let (constants, io) = (Constants::DEFAULT, pointers::<K>(io));
-                    if K == 1 {
-                        let tokens = ($make.into(), $make.into());
-                        literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, io)
-                    } else {
-                        let tokens = ($make.into(), $make.into());
-                        literal::<$w2, $rows, 4, K>(tokens, constants, boxes, shape, io)
-                    }
-                }
-            }
-
-            $(#[target_feature(enable = $features)])?
-            unsafe fn escrypt<const K: usize>(
-                _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
-            ) {
-                // SAFETY: promised by the caller.
-                unsafe {
-                    let (constants, io) = (Constants::ESCRYPT, pointers::<K>(io));
-                    if K == 1 {
-                        let tokens = ($make.into(), $make.into());
-                        literal::<$w2, $row, 4, K>(tokens, constants, boxes, shape, io)
-                    } else {
-                        let tokens = ($make.into(), $make.into());
-                        literal::<$w2, $rows, 4, K>(tokens, constants, boxes, shape, io)
-                    }
+                    let (tokens, io) = (($make.into(), $make.into()), pointers::<K>(io));
+                    literal::<$w2, R, 4, K>(tokens, constants, boxes, shape, io)
                 }
             }
 

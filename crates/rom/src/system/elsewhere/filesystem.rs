@@ -18,10 +18,6 @@ pub(crate) enum Kind {
 
 const PAGE: usize = 4096;
 
-pub(crate) fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 pub(crate) fn kind(_: &Path) -> Result<Kind, Error> {
     Ok(Kind::Disk)
 }
@@ -118,23 +114,27 @@ fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<usize> {
     return Err(unsupported());
 }
 
-pub(crate) fn read_exact_at(file: &File, mut into: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !into.is_empty() {
-        match read_at(file, into, at) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(read) => (into, at) = (&mut into[read..], at + read as u64),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
+    let end = io::ErrorKind::UnexpectedEof;
+    in_parts(into.len(), end, |done| read_at(file, &mut into[done..], at + done as u64))
 }
 
-pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match write_at(file, bytes, at) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => (bytes, at) = (&bytes[written..], at + written as u64),
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    let end = io::ErrorKind::WriteZero;
+    in_parts(bytes.len(), end, |done| write_at(file, &bytes[done..], at + done as u64))
+}
+
+/// Calls `part` with how many bytes are done, and for as long as it does some, until all are.
+fn in_parts(
+    len: usize,
+    end: io::ErrorKind,
+    mut part: impl FnMut(usize) -> io::Result<usize>,
+) -> io::Result<()> {
+    let mut done = 0;
+    while done < len {
+        match part(done) {
+            Ok(0) => return Err(end.into()),
+            Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -1,17 +1,9 @@
 //! No System V shared memory.
 
 use std::io;
-use std::path::PathBuf;
 
 use super::filesystem::unsupported;
 use crate::system::pages::Pages;
-
-/// The key that the demonstration programs of the C implementation use.
-pub const UPSTREAM_KEY: i32 = 0x7965_730a;
-
-pub(crate) fn segment_name(key: i32) -> PathBuf {
-    format!("System V segment {key:#010x}").into()
-}
 
 /// There is none.
 #[derive(Clone, Copy, Debug)]

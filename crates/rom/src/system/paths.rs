@@ -1,0 +1,16 @@
+//! What directories and segments are called, the same on every system.
+
+use std::path::{Path, PathBuf};
+
+/// The key that the demonstration programs of the C implementation use.
+pub const UPSTREAM_KEY: i32 = 0x7965_730a;
+
+/// What errors call the System V segment with this key.
+pub(crate) fn segment_name(key: i32) -> PathBuf {
+    format!("System V segment {key:#010x}").into()
+}
+
+/// The directory of a path.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
