@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use zeroize::Zeroize;
+
 use crate::engine::Task;
 use crate::function::State;
 use crate::output::Hash;
@@ -18,6 +20,14 @@ pub struct Job<'a, V: Variant> {
     /// Of use from the moment that a kernel has it.
     h: State<V>,
     is_done: bool,
+}
+
+/// Forgets message and hash. What is left is a job for the empty message.
+impl<V: Variant> Zeroize for Job<'_, V> {
+    fn zeroize(&mut self) {
+        self.h.zeroize();
+        (self.input, self.is_done) = (&[], false);
+    }
 }
 
 impl<'a, V: Variant> Job<'a, V> {

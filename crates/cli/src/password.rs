@@ -84,7 +84,7 @@ impl PasswordArgs {
 
 /// Ask on the terminal; `None` if there is none.
 fn ask(prompt: Prompt) -> anyhow::Result<Option<Password>> {
-    let Some(mut terminal) = Terminal::open() else { return Ok(None) };
+    let Some(mut terminal) = Terminal::open()? else { return Ok(None) };
     let first = terminal.ask("Password: ")?;
     if prompt == Prompt::Twice && *terminal.ask("Again: ")? != *first {
         bail!("the two passwords differ: nothing was hashed");

@@ -8,15 +8,15 @@ use std::time::Instant;
 use saltern_yescrypt::{
     Error as Hash,
     hazmat::{Progress, Resumable, RomRead},
-    rom::RomUse,
 };
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Fault};
-use crate::item::{Queued, Shape, end_all};
+use crate::item::{Queued, end_all};
 use crate::ledger::Arena;
 use crate::reader::Reader;
-use crate::source::{BlockBuffer, BlockRom, Completion, Request, Window, block_rom};
+use crate::shape::Shape;
+use crate::source::{BlockBuffer, BlockRom, Completion, Grid, Request, Window, block_rom};
 use crate::stats::ReadStats;
 
 /// The most reads of one place that are under way at once, over all of its ROMs.
@@ -27,10 +27,15 @@ const LANES: usize = 4;
 pub(crate) const TAGS: usize = MAX_SETS * LANES;
 
 /// Buffers for one read, and how it goes.
+#[derive(Default)]
 struct Set {
     /// The ROM's place in the shape's list.
     rom: usize,
     buffers: [Option<BlockBuffer>; LANES],
+    /// The numbers of these, also of those that are away.
+    ids: [u64; LANES],
+    /// Which are away: with the source, which fills them.
+    under_way: [bool; LANES],
     /// How many bytes before each block were read, too.
     skip: [usize; LANES],
     /// What was announced, from then until it has been supplied.
@@ -56,10 +61,9 @@ impl Layout {
     pub(crate) fn new(shape: &Shape, count: usize) -> Self {
         let lanes = shape.lanes(count);
         let mut sets = Vec::new();
-        for (index, used) in shape.roms.iter().enumerate() {
-            let Some(rom) = block_rom(&used.rom) else { continue };
-            let len = Window::longest(&**rom, shape.block());
-            sets.extend((0..sets_of(shape, used)).map(|_| (index, len)));
+        for (index, grid) in shape.read() {
+            let len = grid.longest(shape.block());
+            sets.extend((0..sets_of(shape, index)).map(|_| (index, len)));
         }
         Layout { lanes: if sets.is_empty() { 0 } else { lanes }, sets }
     }
@@ -78,9 +82,8 @@ impl Layout {
 
 /// How many sets a ROM gets: as many as there may be reads between announcement and use, 1 at
 /// least.
-fn sets_of(shape: &Shape, used: &RomUse) -> usize {
-    let read = shape.roms.iter().filter(|used| block_rom(&used.rom).is_some()).count();
-    let reading = &used.reading;
+fn sets_of(shape: &Shape, rom: usize) -> usize {
+    let (read, reading) = (shape.read().count(), &shape.roms()[rom].reading);
     let within = |mask: u32| (1..=reading.look_ahead + 1).filter(|i| i & mask == 1).count();
     let useful = within(reading.masks.fill).max(within(reading.masks.mix));
     useful.clamp(1, (MAX_SETS / read.max(1)).max(1))
@@ -216,12 +219,12 @@ impl Place {
             self.layout = layout;
             self.sets.clear();
         }
-        let Shape { params, roms, len } = &*group.shape;
+        let (params, roms, len) = (group.shape.params(), group.shape.roms(), group.shape.len());
         let items = group.items.iter().map(|queued| &queued.entry.item);
         let inputs: Vec<(&[u8], &[u8])> =
             items.map(|item| (&item.password[..], &item.salt[..])).collect();
         let mut count = inputs.len();
-        while let Err(error) = group.hash.begin(&inputs[..count], params, roms, *len) {
+        while let Err(error) = group.hash.begin(&inputs[..count], params, roms, len) {
             if count == 1 || !matches!(error, Hash::OutOfMemory { .. }) {
                 return Err(error.into());
             }
@@ -242,13 +245,13 @@ impl Place {
         let mut ids = [0; TAGS];
         for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(LANES)) {
             let mut buffers: [Option<BlockBuffer>; LANES] = Default::default();
-            for (buffer, id) in buffers.iter_mut().zip(ids).take(self.layout.lanes) {
+            for (buffer, id) in buffers.iter_mut().zip(&mut *ids).take(self.layout.lanes) {
                 let made = reader.make(len)?;
                 *id = made.id;
                 *buffer = Some(made);
             }
-            let (skip, came) = ([0; LANES], [false; LANES]);
-            self.sets.push(Set { rom, buffers, skip, read: None, missing: 0, failed: None, came });
+            let ids = std::array::from_fn(|lane| ids[lane]);
+            self.sets.push(Set { rom, buffers, ids, ..Set::default() });
         }
         reader.keep(self.tag, &ids)
     }
@@ -274,7 +277,7 @@ impl Place {
             match progress {
                 Progress::Announces(read) => {
                     group.deferred.push_back(read);
-                    let ahead = group.shape.roms[read.rom].reading.look_ahead > 0;
+                    let ahead = group.shape.roms()[read.rom].reading.look_ahead > 0;
                     self.submit(reader)?;
                     // What is needed at once begins together, when the group waits.
                     if ahead {
@@ -299,15 +302,12 @@ impl Place {
             return Err(error);
         }
         let block = group.shape.block();
-        let Some(rom) = block_rom(&group.shape.roms[set.rom].rom) else {
-            return Err(Error::Panicked);
-        };
+        let (rom, grid) = group.rom(set.rom)?;
         // Only now: what waits for its turn could be damaged until then.
         for (lane, j) in read.blocks().iter().enumerate() {
             let Some(buffer) = &mut set.buffers[lane] else { return Err(Error::Panicked) };
-            let window = Window::of(&**rom, *j, block);
-            let place = (window.offset, window.extent(&**rom));
-            right(&**rom, (buffer, set.came[lane]), place, &mut reader.stats)
+            let Window { offset, extent, .. } = grid.window(*j, block);
+            right(&**rom, (buffer, set.came[lane]), (offset, extent), &mut reader.stats)
                 .map_err(|fault| Error::RomUnavailable { id: rom.id(), fault })?;
         }
         let mut supplied: [&[u8]; LANES] = Default::default();
@@ -337,17 +337,16 @@ impl Place {
             };
             let set = &mut self.sets[index];
             set.read = Some(read);
-            let Some(rom) = block_rom(&group.shape.roms[read.rom].rom) else {
-                return Err(Error::Panicked);
-            };
+            let (rom, grid) = group.rom(read.rom)?;
             for (lane, j) in read.blocks().iter().enumerate() {
-                let Window { offset, len, skip } = Window::of(&**rom, *j, block);
+                let Window { offset, len, skip, .. } = grid.window(*j, block);
                 set.skip[lane] = skip;
                 let Some(buffer) = set.buffers[lane].take() else {
                     set.failed = Some(Hash::OutOfMemory { bytes: len as u64 }.into());
                     continue;
                 };
                 set.missing += 1;
+                set.under_way[lane] = true;
                 self.under_way += 1;
                 reader.depth += 1;
                 reader.stats.blocks += 1;
@@ -361,7 +360,8 @@ impl Place {
         Ok(())
     }
 
-    /// A read has ended.
+    /// A read has ended. What was not asked for, or comes back in other memory than it was asked
+    /// with, means that nothing is known of the source's reads any more.
     pub(crate) fn ended(&mut self, completion: Completion, reader: &mut Reader) {
         let Completion { tag, buffer, outcome } = completion;
         let (index, lane) = (tag % TAGS / LANES, tag % LANES);
@@ -372,18 +372,26 @@ impl Place {
         self.under_way = under_way;
         // A group that ended in an error may have left reads behind, with the sets.
         let Some(set) = self.sets.get_mut(index) else { return };
-        set.missing = set.missing.saturating_sub(1);
+        let len = self.layout.sets[index].1;
+        let own = |buffer: &BlockBuffer| buffer.id == set.ids[lane] && buffer.memory.len() == len;
+        if !std::mem::take(&mut set.under_way[lane]) || !buffer.as_ref().is_none_or(own) {
+            reader.failed = true;
+            return;
+        }
+        set.missing -= 1;
         let Some((read, group)) = set.read.zip(self.group.as_ref()) else {
             set.buffers[lane] = buffer;
             return;
         };
-        let Some(rom) = block_rom(&group.shape.roms[set.rom].rom) else { return };
-        let window = Window::of(&**rom, read.blocks()[lane], group.shape.block());
-        let came = outcome.is_ok_and(|came| came >= window.extent(&**rom));
+        let Ok((rom, grid)) = group.rom(set.rom) else { return };
+        let window = grid.window(read.blocks()[lane], group.shape.block());
+        let came = outcome.is_ok_and(|came| came >= window.extent);
         set.came[lane] = buffer.is_some() && came;
-        let whole = || reader.make(Window::longest(&**rom, group.shape.block()));
-        match buffer.map_or_else(whole, Ok) {
-            Ok(buffer) => set.buffers[lane] = Some(buffer),
+        match buffer.map_or_else(|| reader.make(len), Ok) {
+            Ok(buffer) => {
+                set.ids[lane] = buffer.id;
+                set.buffers[lane] = Some(buffer);
+            }
             Err(error) => {
                 let (id, fault) = (rom.id(), Fault::new(error));
                 set.failed = Some(Error::RomUnavailable { id, fault });
@@ -411,6 +419,12 @@ impl Place {
 }
 
 impl Group {
+    /// A ROM whose blocks are read, and how they lie.
+    fn rom(&self, index: usize) -> Result<(&Arc<dyn BlockRom>, Grid), Error> {
+        let rom = self.shape.roms().get(index).and_then(|used| block_rom(&used.rom));
+        rom.zip(self.shape.grid(index)).ok_or(Error::Panicked)
+    }
+
     /// Checks what was read of ROMs in memory, as far as it matters.
     fn check(&mut self) {
         for (index, queued) in self.items.iter().enumerate() {
@@ -443,9 +457,14 @@ fn right(
 impl Ended {
     /// Units of work that were done, for the measure of how fast the thread is.
     pub(crate) fn work(&self) -> u64 {
-        let (all, checked) = (self.items.len() as u64, self.checked as u64);
-        let unchecked = self.shape.check_cost().saturating_mul(all.saturating_sub(checked));
-        self.shape.cost().saturating_mul(all).saturating_sub(unchecked)
+        let unchecked = self.items.len().saturating_sub(self.checked) as u64;
+        let without = self.shape.check_cost.saturating_mul(unchecked);
+        self.booked().saturating_sub(without)
+    }
+
+    /// Units of work that were booked when it began.
+    pub(crate) fn booked(&self) -> u64 {
+        self.shape.cost.saturating_mul(self.items.len() as u64)
     }
 
     /// Answers all items.

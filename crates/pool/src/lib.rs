@@ -21,6 +21,7 @@ mod queue;
 mod rate;
 mod reader;
 mod schedule;
+mod shape;
 mod shared;
 pub mod source;
 mod stats;

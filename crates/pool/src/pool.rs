@@ -12,8 +12,9 @@ use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Doubt, Item, Outcome, Shape};
+use crate::item::{Doubt, Item, Outcome};
 use crate::ledger::Need;
+use crate::shape::Shape;
 use crate::shared::{Shared, Submission};
 use crate::stats::PoolStats;
 use crate::terms::Terms;
@@ -95,7 +96,7 @@ pub struct Pool {
 }
 
 /// What to derive: the same for all items of a batch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Derive {
     /// The parameters. Their NROM is 0: each ROM of the list has its own.
     pub params: CheckedParams,
@@ -259,8 +260,7 @@ impl Pool {
         terms: Terms,
     ) -> Result<BatchTicket<Zeroizing<Vec<u8>>>, Error> {
         self.submit(terms, || {
-            let Derive { params, roms, len } = what.clone();
-            let shape = self.shape(Shape { params, roms, len });
+            let shape = self.shape(what.clone());
             let item = |(password, salt): (P, S)| {
                 let (password, salt) = (copy(password.as_ref()), copy(salt.as_ref()));
                 let (shape, finish) = (shape.clone()?, Box::new(Ok));
@@ -350,14 +350,14 @@ impl Pool {
     /// The shape of what a hasher plans, and the salt.
     fn plan(&self, plan: Plan) -> Result<(Arc<Shape>, Zeroizing<Vec<u8>>), Error> {
         let Plan { params, salt, roms, .. } = plan;
-        Ok((self.shape(Shape { params, roms, len: HASH })?, salt))
+        Ok((self.shape(Derive { params, roms, len: HASH })?, salt))
     }
 
     /// A shape of which the pool can compute one hash.
-    fn shape(&self, shape: Shape) -> Result<Arc<Shape>, Error> {
+    fn shape(&self, what: Derive) -> Result<Arc<Shape>, Error> {
         let config = &self.shared.config;
-        shape.check(config.sources.is_some())?;
-        let arena = shape.memory(1, config.pages);
+        let shape = Shape::new(what, config.sources.is_some(), config.pages)?;
+        let arena = shape.memory(1);
         let needed = Need { arena, buffers: Layout::new(&shape, 1).bytes() }.total();
         if needed > config.memory {
             return Err(Error::OverBudget { needed, limit: config.memory });
@@ -444,11 +444,87 @@ fn fixed(bytes: &[u8]) -> Zeroizing<[u8; HASH]> {
 
 #[cfg(test)]
 mod tests {
-    use saltern_yescrypt::{Limits, Params};
+    use std::sync::MutexGuard;
+
+    use saltern_yescrypt::{
+        Limits, Params, Workspace,
+        rom::{
+            BlockRead, Rom, RomCheck, RomFault, RomId, RomImage, RomMemory, RomParams, RomReading,
+        },
+    };
 
     use super::*;
     use crate::config::WipePolicy;
-    use crate::shared::lock;
+    use crate::shared::{State, lock};
+
+    /// What is known when the only thread of a pool has nothing to do.
+    fn idle(pool: &Pool) -> MutexGuard<'_, State> {
+        loop {
+            let state = lock(&pool.shared.state);
+            if state.idle == 1 {
+                return state;
+            }
+            drop(state);
+            std::thread::yield_now();
+        }
+    }
+
+    /// A ROM in memory that can be checked, at a high price.
+    struct Checked(RomImage);
+
+    impl RomMemory for Checked {
+        fn bytes(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+
+        fn checker(&self) -> Option<&dyn RomCheck> {
+            Some(self)
+        }
+    }
+
+    impl RomCheck for Checked {
+        fn id(&self) -> RomId {
+            "0123456789abcdef".parse().unwrap()
+        }
+
+        fn bytes_for(&self, len: usize) -> usize {
+            1000 * len
+        }
+
+        fn check(&self, _: usize, _: &mut [BlockRead]) -> Result<(), RomFault> {
+            Ok(())
+        }
+    }
+
+    /// A check that was not made is not work that was done, but it was booked.
+    #[test]
+    fn what_was_booked_is_given_back_whether_it_was_done_or_not() {
+        let mut config = PoolConfig::default();
+        config.threads = 1;
+        let pool = Pool::new(config).unwrap();
+        let image = RomImage::init(&RomParams::new(64, 8, 1), b"seed", &mut Workspace::new());
+        let rom = Rom::new(Checked(image.unwrap())).unwrap();
+        let params = Params::yescrypt(16, 8).check(&Limits::unlimited()).unwrap();
+        let roms = vec![RomUse { rom, reading: RomReading::new(64) }];
+        let shape = pool.shape(Derive { params, roms, len: 32 }).unwrap();
+        assert!(shape.check_cost > shape.cost / 2, "{} {}", shape.check_cost, shape.cost);
+        let submit = |in_doubt: bool| {
+            let item = || Prepared {
+                shape: shape.clone(),
+                password: copy(b"p"),
+                salt: copy(b"s"),
+                doubt: Some(Box::new(move |_: &[u8]| in_doubt)),
+                finish: Box::new(Ok) as Finish<_>,
+            };
+            let items = || (0..5).map(|_| Ok(item())).collect();
+            let ticket: BatchTicket<_> = pool.submit(Terms::bulk(), items).unwrap();
+            assert!(ticket.wait().iter().all(Result::is_ok));
+        };
+        for in_doubt in [true, false] {
+            submit(in_doubt);
+            assert_eq!(idle(&pool).scheduler.begun(), 0);
+        }
+    }
 
     /// What a pool of one thread leaves in its memory when it has nothing to do.
     fn residue(wipe: WipePolicy) -> Option<bool> {
@@ -458,14 +534,7 @@ mod tests {
         let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
         let what = Derive { params, roms: Vec::new(), len: 32 };
         assert!(pool.derive(&what, [("p", "s")], Terms::bulk()).unwrap().wait()[0].is_ok());
-        loop {
-            let state = lock(&pool.shared.state);
-            if state.idle == 1 {
-                return state.ledger.residue();
-            }
-            drop(state);
-            std::thread::yield_now();
-        }
+        idle(&pool).ledger.residue()
     }
 
     /// What makes an answer of the bytes is called in a thread of the pool, which goes on.
@@ -474,7 +543,7 @@ mod tests {
         let config = PoolConfig { threads: 1, ..PoolConfig::default() };
         let pool = Pool::new(config).unwrap();
         let params = Params::yescrypt(16, 8).check(&Limits::server()).unwrap();
-        let shape = pool.shape(Shape { params, roms: Vec::new(), len: 32 }).unwrap();
+        let shape = pool.shape(Derive { params, roms: Vec::new(), len: 32 }).unwrap();
         let item = |finish: Finish<()>| {
             let (password, salt) = (copy(b"p"), copy(b"s"));
             Ok(Prepared { shape: shape.clone(), password, salt, doubt: None, finish })

@@ -27,7 +27,9 @@ pub(crate) struct Rate {
 /// A group that has been computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
-    /// Work of all its items.
+    /// Units of work that all its items were to be when it began.
+    pub(crate) booked: u64,
+    /// Units of work that they were.
     pub(crate) work: u64,
     /// Items.
     pub(crate) items: usize,
@@ -78,7 +80,7 @@ mod tests {
     }
 
     fn sample(work: u64, time: u64) -> Sample {
-        Sample { work, items: 1, busy: ms(time), taken: ms(time) }
+        Sample { booked: work, work, items: 1, busy: ms(time), taken: ms(time) }
     }
 
     #[test]
@@ -103,7 +105,7 @@ mod tests {
     fn a_group_of_two_does_twice_the_work_and_each_of_them_takes_all_of_its_time() {
         let mut rate = Rate::default();
         let now = Instant::now();
-        rate.add(now, Sample { work: 2000, items: 2, busy: ms(15), taken: ms(15) });
+        rate.add(now, Sample { items: 2, ..sample(2000, 15) });
         assert!((rate.per_thread(now, true).unwrap() - 2000.0 / 0.015).abs() < 1.0);
         assert_eq!(rate.time_of(1000, now, true), Some(ms(15)));
     }

@@ -8,9 +8,13 @@ use crate::error::{Error, Fault};
 use crate::source::{BlockBuffer, BlockSource, Completion};
 use crate::stats::ReadStats;
 
+/// A source of blocks, if the pool reads any, or why there is none.
+pub(crate) type Source = Result<Option<Box<dyn BlockSource>>, Error>;
+
 /// What a thread has for its reads.
 pub(crate) struct Reader {
-    source: Option<Box<dyn BlockSource>>,
+    /// `None` for a pool that reads no ROMs; or why there is no source at present.
+    source: Source,
     /// The source has panicked or answered what was not asked: nothing is known of its reads.
     pub(crate) failed: bool,
     /// Reads that are under way.
@@ -23,15 +27,23 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(source: Option<Box<dyn BlockSource>>) -> Self {
+        let source = Ok(source);
         Reader { source, failed: false, depth: 0, last_id: 0, stats: ReadStats::default() }
     }
 
-    /// Exchanges a source that has failed, none of whose reads is waited for any more.
-    pub(crate) fn replace(&mut self, source: Result<Option<Box<dyn BlockSource>>, Error>) {
-        let failed = source.is_err();
-        let old = std::mem::replace(&mut self.source, source.unwrap_or_default());
+    /// Whether there is no source at present because none could be opened.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.source.is_err()
+    }
+
+    /// Exchanges a source that has failed, none of whose reads is waited for any more, for one that
+    /// is opened here.
+    pub(crate) fn replace(&mut self, open: impl FnOnce() -> Source) {
+        // The old one first: both together may be more than the system gives.
+        let old = std::mem::replace(&mut self.source, Ok(None));
         let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
-        (self.failed, self.depth) = (failed, 0);
+        self.source = catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(Error::Panicked));
+        (self.failed, self.depth) = (false, 0);
     }
 
     /// Calls the source, which is foreign code: after a panic it is not called again.
@@ -43,7 +55,8 @@ impl Reader {
             return Err(Error::Panicked);
         }
         let none = || Error::Source(Fault::new("this pool reads no ROMs"));
-        let source = self.source.as_mut().ok_or_else(none)?;
+        let source = self.source.as_mut().map_err(|error| error.clone())?;
+        let source = source.as_mut().ok_or_else(none)?;
         let called = catch_unwind(AssertUnwindSafe(|| call(&mut **source)));
         self.failed = called.is_err();
         called.map_err(|_| Error::Panicked)

@@ -81,6 +81,12 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.running
     }
 
+    /// Units of work that have begun and not ended.
+    #[cfg(test)]
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun
+    }
+
     pub(crate) fn peak_waiting(&self) -> usize {
         self.queue.peak()
     }
@@ -149,7 +155,8 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     pub(crate) fn begin(&mut self, now: Instant, lead: &Lead<K>, count: usize) -> Vec<Taken<K, T>> {
         let items = self.queue.take(lead, count, now);
         self.running += items.len();
-        self.begun += lead.cost * items.len() as u64;
+        let cost = lead.cost.saturating_mul(items.len() as u64);
+        self.begun = self.begun.saturating_add(cost);
         items
     }
 
@@ -165,7 +172,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     /// A group has ended. It counts for the rate if all of it was computed.
     pub(crate) fn end(&mut self, now: Instant, group: Sample, computed: bool) {
         self.running -= group.items.min(self.running);
-        self.begun -= group.work.min(self.begun);
+        self.begun -= group.booked.min(self.begun);
         if computed {
             self.rate.add(now, group);
         }

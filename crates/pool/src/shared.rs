@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use crate::config::PoolConfig;
 use crate::error::Error;
-use crate::item::{Item, Queued, Shape, end_all};
+use crate::item::{Item, Queued, end_all};
 use crate::ledger::{Arena, Ledger};
 use crate::process::Process;
 use crate::queue::Entry;
 use crate::schedule::{Items, Refusal, Scheduler};
+use crate::shape::Shape;
 use crate::stats::PoolStats;
 use crate::terms::Terms;
 
@@ -94,7 +95,7 @@ impl Shared {
     pub(crate) fn submit(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
         let now = Instant::now();
         let mut all = Items::default();
-        items.iter().for_each(|(shape, _)| all.add(shape.cost()));
+        items.iter().for_each(|(shape, _)| all.add(shape.cost));
         let mut state = lock(&self.state);
         if let Err(refused) = state.admit(now, terms, &all) {
             drop(state);
@@ -107,7 +108,7 @@ impl Shared {
         state.stats.batches += 1;
         let (class, due) = (terms.class(), terms.due(now));
         for (shape, item) in items {
-            let cost = shape.cost();
+            let cost = shape.cost;
             state.scheduler.push(Entry { shape, class, due, arrived: now, cost, batch, item });
         }
         // Who waits for memory, for a large item, may have enough for one that comes before it.

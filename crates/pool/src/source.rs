@@ -167,33 +167,42 @@ pub trait BlockSources: Send + Sync + fmt::Debug {
     fn open(&self, tags: usize) -> io::Result<Box<dyn BlockSource>>;
 }
 
+/// How the blocks of a ROM lie: what a pool has asked of it before it computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub(crate) size: u64,
+    /// What place and length of a read are multiples of.
+    pub(crate) align: usize,
+}
+
 /// What has to be read so that a block lies `skip` bytes behind the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) offset: u64,
     pub(crate) len: usize,
     pub(crate) skip: usize,
+    /// How much of it the image has: one at its end may reach beyond it.
+    pub(crate) extent: usize,
 }
 
-impl Window {
-    /// For block `j` of `len` bytes.
-    pub(crate) fn of(rom: &dyn BlockRom, j: u64, len: usize) -> Self {
-        let align = rom.alignment() as u64;
+impl Grid {
+    pub(crate) fn of(rom: &dyn BlockRom) -> Self {
+        Grid { size: rom.size(), align: rom.alignment() }
+    }
+
+    /// The window for block `j` of `len` bytes.
+    pub(crate) fn window(&self, j: u64, len: usize) -> Window {
+        let align = self.align as u64;
         let start = j * len as u64;
         let offset = start - start % align;
         let end = (start + len as u64).next_multiple_of(align);
-        Window { offset, len: (end - offset) as usize, skip: (start - offset) as usize }
+        let extent = (end.min(self.size).max(offset) - offset) as usize;
+        Window { offset, len: (end - offset) as usize, skip: (start - offset) as usize, extent }
     }
 
-    /// How much of it the image has: one at its end may reach beyond it.
-    pub(crate) fn extent(&self, rom: &dyn BlockRom) -> usize {
-        let there = rom.size().saturating_sub(self.offset);
-        usize::try_from(there).map_or(self.len, |there| there.min(self.len))
-    }
-
-    /// The longest of a block of `len` bytes.
-    pub(crate) fn longest(rom: &dyn BlockRom, len: usize) -> usize {
-        let align = rom.alignment();
-        len.next_multiple_of(align) + if len.is_multiple_of(align) { 0 } else { align }
+    /// The length of the longest window of a block of `len` bytes.
+    pub(crate) fn longest(&self, len: usize) -> usize {
+        let rest = if len.is_multiple_of(self.align) { 0 } else { self.align };
+        len.next_multiple_of(self.align) + rest
     }
 }

@@ -13,12 +13,14 @@ use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
 use crate::flight::{Layout, Place, TAGS};
-use crate::item::{Queued, Shape, end_all};
+use crate::item::{Queued, end_all};
 use crate::ledger::{Admission, Arena, Need};
+use crate::pool::Derive;
 use crate::queue::Lead;
 use crate::rate::Sample;
 use crate::reader::Reader;
 use crate::schedule::portion;
+use crate::shape::Shape;
 use crate::shared::{Shared, State, lock, wait};
 use crate::source::{BlockSource, Completion};
 
@@ -97,8 +99,9 @@ impl<'p> Worker<'p> {
     fn prepare(&self) -> Result<(), Error> {
         let config = &self.shared.config;
         let Some(params) = config.prepare else { return Ok(()) };
-        let shape = Shape { params, roms: Vec::new(), len: 0 };
-        let need = |hashes| Need { arena: shape.memory(hashes, config.pages), buffers: 0 };
+        let what = Derive { params, roms: Vec::new(), len: 0 };
+        let shape = Shape::new(what, false, config.pages)?;
+        let need = |hashes| Need { arena: shape.memory(hashes), buffers: 0 };
         let mut state = lock(&self.shared.state);
         let (share, limit) = (state.ledger.share(), config.memory);
         if need(1).arena > share {
@@ -144,15 +147,14 @@ impl<'p> Worker<'p> {
     }
 
     /// After a panic that is not that of a group, or a source that has failed: ends all groups,
-    /// gives all memory back, and opens another source. If that fails, it is tried again with the
-    /// next turn.
+    /// gives all memory back, and opens another source. If that fails, groups that read end in the
+    /// error, each after another try, and the others go on.
     fn recover(&mut self) {
         for index in 0..self.places.len() {
             let end = || self.end(index, Err(Error::Panicked));
             let _ = catch_unwind(AssertUnwindSafe(end));
         }
-        let source = catch_unwind(AssertUnwindSafe(|| open(self.shared)));
-        self.reader.replace(source.unwrap_or(Err(Error::Panicked)));
+        self.reader.replace(|| open(self.shared));
         self.places.iter_mut().for_each(Place::abandon);
         let mut state = lock(&self.shared.state);
         state.ledger.abandon(self.me);
@@ -270,18 +272,18 @@ impl<'p> Worker<'p> {
 
     /// What a group of this shape needs in a place, by how many hashes it has.
     fn need(&self, shape: &Arc<Shape>, place: usize) -> impl Fn(usize) -> Need + use<'p> {
-        let (shape, pages) = (shape.clone(), self.shared.config.pages);
+        let shape = shape.clone();
         let held = self.places[place].layout.clone();
         move |count| {
             let layout = Layout::new(&shape, count);
             let buffers = if held.holds(&layout) { 0 } else { layout.bytes() };
-            Need { arena: shape.memory(count, pages), buffers }
+            Need { arena: shape.memory(count), buffers }
         }
     }
 
     /// Where a group of this shape can go, and how many hashes it may have.
     fn room(&self, lead: &Lead<Arc<Shape>>, free: usize) -> Option<(usize, usize)> {
-        let wanted = portion(lead.alike, free, lead.shape.params.degree());
+        let wanted = portion(lead.alike, free, lead.shape.params().degree());
         let places = || self.places.iter().enumerate().filter(|(_, place)| place.is_free());
         if !lead.shape.reads() {
             // Without reads it ends before anything else begins.
@@ -301,6 +303,9 @@ impl<'p> Worker<'p> {
         self.age += 1;
         let (place, reader) = (&mut self.places[index], &mut self.reader);
         let old = if held { 0 } else { place.layout.bytes() };
+        if shape.reads() && reader.is_closed() {
+            reader.replace(|| open(self.shared));
+        }
         place.begin((shape, items), arena, (now, self.age));
         let prepared = catch_unwind(AssertUnwindSafe(|| place.prepare(reader)));
         if old > 0 {
@@ -332,6 +337,7 @@ impl<'p> Worker<'p> {
         }
         let (now, count) = (Instant::now(), ended.items.len());
         let sample = Sample {
+            booked: ended.booked(),
             work: ended.work(),
             items: count,
             busy: now.saturating_duration_since(self.busy_since),

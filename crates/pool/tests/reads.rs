@@ -279,7 +279,9 @@ fn a_source_that_panics_ends_what_it_read_and_is_exchanged() {
         ticket.wait_timeout(Duration::from_secs(60)).expect("nobody answers")
     };
     let right = expected(&plain(&stage), &[&stage], items[0]);
-    for name in ["memory", "keep", "submit", "flush", "collect", "answer"] {
+    for name in
+        ["memory", "keep", "submit", "flush", "collect", "answer", "short", "other", "twice"]
+    {
         *panic_in.lock().unwrap() = name;
         // Not of the usual shape, so that it needs buffers of its own.
         let wide = what(Params::yescrypt(64, 32), &[(&stage, reading(64, 1, 1, 7))]);
@@ -299,6 +301,45 @@ fn a_source_that_panics_ends_what_it_read_and_is_exchanged() {
         std::thread::yield_now();
     }
     assert_eq!(pool.stats().reserved, fresh.stats().reserved);
+}
+
+/// The thread goes on with what reads nothing, tries again for what does, and ends with its pool.
+#[test]
+fn a_source_that_cannot_be_exchanged_holds_nobody_up() {
+    let stage = Stage::new("one");
+    let mut config = config(1);
+    let sources = Sources::default();
+    let (panic_in, refused) = (sources.panic_in.clone(), sources.refused.clone());
+    config.sources = Some(Arc::new(sources));
+    let pool = Pool::new(config).unwrap();
+    let derive = |what: &Derive| {
+        let ticket = pool.derive(what, [("p", "s"); 3], TERMS).unwrap();
+        ticket.wait_timeout(Duration::from_secs(60)).expect("nobody answers")
+    };
+    assert!(derive(&plain(&stage)).iter().all(Result::is_ok));
+    *panic_in.lock().unwrap() = "collect";
+    refused.store(true, Relaxed);
+    assert_eq!(derive(&plain(&stage)), [const { Err(Error::Panicked) }; 3]);
+    *panic_in.lock().unwrap() = "";
+    for _ in 0..2 {
+        for found in derive(&plain(&stage)) {
+            assert!(matches!(found, Err(Error::Source(_))), "{found:?}");
+        }
+        assert!(derive(&what(Params::yescrypt(32, 8), &[])).iter().all(Result::is_ok));
+    }
+    refused.store(false, Relaxed);
+    assert!(derive(&plain(&stage)).iter().all(Result::is_ok));
+    // Once more, and the pool ends while there is no source.
+    *panic_in.lock().unwrap() = "collect";
+    refused.store(true, Relaxed);
+    assert_eq!(derive(&plain(&stage)), [const { Err(Error::Panicked) }; 3]);
+    *panic_in.lock().unwrap() = "";
+    let (ended, has_ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        drop(pool);
+        ended.send(()).unwrap();
+    });
+    has_ended.recv_timeout(Duration::from_secs(60)).expect("the pool never ends");
 }
 
 #[test]

@@ -3,18 +3,24 @@
 //! A handler only notes the signal and wakes whoever waits for the keyboard; the terminal is put in
 //! order by ordinary code, and only then does the signal do what it does by default.
 
+use std::collections::BTreeSet;
 use std::ffi::c_int;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN,
     SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
 use signal_hook::{flag, low_level};
+
+/// Those that stop the program or let it go on.
+const STOPPING: [c_int; 3] = [SIGTSTP, SIGTTIN, SIGCONT];
 
 /// Those whose default is the end of the program and that come from outside. What tells of a fault
 /// in the program itself (SIGSEGV and its kind) cannot wait, and SIGKILL waits for nobody.
@@ -49,9 +55,16 @@ fn status(signal: c_int) -> c_int {
 pub(super) struct Signals {
     /// Nothing has to be put in order: a signal does at once what it does by default.
     idle: Arc<AtomicBool>,
-    noted: Vec<(c_int, Arc<AtomicBool>)>,
+    noted: Mutex<Noted>,
     /// Readable after a signal.
     wake: UnixStream,
+}
+
+/// What has come.
+struct Noted {
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
+    /// Not heeded yet.
+    came: BTreeSet<c_int>,
 }
 
 impl Signals {
@@ -70,29 +83,32 @@ impl Signals {
     }
 
     fn install() -> io::Result<Signals> {
-        let (wake, waker) = UnixStream::pair()?;
-        wake.set_nonblocking(true)?;
+        let (read, write) = UnixStream::pair()?;
+        let wake = read.try_clone()?;
         let idle = Arc::new(AtomicBool::new(true));
-        let ignored = ignored();
-        let mut noted = Vec::new();
-        let others = others();
-        let known = ENDING.into_iter().chain([SIGTSTP, SIGTTIN, SIGCONT]);
-        for signal in known.chain(others.iter().copied()) {
-            // `nohup saltern …` goes on ignoring it.
-            if signal != SIGCONT && ignored >> (signal - 1) & 1 == 1 {
-                continue;
-            }
-            let came = Arc::new(AtomicBool::new(false));
-            // In this order, so that a signal that wakes is also noted.
+        let (ignored, others) = (ignored(), others());
+        let known = ENDING.into_iter().chain(STOPPING).chain(others.iter().copied());
+        // `nohup saltern …` goes on ignoring it.
+        let heeded = |signal: &c_int| *signal == SIGCONT || ignored >> (signal - 1) & 1 == 0;
+        let known: Vec<c_int> = known.filter(heeded).collect();
+        for &signal in &known {
             match others.contains(&signal) {
                 false => flag::register_conditional_default(signal, idle.clone())?,
                 true => flag::register_conditional_shutdown(signal, status(signal), idle.clone())?,
             };
-            flag::register(signal, came.clone())?;
-            low_level::pipe::register(signal, waker.try_clone()?)?;
-            noted.push((signal, came));
         }
+        // All of them wake by one descriptor: the program may not have many.
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly::default(), known)?;
+        let noted = Mutex::new(Noted { delivery, came: BTreeSet::new() });
         Ok(Signals { idle, noted, wake })
+    }
+
+    /// What has come up to now. Nobody has to be woken for it any more.
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let Noted { delivery, came } = &mut *noted;
+        came.extend(delivery.pending());
+        noted
     }
 
     /// Hold nothing back any more. A signal that came too late to be heeded has its effect here.
@@ -105,21 +121,15 @@ impl Signals {
 
     /// Whether this signal has come since it was asked last.
     pub(super) fn take(&self, signal: c_int) -> bool {
-        let noted = self.noted.iter().find(|(number, _)| *number == signal);
-        noted.is_some_and(|(_, came)| came.swap(false, Ordering::SeqCst))
+        self.noted().came.remove(&signal)
     }
 
     /// One that ends the program, if there was any.
     pub(super) fn take_ending(&self) -> Option<c_int> {
-        let stopping = [SIGTSTP, SIGTTIN, SIGCONT];
-        let ends = |signal: &c_int| !stopping.contains(signal) && self.take(*signal);
-        self.noted.iter().map(|(signal, _)| *signal).find(ends)
-    }
-
-    /// Forget that there was something to wake up for.
-    pub(super) fn drain(&self) {
-        // Empty is as good as drained.
-        while (&self.wake).read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
+        let mut noted = self.noted();
+        let signal = noted.came.iter().find(|signal| !STOPPING.contains(signal)).copied()?;
+        noted.came.remove(&signal);
+        Some(signal)
     }
 }
 
@@ -138,8 +148,8 @@ pub(super) fn end(signal: c_int) -> ! {
 
 /// The signals that the program was started to ignore, bit by bit; none on systems that do not
 /// tell.
-fn ignored() -> u64 {
+fn ignored() -> u128 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u128::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

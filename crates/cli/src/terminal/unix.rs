@@ -41,21 +41,28 @@ pub(crate) struct Terminal {
 struct Stopped;
 
 impl Terminal {
-    /// Silence the terminal; `None` if the session has none. What was typed ahead is thrown away.
-    pub(crate) fn open() -> Option<Terminal> {
-        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
-        let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
-        let tty = tty.ok()?;
-        let before = tcgetattr(&tty).ok()?;
+    /// Silence the terminal; `None` if the session has none that can be. What was typed ahead is
+    /// thrown away.
+    pub(crate) fn open() -> anyhow::Result<Option<Terminal>> {
+        let Some((tty, before)) = Terminal::of_session() else { return Ok(None) };
+        let signals = Signals::hold().context("cannot hold signals back while asking")?;
         let mut silent = before.clone();
         let noisy = LocalModes::ECHO | LocalModes::ECHONL;
         silent.local_modes.remove(noisy | LocalModes::ICANON);
         silent.special_codes[SpecialCodeIndex::VMIN] = 1;
         silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-        let terminal = Terminal { tty, before, silent, signals: Signals::hold().ok()? };
-        terminal.silence().ok()?;
-        Some(terminal)
+        let terminal = Terminal { tty, before, silent, signals };
+        Ok(terminal.silence().is_ok().then_some(terminal))
+    }
+
+    /// The terminal, and how it is set.
+    fn of_session() -> Option<(File, Termios)> {
+        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
+        let tty = tty.ok()?;
+        let before = tcgetattr(&tty).ok()?;
+        Some((tty, before))
     }
 
     /// Ask a question and read the answer: the bytes typed up to the end of the line.
@@ -144,7 +151,6 @@ impl Terminal {
 
     /// Let the signals that came have their effect, with nothing left of what was typed.
     fn heed(&self, line: &mut Password) -> io::Result<Result<(), Stopped>> {
-        self.signals.drain();
         self.heed_ending(line);
         let stop = self.signals.take(SIGTSTP) | self.signals.take(SIGTTIN);
         if stop {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Bench, complaints, os, stdout, text};
+use super::{Bench, complaints, os, run, stdout, text};
 
 /// BLAKE2b of `abc`, in all 512 bits and in 64.
 const ABC: &str = "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1\
@@ -248,7 +248,12 @@ fn line() -> impl Strategy<Value = String> {
             format!("{start}{function}({name}){equals}{digest}{end}")
         },
     );
-    prop_oneof![4 => untagged, 4 => tagged, 1 => "[ -~\t]{0,20}\r?\n"]
+    // coreutils 9.1 misquotes a name that holds an apostrophe and ends in a control character:
+    // TAB ' TAB becomes '\t'\'''$'\t', in which a shell reads a backslash and a `t` first.
+    let misquoted = |line: &String| line.contains('\'') && line.contains('\t');
+    let text =
+        "[ -~\t]{0,20}\r?\n".prop_filter("misquoted by coreutils", move |line| !misquoted(line));
+    prop_oneof![4 => untagged, 4 => tagged, 1 => text]
 }
 
 proptest! {
@@ -274,6 +279,26 @@ proptest! {
             args.push(os(b"-w"));
         }
         bench.same(&args, b"abc");
+    }
+
+    #[test]
+    fn a_shell_reads_quoted_names_back(
+        name in prop::collection::vec(
+            prop_oneof![prop::sample::select(&b"'\"!$\t\n\\#~{} a"[..]), 1..=u8::MAX],
+            1..12,
+        ),
+    ) {
+        let name: Vec<u8> = name.into_iter().filter(|&byte| byte != b'/').collect();
+        prop_assume!(!matches!(name[..], [] | [b'-', ..] | [b'.'] | [b'.', b'.']));
+        let bench = bench();
+        prop_assume!(!bench.path().join(os(&name)).exists());
+        let output = bench.saltern(&[os(&name)], b"");
+        let quoted = output.stderr.strip_prefix(b"saltern sum: ");
+        let quoted = quoted.and_then(|rest| rest.strip_suffix(b": No such file or directory\n"));
+        let quoted = quoted.unwrap_or_else(|| panic!("{:?}", text(&output.stderr)));
+        let script = os(&[b"printf %s ", quoted].concat());
+        let read = run(bench.command("bash").args([os(b"-c"), script]), b"");
+        prop_assert_eq!(text(&read.stdout), text(&name), "quoted as {:?}", text(quoted));
     }
 
     #[test]

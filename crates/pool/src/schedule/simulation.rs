@@ -91,7 +91,13 @@ impl Simulation {
                 self.fates[*item] = Fate::Ran(at, at + taken);
             }
             let work = lead.cost * items.len() as u64;
-            let sample = Sample { work, items: items.len(), busy: ms(taken), taken: ms(taken) };
+            let sample = Sample {
+                booked: work,
+                work,
+                items: items.len(),
+                busy: ms(taken),
+                taken: ms(taken),
+            };
             self.threads[index] = Some(Job { ends: at + taken, items, sample });
         }
     }

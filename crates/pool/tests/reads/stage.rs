@@ -67,6 +67,11 @@ impl Stage {
     }
 }
 
+/// Whether this is a thread of a pool.
+fn in_pool() -> bool {
+    std::thread::current().name().is_some_and(|name| name.starts_with("saltern-"))
+}
+
 impl BlockRom for Actor {
     fn id(&self) -> RomId {
         "0123456789abcdef".parse().unwrap()
@@ -78,14 +83,13 @@ impl BlockRom for Actor {
 
     fn tail(&self) -> &[u8] {
         let panic = self.orders.lock().unwrap().panic_at_end;
-        let in_pool =
-            std::thread::current().name().is_some_and(|name| name.starts_with("saltern-"));
-        assert!(!(panic && in_pool), "a panic that the test wants");
+        assert!(!(panic && in_pool()), "a panic that the test wants");
         let image = self.image.as_bytes();
         &image[image.len() - TAIL..]
     }
 
     fn alignment(&self) -> usize {
+        assert!(!in_pool(), "asked once, by whoever submits");
         4096
     }
 
@@ -126,7 +130,9 @@ pub(crate) struct Sources {
     pub(crate) exhausted: Arc<AtomicBool>,
     /// The threads that open one panic.
     pub(crate) panic: bool,
-    /// What else panics, by its name.
+    /// None is opened.
+    pub(crate) refused: Arc<AtomicBool>,
+    /// What else panics, or is wrong, by its name.
     pub(crate) panic_in: Arc<Mutex<&'static str>>,
 }
 
@@ -153,6 +159,9 @@ impl Drop for Source {
 impl BlockSources for Sources {
     fn open(&self, _: usize) -> io::Result<Box<dyn BlockSource>> {
         assert!(!self.panic, "a panic that the test wants");
+        if self.refused.load(Relaxed) {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
         let (exhausted, panic_in) = (self.exhausted.clone(), self.panic_in.clone());
         Ok(Box::new(Source { requests: Vec::new(), exhausted, panic_in }))
     }
@@ -182,13 +191,21 @@ impl BlockSource for Source {
             return;
         }
         self.enter("collect");
-        if *self.panic_in.lock().unwrap() == "answer" {
+        let wrong = *self.panic_in.lock().unwrap();
+        if wrong == "answer" {
             // What was never asked for.
-            let outcome = Ok(0);
-            ended.push(Completion { tag: usize::MAX, buffer: None, outcome });
+            ended.push(Completion { tag: usize::MAX, buffer: None, outcome: Ok(0) });
         }
         for Request { tag, rom, offset, len, mut buffer } in self.requests.drain(..) {
             let outcome = rom.read(offset, &mut buffer.memory[..len]);
+            match wrong {
+                "short" => {
+                    buffer.memory = Box::new(Aligned(RomImage::zeroed(64).expect("64 bytes")));
+                }
+                "other" => buffer.id += 1,
+                "twice" => ended.push(Completion { tag, buffer: None, outcome: Ok(len) }),
+                _ => {}
+            }
             ended.push(Completion { tag, buffer: Some(buffer), outcome });
         }
     }

@@ -135,7 +135,6 @@ impl Levels {
         let most = chunks.first().map_or(1, |first| BATCH.div_ceil(leaves(first)));
         for chunks in chunks.chunks(most) {
             let leaves = chunks.iter().flat_map(|chunk| chunk.chunks(LEAF));
-            // Which chunks they are of tells something about passwords.
             let leaves = Zeroizing::new(hash_many(&self.leaf, leaves));
             let mut rest = leaves.as_slice();
             let own = chunks.iter().map(|chunk| {
@@ -156,7 +155,9 @@ impl Levels {
 
 /// The hashes of many messages.
 fn hash_many<'b>(level: &blake2b::Params, messages: impl Iterator<Item = &'b [u8]>) -> Vec<Digest> {
-    let mut jobs: Vec<_> = messages.map(|message| many::Job::new(level, message)).collect();
+    // Which messages these are tells something about passwords.
+    let jobs = messages.map(|message| many::Job::new(level, message));
+    let mut jobs = Zeroizing::new(jobs.collect::<Vec<_>>());
     many::hash_many(&mut jobs);
     jobs.iter().map(|job| digest(job.hash().as_bytes())).collect()
 }

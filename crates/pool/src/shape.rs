@@ -1,0 +1,152 @@
+//! What items have in common that are computed together, and what it takes to compute them.
+
+use std::hash::{Hash as AsKey, Hasher};
+
+use saltern_yescrypt::{
+    Error as Hash, Limit,
+    hazmat::{Pages, Resumable},
+    params::{CheckedParams, Medium},
+    rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse},
+};
+
+use crate::pool::Derive;
+use crate::source::{Grid, block_rom};
+
+/// What items must have in common to be computed together, and what follows from it.
+///
+/// ROMs are foreign code, which may panic or change its mind. All that is asked of them before a
+/// group computes is asked once, here, by the thread that submits, without a lock.
+pub(crate) struct Shape {
+    what: Derive,
+    /// Units of work of one item, with the check of what it has read.
+    pub(crate) cost: u64,
+    /// The part of it that is not done for an item whose answer is in no doubt: checking what it
+    /// has read.
+    pub(crate) check_cost: u64,
+    /// Bytes of an arena for groups of one hash, two hashes and so on.
+    memory: Vec<u64>,
+    /// For each ROM whose blocks are read, how they lie.
+    grids: Vec<Option<Grid>>,
+}
+
+/// Two shapes are alike if what is computed is: the rest follows from it.
+impl PartialEq for Shape {
+    fn eq(&self, other: &Self) -> bool {
+        self.what == other.what
+    }
+}
+
+impl Eq for Shape {}
+
+impl AsKey for Shape {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.what.hash(state);
+    }
+}
+
+impl Shape {
+    /// Refuses what no pool, or none without a source of blocks, can compute.
+    pub(crate) fn new(what: Derive, sources: bool, pages: Pages) -> Result<Self, Hash> {
+        let Derive { params, roms, .. } = &what;
+        if roms.len() > MAX_ROMS {
+            return Err(invalid("number of ROMs", roms.len() as u64, "at most 4"));
+        }
+        let block = 128 * params.params().r as usize;
+        let grid = |used| grid(used, block, sources);
+        let grids = roms.iter().map(grid).collect::<Result<_, _>>()?;
+        let reads: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
+        let cost = work(params, &reads);
+        let without = work(params, &reads.into_iter().map(unchecked).collect::<Vec<_>>());
+        let memory = |hashes| Resumable::memory_for(params, roms, hashes, pages);
+        let memory = (1..=params.degree()).map(|hashes| memory(hashes).unwrap_or(u64::MAX));
+        let (check_cost, memory) = (cost.saturating_sub(without), memory.collect());
+        Ok(Shape { what, cost, check_cost, memory, grids })
+    }
+
+    pub(crate) fn params(&self) -> &CheckedParams {
+        &self.what.params
+    }
+
+    pub(crate) fn roms(&self) -> &[RomUse] {
+        &self.what.roms
+    }
+
+    /// Bytes of output.
+    pub(crate) fn len(&self) -> usize {
+        self.what.len
+    }
+
+    /// How the blocks of the ROM at this place lie, if they are read.
+    pub(crate) fn grid(&self, rom: usize) -> Option<Grid> {
+        self.grids.get(rom).copied().flatten()
+    }
+
+    /// The ROMs whose blocks are read: their places, and how the blocks lie.
+    pub(crate) fn read(&self) -> impl Iterator<Item = (usize, Grid)> {
+        let grids = self.grids.iter().enumerate();
+        grids.filter_map(|(index, grid)| Some((index, (*grid)?)))
+    }
+
+    /// Bytes of an arena for so many hashes at once, as many as advance together at most.
+    pub(crate) fn memory(&self, hashes: usize) -> u64 {
+        self.memory.get(hashes.wrapping_sub(1)).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Instances of so many hashes that advance together.
+    pub(crate) fn lanes(&self, hashes: usize) -> usize {
+        let p = self.params().params().p as usize;
+        hashes.saturating_mul(p).min(self.params().degree())
+    }
+
+    /// Whether blocks of its ROMs have to be read.
+    pub(crate) fn reads(&self) -> bool {
+        self.read().next().is_some()
+    }
+
+    /// Bytes of a block of its r.
+    pub(crate) fn block(&self) -> usize {
+        128 * self.params().params().r as usize
+    }
+}
+
+/// How the blocks of a ROM lie, if they are read, and whether they can be.
+fn grid(used: &RomUse, block: usize, sources: bool) -> Result<Option<Grid>, Hash> {
+    let RomUse { rom, reading } = used;
+    let nrom = reading.nrom;
+    if reading.look_ahead > MAX_LOOK_AHEAD {
+        return Err(invalid("look-ahead", reading.look_ahead.into(), "at most 63 steps"));
+    }
+    if rom.store().is_none() {
+        return Ok(None);
+    }
+    let Some(rom) = block_rom(rom).filter(|_| sources) else {
+        return Err(Hash::RomUnavailable { nrom });
+    };
+    let grid = Grid::of(&**rom);
+    if nrom.checked_mul(block as u64) != Some(grid.size) || !nrom.is_power_of_two() {
+        return Err(invalid("NROM", nrom, "all blocks of a ROM that is not in memory"));
+    }
+    if !grid.align.is_power_of_two() {
+        return Err(invalid("alignment of reads", grid.align as u64, "a power of two"));
+    }
+    let (r, limit) = (block as u64 / 128, rom.tail().len() as u64 / 128);
+    if r > limit {
+        return Err(Hash::OverLimit { what: Limit::StoredRomR, value: r, limit });
+    }
+    Ok(Some(grid))
+}
+
+/// Units of work of a hash that reads ROMs in these ways.
+fn work(params: &CheckedParams, reads: &[(RomMasks, Medium)]) -> u64 {
+    u64::try_from(params.params().work_with(reads)).unwrap_or(u64::MAX)
+}
+
+/// The same read without its check.
+fn unchecked((masks, medium): (RomMasks, Medium)) -> (RomMasks, Medium) {
+    let checked = matches!(medium, Medium::Checked { .. });
+    (masks, if checked { Medium::Memory } else { medium })
+}
+
+fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
+    Hash::InvalidParameter { name, value, expected }
+}
