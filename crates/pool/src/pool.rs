@@ -499,9 +499,7 @@ mod tests {
     /// A check that was not made is not work that was done, but it was booked.
     #[test]
     fn what_was_booked_is_given_back_whether_it_was_done_or_not() {
-        let mut config = PoolConfig::default();
-        config.threads = 1;
-        let pool = Pool::new(config).unwrap();
+        let pool = Pool::new(PoolConfig { threads: 1, ..PoolConfig::default() }).unwrap();
         let image = RomImage::init(&RomParams::new(64, 8, 1), b"seed", &mut Workspace::new());
         let rom = Rom::new(Checked(image.unwrap())).unwrap();
         let params = Params::yescrypt(16, 8).check(&Limits::unlimited()).unwrap();

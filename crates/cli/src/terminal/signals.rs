@@ -98,7 +98,7 @@ impl Signals {
             };
         }
         // All of them wake by one descriptor: the program may not have many.
-        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly::default(), known)?;
+        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, known)?;
         let noted = Mutex::new(Noted { delivery, came: BTreeSet::new() });
         Ok(Signals { idle, noted, wake })
     }
