@@ -14,6 +14,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::error::{Error, Fault};
 use crate::item::{Queued, end_all};
 use crate::ledger::Arena;
+use crate::pool::Derive;
 use crate::reader::Reader;
 use crate::shape::Shape;
 use crate::source::{BlockBuffer, BlockRom, Completion, Grid, Request, Window, block_rom};
@@ -219,12 +220,12 @@ impl Place {
             self.layout = layout;
             self.sets.clear();
         }
-        let (params, roms, len) = (group.shape.params(), group.shape.roms(), group.shape.len());
+        let Derive { params, roms, len } = group.shape.derive().ok_or(Error::Panicked)?;
         let items = group.items.iter().map(|queued| &queued.entry.item);
         let inputs: Vec<(&[u8], &[u8])> =
             items.map(|item| (&item.password[..], &item.salt[..])).collect();
         let mut count = inputs.len();
-        while let Err(error) = group.hash.begin(&inputs[..count], params, roms, len) {
+        while let Err(error) = group.hash.begin(&inputs[..count], params, roms, *len) {
             if count == 1 || !matches!(error, Hash::OutOfMemory { .. }) {
                 return Err(error.into());
             }

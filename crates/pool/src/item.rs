@@ -17,8 +17,13 @@ pub(crate) struct Item {
     /// As it goes into the KDF.
     pub(crate) salt: Zeroizing<Vec<u8>>,
     doubt: Doubt,
+    /// What computes it, if it is not a hash that the pool knows.
+    pub(crate) task: Option<Run>,
     reply: Option<Reply>,
 }
+
+/// What computes the bytes of a task.
+pub(crate) type Run = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// Whether nothing is to be said of these bytes before what was read of ROMs has been checked; none
 /// for always.
@@ -37,7 +42,14 @@ impl Item {
         doubt: Doubt,
         reply: Reply,
     ) -> Self {
-        Item { password, salt, doubt, reply: Some(reply) }
+        Item { password, salt, doubt, task: None, reply: Some(reply) }
+    }
+
+    /// With a function that computes it.
+    pub(crate) fn of_task(task: Run, reply: Reply) -> Self {
+        let mut item = Self::new(Zeroizing::default(), Zeroizing::default(), None, reply);
+        item.task = Some(task);
+        item
     }
 
     pub(crate) fn is_doubtful(&self, output: &[u8]) -> bool {

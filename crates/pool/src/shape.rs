@@ -9,7 +9,7 @@ use saltern_yescrypt::{
     rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse},
 };
 
-use crate::pool::Derive;
+use crate::pool::{Derive, Task};
 use crate::source::{Grid, block_rom};
 
 /// What items must have in common to be computed together, and what follows from it.
@@ -17,16 +17,23 @@ use crate::source::{Grid, block_rom};
 /// ROMs are foreign code, which may panic or change its mind. All that is asked of them before a
 /// group computes is asked once, here, by the thread that submits, without a lock.
 pub(crate) struct Shape {
-    what: Derive,
+    what: What,
     /// Units of work of one item, with the check of what it has read.
     pub(crate) cost: u64,
     /// The part of it that is not done for an item whose answer is in no doubt: checking what it
     /// has read.
     pub(crate) check_cost: u64,
-    /// Bytes of an arena for groups of one hash, two hashes and so on.
+    /// Bytes of an arena for groups of one hash, two hashes and so on. None for a task.
     memory: Vec<u64>,
     /// For each ROM whose blocks are read, how they lie.
     grids: Vec<Option<Grid>>,
+}
+
+/// What one item is.
+#[derive(PartialEq, Eq, Hash)]
+enum What {
+    Hash(Derive),
+    Task(Task),
 }
 
 /// Two shapes are alike if what is computed is: the rest follows from it.
@@ -60,20 +67,38 @@ impl Shape {
         let memory = |hashes| Resumable::memory_for(params, roms, hashes, pages);
         let memory = (1..=params.degree()).map(|hashes| memory(hashes).unwrap_or(u64::MAX));
         let (check_cost, memory) = (cost.saturating_sub(without), memory.collect());
-        Ok(Shape { what, cost, check_cost, memory, grids })
+        Ok(Shape { what: What::Hash(what), cost, check_cost, memory, grids })
     }
 
-    pub(crate) fn params(&self) -> &CheckedParams {
-        &self.what.params
+    /// One that nothing but a function computes.
+    pub(crate) fn task(task: Task) -> Self {
+        let (memory, grids) = (Vec::new(), Vec::new());
+        Shape { what: What::Task(task), cost: task.work, check_cost: 0, memory, grids }
+    }
+
+    /// What is derived, unless it is a task.
+    pub(crate) fn derive(&self) -> Option<&Derive> {
+        match &self.what {
+            What::Hash(what) => Some(what),
+            What::Task(_) => None,
+        }
     }
 
     pub(crate) fn roms(&self) -> &[RomUse] {
-        &self.what.roms
+        self.derive().map_or(&[], |what| &what.roms)
     }
 
-    /// Bytes of output.
-    pub(crate) fn len(&self) -> usize {
-        self.what.len
+    /// How many advance together at most.
+    pub(crate) fn degree(&self) -> usize {
+        self.derive().map_or(1, |what| what.params.degree())
+    }
+
+    /// Bytes that a task takes from the system itself.
+    pub(crate) fn beside(&self) -> u64 {
+        match self.what {
+            What::Hash(_) => 0,
+            What::Task(task) => task.memory,
+        }
     }
 
     /// How the blocks of the ROM at this place lie, if they are read.
@@ -89,13 +114,16 @@ impl Shape {
 
     /// Bytes of an arena for so many hashes at once, as many as advance together at most.
     pub(crate) fn memory(&self, hashes: usize) -> u64 {
+        if self.derive().is_none() {
+            return 0;
+        }
         self.memory.get(hashes.wrapping_sub(1)).copied().unwrap_or(u64::MAX)
     }
 
     /// Instances of so many hashes that advance together.
     pub(crate) fn lanes(&self, hashes: usize) -> usize {
-        let p = self.params().params().p as usize;
-        hashes.saturating_mul(p).min(self.params().degree())
+        let p = self.derive().map_or(1, |what| what.params.params().p as usize);
+        hashes.saturating_mul(p).min(self.degree())
     }
 
     /// Whether blocks of its ROMs have to be read.
@@ -105,7 +133,7 @@ impl Shape {
 
     /// Bytes of a block of its r.
     pub(crate) fn block(&self) -> usize {
-        128 * self.params().params().r as usize
+        self.derive().map_or(0, |what| 128 * what.params.params().r as usize)
     }
 }
 

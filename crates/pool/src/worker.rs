@@ -235,8 +235,11 @@ impl<'p> Worker<'p> {
                     }
                     drop(state);
                     let held = need(count).buffers == 0;
-                    let shape = lead.shape;
-                    self.start(Start { shape, items, arena, place }, held, now);
+                    let start = Start { shape: lead.shape, items, arena, place };
+                    match start.shape.derive() {
+                        Some(_) => self.start(start, held, now),
+                        None => self.task(start, now),
+                    }
                     return Look::Begun;
                 }
                 Admission::Evict(arenas) => {
@@ -277,13 +280,13 @@ impl<'p> Worker<'p> {
         move |count| {
             let layout = Layout::new(&shape, count);
             let buffers = if held.holds(&layout) { 0 } else { layout.bytes() };
-            Need { arena: shape.memory(count), buffers }
+            Need { arena: shape.memory(count), buffers: buffers + shape.beside() }
         }
     }
 
     /// Where a group of this shape can go, and how many hashes it may have.
     fn room(&self, lead: &Lead<Arc<Shape>>, free: usize) -> Option<(usize, usize)> {
-        let wanted = portion(lead.alike, free, lead.shape.params().degree());
+        let wanted = portion(lead.alike, free, lead.shape.degree());
         let places = || self.places.iter().enumerate().filter(|(_, place)| place.is_free());
         if !lead.shape.reads() {
             // Without reads it ends before anything else begins.
@@ -319,6 +322,36 @@ impl<'p> Worker<'p> {
             Ok(Err(error)) => self.end(index, Err(error)),
             Err(_) => self.end(index, Err(Error::Panicked)),
         }
+    }
+
+    /// Computes a task from its beginning to its end. What is reserved for it beside an arena, which
+    /// it has no use for, it takes from the system itself.
+    fn task(&mut self, start: Start, began: Instant) {
+        let Start { shape, items, arena, .. } = start;
+        let mut outcomes = Vec::new();
+        for queued in items {
+            let mut item = queued.entry.item;
+            let run = item.task.take();
+            let run = move || run.map_or(Err(Error::Panicked), |run| run());
+            let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked));
+            outcomes.push((item, outcome));
+        }
+        let now = Instant::now();
+        let work = shape.cost.saturating_mul(outcomes.len() as u64);
+        let busy = now.saturating_duration_since(self.busy_since);
+        let taken = now.saturating_duration_since(began);
+        let sample = Sample { booked: work, work, items: outcomes.len(), busy, taken };
+        self.busy_since = now;
+        let mut state = lock(&self.shared.state);
+        state.ledger.put(self.me, arena, true);
+        state.ledger.release(self.me, shape.beside());
+        state.scheduler.end(now, sample, outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
+        for (_, outcome) in &outcomes {
+            state.stats.count(1, &outcome.as_ref().map(drop));
+        }
+        self.shared.feed(&state);
+        drop(state);
+        outcomes.into_iter().for_each(|(item, outcome)| item.end(outcome));
     }
 
     /// Ends the group in a place: memory goes back, what it did is counted, and its items are
