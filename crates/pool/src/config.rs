@@ -105,8 +105,11 @@ const MAX_THREADS: usize = 1024;
 const MAX_IN_FLIGHT: usize = 256;
 
 impl PoolConfig {
-    /// Refuses what cannot be.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Whether a pool can be like this, as far as that can be told without making one.
+    ///
+    /// # Errors
+    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter).
+    pub fn check(&self) -> Result<(), Error> {
         if !(1..=MAX_THREADS).contains(&self.threads) {
             return Err(invalid("number of threads", self.threads as u64, "1 to 1024"));
         }

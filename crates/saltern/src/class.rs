@@ -1,0 +1,55 @@
+//! What strings of one cost have in common: a string of that cost without what is its own.
+
+use saltern_yescrypt::Scheme as Ours;
+use saltern_yescrypt::Setting;
+
+use crate::error::Error;
+use crate::foreign;
+use crate::stored::{Hash, Stored, wrapped};
+
+/// Digits of a digest of 32 bytes.
+const DIGEST: usize = 43;
+
+/// The setting of a hash with a salt that says nothing, of the same length: the same for all that
+/// cost the same.
+pub(crate) fn label(hash: &Hash) -> String {
+    match hash {
+        Hash::Ours(ours) => unsalted(ours.setting()),
+        Hash::Foreign(foreign) => foreign.setting.unsalted(),
+        Hash::Wrapped(inner, outer) => {
+            let outer = unsalted(outer.setting());
+            // What `unsalted` writes can be read again.
+            let inner = foreign::specimen(&inner.unsalted()).map(|inner| inner.setting);
+            inner.map_or_else(|_| outer.clone(), |inner| wrapped(&*inner, &outer))
+        }
+    }
+}
+
+fn unsalted(setting: &Setting) -> String {
+    let text = String::from_utf8_lossy(setting.as_bytes());
+    let salt = setting.salt_text().len();
+    let head = text.get(..text.len().saturating_sub(salt)).unwrap_or_default();
+    head.to_owned() + &zero(setting.scheme()).repeat(salt)
+}
+
+/// The digit that is 0.
+const fn zero(scheme: Ours) -> &'static str {
+    match scheme {
+        Ours::ScryptPhc | Ours::Extended => "A",
+        _ => ".",
+    }
+}
+
+/// A hash that costs what this string costs, whether it has a digest or not.
+pub(crate) fn specimen(text: &str) -> Result<Hash, Error> {
+    if let Ok(Stored { hash: Some(hash), locked: false, .. }) = Stored::parse(text) {
+        return Ok(hash);
+    }
+    let ours = text.strip_prefix("{over=").and_then(|rest| Some(rest.split_once('}')?.1));
+    if let Some(scheme) = Ours::of(ours.unwrap_or(text)) {
+        let complete = format!("{text}${}", zero(scheme).repeat(DIGEST));
+        let parsed = Stored::parse(&complete)?.hash;
+        return parsed.ok_or(Error::malformed("cost", "a setting or a stored string"));
+    }
+    foreign::specimen(text).map(Hash::Foreign)
+}

@@ -1,0 +1,140 @@
+//! What can go wrong, in five kinds.
+
+use std::fmt;
+
+pub use saltern_yescrypt::ErrorKind;
+
+use crate::invalid::Invalid;
+use crate::scheme::Scheme;
+
+/// Why something was refused or could not be computed. A wrong password is never an error.
+///
+/// [`Error::kind`] says what can be done about it. Errors carry names, numbers and places, never
+/// passwords, salts, keys or hashes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// What the queue, the limits or a yescrypt hash says.
+    Pool(saltern_pool::Error),
+    /// A policy that cannot be.
+    Policy(Box<Invalid>),
+    /// A stored string is not what its beginning says.
+    Malformed {
+        /// The scheme, or what was looked for.
+        what: &'static str,
+        /// What was expected.
+        expected: &'static str,
+    },
+    /// A stored string of a scheme that the policy does not accept.
+    NotAccepted {
+        /// The scheme.
+        scheme: Scheme,
+    },
+    /// A stored string of another scheme costs more than the policy's limits allow.
+    OverLimit {
+        /// The scheme.
+        scheme: Scheme,
+        /// What is limited: `memory` in bytes or `work` in bytes of the default flavour.
+        what: &'static str,
+        /// The value in the string (saturated).
+        value: u64,
+        /// The largest value allowed.
+        limit: u64,
+    },
+    /// A key, a ROM or a library that is needed is not there, or is another one.
+    Unavailable {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// A key or a ROM that is to be retired is needed still.
+    InUse {
+        /// What.
+        what: String,
+        /// By whom.
+        why: String,
+    },
+    /// Another scheme could not be computed.
+    Failed {
+        /// The scheme.
+        scheme: Scheme,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+impl Error {
+    /// What can be done about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Pool(error) => error.kind(),
+            Error::Policy(_) | Error::Malformed { .. } | Error::InUse { .. } => ErrorKind::BadInput,
+            Error::NotAccepted { .. } | Error::OverLimit { .. } => ErrorKind::OverLimit,
+            Error::Unavailable { .. } => ErrorKind::Unavailable,
+            Error::Failed { .. } => ErrorKind::Internal,
+        }
+    }
+
+    pub(crate) const fn malformed(what: &'static str, expected: &'static str) -> Self {
+        Error::Malformed { what, expected }
+    }
+
+    #[allow(dead_code, reason = "which features there are decides")]
+    pub(crate) fn unavailable(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Error::Unavailable { what: what.to_string(), why: why.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Pool(error) => error.fmt(f),
+            Error::Policy(invalid) => invalid.fmt(f),
+            Error::Malformed { what, expected } => {
+                write!(f, "malformed {what}: expected {expected}")
+            }
+            Error::NotAccepted { scheme } => write!(
+                f,
+                "the policy does not accept {scheme}: add it to `schemes` if such strings are to be \
+                 verified"
+            ),
+            Error::OverLimit { scheme, what, value, limit } => write!(
+                f,
+                "{what} {value} of {scheme} is above the limit of {limit}: raise `limits.{what}` if \
+                 this cost is intended"
+            ),
+            Error::Unavailable { what, why } => write!(f, "{what} is unavailable: {why}"),
+            Error::InUse { what, why } => write!(f, "{what} cannot be retired: {why}"),
+            Error::Failed { scheme, why } => write!(f, "{scheme} could not be computed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Pool(error) => std::error::Error::source(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<saltern_pool::Error> for Error {
+    fn from(error: saltern_pool::Error) -> Self {
+        Error::Pool(error)
+    }
+}
+
+impl From<saltern_yescrypt::Error> for Error {
+    fn from(error: saltern_yescrypt::Error) -> Self {
+        Error::Pool(error.into())
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(invalid: Invalid) -> Self {
+        Error::Policy(Box::new(invalid))
+    }
+}

@@ -1,0 +1,121 @@
+//! Strings of other schemes: parsed, bounded, computed. Each scheme is a file and a feature.
+
+#[cfg(feature = "argon2")]
+mod argon2;
+#[cfg(feature = "bcrypt")]
+mod bcrypt;
+#[cfg(feature = "digest")]
+mod digest;
+#[cfg(feature = "libcrypt")]
+mod libcrypt;
+#[cfg(feature = "pbkdf2")]
+mod pbkdf2;
+#[cfg(feature = "sha-crypt")]
+mod sha_crypt;
+
+use std::fmt;
+use std::sync::Arc;
+
+use saltern_pool::Task;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+use crate::scheme::Scheme;
+
+/// All of a string but its digest: what a password is computed with. Its text is what stands in
+/// `{over=…}`.
+pub(crate) trait Setting: fmt::Display + Send + Sync {
+    fn scheme(&self) -> Scheme;
+
+    /// What one computation costs for a password of so many bytes.
+    fn cost(&self, password: usize) -> Task;
+
+    /// Bytes of the salt.
+    fn salt(&self) -> usize;
+
+    /// The text of the same setting with a salt of the same length that says nothing.
+    fn unsalted(&self) -> String;
+
+    /// The digest, as strings of the scheme write it. Constant in time but for lengths.
+    fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error>;
+}
+
+/// A complete string.
+#[derive(Clone)]
+pub(crate) struct Foreign {
+    pub(crate) setting: Arc<dyn Setting>,
+    pub(crate) digest: String,
+}
+
+impl Foreign {
+    fn new(setting: impl Setting + 'static, digest: impl Into<String>) -> Self {
+        Foreign { setting: Arc::new(setting), digest: digest.into() }
+    }
+
+    /// The string of a scheme that is known here; `None` for all others.
+    pub(crate) fn parse(text: &str) -> Option<Result<Self, Error>> {
+        SCHEMES.iter().find_map(|scheme| (scheme.parse)(text))
+    }
+
+    /// Whether the digest of a password is that of the string, compared in constant time.
+    pub(crate) fn matches(&self, password: &[u8]) -> Result<bool, Error> {
+        let computed = self.setting.compute(password)?;
+        Ok(computed.as_bytes().ct_eq(self.digest.as_bytes()).into())
+    }
+}
+
+/// The setting with this text.
+pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
+    let setting = specimen(text)?.setting;
+    // One spelling each: what stands there is what would be written.
+    if setting.to_string() == text { Ok(setting) } else { Err(UNKNOWN) }
+}
+
+/// A string with the setting of this text, and some digest.
+pub(crate) fn specimen(text: &str) -> Result<Foreign, Error> {
+    let complete = |scheme: &Known| (scheme.parse)(&(scheme.complete)(text)?);
+    SCHEMES.iter().find_map(complete).unwrap_or(Err(UNKNOWN))
+}
+
+const UNKNOWN: Error =
+    Error::malformed("{over=…}", "the setting of a scheme that this build knows");
+
+struct Known {
+    /// A string; `None` for one of another scheme.
+    parse: fn(&str) -> Option<Result<Foreign, Error>>,
+    /// A string with this setting and some digest; `None` for settings of another scheme.
+    complete: fn(&str) -> Option<String>,
+}
+
+const SCHEMES: &[Known] = &[
+    #[cfg(feature = "argon2")]
+    Known { parse: argon2::parse, complete: argon2::complete },
+    #[cfg(feature = "bcrypt")]
+    Known { parse: bcrypt::parse, complete: bcrypt::complete },
+    #[cfg(feature = "sha-crypt")]
+    Known { parse: sha_crypt::parse, complete: sha_crypt::complete },
+    #[cfg(feature = "pbkdf2")]
+    Known { parse: pbkdf2::parse, complete: pbkdf2::complete },
+    #[cfg(feature = "digest")]
+    Known { parse: digest::parse, complete: digest::complete },
+    #[cfg(feature = "libcrypt")]
+    Known { parse: libcrypt::parse, complete: libcrypt::complete },
+];
+
+/// A number in decimal digits, without a sign or zeros before it.
+#[allow(dead_code, reason = "which features there are decides")]
+fn decimal(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let plain = digits && (text == "0" || !text.starts_with('0'));
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+/// Refuses a password with a zero byte: programs that take C strings end there, so that no such
+/// password can have been hashed.
+#[allow(dead_code, reason = "which features there are decides")]
+fn without_zeros(password: &[u8]) -> Result<&[u8], Error> {
+    let why = "a zero byte in a password";
+    let refused = || saltern_yescrypt::Error::RefusedByCrypt { why }.into();
+    if password.contains(&0) { Err(refused()) } else { Ok(password) }
+}

@@ -1,0 +1,153 @@
+//! crypt(3) with SHA-2: `$6$rounds=5000$salt$digest`, the rounds only where they are not 5000.
+
+use std::fmt;
+
+use saltern_pool::Task;
+use sha_crypt::{Params, sha256_crypt, sha512_crypt};
+use zeroize::Zeroizing;
+
+use super::{Foreign, Setting, decimal, without_zeros};
+use crate::error::Error;
+use crate::scheme::Scheme;
+
+const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Longer salts count up to here.
+const SALT: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hash {
+    Sha256,
+    Sha512,
+}
+
+#[derive(Clone)]
+struct ShaCrypt {
+    hash: Hash,
+    /// If they are written.
+    rounds: Option<u32>,
+    salt: String,
+}
+
+impl Hash {
+    fn of(text: &str) -> Option<(Self, &str)> {
+        let strip = |prefix, hash| Some((hash, text.strip_prefix(prefix)?));
+        strip("$5$", Hash::Sha256).or_else(|| strip("$6$", Hash::Sha512))
+    }
+
+    /// Characters of the digest.
+    const fn digits(self) -> usize {
+        match self {
+            Hash::Sha256 => 43,
+            Hash::Sha512 => 86,
+        }
+    }
+}
+
+pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
+    let (hash, rest) = Hash::of(text)?;
+    let expected = "[rounds=1000 to 999999999$]a salt of at most 16 characters, $ and the digest";
+    Some(fields(hash, rest).ok_or(Error::malformed("sha-crypt string", expected)))
+}
+
+fn fields(hash: Hash, rest: &str) -> Option<Foreign> {
+    let (rounds, rest) = match rest.strip_prefix("rounds=") {
+        Some(rest) => {
+            let (rounds, rest) = rest.split_once('$')?;
+            (Some(decimal(rounds).filter(|rounds| Params::new(*rounds).is_ok())?), rest)
+        }
+        None => (None, rest),
+    };
+    let (salt, digest) = rest.split_once('$')?;
+    let plain = |c: u8| c.is_ascii_graphic() && !b"!*:;\\".contains(&c);
+    let salt_fits = salt.len() <= SALT && salt.bytes().all(plain);
+    let digest_fits = digest.len() == hash.digits() && digest.bytes().all(|c| DIGITS.contains(&c));
+    let setting = ShaCrypt { hash, rounds, salt: salt.to_owned() };
+    (salt_fits && digest_fits).then(|| Foreign::new(setting, digest))
+}
+
+pub(super) fn complete(text: &str) -> Option<String> {
+    let (hash, _) = Hash::of(text)?;
+    Some(format!("{text}${}", ".".repeat(hash.digits())))
+}
+
+impl fmt::Display for ShaCrypt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.hash == Hash::Sha256 { "$5$" } else { "$6$" })?;
+        if let Some(rounds) = self.rounds {
+            write!(f, "rounds={rounds}$")?;
+        }
+        f.write_str(&self.salt)
+    }
+}
+
+impl ShaCrypt {
+    fn params(&self) -> Params {
+        self.rounds.and_then(|rounds| Params::new(rounds).ok()).unwrap_or_default()
+    }
+}
+
+impl Setting for ShaCrypt {
+    fn scheme(&self) -> Scheme {
+        Scheme::ShaCrypt
+    }
+
+    /// A round takes in the password up to twice, the salt and a digest.
+    fn cost(&self, password: usize) -> Task {
+        let rounds = u64::from(self.rounds.unwrap_or(Params::RECOMMENDED_ROUNDS));
+        let round = match self.hash {
+            Hash::Sha256 => 800 + 4 * password as u64,
+            Hash::Sha512 => 1200 + 8 * password as u64,
+        };
+        Task { memory: 4 << 10, work: (rounds + 300).saturating_mul(round) }
+    }
+
+    fn salt(&self) -> usize {
+        self.salt.len()
+    }
+
+    fn unsalted(&self) -> String {
+        ShaCrypt { salt: ".".repeat(self.salt.len()), ..self.clone() }.to_string()
+    }
+
+    fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
+        let (password, salt) = (without_zeros(password)?, self.salt.as_bytes());
+        Ok(match self.hash {
+            Hash::Sha256 => {
+                let digest = Zeroizing::new(sha256_crypt(password, salt, self.params()));
+                let turn = |[a, b, c]: [usize; 3]| [c + 1, a + 1, b + 1];
+                let mut text = encode(&digest[..30], [0, 10, 20], turn);
+                push(&mut text, [0, digest[31], digest[30]], 3);
+                text
+            }
+            Hash::Sha512 => {
+                let digest = Zeroizing::new(sha512_crypt(password, salt, self.params()));
+                let turn = |[a, b, c]: [usize; 3]| [b + 1, c + 1, a + 1];
+                let mut text = encode(&digest[..63], [0, 21, 42], turn);
+                push(&mut text, [0, 0, digest[63]], 2);
+                text
+            }
+        })
+    }
+}
+
+/// Three bytes at a time, in the scheme's own order.
+fn encode(
+    bytes: &[u8],
+    first: [usize; 3],
+    turn: fn([usize; 3]) -> [usize; 3],
+) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(86));
+    let mut at = first;
+    for _ in 0..bytes.len() / 3 {
+        push(&mut text, at.map(|at| bytes[at % bytes.len()]), 4);
+        at = turn(at);
+    }
+    text
+}
+
+/// So many digits of three bytes, the last ones first.
+fn push(text: &mut String, [a, b, c]: [u8; 3], digits: u32) {
+    let word = u32::from_be_bytes([0, a, b, c]);
+    let digit = |place| char::from(DIGITS[(word >> (6 * place) & 63) as usize]);
+    text.extend((0..digits).map(digit));
+}

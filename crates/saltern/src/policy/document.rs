@@ -1,0 +1,225 @@
+//! A file of TOML as flat keys, each with the line where it stands: what is asked for is taken out,
+//! and what is left over in the end is not known here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::invalid::Invalid;
+
+/// Longer ones are not policies.
+const MAX: usize = 1 << 20;
+
+pub(super) struct Document {
+    entries: BTreeMap<String, Value>,
+    /// All that was ever asked for.
+    known: BTreeSet<String>,
+    /// For messages, also of what has been taken out.
+    places: BTreeMap<String, (u32, String)>,
+}
+
+/// What stands behind a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Value {
+    Text(String),
+    Number(Option<u64>),
+    Flag(bool),
+    /// A table or a list, whose entries have keys of their own.
+    Parts,
+    Other,
+}
+
+impl Document {
+    pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
+        if text.len() > MAX {
+            return Err(Invalid::new("", format!("{} bytes", text.len()), "at most 1 MiB"));
+        }
+        let line =
+            |at: usize| 1 + text.as_bytes()[..at].iter().filter(|c| **c == b'\n').count() as u32;
+        let table = DeTable::parse(text).map_err(|error| {
+            let mut invalid = Invalid::new("", error.message(), "TOML");
+            invalid.line = error.span().map(|span| line(span.start.min(text.len())));
+            invalid
+        })?;
+        let (entries, known, places) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        let mut document = Document { entries, known, places };
+        let place = |span: std::ops::Range<usize>| {
+            let raw = text.get(span.clone()).unwrap_or_default();
+            (line(span.start.min(text.len())), raw.lines().next().unwrap_or_default().to_owned())
+        };
+        document.add_table("", table.get_ref(), &place);
+        Ok(document)
+    }
+
+    fn add_table(
+        &mut self,
+        path: &str,
+        table: &DeTable<'_>,
+        place: &impl Fn(std::ops::Range<usize>) -> (u32, String),
+    ) {
+        for (key, value) in table {
+            let name = match path {
+                "" => key.get_ref().to_string(),
+                _ => format!("{path}.{}", key.get_ref()),
+            };
+            self.add(name, value, place);
+        }
+    }
+
+    fn add(
+        &mut self,
+        path: String,
+        value: &Spanned<DeValue<'_>>,
+        place: &impl Fn(std::ops::Range<usize>) -> (u32, String),
+    ) {
+        let (line, raw) = place(value.span());
+        let kind = match value.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                Value::Number(u64::from_str_radix(number.as_str(), number.radix()).ok())
+            }
+            DeValue::Boolean(flag) => Value::Flag(*flag),
+            DeValue::Table(_) | DeValue::Array(_) => Value::Parts,
+            _ => Value::Other,
+        };
+        let raw = if kind == Value::Parts { String::new() } else { raw };
+        self.places.insert(path.clone(), (line, raw));
+        match value.get_ref() {
+            DeValue::Table(table) => self.add_table(&path, table, place),
+            DeValue::Array(array) => {
+                for (at, value) in array.iter().enumerate() {
+                    self.add(format!("{path}[{at}]"), value, place);
+                }
+            }
+            _ => {}
+        }
+        self.entries.insert(path, kind);
+    }
+
+    /// With the line and the value as they stand here.
+    pub(super) fn placed(&self, mut invalid: Invalid) -> Invalid {
+        let mut path = &*invalid.key;
+        loop {
+            if let Some((line, raw)) = self.places.get(path) {
+                invalid.line = Some(*line);
+                if path == invalid.key && !raw.is_empty() {
+                    invalid.value.clone_from(raw);
+                }
+                return invalid;
+            }
+            // What is not there is missing in its table.
+            let Some(at) = path.rfind(['.', '[']) else { return invalid };
+            path = &path[..at];
+        }
+    }
+
+    /// Whether something is there that nobody has asked for yet.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.entries.contains_key(path)
+    }
+
+    fn take(&mut self, path: &str) -> Option<Value> {
+        self.known.insert(path.to_owned());
+        self.entries.remove(path)
+    }
+
+    fn wrong(&self, path: &str, allowed: &str) -> Invalid {
+        self.placed(Invalid::new(path, "", allowed))
+    }
+
+    /// How many parts a list has; 0 if it is not there.
+    pub(super) fn list(&mut self, path: &str) -> Result<usize, Invalid> {
+        let parts = |map: &BTreeMap<String, Value>| {
+            (0..).take_while(|at| map.contains_key(&format!("{path}[{at}]"))).count()
+        };
+        match self.take(path) {
+            None => Ok(0),
+            Some(Value::Parts) if !self.has_fields(path) => Ok(parts(&self.entries)),
+            Some(_) => Err(self.wrong(path, "a list")),
+        }
+    }
+
+    /// Whether a table is there.
+    pub(super) fn table(&mut self, path: &str) -> Result<bool, Invalid> {
+        let empty_list = |(_, raw): &(u32, String)| raw.starts_with('[');
+        match self.take(path) {
+            None => Ok(false),
+            Some(Value::Parts)
+                if !self.entries.contains_key(&format!("{path}[0]"))
+                    && !self.places.get(path).is_some_and(empty_list) =>
+            {
+                Ok(true)
+            }
+            Some(_) => Err(self.wrong(path, "a table")),
+        }
+    }
+
+    fn has_fields(&self, path: &str) -> bool {
+        let start = format!("{path}.");
+        self.entries.range(start.clone()..).next().is_some_and(|(key, _)| key.starts_with(&start))
+    }
+
+    pub(super) fn text(&mut self, path: &str, allowed: &str) -> Result<Option<String>, Invalid> {
+        match self.take(path) {
+            None => Ok(None),
+            Some(Value::Text(text)) => Ok(Some(text)),
+            Some(_) => Err(self.wrong(path, allowed)),
+        }
+    }
+
+    pub(super) fn flag(&mut self, path: &str) -> Result<Option<bool>, Invalid> {
+        match self.take(path) {
+            None => Ok(None),
+            Some(Value::Flag(flag)) => Ok(Some(flag)),
+            Some(_) => Err(self.wrong(path, "true or false")),
+        }
+    }
+
+    /// A number that fits into the type.
+    pub(super) fn number<N: TryFrom<u64>>(
+        &mut self,
+        path: &str,
+        allowed: &str,
+    ) -> Result<Option<N>, Invalid> {
+        match self.take(path) {
+            None => Ok(None),
+            Some(Value::Number(Some(number))) => match N::try_from(number) {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(self.wrong(path, allowed)),
+            },
+            Some(_) => Err(self.wrong(path, allowed)),
+        }
+    }
+
+    /// A text that means something, or a number that would be the same text.
+    pub(super) fn parsed<T>(
+        &mut self,
+        path: &str,
+        allowed: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Invalid> {
+        let text = match self.take(path) {
+            None => return Ok(None),
+            Some(Value::Text(text)) => text,
+            Some(Value::Number(Some(number))) => number.to_string(),
+            Some(_) => return Err(self.wrong(path, allowed)),
+        };
+        parse(&text).map(Some).ok_or_else(|| self.wrong(path, allowed))
+    }
+
+    /// Refuses what nobody has asked for.
+    pub(super) fn finish(&self) -> Result<(), Invalid> {
+        let line = |key: &&String| self.places.get(*key).map_or(0, |(line, _)| *line);
+        let Some(first) = self.entries.keys().min_by_key(line) else { return Ok(()) };
+        let parent = first.rfind('.').map_or("", |at| &first[..at + 1]);
+        let sibling = |key: &&String| {
+            key.strip_prefix(parent)
+                .is_some_and(|rest| !rest.is_empty() && !rest.contains(['.', '[']))
+        };
+        let known: Vec<&str> =
+            self.known.iter().filter(sibling).map(|key| &key[parent.len()..]).collect();
+        let allowed = format!("one of {}: this key is not known", known.join(", "));
+        Err(self.wrong(first, &allowed))
+    }
+}

@@ -1,0 +1,281 @@
+//! Policies in files.
+
+use std::path::{Path, PathBuf};
+
+use saltern_yescrypt::Params;
+use saltern_yescrypt::hazmat::Pages;
+use saltern_yescrypt::keys::KeyId;
+use saltern_yescrypt::params::{FlavorPolicy, Syntax};
+
+use super::document::Document;
+use super::{DecoyCost, Key, KeySource, Policy, units};
+use crate::error::Error;
+use crate::invalid::Invalid;
+use crate::scheme::Scheme;
+use crate::strength::Strength;
+
+const SIZE: &str = "bytes, or a size such as \"256MiB\"";
+const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
+const COUNT: &str = "a number from 0 on";
+
+impl Policy {
+    /// Reads a policy from a file. Other files that it names are beside it, unless their names
+    /// begin with `/`.
+    ///
+    /// # Errors
+    /// [`Error::Policy`] with the file, the line, the key, the value and what is allowed;
+    /// [`Error::Unavailable`] for a file that cannot be read.
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    pub fn read(file: impl AsRef<Path>) -> Result<Self, Error> {
+        let file = file.as_ref();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Error::unavailable(format!("the policy {}", file.display()), error))?;
+        let beside = file.parent().unwrap_or(Path::new(""));
+        let with_file = |invalid| Invalid { file: Some(file.to_owned()), ..invalid };
+        Ok(Self::parse(&text, beside).map_err(with_file)?)
+    }
+
+    /// A policy out of the text of a file, whose other files are in a folder.
+    ///
+    /// ```
+    /// use saltern::Policy;
+    /// let text = "[params]\ncost = 4\n[pool]\nthreads = 0\n";
+    /// let invalid = Policy::parse(text, "/etc/saltern").unwrap_err();
+    /// assert_eq!(invalid.to_string(), "policy:4: pool.threads = 0: allowed is 1 to 1024");
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`].
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    pub fn parse(text: &str, beside: impl AsRef<Path>) -> Result<Self, Invalid> {
+        let mut document = Document::parse(text)?;
+        let beside = beside.as_ref();
+        let mut policy = Policy::default();
+        policy.take_schemes(&mut document)?;
+        policy.take_params(&mut document)?;
+        policy.take_limits(&mut document)?;
+        policy.take_keys(&mut document, beside)?;
+        policy.take_roms(&mut document, beside)?;
+        policy.take_pool(&mut document)?;
+        policy.take_decoy(&mut document, beside)?;
+        document.finish()?;
+        policy.check().map_err(|invalid| document.placed(invalid))?;
+        Ok(policy)
+    }
+
+    fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        let count = document.list("schemes")?;
+        if count > 0 {
+            self.schemes.clear();
+        }
+        for at in 0..count {
+            let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
+            let scheme = document.parsed(&format!("schemes[{at}]"), &allowed(), Scheme::of_name)?;
+            self.schemes.extend(scheme);
+        }
+        Ok(())
+    }
+
+    fn take_params(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        if document.table("params")? {
+            self.params = costs(document, "params", self.params)?;
+        }
+        if document.table("floor")? {
+            self.floor = costs(document, "floor", self.floor)?;
+            let salt = document.number("floor.salt", "0 to 16")?;
+            self.min_salt = salt.unwrap_or(self.min_salt);
+        } else if Strength::of_params(&self.floor) > Strength::of_params(&self.params) {
+            // A floor that nobody asked for is nobody's mistake.
+            self.floor = self.params;
+        }
+        Ok(())
+    }
+
+    fn take_limits(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        if !document.table("limits")? {
+            return Ok(());
+        }
+        let limits = &mut self.limits;
+        let size = |document: &mut Document, name: &str, value: &mut u64| {
+            *value = document.parsed(name, SIZE, units::size)?.unwrap_or(*value);
+            Ok(())
+        };
+        size(document, "limits.memory", &mut limits.max_memory)?;
+        size(document, "limits.work", &mut limits.max_work)?;
+        let number = |document: &mut Document, name: &str, value: &mut u32| {
+            *value = document.number(name, COUNT)?.unwrap_or(*value);
+            Ok(())
+        };
+        limits.max_n = document.number("limits.n", COUNT)?.unwrap_or(limits.max_n);
+        number(document, "limits.r", &mut limits.max_r)?;
+        number(document, "limits.p", &mut limits.max_p)?;
+        number(document, "limits.t", &mut limits.max_t)?;
+        let password = document.number("limits.password", COUNT)?;
+        limits.max_password = password.unwrap_or(limits.max_password);
+        let flavors = document.parsed("limits.flavors", FLAVORS, |text| match text {
+            "default" => Some(FlavorPolicy::DefaultOnly),
+            "encodable" => Some(FlavorPolicy::Encodable),
+            "any" => Some(FlavorPolicy::Any),
+            _ => None,
+        })?;
+        limits.flavors = flavors.unwrap_or(limits.flavors);
+        let syntax = document.parsed("limits.syntax", SYNTAXES, |text| match text {
+            "crypt" => Some(Syntax::Crypt3),
+            "wide" => Some(Syntax::Wide),
+            _ => None,
+        })?;
+        limits.syntax = syntax.unwrap_or(limits.syntax);
+        limits.rom = document.flag("limits.rom")?.unwrap_or(limits.rom);
+        Ok(())
+    }
+
+    fn take_keys(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
+        for at in 0..document.list("keys")? {
+            let path = |field: &str| format!("keys[{at}].{field}");
+            document.table(&format!("keys[{at}]"))?;
+            let name =
+                document.parsed(&path("name"), KEY_NAME, |text| text.parse::<KeyId>().ok())?;
+            let named = name.filter(|name| name.fingerprint().is_none());
+            let name =
+                named.ok_or_else(|| document.placed(Invalid::new(path("name"), "", KEY_NAME)))?;
+            let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
+            // There is one way to write a fingerprint: after a name.
+            let full = digits.and_then(|digits| format!("{name}+{digits}").parse::<KeyId>().ok());
+            let missing = || document.placed(Invalid::new(path("fingerprint"), "", FINGERPRINT));
+            let name = full.ok_or_else(missing)?;
+            let file = file(document, &path("file"), beside)?;
+            let missing = || document.placed(Invalid::new(path("file"), "", "the name of a file"));
+            let source = KeySource::File(file.ok_or_else(missing)?);
+            let active = document.flag(&path("active"))?.unwrap_or(false);
+            self.keys.push(Key { name, source, active });
+        }
+        let assumed = file(document, "assume_unnamed_key", beside)?;
+        self.assume_unnamed_key = assumed.map(KeySource::File);
+        Ok(())
+    }
+
+    #[cfg(feature = "rom")]
+    fn take_roms(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
+        use super::{Access, RomHash, RomSource, SiteRom};
+        for at in 0..document.list("roms")? {
+            let path = |field: &str| format!("roms[{at}].{field}");
+            document.table(&format!("roms[{at}]"))?;
+            let image = file(document, &path("image"), beside)?;
+            let missing = || document.placed(Invalid::new(path("image"), "", "the name of a file"));
+            let image = image.ok_or_else(missing)?;
+            let hash =
+                document.parsed(&path("hash"), ROM_HASH, |text| text.parse::<RomHash>().ok())?;
+            let missing = || document.placed(Invalid::new(path("hash"), "", ROM_HASH));
+            let hash = hash.ok_or_else(missing)?;
+            let access = document.parsed(&path("access"), ACCESS, |text| match text {
+                "auto" => Some(Some(Access::Auto)),
+                "copy" => Some(Some(Access::Copy)),
+                "map" => Some(Some(Access::Map)),
+                "direct" => Some(None),
+                _ => None,
+            })?;
+            let active = document.flag(&path("active"))?.unwrap_or(false);
+            let access = access.unwrap_or(Some(Access::Auto));
+            let source = RomSource::Image { path: image, hash, access };
+            self.roms.push(SiteRom { id: hash.id(), source, active });
+        }
+        Ok(())
+    }
+
+    #[cfg(not(feature = "rom"))]
+    fn take_roms(&mut self, document: &mut Document, _: &Path) -> Result<(), Invalid> {
+        match document.list("roms")? {
+            0 => Ok(()),
+            _ => {
+                let allowed = "none in this build: it lacks the feature `rom`";
+                Err(document.placed(Invalid::new("roms", "", allowed)))
+            }
+        }
+    }
+
+    fn take_pool(&mut self, document: &mut Document) -> Result<(), Invalid> {
+        if !document.table("pool")? {
+            return Ok(());
+        }
+        let pool = &mut self.pool;
+        let threads = document.number("pool.threads", "1 to 1024")?;
+        pool.threads = threads.unwrap_or(pool.threads);
+        pool.memory = document.parsed("pool.memory", SIZE, units::size)?.unwrap_or(pool.memory);
+        pool.max_waiting =
+            document.number("pool.queue", "a number from 1 on")?.unwrap_or(pool.max_waiting);
+        pool.in_flight = document.number("pool.in_flight", "1 to 256")?.unwrap_or(pool.in_flight);
+        let patience = document.parsed("pool.patience", TIME, units::time)?;
+        pool.patience = patience.unwrap_or(pool.patience);
+        self.deadline = document.parsed("pool.deadline", TIME, units::time)?;
+        let wipe = document.parsed("pool.wipe", WIPE, |text| match text {
+            "on-drop" => Some(saltern_pool::WipePolicy::OnDrop),
+            "when-idle" => Some(saltern_pool::WipePolicy::WhenIdle),
+            "after-each" => Some(saltern_pool::WipePolicy::AfterEach),
+            _ => None,
+        })?;
+        pool.wipe = wipe.unwrap_or(pool.wipe);
+        if document.flag("pool.huge_pages")? == Some(false) {
+            pool.pages = Pages::Standard;
+        }
+        if document.flag("pool.prepare")? == Some(true) {
+            pool.prepare = self.params.check(&self.limits).ok();
+        }
+        for at in 0..document.list("pool.processors")? {
+            pool.processors
+                .extend(document.number::<usize>(&format!("pool.processors[{at}]"), COUNT)?);
+        }
+        Ok(())
+    }
+
+    fn take_decoy(&mut self, document: &mut Document, beside: &Path) -> Result<(), Invalid> {
+        if !document.table("decoy")? {
+            return Ok(());
+        }
+        self.decoy.key = file(document, "decoy.key", beside)?.map(KeySource::File);
+        for at in 0..document.list("decoy.costs")? {
+            let path = |field: &str| format!("decoy.costs[{at}].{field}");
+            document.table(&format!("decoy.costs[{at}]"))?;
+            let like = document.text(&path("like"), "a string")?.unwrap_or_default();
+            let share = document.number(&path("share"), "1 to 2^48")?.unwrap_or(0);
+            self.decoy.costs.push(DecoyCost { like, share });
+        }
+        Ok(())
+    }
+}
+
+const FLAVORS: &str = "\"default\", \"encodable\" or \"any\"";
+const SYNTAXES: &str = "\"crypt\" or \"wide\"";
+const KEY_NAME: &str = "a name of 1 to 32 letters, digits, dots and hyphens";
+const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
+#[cfg(feature = "rom")]
+const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";
+#[cfg(feature = "rom")]
+const ACCESS: &str = "\"auto\", \"copy\", \"map\" or \"direct\"";
+const WIPE: &str = "\"on-drop\", \"when-idle\" or \"after-each\"";
+
+/// A cost, or N, r, p and t.
+fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params, Invalid> {
+    let path = |field: &str| format!("{table}.{field}");
+    let mut params = default;
+    if let Some(cost) = document.number(&path("cost"), "1 to 11")? {
+        let known = Params::from_cost(cost).ok().filter(|_| cost > 0);
+        let wrong = || document.placed(Invalid::new(path("cost"), cost, "1 to 11"));
+        params = known.ok_or_else(wrong)?;
+        let beside = ["n", "r", "p", "t"].into_iter().find(|field| document.has(&path(field)));
+        if let Some(field) = beside {
+            let allowed = format!("nothing beside {}", path("cost"));
+            return Err(document.placed(Invalid::new(path(field), "", allowed)));
+        }
+    }
+    params.n = document.number(&path("n"), "a power of two above 1")?.unwrap_or(params.n);
+    params.r = document.number(&path("r"), COUNT)?.unwrap_or(params.r);
+    params.p = document.number(&path("p"), COUNT)?.unwrap_or(params.p);
+    params.t = document.number(&path("t"), COUNT)?.unwrap_or(params.t);
+    Ok(params)
+}
+
+/// The name of a file, beside the policy.
+fn file(document: &mut Document, path: &str, beside: &Path) -> Result<Option<PathBuf>, Invalid> {
+    let name = |text: &str| (!text.is_empty()).then(|| beside.join(text));
+    document.parsed(path, "the name of a file", name)
+}

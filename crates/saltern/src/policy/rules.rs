@@ -1,0 +1,180 @@
+//! What cannot be together in a policy.
+
+use saltern_yescrypt::Params;
+
+use super::Policy;
+use crate::class::specimen;
+use crate::error::Error;
+use crate::invalid::Invalid;
+use crate::scheme::Scheme;
+use crate::stored::Hash;
+use crate::strength::Strength;
+
+/// What a hash takes beside [`Params::memory`] at most: a page of the largest kind that is asked
+/// for, and a block.
+const BESIDE: u64 = 2 << 20;
+
+impl Policy {
+    /// Whether the policy can be, as far as that can be told without looking at files.
+    ///
+    /// # Errors
+    /// [`Invalid`], which names the field as files spell it.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.check_params()?;
+        self.check_schemes()?;
+        self.check_names()?;
+        self.check_pool()?;
+        self.check_decoy()
+    }
+
+    /// New hashes have to be admitted, and not be below the floor.
+    fn check_params(&self) -> Result<(), Invalid> {
+        let fits = self.params.check(&self.limits);
+        let refused = |error| format!("what [limits] admits for new hashes ({error})");
+        fits.map_err(|error| Invalid::new("params", shown(&self.params), refused(error)))?;
+        if self.params.flags() != Some(182) || self.params.nrom != 0 {
+            let allowed = "yescrypt of the default flavour; the NROM comes from the active ROM";
+            return Err(Invalid::new("params", shown(&self.params), allowed));
+        }
+        let floor = self.floor.check(&saltern_yescrypt::Limits::unlimited());
+        floor.map_err(|error| {
+            Invalid::new("floor", shown(&self.floor), format!("a cost that there is ({error})"))
+        })?;
+        if Strength::of_params(&self.floor) > Strength::of_params(&self.params) {
+            let allowed = "at most the cost of [params]: new hashes would be below the floor";
+            return Err(Invalid::new("floor", shown(&self.floor), allowed));
+        }
+        if self.min_salt > 16 {
+            let allowed = "0 to 16: new hashes have salts of 16 bytes";
+            return Err(Invalid::new("floor.salt", self.min_salt, allowed));
+        }
+        Ok(())
+    }
+
+    fn check_schemes(&self) -> Result<(), Invalid> {
+        if !self.schemes.contains(&Scheme::Yescrypt) {
+            let all = self.schemes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let allowed = "a list with \"yescrypt\": new hashes are of this scheme";
+            return Err(Invalid::new("schemes", all, allowed));
+        }
+        for (at, scheme) in self.schemes.iter().enumerate() {
+            let key = format!("schemes[{at}]");
+            if let Some(feature) = scheme.missing_feature() {
+                let allowed = format!("a scheme of this build: it lacks the feature `{feature}`");
+                return Err(Invalid::new(key, scheme, allowed));
+            }
+            if self.schemes[..at].contains(scheme) {
+                return Err(Invalid::new(key, scheme, "each scheme once"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keys and ROMs have names of their own, and at most one of each is active.
+    fn check_names(&self) -> Result<(), Invalid> {
+        for (at, key) in self.keys.iter().enumerate() {
+            let before = &self.keys[..at];
+            if before.iter().any(|other| other.name.as_str() == key.name.as_str()) {
+                return Err(Invalid::new(format!("keys[{at}].name"), key.name, "each name once"));
+            }
+            if key.active && before.iter().any(|other| other.active) {
+                let place = format!("keys[{at}].active");
+                return Err(Invalid::new(place, true, "true for one key only"));
+            }
+        }
+        for (at, rom) in self.roms.iter().enumerate() {
+            let before = &self.roms[..at];
+            if before.iter().any(|other| other.id == rom.id) {
+                return Err(Invalid::new(format!("roms[{at}].hash"), rom.id, "each ROM once"));
+            }
+            if rom.active && before.iter().any(|other| other.active) {
+                let place = format!("roms[{at}].active");
+                return Err(Invalid::new(place, true, "true for one ROM only"));
+            }
+        }
+        if !self.roms.is_empty() && !self.limits.rom {
+            return Err(Invalid::new("limits.rom", false, "true if there are ROMs"));
+        }
+        Ok(())
+    }
+
+    fn check_pool(&self) -> Result<(), Invalid> {
+        use saltern_yescrypt::Error::InvalidParameter;
+        match self.pool.check() {
+            Err(saltern_pool::Error::Hash(InvalidParameter { name, value, expected })) => {
+                let key = match name {
+                    "number of threads" => "pool.threads",
+                    "number of hashes in flight" => "pool.in_flight",
+                    "number of waiting items" => "pool.queue",
+                    _ => "pool",
+                };
+                return Err(Invalid::new(key, value, expected));
+            }
+            Err(error) => return Err(Invalid::new("pool", "", error.to_string())),
+            Ok(()) => {}
+        }
+        let needed = u64::try_from(self.params.memory()).unwrap_or(u64::MAX);
+        let needed = needed.saturating_add(BESIDE);
+        if self.pool.memory < needed {
+            let allowed = format!("at least {needed} bytes, which one new hash may take");
+            return Err(Invalid::new("pool.memory", self.pool.memory, allowed));
+        }
+        if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
+            return Err(Invalid::new("pool.deadline", "0s", "a time above zero"));
+        }
+        Ok(())
+    }
+
+    /// Decoys have to be computed: what stored strings are refused for, they are.
+    fn check_decoy(&self) -> Result<(), Invalid> {
+        let costs = &self.decoy.costs;
+        if costs.len() > 1 && self.decoy.key.is_none() {
+            let allowed = "a file with a key if there are several costs: who can foretell the \
+                           choice can tell unknown accounts";
+            return Err(Invalid::new("decoy.key", "", allowed));
+        }
+        for (at, cost) in costs.iter().enumerate() {
+            let (like, share) =
+                (format!("decoy.costs[{at}].like"), format!("decoy.costs[{at}].share"));
+            let refused = |error: Error| format!("a string that is verified here ({error})");
+            let admitted = specimen(&cost.like).and_then(|hash| self.admit(&hash, 0));
+            admitted.map_err(|error| Invalid::new(like, &cost.like, refused(error)))?;
+            if cost.share == 0 || cost.share > 1 << 48 {
+                return Err(Invalid::new(share, cost.share, "1 to 2^48"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stored string is of a scheme that is accepted, and costs no more than is allowed
+    /// for a password of so many bytes.
+    pub(crate) fn admit(&self, hash: &Hash, password: usize) -> Result<(), Error> {
+        let scheme = hash.scheme();
+        if !self.schemes.contains(&scheme) {
+            return Err(Error::NotAccepted { scheme });
+        }
+        if let Some(ours) = hash.ours() {
+            ours.setting().params().check(&self.limits)?;
+        }
+        let setting = match hash {
+            Hash::Ours(_) => return Ok(()),
+            Hash::Foreign(foreign) => &foreign.setting,
+            Hash::Wrapped(inner, _) => inner,
+        };
+        let cost = setting.cost(password);
+        let limits = [
+            ("memory", cost.memory, self.limits.max_memory),
+            ("work", cost.work, self.limits.max_work),
+        ];
+        let over = limits.into_iter().find(|(_, value, limit)| value > limit);
+        over.map_or(Ok(()), |(what, value, limit)| {
+            Err(Error::OverLimit { scheme, what, value, limit })
+        })
+    }
+}
+
+/// As people read costs.
+fn shown(params: &Params) -> String {
+    let Params { n, r, p, t, .. } = params;
+    format!("n {n}, r {r}, p {p}, t {t}")
+}

@@ -1,0 +1,171 @@
+//! What a policy becomes when its files have been read: keys, ROMs, and what new hashes are.
+
+use std::sync::Arc;
+
+use saltern_pool::source::BlockSources;
+use saltern_yescrypt::keys::KeySet;
+use saltern_yescrypt::rom::RomSet;
+use saltern_yescrypt::{Hasher, Params, Scheme};
+
+use crate::error::Error;
+use crate::policy::{Policy, RomSource, SiteRom, read_key};
+use crate::rehash::{ActiveRom, Target};
+use crate::stored::Hash;
+use crate::strength::Strength;
+
+/// A policy whose files have been read.
+pub(crate) struct Site {
+    pub(crate) policy: Policy,
+    /// With the keys, and with the ROMs if they were attached.
+    pub(crate) hasher: Hasher,
+    pub(crate) target: Target,
+    /// What reads ROMs that are left in files.
+    pub(crate) sources: Option<Arc<dyn BlockSources>>,
+    /// For people.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Site {
+    /// With its keys, and of its ROMs what their manifests say.
+    pub(crate) fn open(policy: &Policy) -> Result<Self, Error> {
+        policy.check()?;
+        let mut notes = Vec::new();
+        let mut keys = KeySet::new();
+        for key in &policy.keys {
+            let value = read_key(&key.source, &mut notes)?.key()?;
+            let why = "the file holds another key: its fingerprint is not that of the policy";
+            let added = keys.add(key.name, value);
+            added.map_err(|_| Error::unavailable(format!("the key {}", key.name), why))?;
+            if key.active {
+                keys.activate(key.name)?;
+            }
+        }
+        if let Some(source) = &policy.assume_unnamed_key {
+            keys.assume_unnamed(read_key(source, &mut notes)?.key()?);
+        }
+        let rom = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
+        let mut params = policy.params;
+        if let Some(rom) = rom {
+            let why = format!("its size is no power of two of blocks of r = {}", params.r);
+            let blocks = rom.blocks(params.r);
+            params.nrom = blocks.ok_or_else(|| Error::unavailable(named(&rom), why))?;
+        }
+        let target = Target {
+            params,
+            floor: Strength::of_params(&policy.floor),
+            min_salt: policy.min_salt,
+            key: keys.active(),
+            rom,
+        };
+        let hasher = Hasher::new().with_params(params).with_limits(policy.limits.clone());
+        let hasher = hasher.with_keys(keys);
+        Ok(Site { policy: policy.clone(), hasher, target, sources: None, notes })
+    }
+
+    /// With its ROMs as well.
+    pub(crate) fn attach(policy: &Policy) -> Result<Self, Error> {
+        let mut site = Self::open(policy)?;
+        let mut set = RomSet::new();
+        for rom in &policy.roms {
+            let held = attach(rom, &mut site)?;
+            if policy.roms.len() == 1 {
+                // Strings that name none need the only one.
+                set.set_unnamed(held.clone());
+            }
+            set.attach(rom.id, held)?;
+            if rom.active {
+                set.activate(rom.id)?;
+            }
+        }
+        site.hasher = site.hasher.with_roms(set);
+        // What is refused now would be refused at every login.
+        site.hasher.setting([0; 16])?;
+        Ok(site)
+    }
+}
+
+/// What takes the place of a stored string after a match.
+pub(crate) enum Successor {
+    /// The same under another key.
+    Rekeyed(String),
+    /// A hash with these parameters, and what is before it.
+    Hashed(Params, String),
+}
+
+impl Site {
+    /// What takes the place of a stored hash after a match, if it is outdated; `before` stays
+    /// before it.
+    pub(crate) fn successor(&self, hash: &Hash, before: &str) -> Result<Option<Successor>, Error> {
+        if let Some(params) = self.target.successor(hash) {
+            return Ok(Some(Successor::Hashed(params, before.to_owned())));
+        }
+        let rekeyed = self.rekeyed(hash)?;
+        Ok(rekeyed.map(|rekeyed| Successor::Rekeyed(before.to_owned() + &rekeyed)))
+    }
+
+    /// The same hash under the active key, or under none if none is active; nothing if it is, or if
+    /// it cannot be encrypted.
+    pub(crate) fn rekeyed(&self, hash: &Hash) -> Result<Option<String>, Error> {
+        let Some(ours) = hash.ours() else { return Ok(None) };
+        let setting = ours.setting();
+        let can = matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended);
+        if !can || setting.key_id() == self.target.key {
+            return Ok(None);
+        }
+        let ours = match self.target.key {
+            Some(_) => self.hasher.rekey(ours)?,
+            None => self.hasher.without_key(ours)?,
+        };
+        Ok(Some(hash.with_ours(&ours)))
+    }
+}
+
+fn named(rom: &ActiveRom) -> String {
+    format!("the ROM {}", rom.id)
+}
+
+/// How large a ROM is.
+fn measure(rom: &SiteRom) -> Result<ActiveRom, Error> {
+    let size = match &rom.source {
+        RomSource::Value(value) => value.size(),
+        #[cfg(feature = "rom")]
+        RomSource::Image { path, hash, .. } => {
+            let what = || format!("the ROM {}", rom.id);
+            let manifest = saltern_rom::Manifest::read(path);
+            let manifest = manifest.map_err(|error| Error::unavailable(what(), error))?;
+            if manifest.hash != *hash {
+                let why = format!("{} holds the ROM {}", path.display(), manifest.hash);
+                return Err(Error::unavailable(what(), why));
+            }
+            manifest.size()
+        }
+    };
+    Ok(ActiveRom { id: rom.id, size })
+}
+
+/// The ROM itself.
+#[cfg_attr(not(feature = "rom"), allow(clippy::unnecessary_wraps, unused_variables))]
+fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, Error> {
+    match &rom.source {
+        RomSource::Value(value) => Ok(value.clone()),
+        #[cfg(feature = "rom")]
+        RomSource::Image { path, hash, access } => {
+            use saltern_rom::{AttachOptions, Backend, OpenRom, RomFile, RomReaders};
+            let unavailable = |error| Error::unavailable(format!("the ROM {}", rom.id), error);
+            let open = match access {
+                Some(access) => {
+                    let mut options = AttachOptions::new();
+                    (options.access, options.expect) = (*access, Some(*hash));
+                    OpenRom::from(saltern_rom::attach(path, &options).map_err(unavailable)?)
+                }
+                None => {
+                    let file = RomFile::open(path, Some(*hash)).map_err(unavailable)?;
+                    site.sources.get_or_insert_with(|| Arc::new(RomReaders::new(Backend::Auto)));
+                    OpenRom::from(file)
+                }
+            };
+            site.notes.extend(open.notes().iter().cloned());
+            open.rom().map_err(unavailable)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a caller holds while something is computed, in one step or in several.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use saltern_pool::OneTicket;
+
+use crate::error::Error;
+
+/// Something that is being computed. It can be waited for, or awaited under any executor.
+///
+/// Dropping it gives up what has not begun. What follows a first step (the new hash after a match)
+/// is submitted when the first step has ended and somebody waits or polls.
+#[must_use = "dropping a ticket cancels what it stands for"]
+pub struct Ticket<T>(State<T>);
+
+enum State<T> {
+    Done(Result<T, Error>),
+    Running(Box<dyn Step<T>>),
+    /// A future that has given its result.
+    Over,
+}
+
+/// A step on its way to a result.
+trait Step<T>: Send {
+    fn wait(self: Box<Self>) -> Ticket<T>;
+    fn wait_until(self: Box<Self>, until: Instant) -> Result<Ticket<T>, Box<dyn Step<T>>>;
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ticket<T>>;
+}
+
+/// An item of the pool, and what to do with its result.
+struct Then<S: Send + 'static, T> {
+    item: OneTicket<S>,
+    next: Option<Next<S, T>>,
+}
+
+type Next<S, T> = Box<dyn FnOnce(Result<S, Error>) -> Ticket<T> + Send>;
+
+impl<T: Send + 'static> Ticket<T> {
+    /// One that is there already.
+    pub(crate) fn done(result: Result<T, Error>) -> Self {
+        Ticket(State::Done(result))
+    }
+
+    /// An item of the pool, if it was taken on, and then what follows from its result.
+    pub(crate) fn then<S: Send + 'static>(
+        item: Result<OneTicket<S>, saltern_pool::Error>,
+        next: impl FnOnce(Result<S, Error>) -> Ticket<T> + Send + 'static,
+    ) -> Self {
+        match item {
+            Ok(item) => Ticket(State::Running(Box::new(Then { item, next: Some(Box::new(next)) }))),
+            Err(error) => next(Err(error.into())),
+        }
+    }
+
+    /// An item of the pool whose result is all.
+    pub(crate) fn of(item: Result<OneTicket<T>, saltern_pool::Error>) -> Self {
+        Self::then(item, Ticket::done)
+    }
+
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// Those of the call that made the ticket.
+    pub fn wait(self) -> Result<T, Error> {
+        let mut ticket = self;
+        loop {
+            match ticket.0 {
+                State::Done(result) => return result,
+                State::Running(step) => ticket = step.wait(),
+                State::Over => return Err(saltern_pool::Error::Cancelled.into()),
+            }
+        }
+    }
+
+    /// Waits at most for so long.
+    ///
+    /// # Errors
+    /// The ticket, if the result is not there by then.
+    pub fn wait_timeout(self, timeout: Duration) -> Result<Result<T, Error>, Self> {
+        let until = Instant::now().checked_add(timeout);
+        let Some(until) = until else { return Ok(self.wait()) };
+        let mut ticket = self;
+        loop {
+            match ticket.0 {
+                State::Running(step) => match step.wait_until(until) {
+                    Ok(next) => ticket = next,
+                    Err(step) => return Err(Ticket(State::Running(step))),
+                },
+                _ => return Ok(ticket.wait()),
+            }
+        }
+    }
+}
+
+impl<S: Send + 'static, T: Send + 'static> Then<S, T> {
+    fn follow(next: Option<Next<S, T>>, result: Result<S, saltern_pool::Error>) -> Ticket<T> {
+        let cancelled = || Ticket::done(Err(saltern_pool::Error::Cancelled.into()));
+        next.map_or_else(cancelled, |next| next(result.map_err(Error::from)))
+    }
+}
+
+impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
+    fn wait(self: Box<Self>) -> Ticket<T> {
+        let Then { item, next } = *self;
+        Self::follow(next, item.wait())
+    }
+
+    fn wait_until(self: Box<Self>, until: Instant) -> Result<Ticket<T>, Box<dyn Step<T>>> {
+        let Then { item, next } = *self;
+        match item.wait_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(result) => Ok(Self::follow(next, result)),
+            Err(item) => Err(Box::new(Then { item, next })),
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ticket<T>> {
+        let result = Pin::new(&mut self.item).poll(context);
+        result.map(|result| Self::follow(self.next.take(), result))
+    }
+}
+
+/// Nothing in it is pinned.
+impl<T> Unpin for Ticket<T> {}
+
+impl<T: Send + 'static> Future for Ticket<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        loop {
+            match std::mem::replace(&mut self.0, State::Over) {
+                State::Done(result) => return Poll::Ready(result),
+                State::Running(mut step) => match step.poll(context) {
+                    Poll::Ready(next) => *self = next,
+                    Poll::Pending => {
+                        self.0 = State::Running(step);
+                        return Poll::Pending;
+                    }
+                },
+                State::Over => return Poll::Ready(Err(saltern_pool::Error::Cancelled.into())),
+            }
+        }
+    }
+}
+
+impl<T> fmt::Debug for Ticket<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            State::Done(_) => "Ticket { done }",
+            State::Running(_) => "Ticket { running }",
+            State::Over => "Ticket { over }",
+        })
+    }
+}
