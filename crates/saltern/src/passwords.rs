@@ -45,7 +45,6 @@ struct Inner {
     hasher: Arc<Hasher>,
     decoys: Decoys,
     pool: Pool,
-    notes: Vec<String>,
 }
 
 /// What a login comes to.
@@ -98,9 +97,8 @@ impl Passwords {
         let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
         let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
         let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
-        let notes = std::mem::take(&mut site.notes);
         let (table, pool) = (Table { site }, Pool::new(config)?);
-        let inner = Inner { table, hasher, decoys, pool, notes };
+        let inner = Inner { table, hasher, decoys, pool };
         Ok(Passwords { inner: Arc::new(inner), bulk: false, within })
     }
 
@@ -144,7 +142,7 @@ impl Passwords {
     /// had.
     #[must_use]
     pub fn notes(&self) -> &[String] {
-        &self.inner.notes
+        self.table().notes()
     }
 
     /// Hashes a new password into a string to store.

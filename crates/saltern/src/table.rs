@@ -14,10 +14,11 @@ mod census;
 mod lines;
 
 pub use self::census::Census;
-pub use self::lines::{Format, Report, each_line};
+pub use self::lines::{Entry, Format, Report, each_line};
 use crate::error::Error;
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
+use crate::scheme::Scheme;
 use crate::site::Site;
 use crate::stored::Stored;
 
@@ -50,6 +51,21 @@ impl Table {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.site.policy
+    }
+
+    /// What people should know about files of keys: loose permissions.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.site.notes
+    }
+
+    /// The scheme of a stored string, of a wrapped one that of the hash within, whether the policy
+    /// accepts it or not; none for a locked account without a string.
+    ///
+    /// # Errors
+    /// *Bad input* for what is no stored string.
+    pub fn scheme(&self, stored: &str) -> Result<Option<Scheme>, Error> {
+        Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
     }
 
     /// In what a stored string is not what a new one would be; none of it for a locked account

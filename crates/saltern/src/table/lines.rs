@@ -1,7 +1,7 @@
 //! Stored strings in lines.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
 use crate::error::Error;
@@ -9,11 +9,17 @@ use crate::ticket::Ticket;
 
 /// How many lines are on their way at once: enough to keep many threads busy.
 const WINDOW: usize = 256;
+/// The longest line that can have a string; what is longer passes in pieces of this size.
+const MAX_LINE: usize = 64 << 10;
 
 /// Where the stored string is in a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Format {
+    /// What the line looks like: an object of JSON has it under the key `hash`; a line that begins
+    /// with `$`, or has no colon, is the string; another one has it between its first two colons.
+    /// Lines that begin with `#` have none.
+    Detect,
     /// It is the line.
     Bare,
     /// It is one of the fields between colons, from 0 on: 1 in `user:hash:…`. Lines with fewer
@@ -24,6 +30,20 @@ pub enum Format {
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),
+}
+
+/// A line with a stored string. Where nothing stands in the place of the string, there is none.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry<'l> {
+    /// The number of the line, from 1 on.
+    pub number: u64,
+    /// All of the line, with its end.
+    pub line: &'l [u8],
+    /// In a line of fields the first one, unless that is the string: the account.
+    pub account: Option<&'l [u8]>,
+    /// The string.
+    pub stored: &'l str,
 }
 
 /// What became of the lines.
@@ -47,81 +67,94 @@ enum Line {
     /// With its string at this place replaced, if that comes out.
     Part(Vec<u8>, Range<usize>, Ticket<Option<String>>),
     Bad(Vec<u8>, Error),
+    /// A further piece of a line that is too long.
+    More(Vec<u8>),
 }
 
 /// Puts the stored string of each line through an operation, and writes the lines in their order:
 /// with the string that came out, or as they were if nothing did. `bad` is told the number of each
 /// line, from 1 on, whose string could not be read or whose operation failed, and why; such lines
-/// are left as they were.
+/// are left as they were. So are lines of more than 64 KiB.
 ///
 /// Up to 256 lines are on their way at once. The output of [`Table::rekey`](super::Table::rekey)
 /// for an input is that for its output, so that a run that was broken off can be done again.
 ///
 /// ```
-/// use saltern::{Passwords, Policy, table::{Format, each_line}};
+/// use saltern::{Passwords, Policy, table::{Entry, Format, each_line}};
 /// # let stored = "$7$6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D";
 /// let passwords = Passwords::new(Policy::default())?.bulk();
 /// let (input, mut output) = (format!("root:{stored}:20000\n# end\n"), Vec::new());
-/// let wrap = |stored: &str| passwords.wrap(stored);
+/// let wrap = |entry: &Entry| passwords.wrap(entry.stored);
 /// let tell = |line, error: &saltern::Error| eprintln!("line {line}: {error}");
-/// let report = each_line(input.as_bytes(), &mut output, &Format::Field(1), wrap, tell)?;
+/// let report = each_line(input.as_bytes(), &mut output, &Format::Detect, wrap, tell)?;
 /// assert_eq!((report.lines, report.others, report.bad), (2, 1, 0));
 /// assert_eq!(output, input.as_bytes()); // a string of ours needs no other around it
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// Those of reading and writing.
+/// Those of reading, when all lines that were read before are written; those of writing.
 pub fn each_line(
     mut input: impl BufRead,
     mut output: impl Write,
     format: &Format,
-    mut operation: impl FnMut(&str) -> Ticket<Option<String>>,
+    mut operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
     mut bad: impl FnMut(u64, &Error),
 ) -> io::Result<Report> {
     let (mut report, mut lines, mut ended) = (Report::default(), VecDeque::new(), 0);
+    let mut inside = false;
     loop {
         let mut line = Vec::new();
-        let more = input.read_until(b'\n', &mut line)? > 0;
+        let read = input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line);
+        let more = read.as_ref().is_ok_and(|read| *read > 0);
         if more {
-            report.lines += 1;
-            lines.push_back(begin(line, format, &mut operation));
+            let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
+            let continues = std::mem::replace(&mut inside, goes_on);
+            report.lines += u64::from(!continues);
+            lines.push_back(match (continues, goes_on) {
+                (true, _) => Line::More(line),
+                (false, true) => Line::Bad(line, Error::malformed("line", "at most 64 KiB")),
+                (false, false) => begin(line, report.lines, format, &mut operation),
+            });
         }
         while lines.len() > if more { WINDOW } else { 0 } {
             let Some(line) = lines.pop_front() else { break };
-            ended += 1;
-            match end(line, &mut output, &mut report)? {
-                Some(error) => bad(ended, &error),
-                None => {}
+            ended += u64::from(!matches!(line, Line::More(_)));
+            if let Some(error) = end(line, &mut output, &mut report)? {
+                bad(ended, &error);
             }
         }
         if !more {
             output.flush()?;
-            return Ok(report);
+            return read.map(|_| report);
         }
     }
 }
 
 fn begin(
     line: Vec<u8>,
+    number: u64,
     format: &Format,
-    operation: &mut impl FnMut(&str) -> Ticket<Option<String>>,
+    operation: &mut impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
 ) -> Line {
-    let place = match find(&line, format) {
-        Ok(Some(place)) => place,
-        Ok(None) => return Line::Whole(line),
+    let Place { range, account, escaped } = match find(&line, format) {
+        Ok(Some(place)) if !place.range.is_empty() => place,
+        Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
-    let ticket = match value(&line[place.clone()], format) {
-        Some(stored) => operation(&stored),
-        None => return Line::Bad(line, Error::malformed("line", "text in UTF-8")),
+    let Some(stored) = value(&line[range.clone()], escaped) else {
+        return Line::Bad(line, Error::malformed("line", "text in UTF-8"));
     };
-    Line::Part(line, place, ticket)
+    let account = account.map(|account| &line[account]);
+    let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
+    drop(stored);
+    Line::Part(line, range, ticket)
 }
 
 /// Writes a line; why its string was left as it was.
 fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<Option<Error>> {
     let (mut line, place, new) = match line {
+        Line::More(line) => return output.write_all(&line).map(|()| None),
         Line::Whole(line) => {
             report.others += 1;
             return output.write_all(&line).map(|()| None);
@@ -145,42 +178,60 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
     output.write_all(&line).map(|()| failed)
 }
 
-/// Where the string is; in JSON without the quotes.
-fn find(line: &[u8], format: &Format) -> Result<Option<Range<usize>>, Error> {
-    let end = line.strip_suffix(b"\n").unwrap_or(line);
-    let end = end.strip_suffix(b"\r").unwrap_or(end).len();
+/// Where the string is in a line, and the account.
+#[derive(Default)]
+struct Place {
+    /// In JSON without the quotes.
+    range: Range<usize>,
+    account: Option<Range<usize>>,
+    /// As JSON does.
+    escaped: bool,
+}
+
+fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
     match format {
-        Format::Bare => Ok((end > 0).then_some(0..end)),
-        Format::Field(index) => {
-            let mut start = 0;
-            for (at, field) in line[..end].split(|c| *c == b':').enumerate() {
-                if at == *index {
-                    return Ok(Some(start..start + field.len()));
-                }
-                start += field.len() + 1;
-            }
-            Ok(None)
-        }
+        Format::Detect => match line {
+            [b'#', ..] => Ok(None),
+            #[cfg(feature = "json")]
+            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json(line, "hash"),
+            [b'$', ..] => find(line, &Format::Bare),
+            _ if line.contains(&b':') => Ok(field(line, 1)),
+            _ => find(line, &Format::Bare),
+        },
+        Format::Bare => Ok(Some(Place { range: 0..line.len(), ..Place::default() })),
+        Format::Field(index) => Ok(field(line, *index)),
         #[cfg(feature = "json")]
-        Format::Json(key) => json(&line[..end], key),
+        Format::Json(key) => json(line, key),
     }
 }
 
-/// The string itself.
-fn value<'l>(text: &'l [u8], format: &Format) -> Option<std::borrow::Cow<'l, str>> {
-    let text = str::from_utf8(text).ok()?;
-    match format {
-        // Escapes are read, so that a string that was written with them is the same one.
-        #[cfg(feature = "json")]
-        Format::Json(_) => {
-            Some(serde_json::from_str::<String>(&format!("\"{text}\"")).ok()?.into())
+fn field(line: &[u8], index: usize) -> Option<Place> {
+    let (mut start, mut account) = (0, None);
+    for (at, field) in line.split(|c| *c == b':').enumerate() {
+        let range = start..start + field.len();
+        if at == index {
+            return Some(Place { range, account, escaped: false });
         }
-        _ => Some(text.into()),
+        start = range.end + 1;
+        account.get_or_insert(range);
     }
+    None
+}
+
+/// The string itself. Escapes are read, so that a string that was written with them is the same.
+fn value(text: &[u8], escaped: bool) -> Option<std::borrow::Cow<'_, str>> {
+    let text = str::from_utf8(text).ok()?;
+    #[cfg(feature = "json")]
+    if escaped {
+        return Some(serde_json::from_str::<String>(&format!("\"{text}\"")).ok()?.into());
+    }
+    Some(text.into()).filter(|_| !escaped)
 }
 
 #[cfg(feature = "json")]
-fn json(line: &[u8], key: &str) -> Result<Option<Range<usize>>, Error> {
+fn json(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
     use std::borrow::Cow;
     use std::collections::HashMap;
 
@@ -208,5 +259,5 @@ fn json(line: &[u8], key: &str) -> Result<Option<Range<usize>>, Error> {
         return Err(malformed);
     }
     let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
-    Ok(Some(start..start + raw.len() - 2))
+    Ok(Some(Place { range: start..start + raw.len() - 2, account: None, escaped: true }))
 }
