@@ -40,8 +40,8 @@ pub(crate) struct KeyArgs {
 /// A key file and the name of the key in it.
 #[derive(Clone)]
 pub(crate) struct NamedFile {
-    id: KeyId,
-    path: PathBuf,
+    pub(crate) id: KeyId,
+    pub(crate) path: PathBuf,
 }
 
 impl NamedFile {
@@ -95,7 +95,7 @@ impl KeyArgs {
 }
 
 /// Keys with names.
-pub(crate) fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
+fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
     let mut keys = KeySet::new();
     for NamedFile { id, path } in named {
         let key = read(path)?;

@@ -10,16 +10,20 @@ mod descriptor;
 mod effort;
 mod entries;
 mod hex;
+mod interrupt;
 mod jsonl;
 mod key;
 mod lines;
 mod output;
 mod password;
+mod policy;
+mod progress;
 mod rom;
 mod scheme;
 mod secret;
 mod secret_file;
 mod streams;
+mod table;
 mod terminal;
 
 use std::env;
@@ -27,6 +31,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::interrupt::Ended;
 
 /// Hash and verify passwords with yescrypt and scrypt as crypt(3) does, and sum files with BLAKE2.
 #[derive(Parser)]
@@ -44,6 +50,10 @@ enum Command {
     Checksalt(cmd::checksalt::Args),
     Reencrypt(cmd::reencrypt::Args),
     Key(cmd::key::Args),
+    Policy(cmd::policy::Args),
+    Census(cmd::census::Args),
+    NeedsRehash(cmd::needs_rehash::Args),
+    Wrap(cmd::wrap::Args),
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
     Man(cmd::man::Args),
@@ -60,8 +70,12 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Inspect(args) => cmd::inspect::run(args),
         Command::Checksalt(args) => cmd::checksalt::run(args),
-        Command::Reencrypt(args) => cmd::reencrypt::run(args),
+        Command::Reencrypt(args) => cmd::reencrypt::run(&args),
         Command::Key(args) => cmd::key::run(args),
+        Command::Policy(args) => cmd::policy::run(args),
+        Command::Census(args) => cmd::census::run(&args),
+        Command::NeedsRehash(args) => cmd::needs_rehash::run(&args),
+        Command::Wrap(args) => cmd::wrap::run(&args),
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
@@ -84,7 +98,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Show the failure of a subcommand as one line and turn it into exit status 2.
+/// Show the failure of a subcommand as one line and turn it into exit status 2, or that of the
+/// signal that ended it.
 ///
 /// A reader that went away (`saltern … | head -1`) is no news to the user, so it is not told.
 fn report(error: &anyhow::Error) -> ExitCode {
@@ -95,5 +110,5 @@ fn report(error: &anyhow::Error) -> ExitCode {
     if !error.chain().any(gone) {
         output::tell(format_args!("{error:#}"));
     }
-    ExitCode::from(2)
+    error.downcast_ref::<Ended>().map_or(ExitCode::from(2), Ended::status)
 }

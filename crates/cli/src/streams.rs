@@ -26,6 +26,25 @@ pub(crate) fn stdin() -> io::Result<File> {
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
+/// Standard output without the buffer of the library: what a call has taken is written.
+///
+/// # Errors
+///
+/// It was closed when the program started.
+#[cfg(unix)]
+pub(crate) fn raw_stdout() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    check(1)?;
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard output without the buffer of the library.
+#[cfg(windows)]
+pub(crate) fn raw_stdout() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
 /// Standard output, not buffered beyond what the library does line by line.
 pub(crate) struct Stdout(io::StdoutLock<'static>);
 

@@ -55,7 +55,7 @@ enum Command {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let result = match args.command {
+    match args.command {
         Command::Create(args) => create::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Verify(args) => verify::run(&args),
@@ -64,8 +64,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::List(args) => list::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
-    };
-    work::status(result)
+    }
 }
 
 /// Pages of memory to ask for.

@@ -13,7 +13,6 @@ mod mode;
 mod parse;
 mod plan;
 mod print;
-mod progress;
 mod queue;
 mod quote;
 mod walk;

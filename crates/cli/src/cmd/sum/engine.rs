@@ -13,8 +13,8 @@ use std::thread;
 use self::worker::Worker;
 use super::algorithm::Key;
 use super::input::StdinTurns;
-use super::progress::Progress;
 use super::queue::{HaltOnPanic, Numbered, Outcome, Queue, Task};
+use crate::progress::Progress;
 
 /// The receiver of the results, called on the calling thread and in order.
 pub(super) trait Sink<T> {

@@ -10,8 +10,8 @@ use super::engine::Engine;
 use super::input::StdinTurns;
 use super::line::Style;
 use super::print::Printing;
-use super::progress::Progress;
 use super::{Args, key};
+use crate::progress::Progress;
 
 /// What to do, ready to be done.
 pub(super) enum Plan {

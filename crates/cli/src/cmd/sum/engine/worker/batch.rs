@@ -7,7 +7,7 @@ use super::pace::Pace;
 use crate::cmd::sum::algorithm::{self, Algorithm, Key, Spec};
 use crate::cmd::sum::buffer::{Buffer, LINE};
 use crate::cmd::sum::input::Source;
-use crate::cmd::sum::progress::Progress;
+use crate::progress::Progress;
 use crate::cmd::sum::queue::Numbered;
 
 /// Longest file that is read whole, in bytes.

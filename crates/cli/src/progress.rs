@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(200);
 
 /// Counts bytes from any thread; the thread that prints shows them.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     bytes: AtomicU64,
     total: Option<u64>,
     started: Instant,
@@ -24,7 +24,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// `total` bytes are to come, where that is known. `quiet` shows nothing at all.
-    pub(super) fn new(total: Option<u64>, quiet: bool) -> Self {
+    pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
         Self {
             bytes: AtomicU64::new(0),
             total,
@@ -35,17 +35,17 @@ impl Progress {
     }
 
     /// Count bytes that were hashed.
-    pub(super) fn add(&self, bytes: u64) {
+    pub(crate) fn add(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for ever.
-    pub(super) fn tick(&self) -> Option<Duration> {
+    pub(crate) fn tick(&self) -> Option<Duration> {
         self.wanted.then_some(TICK)
     }
 
     /// Renew the line, if it is time for one.
-    pub(super) fn show(&self) {
+    pub(crate) fn show(&self) {
         let elapsed = self.started.elapsed();
         if !self.wanted || elapsed < PATIENCE {
             return;
@@ -64,7 +64,7 @@ impl Progress {
     }
 
     /// Print something while the line is out of the way.
-    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match self.bar.get() {
             Some(bar) => bar.suspend(print),
             None => print(),
@@ -72,7 +72,7 @@ impl Progress {
     }
 
     /// Remove the line.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }

@@ -1,0 +1,198 @@
+//! `saltern census`: what is in a table of stored strings.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use saltern::Policy;
+use saltern::table::{Census, Table};
+use serde::Serialize;
+
+use crate::output::{Output, tell};
+use crate::policy::{self, PolicyArgs};
+use crate::table::{LineArgs, lines_help};
+
+const EXAMPLES: &str = concat!(
+    "\
+Examples:
+  saltern census --policy saltern.toml < users.txt
+  saltern census --json < users.jsonl
+  saltern census --decoy < users.txt     for the policy: [[decoy.costs]]
+  saltern census --policy saltern.toml --retire-key 2024 < users.txt
+
+",
+    lines_help!(),
+    "
+
+With --retire-key or --retire-rom the last line says whether the key or
+the ROM can be taken out of the policy, as far as these lines are the
+whole table: nothing needs it, and every string could be read.
+
+Exit status: 0 counted; 1 the key or ROM to be retired is needed; 2 an
+error, or lines that hold no stored string, which are reported."
+);
+
+/// Count what a table of stored strings holds: schemes, costs, keys, ROMs
+///
+/// Reads lines with stored strings from standard input. Nothing is computed, and no password is
+/// needed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    policy: PolicyArgs,
+
+    /// Print the counts as one JSON object
+    #[arg(long, conflicts_with = "decoy")]
+    json: bool,
+
+    /// Print the most frequent costs as the policy has them for unknown accounts
+    #[arg(long)]
+    decoy: bool,
+
+    /// How many costs to print
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    most: usize,
+
+    /// Tell whether the key of this name can be taken out of the policy
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "decoy"])]
+    retire_key: Option<String>,
+
+    /// Tell whether the ROM of this id can be taken out of the policy
+    #[arg(long, value_name = "ID", conflicts_with_all = ["json", "decoy"])]
+    retire_rom: Option<String>,
+
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// A census as `--json` shows it.
+#[derive(Serialize)]
+struct Record<'a> {
+    accounts: u64,
+    locked: u64,
+    without_string: u64,
+    bad: u64,
+    outdated: u64,
+    needs_login: u64,
+    below_floor: u64,
+    wrapped: u64,
+    schemes: BTreeMap<String, u64>,
+    keys: &'a BTreeMap<String, u64>,
+    roms: &'a BTreeMap<String, u64>,
+    costs: &'a BTreeMap<String, u64>,
+    other_costs: u64,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let table = policy::table(&args.policy.read()?)?;
+    let mut census = Census::default();
+    let report = args.lines.look(|entry| table.count(entry.stored, &mut census))?;
+    // Lines whose string could not even be found are bad as well.
+    census.bad = report.bad;
+    let mut output = Output::new();
+    if args.json {
+        output.json(&record(&census, report.others))?;
+    } else if args.decoy {
+        for cost in census.costs(args.most) {
+            let (like, share) = (toml(&cost.like), cost.share);
+            output.line(format!("[[decoy.costs]]\nlike = {like}\nshare = {share}"))?;
+        }
+    } else {
+        args.show(&census, report.others, table.policy(), &mut output)?;
+    }
+    let needed = args.retire(&table, &census, &mut output)?;
+    output.flush()?;
+    if census.bad > 0 {
+        tell(format_args!("{} of {} lines are bad", census.bad, report.lines));
+        return Ok(ExitCode::from(2));
+    }
+    Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+impl Args {
+    fn show(
+        &self,
+        census: &Census,
+        others: u64,
+        policy: &Policy,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
+        let Census { accounts, locked, bad, outdated, needs_login, below_floor, .. } = census;
+        output.line(format!("accounts     {accounts}, of which {locked} locked"))?;
+        output.line(format!("no string    {others}"))?;
+        output.line(format!("bad          {bad}"))?;
+        output.line(format!("outdated     {outdated}, of which {needs_login} need a login"))?;
+        output.line(format!("below floor  {below_floor}"))?;
+        output.line(format!("wrapped      {}", census.wrapped))?;
+        let scheme = |scheme: &saltern::policy::Scheme| {
+            let accepted = policy.schemes.contains(scheme);
+            format!("{scheme}{}", if accepted { "" } else { " (not accepted by the policy)" })
+        };
+        list("schemes", census.schemes.iter().map(|(at, count)| (scheme(at), *count)), output)?;
+        list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
+        list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
+        let costs = census.costs(self.most);
+        let rest = census.costs.len() - costs.len();
+        list("costs", costs.iter().map(|cost| (&cost.like, cost.share)), output)?;
+        if rest > 0 || census.other_costs > 0 {
+            output.line(format!("  and {rest} more kinds; --most shows more"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether what is to be retired is needed.
+    fn retire(&self, table: &Table, census: &Census, output: &mut Output) -> anyhow::Result<bool> {
+        let mut needed = false;
+        let key = self.retire_key.as_ref().map(|key| ("key", key, table.retire_key(key, census)));
+        let rom = self.retire_rom.as_ref().map(|rom| ("ROM", rom, table.retire_rom(rom, census)));
+        for (what, name, result) in [key, rom].into_iter().flatten() {
+            needed |= result.is_err();
+            output.line(match result {
+                Ok(()) => format!("the {what} {name} can be retired"),
+                Err(error) => error.to_string(),
+            })?;
+        }
+        Ok(needed)
+    }
+}
+
+fn list(
+    title: &str,
+    counts: impl Iterator<Item = (impl Display, u64)>,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    for (at, (name, count)) in counts.enumerate() {
+        if at == 0 {
+            output.line(title)?;
+        }
+        output.line(format!("{count:>12}  {name}"))?;
+    }
+    Ok(())
+}
+
+fn record(census: &Census, without_string: u64) -> Record<'_> {
+    let schemes = census.schemes.iter().map(|(scheme, count)| (scheme.to_string(), *count));
+    Record {
+        accounts: census.accounts,
+        locked: census.locked,
+        without_string,
+        bad: census.bad,
+        outdated: census.outdated,
+        needs_login: census.needs_login,
+        below_floor: census.below_floor,
+        wrapped: census.wrapped,
+        schemes: schemes.collect(),
+        keys: &census.keys,
+        roms: &census.roms,
+        costs: &census.costs,
+        other_costs: census.other_costs,
+    }
+}
+
+/// A string as TOML writes it.
+pub(crate) fn toml(text: &str) -> String {
+    // JSON's escapes are among those of TOML.
+    serde_json::Value::from(text).to_string()
+}

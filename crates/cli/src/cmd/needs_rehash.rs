@@ -1,0 +1,99 @@
+//! `saltern needs-rehash`: which stored strings are not what new ones would be.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::entries::printable;
+use crate::output::{Output, tell};
+use crate::policy::{self, PolicyArgs};
+use crate::table::{LineArgs, lines_help};
+
+const EXAMPLES: &str = concat!(
+    "\
+Examples:
+  saltern needs-rehash --policy saltern.toml < users.txt
+  saltern needs-rehash --policy saltern.toml --json < users.jsonl
+  saltern needs-rehash --lines < users.txt > outdated.txt
+
+",
+    lines_help!(),
+    "
+
+What is printed names the account, or else the line, and why its string is
+outdated: `scheme` another one than yescrypt, `cost` weaker than new
+hashes, `floor` weaker than the policy's floor, `salt` too short, `key` or
+`rom` another one than the active one, `wrapped` a hash over a hash. For
+`key` alone no password is needed: see `saltern reencrypt`. Everything
+else changes at the next login.
+
+Exit status: 0 no string is outdated; 1 some are; 2 an error, or lines
+that hold no stored string, which are reported."
+);
+
+/// List stored strings that are not what the policy makes now
+///
+/// Reads lines with stored strings from standard input. Nothing is computed, and no password is
+/// needed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    policy: PolicyArgs,
+
+    /// Print one JSON object for each outdated string
+    #[arg(long)]
+    json: bool,
+
+    /// Print the lines of outdated strings, byte for byte
+    #[arg(long = "lines", conflicts_with = "json")]
+    whole: bool,
+
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// An outdated string as `--json` shows it.
+#[derive(Serialize)]
+struct Record<'a> {
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
+    reasons: &'a [&'static str],
+    /// Whether only a login can replace it.
+    needs_password: bool,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let table = policy::table(&args.policy.read()?)?;
+    let (mut output, mut failed, mut outdated) = (Output::new(), Ok(()), 0_u64);
+    let report = args.lines.look(|entry| {
+        let reasons = table.needs_rehash(entry.stored)?;
+        if !reasons.any() || failed.is_err() {
+            return Ok(());
+        }
+        outdated += 1;
+        let (line, words) = (entry.number, policy::words(&reasons));
+        failed = if args.whole {
+            output.bytes(entry.line)
+        } else if args.json {
+            let user = entry.account.map(|user| String::from_utf8_lossy(user).into_owned());
+            let needs_password = reasons.needs_password();
+            output.json(&Record { line, user, reasons: &words, needs_password })
+        } else {
+            let label = entry.account.map_or_else(|| format!("line {line}"), printable);
+            output.line(format!("{label}: {}", words.join(", ")))
+        };
+        Ok(())
+    })?;
+    failed?;
+    output.flush()?;
+    let strings = report.lines - report.others - report.bad;
+    tell(format_args!("{outdated} of {strings} strings are outdated, {} lines are bad", report.bad));
+    Ok(match (report.bad, outdated) {
+        (0, 0) => ExitCode::SUCCESS,
+        (0, _) => ExitCode::FAILURE,
+        _ => ExitCode::from(2),
+    })
+}

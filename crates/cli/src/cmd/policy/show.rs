@@ -1,0 +1,134 @@
+//! The text of a policy.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use saltern::Policy;
+use saltern::policy::{Access, KeySource, Params, RomSource};
+use saltern_pool::WipePolicy;
+use saltern_yescrypt::hazmat::Pages;
+use saltern_yescrypt::params::{FlavorPolicy, Syntax};
+
+use crate::cmd::census::toml;
+
+/// A file that says what the policy says, with every value.
+pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let schemes: Vec<_> = policy.schemes.iter().map(|scheme| toml(scheme.name())).collect();
+    writeln!(text, "schemes = [{}]", schemes.join(", "))?;
+    if let Some(source) = &policy.assume_unnamed_key {
+        writeln!(text, "assume_unnamed_key = {}", key_file(source)?)?;
+    }
+    writeln!(text, "\n# New hashes: {} each.\n[params]", memory(&policy.params))?;
+    params(&mut text, &policy.params)?;
+    writeln!(text, "\n# What is weaker is reported: {}.\n[floor]", memory(&policy.floor))?;
+    params(&mut text, &policy.floor)?;
+    writeln!(text, "salt = {}", policy.min_salt)?;
+    limits(&mut text, policy)?;
+    keys_and_roms(&mut text, policy)?;
+    pool(&mut text, policy)?;
+    decoy(&mut text, policy)?;
+    Ok(text)
+}
+
+fn params(text: &mut String, params: &Params) -> std::fmt::Result {
+    let Params { n, r, p, t, .. } = params;
+    writeln!(text, "n = {n}\nr = {r}\np = {p}\nt = {t}")
+}
+
+fn limits(text: &mut String, policy: &Policy) -> std::fmt::Result {
+    let limits = &policy.limits;
+    writeln!(text, "\n[limits]")?;
+    writeln!(text, "memory = {}\nwork = {}", size(limits.max_memory), size(limits.max_work))?;
+    let flavors = match limits.flavors {
+        FlavorPolicy::DefaultOnly => "default",
+        FlavorPolicy::Encodable => "encodable",
+        _ => "any",
+    };
+    let syntax = if limits.syntax == Syntax::Crypt3 { "crypt" } else { "wide" };
+    writeln!(text, "n = {}\nr = {}", limits.max_n, limits.max_r)?;
+    writeln!(text, "p = {}\nt = {}", limits.max_p, limits.max_t)?;
+    writeln!(text, "password = {}\nrom = {}", limits.max_password, limits.rom)?;
+    writeln!(text, "flavors = \"{flavors}\"\nsyntax = \"{syntax}\"")
+}
+
+fn keys_and_roms(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
+    for key in &policy.keys {
+        let (name, file) = (toml(key.name.as_str()), key_file(&key.source)?);
+        writeln!(text, "\n[[keys]]\nname = {name}\nfile = {file}")?;
+        let fingerprint = key.name.fingerprint().map(|it| it.to_string()).unwrap_or_default();
+        writeln!(text, "fingerprint = \"{fingerprint}\"\nactive = {}", key.active)?;
+    }
+    for rom in &policy.roms {
+        let RomSource::Image { path, hash, access } = &rom.source else { continue };
+        let access = match access {
+            Some(Access::Copy) => "copy",
+            Some(Access::Map) => "map",
+            Some(_) => "auto",
+            None => "direct",
+        };
+        writeln!(text, "\n[[roms]]\nimage = {}\nhash = \"{hash}\"", file(path)?)?;
+        writeln!(text, "access = \"{access}\"\nactive = {}", rom.active)?;
+    }
+    Ok(())
+}
+
+fn pool(text: &mut String, policy: &Policy) -> std::fmt::Result {
+    let pool = &policy.pool;
+    writeln!(text, "\n[pool]\nthreads = {}\nmemory = {}", pool.threads, size(pool.memory))?;
+    writeln!(text, "queue = {}\nin_flight = {}", pool.max_waiting, pool.in_flight)?;
+    writeln!(text, "patience = \"{}ms\"", pool.patience.as_millis())?;
+    if let Some(deadline) = policy.deadline {
+        writeln!(text, "deadline = \"{}ms\"", deadline.as_millis())?;
+    }
+    let wipe = match pool.wipe {
+        WipePolicy::OnDrop => "on-drop",
+        WipePolicy::WhenIdle => "when-idle",
+        _ => "after-each",
+    };
+    writeln!(text, "wipe = \"{wipe}\"\nhuge_pages = {}", pool.pages == Pages::Huge)?;
+    writeln!(text, "prepare = {}", pool.prepare.is_some())?;
+    writeln!(text, "processors = {:?}", pool.processors)
+}
+
+fn decoy(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
+    let decoy = &policy.decoy;
+    if let Some(source) = &decoy.key {
+        writeln!(text, "\n[decoy]\nkey = {}", key_file(source)?)?;
+    }
+    for cost in &decoy.costs {
+        let like = toml(&cost.like);
+        writeln!(text, "\n[[decoy.costs]]\nlike = {like}\nshare = {}", cost.share)?;
+    }
+    Ok(())
+}
+
+fn key_file(source: &KeySource) -> anyhow::Result<String> {
+    match source {
+        KeySource::File(path) => file(path),
+        KeySource::Value(_) => anyhow::bail!("a key that is in no file cannot be shown"),
+    }
+}
+
+/// A file, wherever the text will be.
+fn file(path: &Path) -> anyhow::Result<String> {
+    let full = std::path::absolute(path).with_context(|| path.display().to_string())?;
+    let text = full.to_str().with_context(|| format!("{} is not UTF-8", full.display()))?;
+    Ok(toml(text))
+}
+
+/// Bytes, in the largest unit that says them exactly.
+fn size(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let unit = units.iter().find(|(_, shift)| bytes > 0 && bytes % (1 << shift) == 0);
+    unit.map_or(bytes.to_string(), |(unit, shift)| format!("\"{}{unit}\"", bytes >> shift))
+}
+
+fn memory(params: &Params) -> String {
+    let bytes = params.memory();
+    match bytes >> 20 {
+        0 => format!("{} KiB", bytes.div_ceil(1 << 10)),
+        mib => format!("{mib} MiB"),
+    }
+}

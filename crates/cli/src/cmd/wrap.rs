@@ -1,0 +1,58 @@
+//! `saltern wrap`: a hash over stored strings of other schemes, without the passwords.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::policy;
+use crate::table::{self, LineArgs, lines_help};
+
+/// Lines that may wait in the pool, whatever the policy has for logins: all that are on their way.
+const QUEUE: usize = 1024;
+
+const EXAMPLES: &str = concat!(
+    "\
+Examples:
+  saltern wrap --policy saltern.toml < users.txt > wrapped.txt
+  saltern wrap --policy saltern.toml --field 3 < dump.txt > wrapped.txt
+  saltern wrap --policy saltern.toml --json-key pw < dump.jsonl > new.jsonl
+
+",
+    lines_help!(),
+    "
+
+The policy says which schemes there may be, what they may cost, and what
+the hash around them costs. A string that is ours, or wrapped already, is
+passed on unchanged, so that a run that was broken off can be done again.
+Replace a string only where the old one still stands.
+
+Exit status: 0 every string is yescrypt now, or wrapped; 2 an error, or a
+line that is malformed, or of a scheme or a cost that the policy does not
+allow, which is reported and passed on unchanged; 130 interrupted, 143
+terminated: what had begun is written, and the next line named."
+);
+
+/// Protect stored strings of older schemes by a new hash over them, without the passwords
+///
+/// Reads lines with stored strings from standard input and prints them in the same order, with
+/// `{over=…}` and a hash in the place of strings of other schemes. They verify as before, and the
+/// next login replaces them by a hash of the password alone.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Policy of the site, such as saltern.toml
+    #[arg(long, value_name = "FILE", required = true)]
+    policy: PathBuf,
+
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut policy = policy::read(&args.policy)?;
+    policy.pool.max_waiting = policy.pool.max_waiting.max(QUEUE);
+    let passwords = policy::passwords(policy)?.bulk();
+    let report =
+        args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
+    Ok(table::end(&report, "wrapped", "as they are to be"))
+}

@@ -1,0 +1,67 @@
+//! Ctrl-C and SIGTERM during long work: it ends where it can be ended, and the status tells.
+
+use std::fmt;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The number of the signal that came, or 0.
+pub(crate) struct Interrupt(Arc<AtomicUsize>);
+
+/// The signal that ended the work, and what is left of it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    signal: usize,
+    left: String,
+}
+
+impl Interrupt {
+    /// From now on a signal is noted; a second one ends the program at once.
+    pub(crate) fn begin() -> anyhow::Result<Self> {
+        let signal = Arc::new(AtomicUsize::new(0));
+        for number in [SIGINT, SIGTERM] {
+            let again = Arc::new(AtomicBool::new(false));
+            // In this order: the first signal finds `again` false and sets it, the second one ends
+            // the program.
+            flag::register_conditional_default(number, again.clone())
+                .and_then(|_| flag::register(number, again))
+                .and_then(|_| {
+                    flag::register_usize(number, signal.clone(), number.unsigned_abs() as usize)
+                })
+                .context("cannot handle signals")?;
+        }
+        Ok(Interrupt(signal))
+    }
+
+    /// Whether there was one.
+    pub(crate) fn came(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The signal as an error, which says what is left of the work.
+    pub(crate) fn check(&self, left: impl FnOnce() -> String) -> anyhow::Result<()> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            signal => Err(Ended { signal, left: left() }.into()),
+        }
+    }
+}
+
+impl Ended {
+    /// What a shell has for a program that the signal has ended.
+    pub(crate) fn status(&self) -> ExitCode {
+        ExitCode::from(u8::try_from(128 + self.signal).unwrap_or(u8::MAX))
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted: {}", self.left)
+    }
+}
+
+impl std::error::Error for Ended {}

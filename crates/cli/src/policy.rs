@@ -1,0 +1,62 @@
+//! Policies of sites, and what the library says about them.
+
+use std::path::{Path, PathBuf};
+
+use saltern::table::{Reasons, Table};
+use saltern::{Passwords, Policy};
+
+use crate::output::tell;
+
+/// The option `--policy`, for what has a meaning without one.
+#[derive(clap::Args)]
+pub(crate) struct PolicyArgs {
+    /// Policy of the site, such as saltern.toml (default: that of `saltern policy show`)
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+impl PolicyArgs {
+    /// The policy, or the default one.
+    pub(crate) fn read(&self) -> anyhow::Result<Policy> {
+        Ok(self.policy.as_deref().map(read).transpose()?.unwrap_or_default())
+    }
+}
+
+/// The policy in a file.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Policy> {
+    Ok(Policy::read(file)?)
+}
+
+/// What needs no passwords, under a policy.
+pub(crate) fn table(policy: &Policy) -> anyhow::Result<Table> {
+    let table = Table::open(policy)?;
+    warn(table.notes());
+    Ok(table)
+}
+
+/// Hashing under a policy.
+pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
+    let passwords = Passwords::new(policy)?;
+    warn(passwords.notes());
+    Ok(passwords)
+}
+
+fn warn(notes: &[String]) {
+    for note in notes {
+        tell(format_args!("warning: {note}"));
+    }
+}
+
+/// In what a string is outdated, in single words.
+pub(crate) fn words(reasons: &Reasons) -> Vec<&'static str> {
+    let all = [
+        (reasons.scheme, "scheme"),
+        (reasons.cost, "cost"),
+        (reasons.floor, "floor"),
+        (reasons.salt, "salt"),
+        (reasons.key, "key"),
+        (reasons.rom, "rom"),
+        (reasons.wrapped, "wrapped"),
+    ];
+    all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect()
+}

@@ -1,0 +1,246 @@
+//! Streams of stored strings, one in each line: from standard input, and back to standard output.
+//! No line is lost: what ends a run early is told with what has been written until then.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
+use std::num::NonZero;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use saltern::table::{Entry, Format, Report, each_line};
+use saltern::{Error, Ticket};
+
+use crate::interrupt::Interrupt;
+use crate::output::tell;
+use crate::progress::Progress;
+use crate::streams;
+
+/// How long to wait for input before looking at signals and the progress line.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Bytes that are read and written at once.
+const BUFFER: usize = 64 << 10;
+
+/// What a subcommand's help says about its input.
+macro_rules! lines_help {
+    () => {
+        "\
+Lines are told apart by what they look like: a string alone; fields with
+colons between, the second of which is the string, as in /etc/shadow;
+objects of JSON with the string in `hash`. `{CRYPT}` before a string, and
+`!` or `*` of a locked account, stay where they are. Empty lines, comments
+(`#`), and empty strings are no strings."
+    };
+}
+pub(crate) use lines_help;
+
+/// Where the strings are.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Lines")]
+pub(crate) struct LineArgs {
+    /// The string is this field of each line, with colons between; the first one is 1
+    #[arg(long, value_name = "N", conflicts_with = "json_key")]
+    field: Option<NonZero<u16>>,
+
+    /// The string is the value of this key of the object of JSON in each line
+    #[arg(long, value_name = "KEY")]
+    json_key: Option<String>,
+}
+
+impl LineArgs {
+    fn format(&self) -> Format {
+        match (self.field, &self.json_key) {
+            (Some(field), _) => Format::Field(usize::from(field.get()) - 1),
+            (None, Some(key)) => Format::Json(key.clone()),
+            (None, None) => Format::Detect,
+        }
+    }
+
+    /// Puts each string of standard input through an operation, and writes all lines to standard
+    /// output. What is wrong with a line is told, in these words.
+    pub(crate) fn rewrite(
+        &self,
+        operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
+        words: impl Fn(&Error) -> String,
+    ) -> anyhow::Result<Report> {
+        let output = streams::raw_stdout().context("cannot write to standard output")?;
+        let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
+        let mut input = Input::new()?;
+        let result = input.run(&mut output, &self.format(), operation, words);
+        // Without another try to write what is in the buffer.
+        let (output, _) = output.into_parts();
+        let written = || {
+            let part = if output.inside { ", and the beginning of the next one" } else { "" };
+            format!("the first {} lines are written{part}; {} were read", output.lines, input.lines)
+        };
+        match result {
+            Ok(report) => Ok(report),
+            Err(error) if output.failed => {
+                bail!("cannot write to standard output: {error}; {}", written())
+            }
+            Err(error) => {
+                input.interrupt.check(written)?;
+                bail!("cannot read standard input: {error}; {}", written())
+            }
+        }
+    }
+
+    /// Looks at each string of standard input. What is wrong with a line is told.
+    pub(crate) fn look(
+        &self,
+        mut operation: impl FnMut(&Entry<'_>) -> Result<(), Error>,
+    ) -> anyhow::Result<Report> {
+        let mut input = Input::new()?;
+        let operation = |entry: &Entry<'_>| operation(entry).map(|()| None).into();
+        let result = input.run(io::sink(), &self.format(), operation, ToString::to_string);
+        result.or_else(|error| {
+            let read = || format!("{} lines were read", input.lines);
+            input.interrupt.check(read)?;
+            bail!("cannot read standard input: {error}; {}", read())
+        })
+    }
+}
+
+/// Tells what is to be counted at the end, and gives the exit status: bad lines are errors.
+pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
+    let Report { lines, others, changed: new, bad, .. } = *report;
+    let others_text = match others {
+        0 => String::new(),
+        _ => format!(" {others} without a string,"),
+    };
+    tell(format_args!(
+        "{lines} lines, {new} {changed}, {} {unchanged},{others_text} {bad} bad and left as they were",
+        lines - new - others - bad
+    ));
+    if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
+}
+
+/// Standard input, which ends in an error when a signal comes.
+struct Input {
+    file: BufReader<File>,
+    interrupt: Interrupt,
+    progress: Arc<Progress>,
+    shown: Instant,
+    /// Those that have been taken.
+    lines: u64,
+}
+
+impl Input {
+    fn new() -> anyhow::Result<Self> {
+        let mut file = streams::stdin().context("cannot read standard input")?;
+        let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file);
+        let at = metadata.as_ref().and_then(|_| file.stream_position().ok());
+        let total = metadata.zip(at).map(|(file, at)| file.len().saturating_sub(at));
+        Ok(Input {
+            file: BufReader::with_capacity(BUFFER, file),
+            interrupt: Interrupt::begin()?,
+            progress: Arc::new(Progress::new(total, false)),
+            shown: Instant::now(),
+            lines: 0,
+        })
+    }
+
+    fn run(
+        &mut self,
+        output: impl Write,
+        format: &Format,
+        operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
+        words: impl Fn(&Error) -> String,
+    ) -> io::Result<Report> {
+        let progress = self.progress.clone();
+        let bad = |line, error: &Error| {
+            progress.aside(|| tell(format_args!("line {line}: {}", words(error))));
+        };
+        let result = each_line(self, output, format, operation, bad);
+        progress.finish();
+        result
+    }
+
+    /// Waits until there is something to read, or a signal has come.
+    fn wait(&mut self) -> io::Result<()> {
+        loop {
+            if self.interrupt.came() {
+                return Err(io::Error::other("interrupted"));
+            }
+            if self.shown.elapsed() >= LOOK {
+                self.progress.show();
+                self.shown = Instant::now();
+            }
+            if !self.file.buffer().is_empty() || readable(self.file.get_ref()) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Whether there is something to read, or an error to be seen, within [`LOOK`].
+#[cfg(unix)]
+fn readable(file: &File) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let time = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&time)) {
+        Ok(ready) => ready > 0,
+        Err(error) => error != rustix::io::Errno::INTR,
+    }
+}
+
+#[cfg(not(unix))]
+fn readable(_: &File) -> bool {
+    true
+}
+
+impl BufRead for Input {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.wait()?;
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        let taken = self.file.buffer().get(..amount).unwrap_or_default();
+        self.lines += taken.iter().filter(|c| **c == b'\n').count() as u64;
+        self.progress.add(amount as u64);
+        self.file.consume(amount);
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(into)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+/// An output that knows how much it has taken.
+struct Counted<W> {
+    output: W,
+    lines: u64,
+    /// Whether the last line has not ended.
+    inside: bool,
+    failed: bool,
+}
+
+impl<W: Write> Counted<W> {
+    fn new(output: W) -> Self {
+        Counted { output, lines: 0, inside: false, failed: false }
+    }
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.output.write(bytes);
+        // The caller tries again.
+        let again = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+        self.failed |= written.as_ref().is_err_and(|error| !again(error));
+        let taken = bytes.get(..*written.as_ref().unwrap_or(&0)).unwrap_or_default();
+        self.lines += taken.iter().filter(|c| **c == b'\n').count() as u64;
+        self.inside = taken.last().map_or(self.inside, |c| *c != b'\n');
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
