@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::lines::{Line, Lines};
+use crate::scheme::without_crypt;
 use crate::streams;
 
 /// Longest line of a file that is looked at; a hash string has at most a few hundred bytes.
@@ -47,8 +48,13 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The string, or what is wrong with its line.
+    /// The string without `{CRYPT}`, or what is wrong with its line.
     pub(crate) fn field(&self) -> Result<&[u8], String> {
+        self.whole().map(without_crypt)
+    }
+
+    /// The string as it stands there, or what is wrong with its line.
+    pub(crate) fn whole(&self) -> Result<&[u8], String> {
         let too_long = || format!("the line is longer than {MAX_LINE} bytes");
         self.field.as_deref().ok_or_else(too_long)
     }

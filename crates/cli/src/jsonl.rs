@@ -29,6 +29,7 @@ use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
+use crate::scheme::without_crypt;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -227,11 +228,12 @@ impl Reader {
                     return Err("`setting` has no meaning here: give `hash`".to_owned());
                 }
                 let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
-                if let Some(reason) = obstacle(hash.as_bytes()) {
+                let hash = without_crypt(hash.as_bytes());
+                if let Some(reason) = obstacle(hash) {
                     return Err(reason);
                 }
-                notes.extend(note(hash.as_bytes(), *key_is_assumed));
-                computer.verify(&password, hash.as_bytes(), due).map(Pending::Verify)
+                notes.extend(note(hash, *key_is_assumed));
+                computer.verify(&password, hash, due).map(Pending::Verify)
             }
         }
     }

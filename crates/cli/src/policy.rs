@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use saltern::table::{Reasons, Table};
 use saltern::{Passwords, Policy};
+use saltern_yescrypt::hazmat::Level;
 
 use crate::output::tell;
 
@@ -39,6 +40,16 @@ pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
     let passwords = Passwords::new(policy)?;
     warn(passwords.notes());
     Ok(passwords)
+}
+
+/// Hashing one password after the other under the policy in a file.
+pub(crate) fn one(file: &Path, level: Option<Level>) -> anyhow::Result<Passwords> {
+    let mut policy = read(file)?;
+    let pool = &mut policy.pool;
+    (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
+    pool.level = level.unwrap_or(pool.level);
+    // Nobody is kept waiting by whoever asks here.
+    passwords(policy).map(|passwords| passwords.bulk())
 }
 
 fn warn(notes: &[String]) {

@@ -37,7 +37,7 @@ const fn foreign(prefix: &'static str, name: &'static str) -> Foreign {
 }
 
 /// Longer prefixes come before shorter ones that begin them.
-static FOREIGN: [Foreign; 30] = [
+static FOREIGN: [Foreign; 29] = [
     foreign("$gy$", "gost-yescrypt"),
     foreign("$2a$", "bcrypt"),
     foreign("$2b$", "bcrypt"),
@@ -66,12 +66,19 @@ static FOREIGN: [Foreign; 30] = [
     foreign("{SSHA}", "LDAP salted SHA-1"),
     foreign("{SSHA512}", "LDAP salted SHA-512"),
     foreign("{SHA}", "LDAP SHA-1"),
-    foreign("{CRYPT}", "LDAP wrapping of a crypt(3) string"),
     foreign("_", "BSDi extended DES"),
 ];
 
 /// Thirteen digits without a prefix.
 static DES: Foreign = foreign("(none)", "traditional DES");
+
+/// A stored string without the `{CRYPT}` that LDAP writes before those of crypt(3).
+pub(crate) fn without_crypt(field: &[u8]) -> &[u8] {
+    match field.split_at_checked(b"{CRYPT}".len()) {
+        Some((head, rest)) if head.eq_ignore_ascii_case(b"{CRYPT}") => rest,
+        _ => field,
+    }
+}
 
 /// Tell what a password field holds.
 pub(crate) fn identify(field: &[u8]) -> Stored {

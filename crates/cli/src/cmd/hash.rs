@@ -1,6 +1,7 @@
 //! `saltern hash`: a password in, one string out.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
@@ -13,7 +14,8 @@ use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
-use crate::password::{PasswordArgs, Prompt};
+use crate::password::{Password, PasswordArgs, Prompt};
+use crate::policy;
 use crate::rom::NewRomArgs;
 
 const EXAMPLES: &str = "\
@@ -34,6 +36,8 @@ Examples:
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
                                          the same, from its file
+  saltern hash --policy saltern.toml     as the site makes its strings
+  saltern hash -m help                   the schemes
   saltern hash --jsonl < users.jsonl     many, on all processors
 
 With --jsonl a line holds an object with `password`, or `password_hex`
@@ -50,6 +54,30 @@ answered with its error and does not affect the others.
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
+/// What a policy says itself.
+const NOT_WITH_POLICY: [&str; 13] = [
+    "cost",
+    "n",
+    "setting",
+    "scheme",
+    "named",
+    "assume_unnamed_key",
+    "roms",
+    "masks",
+    "no_names",
+    "max_memory",
+    "max_work",
+    "wide",
+    "jsonl",
+];
+
+/// What `-m help` prints, as mkpasswd does.
+const METHODS: &str = "\
+Available methods:
+yescrypt\t$y$, costs 1 to 11 (the default)
+scrypt\t\t$7$, costs 6 to 11
+";
+
 /// Hash a password and print the string that a shadow file stores
 ///
 /// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) of
@@ -61,6 +89,10 @@ error, with --jsonl in any line.";
 pub(crate) struct Args {
     #[command(flatten)]
     how: SettingArgs,
+
+    /// As this policy of the site has it: costs, key, ROM
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
+    policy: Option<PathBuf>,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -110,8 +142,14 @@ struct SettingArgs {
     #[arg(long, short = 'S', conflicts_with = "jsonl")]
     setting: Option<OsString>,
 
-    /// Scheme of the new string
-    #[arg(long, short = 'm', default_value = "yescrypt", conflicts_with = "setting")]
+    /// Scheme of the new string; `help` lists them
+    #[arg(
+        long,
+        short = 'm',
+        visible_alias = "method",
+        default_value = "yescrypt",
+        conflicts_with = "setting"
+    )]
     scheme: SchemeName,
 }
 
@@ -122,10 +160,21 @@ enum SchemeName {
     Yescrypt,
     /// `$7$`
     Scrypt,
+    /// Print a list of them
+    Help,
 }
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.how.scheme == SchemeName::Help {
+        let mut output = Output::new();
+        output.bytes(METHODS.as_bytes())?;
+        output.flush()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &args.policy {
+        return args.hash_under(file);
+    }
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
     // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed
@@ -193,7 +242,7 @@ impl SettingArgs {
         getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
         match self.scheme {
             SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), salt)?),
-            SchemeName::Yescrypt => hasher.setting(salt).map_err(explain),
+            _ => hasher.setting(salt).map_err(explain),
         }
     }
 }
@@ -202,20 +251,39 @@ impl Args {
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
     /// will not verify it.
     fn hash_one(&self, computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
-        let password = self.password.read(Prompt::Twice)?;
-        if password.is_empty() && !self.allow_empty {
-            bail!("the password is empty: give --allow-empty if that is meant");
-        }
+        let password = self.read()?;
         let hash = computer.hash(&password, setting)?;
         let notes = crypt3::notes(setting, self.key.is_given(), &password);
         // Writing may take as long as it likes: by then no secret is left.
         drop((computer, password));
-        let mut output = Output::new();
-        output.line(&hash)?;
-        output.flush()?;
-        for note in notes {
-            tell(format_args!("note: {note}"));
-        }
-        Ok(ExitCode::SUCCESS)
+        print(&hash, &notes)
     }
+
+    /// The same with what the policy in a file says.
+    fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
+        let passwords = policy::one(file, self.effort.level()?)?;
+        let password = self.read()?;
+        let hash = passwords.hash(&*password).wait()?;
+        let notes = crypt3::notes(hash.as_bytes(), false, &password);
+        drop((passwords, password));
+        print(&hash, &notes)
+    }
+
+    fn read(&self) -> anyhow::Result<Password> {
+        let password = self.password.read(Prompt::Twice)?;
+        if password.is_empty() && !self.allow_empty {
+            bail!("the password is empty: give --allow-empty if that is meant");
+        }
+        Ok(password)
+    }
+}
+
+fn print(hash: impl AsRef<[u8]>, notes: &[String]) -> anyhow::Result<ExitCode> {
+    let mut output = Output::new();
+    output.line(hash)?;
+    output.flush()?;
+    for note in notes {
+        tell(format_args!("note: {note}"));
+    }
+    Ok(ExitCode::SUCCESS)
 }

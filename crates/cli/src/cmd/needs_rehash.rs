@@ -90,7 +90,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     failed?;
     output.flush()?;
     let strings = report.lines - report.others - report.bad;
-    tell(format_args!("{outdated} of {strings} strings are outdated, {} lines are bad", report.bad));
+    tell(format_args!(
+        "{outdated} of {strings} strings are outdated, {} lines are bad",
+        report.bad
+    ));
     Ok(match (report.bad, outdated) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::FAILURE,

@@ -1,5 +1,8 @@
 //! `saltern verify`: does a password match a stored string, or which strings of a file.
 
+mod site;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -17,17 +20,25 @@ use crate::password::{Password, PasswordArgs, Prompt};
 use crate::rom::{Media, RomArgs};
 use crate::scheme::{self, Stored};
 
+use self::site::{Due, Site};
+
 const EXAMPLES: &str = "\
 A file is tried line by line. Lines that cannot be verified are
 reported: accounts that are locked (`!`, `*`) or have no password, and
 schemes other than yescrypt ($y$), its older generation 0.5 ($7X) and
 scrypt ($7$), such as sha512crypt ($6$).
 
+With --policy strings are verified as the site does: of the schemes, within
+the costs, with the keys and ROMs that the policy has. A match says whether
+an update is due, and why, in the words of `saltern needs-rehash`; with
+--update it is printed. Store it only where the old string still stands.
+
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
   saltern verify --stdin --hash-file bob.hash < bob.password
   sudo saltern verify --hash-file /etc/shadow --user bob
   saltern verify --hash-file users.txt --json
+  saltern verify --policy saltern.toml --update '$2b$12$…'
   saltern verify --jsonl < logins.jsonl  many, on all processors
   saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
   saltern verify --rom big.rom --rom-access direct --jsonl < logins.jsonl
@@ -52,6 +63,10 @@ Exit status:
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
+/// What a policy says itself.
+const NOT_WITH_POLICY: [&str; 7] =
+    ["named", "assume_unnamed_key", "roms", "max_memory", "max_work", "wide", "jsonl"];
+
 /// Check whether a password matches a stored string
 ///
 /// Without --stdin or --password-fd the program prompts for the password on the terminal. With a
@@ -63,6 +78,14 @@ With --jsonl:
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
+
+    /// As this policy of the site has it: schemes, limits, keys, ROMs
+    #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
+    policy: Option<PathBuf>,
+
+    /// After a match, print the string that is to take the place of an outdated one
+    #[arg(long, requires = "policy", conflicts_with = "quiet")]
+    update: bool,
 
     #[command(flatten)]
     key: KeyArgs,
@@ -90,7 +113,8 @@ pub(crate) struct Args {
 
 /// What became of one stored string.
 enum Outcome {
-    Match,
+    /// With the update that is due under a policy.
+    Match(Option<Due>),
     Mismatch,
     /// `!` or `*`: no password matches.
     Locked,
@@ -115,6 +139,11 @@ struct Record<'a> {
     /// Null where no answer is possible.
     #[serde(rename = "match")]
     matches: Option<bool>,
+    /// Why an update is due, if one is.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    outdated: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
@@ -136,10 +165,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     let mut tally = Tally::default();
     for entry in &entries {
-        let outcome = match settle(entry, &verifier.limits) {
-            Some(outcome) => outcome,
-            None => verifier.verify(&args.password, entry)?,
-        };
+        let outcome = verifier.outcome(&args.password, entry)?;
         tally.count(&outcome);
         if let (Outcome::Mismatch, Ok(field)) = (&outcome, entry.field()) {
             let note = key_note(field, args.key.assumes_unnamed());
@@ -149,16 +175,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         output.flush()?;
     }
     tally.exit_code(&entries)
-}
-
-/// The outcome where it does not depend on the password; `None` where the string has to be
-/// computed.
-fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
-    let field = match entry.field() {
-        Ok(field) => field,
-        Err(error) => return Some(Outcome::Error(error)),
-    };
-    unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
 }
 
 /// Whether a string is a complete hash that may be computed.
@@ -201,31 +217,57 @@ fn key_note(field: &[u8], assumed: bool) -> Option<String> {
 
 /// What is needed to compute strings; the password is asked for when the first one has to be.
 struct Verifier {
-    computer: One,
-    limits: Limits,
+    by: By,
     password: Option<Password>,
+}
+
+/// What computes strings.
+enum By {
+    Options { computer: One, limits: Limits },
+    Policy(Site),
 }
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
-        let (hasher, media) = hasher(args)?;
-        let computer = One::new(hasher, media, &args.effort)?;
-        Ok(Verifier { computer, limits: args.effort.limits(), password: None })
+        let by = match &args.policy {
+            Some(file) => By::Policy(Site::new(file, args.effort.level()?)?),
+            None => {
+                let (hasher, media) = hasher(args)?;
+                let computer = One::new(hasher, media, &args.effort)?;
+                By::Options { computer, limits: args.effort.limits() }
+            }
+        };
+        Ok(Verifier { by, password: None })
     }
 
-    fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
+    fn outcome(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
+        let field = match entry.field() {
+            Ok(field) => field,
+            Err(error) => return Ok(Outcome::Error(error)),
+        };
+        let settled = match &self.by {
+            By::Options { limits, .. } => {
+                unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
+            }
+            By::Policy(_) => site::settled(field),
+        };
+        if let Some(outcome) = settled {
+            return Ok(outcome);
+        }
         let password = match self.password.take() {
             Some(password) => password,
             None => source.read(Prompt::Once)?,
         };
-        let field = entry.field.as_deref().unwrap_or_default();
-        let result = self.computer.verify(&password, field);
+        let outcome = match &self.by {
+            By::Options { computer, .. } => match computer.verify(&password, field) {
+                Ok(true) => Outcome::Match(None),
+                Ok(false) => Outcome::Mismatch,
+                Err(error) => Outcome::Error(error.to_string()),
+            },
+            By::Policy(site) => site.verify(entry, &password),
+        };
         self.password = Some(password);
-        Ok(match result {
-            Ok(true) => Outcome::Match,
-            Ok(false) => Outcome::Mismatch,
-            Err(error) => Outcome::Error(error.to_string()),
-        })
+        Ok(outcome)
     }
 }
 
@@ -244,7 +286,7 @@ impl From<Error> for Outcome {
 impl Outcome {
     fn name(&self) -> &'static str {
         match self {
-            Outcome::Match => "match",
+            Outcome::Match(_) => "match",
             Outcome::Mismatch => "mismatch",
             Outcome::Locked => "locked",
             Outcome::NoPassword => "no-password",
@@ -255,7 +297,7 @@ impl Outcome {
 
     fn matches(&self) -> Option<bool> {
         match self {
-            Outcome::Match => Some(true),
+            Outcome::Match(_) => Some(true),
             Outcome::Mismatch => Some(false),
             _ => None,
         }
@@ -267,6 +309,10 @@ impl Outcome {
             Outcome::Locked => "the account is locked, no password matches",
             _ => self.detail().unwrap_or("the account has no password"),
         }
+    }
+
+    fn due(&self) -> Option<&Due> {
+        if let Outcome::Match(due) = self { due.as_ref() } else { None }
     }
 
     fn detail(&self) -> Option<&str> {
@@ -286,6 +332,8 @@ impl Args {
                 scheme: scheme_name(entry),
                 result: outcome.name(),
                 matches: outcome.matches(),
+                outdated: outcome.due().map_or(&[], |due| &due.reasons),
+                update: outcome.due().filter(|_| self.update).map(|due| &*due.new),
                 error: outcome.detail(),
             });
         }
@@ -295,12 +343,19 @@ impl Args {
         }
         let label = entry.label().map(|label| label + ": ").unwrap_or_default();
         let detail = outcome.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
-        output.line(format!("{label}{}{detail}", outcome.name()))
+        let Some(due) = outcome.due() else {
+            return output.line(format!("{label}{}{detail}", outcome.name()));
+        };
+        output.line(format!("{label}match, an update is due: {}", due.reasons.join(", ")))?;
+        if self.update {
+            output.line(format!("{label}update: {}", due.new))?;
+        }
+        Ok(())
     }
 }
 
 fn scheme_name(entry: &Entry) -> Option<&'static str> {
-    match scheme::identify(entry.field.as_deref()?) {
+    match scheme::identify(entry.field().ok()?) {
         Stored::Ours(scheme) => Some(scheme::name(scheme)),
         Stored::Foreign(foreign) => Some(foreign.name),
         _ => None,

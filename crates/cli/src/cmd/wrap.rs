@@ -52,7 +52,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut policy = policy::read(&args.policy)?;
     policy.pool.max_waiting = policy.pool.max_waiting.max(QUEUE);
     let passwords = policy::passwords(policy)?.bulk();
-    let report =
-        args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
+    let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "as they are to be"))
 }

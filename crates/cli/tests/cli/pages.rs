@@ -2,8 +2,21 @@
 
 use crate::program::{run, seen, stdout};
 
-const COMMANDS: [&str; 9] =
-    ["hash", "verify", "inspect", "reencrypt", "key", "rom", "sum", "man", "completions"];
+const COMMANDS: [&str; 13] = [
+    "hash",
+    "verify",
+    "inspect",
+    "reencrypt",
+    "key",
+    "policy",
+    "census",
+    "needs-rehash",
+    "wrap",
+    "rom",
+    "sum",
+    "man",
+    "completions",
+];
 
 #[test]
 fn help_has_examples() {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::algorithm::{Digest, Hasher};
 use super::buffer::Buffer;
-use crate::streams;
 use crate::progress::Progress;
+use crate::streams;
 
 /// Bytes per read where hashing and reading take turns: the buffer stays in the second-level cache.
 const CHUNK: usize = 128 << 10;

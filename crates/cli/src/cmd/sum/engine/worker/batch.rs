@@ -7,8 +7,8 @@ use super::pace::Pace;
 use crate::cmd::sum::algorithm::{self, Algorithm, Key, Spec};
 use crate::cmd::sum::buffer::{Buffer, LINE};
 use crate::cmd::sum::input::Source;
-use crate::progress::Progress;
 use crate::cmd::sum::queue::Numbered;
+use crate::progress::Progress;
 
 /// Longest file that is read whole, in bytes.
 pub(super) const LONGEST: u64 = (1 << 20) - 1;

@@ -1,0 +1,206 @@
+//! `saltern policy`, and `--policy` of `hash` and `verify`.
+
+use std::fs;
+
+use crate::program::{YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+
+/// bcrypt of `U*U`, from the tests of crypt_blowfish.
+pub(crate) const BCRYPT: &str = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+
+/// A folder with a policy `saltern.toml` and a key `key`, whose name is `2026`.
+pub(crate) struct Site {
+    folder: tempfile::TempDir,
+}
+
+impl Site {
+    /// With this in its policy; `{key}` stands for the table of the key.
+    pub(crate) fn new(policy: &str) -> Site {
+        let site = Site { folder: tempfile::tempdir().unwrap() };
+        let made = run(&["key", "new", "2026", &site.path("key")], "");
+        let fingerprint = stdout(&made).trim_end().strip_prefix("2026+").unwrap();
+        let key = format!(
+            "[[keys]]\nname = \"2026\"\nfile = \"key\"\nfingerprint = \"{fingerprint}\"\nactive = true\n"
+        );
+        site.write(&policy.replace("{key}", &key));
+        site
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn policy(&self) -> String {
+        self.path("saltern.toml")
+    }
+
+    fn write(&self, policy: &str) {
+        fs::write(self.policy(), policy).unwrap();
+    }
+}
+
+/// Cheap hashes, and two schemes to come from.
+pub(crate) const CHEAP: &str =
+    "schemes = [\"yescrypt\", \"bcrypt\", \"hex\"]\n[params]\ncost = 1\n";
+
+#[test]
+fn a_good_policy_is_good() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    let file = &site.policy();
+    let good = format!("{file}: good\n");
+    assert_eq!(seen(&run(&["policy", "check", file], "")), (Some(0), &*good, ""));
+    fs::remove_file(site.path("key")).unwrap();
+    assert_one_error(&run(&["policy", "check", file], ""), "No such file");
+    assert_eq!(seen(&run(&["policy", "check", "--text", file], "")), (Some(0), &*good, ""));
+    fs::write(site.path("key"), [7; 32]).unwrap();
+    let other = run(&["policy", "check", file], "");
+    assert!(stderr(&other).contains("another key"), "{other:?}");
+    assert_eq!(other.status.code(), Some(2));
+}
+
+/// File, line, key, value, and what is allowed, for whatever takes a policy.
+#[test]
+fn a_wrong_policy_is_told_exactly() {
+    let site = Site::new("");
+    let file = &site.policy();
+    for (text, told) in [
+        ("[pool]\nthreads = 0\n", ":2: pool.threads = 0: allowed is 1 to 1024"),
+        ("\n[params]\ncost = 12\n", ":3: params.cost = 12: allowed is 1 to 11"),
+        ("schemes = [\"yescrypt\",\n\"crypt\"]\n", ":2: schemes[1] = \"crypt\": allowed is \"yes"),
+        ("[params]\ncosts = 5\n", ":2: params.costs"),
+        ("[limits]\nmemory = \"1MB\"\n", ":2: limits.memory = \"1MB\": allowed is bytes, or"),
+        ("[limits]\nmemory = \"8MiB\"\n", "what [limits] admits for new hashes"),
+        ("[[keys]]\nname = \"a key\"\n", ":2: keys[0].name = \"a key\": allowed is a name of"),
+        ("[params\n", ":1: "),
+    ] {
+        site.write(text);
+        for args in [
+            &["policy", "check", file][..],
+            &["policy", "show", file],
+            &["hash", "--stdin", "--policy", file],
+            &["verify", "--stdin", "--policy", file, YESCRYPT],
+            &["census", "--policy", file],
+            &["needs-rehash", "--policy", file],
+            &["wrap", "--policy", file],
+            &["reencrypt", "--policy", file],
+        ] {
+            let output = run(args, "x");
+            assert_one_error(&output, told);
+            assert!(stderr(&output).starts_with(&format!("saltern: {file}:")), "{output:?}");
+        }
+    }
+    assert_one_error(&run(&["policy", "check", "/nowhere.toml"], ""), "/nowhere.toml");
+}
+
+/// What is shown says the same, wherever it is read.
+#[test]
+fn what_is_shown_is_the_policy() {
+    let all = format!(
+        "{CHEAP}[floor]\nn = 512\nr = 8\nsalt = 12\n[limits]\npassword = 100\nwork = \"1GiB\"\n{{key}}\
+         [pool]\nthreads = 3\nprocessors = [0]\ndeadline = \"2s\"\nwipe = \"after-each\"\nprepare = true\n\
+         huge_pages = false\n[decoy]\nkey = \"key\"\n[[decoy.costs]]\nlike = \"{BCRYPT}\"\nshare = 3\n\
+         [[decoy.costs]]\nlike = \"$y$j75$......................\"\nshare = 97\n"
+    );
+    let site = Site::new(&all);
+    for shown in [run(&["policy", "show"], ""), run(&["policy", "show", &site.policy()], "")] {
+        assert_eq!((shown.status.code(), stderr(&shown)), (Some(0), ""));
+        let elsewhere = tempfile::tempdir().unwrap();
+        let copy = elsewhere.path().join("copy.toml");
+        fs::write(&copy, &shown.stdout).unwrap();
+        let copy = copy.to_str().unwrap();
+        let again = run(&["policy", "show", copy], "");
+        assert_eq!(seen(&again), (Some(0), stdout(&shown), ""));
+        assert_eq!(run(&["policy", "check", copy], "").status.code(), Some(0));
+    }
+    let shown = run(&["policy", "show", &site.policy()], "");
+    for line in [
+        "schemes = [\"yescrypt\", \"bcrypt\", \"hex\"]",
+        "salt = 12",
+        "password = 100",
+        "work = \"1GiB\"",
+        "deadline = \"2000ms\"",
+        "wipe = \"after-each\"",
+        "processors = [0]",
+        "prepare = true",
+        "huge_pages = false",
+        "share = 97",
+    ] {
+        assert!(stdout(&shown).lines().any(|shown| shown == line), "{line}");
+    }
+}
+
+#[test]
+fn hashes_are_those_of_the_policy() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    let file = &site.policy();
+    let made = run(&["hash", "--stdin", "--policy", file], "secret");
+    let stored = stdout(&made).trim_end();
+    assert!(stored.starts_with("{key=2026+") && stored.contains("}$y$j75$"), "{made:?}");
+    let verify = |password| run(&["verify", "--stdin", "--policy", file, stored], password);
+    assert_eq!(seen(&verify("secret")), (Some(0), "match\n", ""));
+    assert_eq!(seen(&verify("Secret")), (Some(1), "mismatch\n", ""));
+    assert_one_error(&run(&["hash", "--stdin", "--policy", file], "\n"), "the password is empty");
+    for other in [&["--cost", "3"][..], &["--key", "a=b"], &["-m", "scrypt"], &["--wide"]] {
+        let output = run(&[&["hash", "--stdin", "--policy", file], other].concat(), "x");
+        assert_eq!(output.status.code(), Some(2), "{other:?}");
+    }
+}
+
+#[test]
+fn a_match_says_whether_an_update_is_due() {
+    let site = Site::new(CHEAP);
+    let file = &site.policy();
+    let verify = |args: &[&str], stored: &str, password: &str| {
+        run(&[&["verify", "--stdin", "--policy", file, stored], args].concat(), password)
+    };
+    let stored = format!("{{CRYPT}}{BCRYPT}");
+    let output = verify(&[], &stored, "U*U");
+    assert_eq!(seen(&output), (Some(0), "match, an update is due: scheme, cost, floor\n", ""));
+    assert_eq!(seen(&verify(&["--update"], &stored, "U*X")), (Some(1), "mismatch\n", ""));
+    let output = verify(&["--update"], &stored, "U*U");
+    let (told, new) = stdout(&output).split_once("\nupdate: ").unwrap();
+    assert!(told.starts_with("match, ") && new.starts_with("{CRYPT}$y$j75$"), "{output:?}");
+    assert_eq!(seen(&verify(&["--update"], new.trim_end(), "U*U")), (Some(0), "match\n", ""));
+    let json = verify(&["--update", "--json"], BCRYPT, "U*U");
+    let json: serde_json::Value = serde_json::from_str(stdout(&json)).unwrap();
+    assert_eq!(json["result"], "match");
+    assert_eq!(json["outdated"], serde_json::json!(["scheme", "cost", "floor"]));
+    assert!(json["update"].as_str().unwrap().starts_with("$y$j75$"), "{json}");
+    // Without asking for the password.
+    let locked = verify(&[], &format!("!{BCRYPT}"), "");
+    assert_one_error(&locked, "the account is locked");
+    assert_one_error(&verify(&[], "$6$salt$hash", "x"), "");
+    // In a file, each account by itself.
+    let users = site.path("users");
+    let lines = format!("a:{BCRYPT}:1\nb:!{BCRYPT}:\nc::\nd:{}:\n", new.trim_end());
+    fs::write(&users, lines).unwrap();
+    let output = run(&["verify", "--stdin", "--policy", file, "--hash-file", &users], "U*U");
+    let expected =
+        "a: match, an update is due: scheme, cost, floor\nb: locked\nc: no-password\nd: match\n";
+    assert_eq!(seen(&output), (Some(0), expected, ""));
+}
+
+#[test]
+fn schemes_are_listed_as_mkpasswd_lists_them() {
+    let output = run(&["hash", "-m", "help"], "");
+    let (code, out, err) = seen(&output);
+    assert_eq!((code, err), (Some(0), ""));
+    let mut lines = out.lines();
+    assert_eq!(lines.next(), Some("Available methods:"));
+    for method in lines.map(|line| line.split_whitespace().next().unwrap()) {
+        let hash = run(&["hash", "--stdin", "-m", method, "--cost", "6"], "x");
+        assert_eq!(hash.status.code(), Some(0), "{method}");
+    }
+}
+
+#[test]
+fn strings_of_ldap_are_taken_without_their_mark() {
+    for mark in ["{CRYPT}", "{crypt}"] {
+        let stored = format!("{mark}{YESCRYPT}");
+        let output = run(&["verify", "--stdin", &stored], crate::program::PASSWORD);
+        assert_eq!(seen(&output), (Some(0), "match\n", ""));
+        let line = format!("{{\"password\":\"x\",\"hash\":\"{stored}\"}}");
+        let output = run(&["verify", "--jsonl"], line);
+        assert_eq!(seen(&output), (Some(1), "{\"line\":1,\"match\":false}\n", ""));
+        assert_eq!(run(&["inspect", &stored], "").status.code(), Some(0));
+    }
+}

@@ -1,0 +1,185 @@
+//! Long streams, and those that end in a bad way: no line is lost without a word.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use crate::policy::{CHEAP, Site};
+use crate::program::YESCRYPT;
+
+/// `reencrypt --to-plain`, or another command with this policy, to be given lines.
+fn start(args: &[&str]) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// The most memory that a process has had, in KiB.
+fn peak(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap()
+}
+
+/// A million lines and one of 100 MB: all of them come through, in bounded memory.
+#[test]
+fn memory_does_not_grow_with_the_stream() {
+    let site = Site::new(&format!("{CHEAP}{{key}}").replace("active = true", ""));
+    const LINES: usize = 1_000_000;
+    let mut child = start(&["reencrypt", "--policy", &site.policy()]);
+    let mut input = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        for at in 0..LINES {
+            if at == LINES / 2 {
+                let piece = [b'x'; 100_000];
+                (0..1000).for_each(|_| input.write_all(&piece).unwrap());
+                input.write_all(b"\n").unwrap();
+            }
+            writeln!(input, "user{at}:{YESCRYPT}:1").unwrap();
+        }
+        input
+    });
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let (mut line, mut long) = (Vec::new(), 0);
+    // The last ones wait for the end of the input.
+    for _ in 0..=LINES - 1000 {
+        line.clear();
+        output.read_until(b'\n', &mut line).unwrap();
+        if line.starts_with(b"xx") {
+            long = line.len();
+        }
+    }
+    let most = peak(&child);
+    assert_eq!(long, 100_000_001);
+    assert!(most < 64 << 10, "{most} KiB");
+    drop(feeder.join().unwrap());
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.lines().count(), 1000);
+    assert!(rest.ends_with(&format!("user{}:{YESCRYPT}:1\n", LINES - 1)));
+    let end = child.wait_with_output().unwrap();
+    let told = String::from_utf8(end.stderr).unwrap();
+    assert!(
+        told.contains("line 500001: ") && told.contains("1 bad and left as they were"),
+        "{told}"
+    );
+    assert_eq!(end.status.code(), Some(2));
+}
+
+/// What was written is there whole, and what was not is told.
+#[test]
+fn a_signal_ends_it_after_what_was_read() {
+    let site = Site::new(CHEAP);
+    for (signal, status) in [("INT", 130), ("TERM", 143)] {
+        for args in
+            [&["wrap", "--policy", &site.policy()][..], &["reencrypt", "--policy", &site.policy()]]
+        {
+            let mut child = start(args);
+            let input = format!("a:{:032x}\nb:x\nc:{:032x}\nd:{:032x}", 1, 2, 3);
+            child.stdin.as_mut().unwrap().write_all(input.as_bytes()).unwrap();
+            wait_until_read(&child);
+            let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+            let stdin = child.stdin.take();
+            let output = child.wait_with_output().unwrap();
+            drop(stdin);
+            assert_eq!(output.status.code(), Some(status), "{args:?}: {output:?}");
+            let text = String::from_utf8(output.stdout).unwrap();
+            let starts: Vec<_> = text.lines().map(|line| &line[..2]).collect();
+            assert_eq!(starts, ["a:", "b:", "c:"], "the line that had not ended is not there");
+            assert!(text.ends_with('\n'));
+            let told = String::from_utf8(output.stderr).unwrap();
+            let last = "saltern: interrupted: the first 3 lines are written; 3 were read";
+            assert_eq!(told.lines().last(), Some(last));
+        }
+    }
+}
+
+/// Until the program has taken all that is in its pipe and waits for more.
+fn wait_until_read(child: &Child) {
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let waits = || {
+        let call = fs::read_to_string(format!("/proc/{}/wchan", child.id())).unwrap_or_default();
+        call.contains("poll")
+    };
+    while !waits() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_with_a_number() {
+    let site = Site::new(CHEAP);
+    let lines: String = (0..2000).map(|n| format!("user{n}:{YESCRYPT}\n")).collect();
+    for command in ["reencrypt", "wrap"] {
+        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
+        process.args([command, "--policy", &site.policy()]).stdin(Stdio::piped());
+        process.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let mut child = process.stderr(Stdio::piped()).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let start = "saltern: cannot write to standard output: No space left on device (os error 28); the \
+                     first 0 lines are written; ";
+        assert!(told.starts_with(start) && told.ends_with(" were read\n"), "{told}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_told_for_lines_are_missing() {
+    let site = Site::new(CHEAP);
+    let mut child = start(&["reencrypt", "--policy", &site.policy()]);
+    let mut output = BufReader::with_capacity(1, child.stdout.take().unwrap());
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        let lines = format!("user:{YESCRYPT}\n").repeat(1000);
+        while stdin.write_all(lines.as_bytes()).is_ok() {}
+    });
+    output.read_line(&mut String::new()).unwrap();
+    drop(output);
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("Broken pipe") && told.contains(" were read"), "{told}");
+}
+
+#[test]
+fn streams_that_are_closed_or_no_streams() {
+    let site = Site::new(CHEAP);
+    let run = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
+        let output = shell.arg(site.policy()).output().unwrap();
+        assert!(output.stdout.is_empty(), "{script}: {output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{script}: {told}");
+        told
+    };
+    for command in ["census", "needs-rehash", "wrap", "reencrypt"] {
+        let closed = run(&format!("\"$0\" {command} --policy \"$1\" <&-"));
+        assert!(closed.contains("cannot read standard input: Bad file descriptor"), "{closed}");
+        let folder = run(&format!("\"$0\" {command} --policy \"$1\" </"));
+        assert!(folder.contains("cannot read standard input: Is a directory"), "{folder}");
+        assert!(folder.contains(" were read"), "{folder}");
+        // One outdated string, so that each of them has something to print.
+        let line = format!("echo a:{:032x} | \"$0\" {command} --policy \"$1\" >&-", 7);
+        let output = run(&line);
+        assert!(output.contains("cannot write to standard output: Bad file"), "{output}");
+    }
+}
+
+/// A last line without an end stays without one.
+#[test]
+fn nothing_is_added_at_the_end() {
+    let site = Site::new(CHEAP);
+    for input in ["", "\n", "a", "a:b:\r", "\n\n\0", "{", "{\"hash\":"] {
+        for command in ["wrap", "reencrypt"] {
+            let output = crate::program::run(&[command, "--policy", &site.policy()], input);
+            assert_eq!(output.stdout, input.as_bytes(), "{command}");
+        }
+    }
+}
