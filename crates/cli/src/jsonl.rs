@@ -17,6 +17,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use saltern::Passwords;
 use saltern_pool::PoolConfig;
 use saltern_yescrypt::{Setting, hazmat::Level};
 use serde_json::value::RawValue;
@@ -24,16 +25,22 @@ use zeroize::{Zeroize, Zeroizing};
 
 use self::answers::Answers;
 use self::input::WipedReader;
-use self::pending::{Answer, Pending};
+use self::pending::{Answer, Pending, Told};
 use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
+use crate::password::Password;
+use crate::policy;
 use crate::scheme::without_crypt;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
+
+/// What may wait in the pool: as many again are taken out of the queue to be waited for; one more is
+/// being submitted.
+pub(crate) const WAITING: usize = 2 * QUEUE + 2;
 
 /// Longest line, several times what the longest password takes in hexadecimal or with escapes.
 const MAX_LINE: usize = 64 << 10;
@@ -59,11 +66,17 @@ pub(crate) struct JsonlArgs {
     deadline: Option<u64>,
 
     /// Number of threads (default: one per processor)
-    #[arg(long, value_name = "N", requires = "jsonl", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "policy", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
     /// Memory limit for all threads together
-    #[arg(long, value_name = "MIB", requires = "jsonl", default_value_t = 2048)]
+    #[arg(
+        long,
+        value_name = "MIB",
+        requires = "jsonl",
+        conflicts_with = "policy",
+        default_value_t = 2048
+    )]
     memory: u32,
 }
 
@@ -74,8 +87,7 @@ impl JsonlArgs {
         config.threads = self.threads.map_or(config.threads, usize::from);
         config.memory = u64::from(self.memory) << 20;
         config.level = level.unwrap_or(config.level);
-        // As many again are taken out of the queue to be waited for; one more is being submitted.
-        config.max_waiting = 2 * QUEUE + 2;
+        config.max_waiting = WAITING;
         config
     }
 }
@@ -84,6 +96,7 @@ impl JsonlArgs {
 pub(crate) enum Task {
     /// Hash under a setting of the line's own, or else under a new one.
     Hash {
+        computer: Arc<Many>,
         new_setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
         allow_empty: bool,
         /// There is a key that no string will name.
@@ -91,6 +104,7 @@ pub(crate) enum Task {
     },
     /// Compare with the hash of the line.
     Verify {
+        computer: Arc<Many>,
         /// What is wrong with a string, if it is known without computing.
         obstacle: fn(&[u8]) -> Option<String>,
         /// What a mismatch with a string may also come of, where a key is assumed for those that
@@ -99,6 +113,25 @@ pub(crate) enum Task {
         /// Whether one is.
         key_is_assumed: bool,
     },
+    /// Hash as a policy has it.
+    New { passwords: Passwords, allow_empty: bool },
+    /// Compare as a policy has it.
+    Login {
+        passwords: Passwords,
+        /// What is wrong with a string that no password can match.
+        obstacle: fn(&[u8]) -> Option<String>,
+        /// Whether to tell the string that is to take the place of an outdated one.
+        update: bool,
+    },
+}
+
+impl Task {
+    fn computer(&self) -> Option<Arc<Many>> {
+        match self {
+            Task::Hash { computer, .. } | Task::Verify { computer, .. } => Some(computer.clone()),
+            Task::New { .. } | Task::Login { .. } => None,
+        }
+    }
 }
 
 /// A line on its way.
@@ -121,16 +154,12 @@ enum Message {
 
 /// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are
 /// an error at the end.
-pub(crate) fn run(args: &JsonlArgs, task: Task, computer: Many) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
-    let computer = Arc::new(computer);
+    let computer = task.computer();
     // Damage that no hash has met yet is told, too.
-    let _watch = computer.watch();
-    let reader = Reader {
-        task,
-        computer: computer.clone(),
-        deadline: args.deadline.map(Duration::from_millis),
-    };
+    let _watch = computer.as_ref().map(|computer| computer.watch());
+    let reader = Reader { task, deadline: args.deadline.map(Duration::from_millis) };
     let answers = Answers::new(args.unordered);
     // Nobody joins it: when output fails, the program ends without waiting for more input.
     std::thread::Builder::new()
@@ -150,7 +179,6 @@ pub(crate) fn run(args: &JsonlArgs, task: Task, computer: Many) -> anyhow::Resul
 /// Reads lines and submits what they ask for.
 struct Reader {
     task: Task,
-    computer: Arc<Many>,
     deadline: Option<Duration>,
 }
 
@@ -206,35 +234,74 @@ impl Reader {
         due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
-        let Reader { task, computer, .. } = self;
         let password = request.password()?;
-        match task {
-            Task::Hash { new_setting, allow_empty, unnamed_key } => {
-                if request.hash.is_some() {
-                    return Err("`hash` has no meaning here: give `setting`, or none".to_owned());
-                }
-                if password.is_empty() && !allow_empty {
-                    return Err("the password is empty: give --allow-empty if that is meant".into());
-                }
+        let (hash, setting) = (request.hash.is_some(), request.setting.is_some());
+        match &self.task {
+            Task::Hash { .. } if hash => {
+                Err("`hash` has no meaning here: give `setting`, or none".to_owned())
+            }
+            Task::New { .. } if hash || setting => {
+                Err("`hash` and `setting` have no meaning here".to_owned())
+            }
+            Task::Verify { .. } | Task::Login { .. } if setting => {
+                Err("`setting` has no meaning here: give `hash`".to_owned())
+            }
+            Task::Verify { .. } | Task::Login { .. } if !hash => {
+                Err("`hash` is missing: the stored string".to_owned())
+            }
+            Task::Hash { allow_empty: false, .. } | Task::New { allow_empty: false, .. }
+                if password.is_empty() =>
+            {
+                Err("the password is empty: give --allow-empty if that is meant".into())
+            }
+            _ => self.compute(request, &password, due, notes),
+        }
+    }
+
+    /// Computes what makes sense.
+    fn compute(
+        &self,
+        request: &Request,
+        password: &Password,
+        due: Option<Instant>,
+        notes: &mut Vec<String>,
+    ) -> Result<Pending, String> {
+        let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
+        match &self.task {
+            Task::Hash { computer, new_setting, unnamed_key, .. } => {
                 let setting = match &request.setting {
                     Some(setting) => setting.as_bytes().to_vec(),
                     None => new_setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
                 };
-                *notes = crypt3::notes(&setting, *unnamed_key, &password);
-                computer.hash(&password, &setting, due).map(Pending::Hash)
+                *notes = crypt3::notes(&setting, *unnamed_key, password);
+                computer.hash(password, &setting, due).map(Pending::Hash)
             }
-            Task::Verify { obstacle, note, key_is_assumed } => {
-                if request.setting.is_some() {
-                    return Err("`setting` has no meaning here: give `hash`".to_owned());
-                }
-                let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
+            Task::Verify { computer, obstacle, note, key_is_assumed } => {
                 let hash = without_crypt(hash.as_bytes());
                 if let Some(reason) = obstacle(hash) {
                     return Err(reason);
                 }
                 notes.extend(note(hash, *key_is_assumed));
-                computer.verify(&password, hash, due).map(Pending::Verify)
+                computer.verify(password, hash, due).map(Pending::Verify)
+            }
+            Task::New { passwords, .. } => {
+                Ok(Pending::New(timed(passwords, due).hash(&**password)))
+            }
+            Task::Login { passwords, obstacle, update } => {
+                if let Some(reason) = obstacle(without_crypt(hash.as_bytes())) {
+                    return Err(reason);
+                }
+                let reasons = passwords.table().needs_rehash(hash).map_err(|e| e.to_string())?;
+                let told = Told { reasons: policy::words(&reasons), update: *update };
+                let ticket = timed(passwords, due).verify("", &**password, Some(hash));
+                Ok(Pending::Login(ticket, told))
             }
         }
     }
+}
+
+/// The same with this much time.
+fn timed(passwords: &Passwords, due: Option<Instant>) -> Passwords {
+    let left = |due: Instant| due.saturating_duration_since(Instant::now());
+    due.map_or_else(|| passwords.clone(), |due| passwords.within(left(due)))
 }

@@ -36,7 +36,7 @@ pub(crate) fn table(policy: &Policy) -> anyhow::Result<Table> {
 }
 
 /// Hashing under a policy.
-pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
+fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
     let passwords = Passwords::new(policy)?;
     warn(passwords.notes());
     Ok(passwords)
@@ -49,6 +49,16 @@ pub(crate) fn one(file: &Path, level: Option<Level>) -> anyhow::Result<Passwords
     (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
     pool.level = level.unwrap_or(pool.level);
     // Nobody is kept waiting by whoever asks here.
+    passwords(policy).map(|passwords| passwords.bulk())
+}
+
+/// Hashing many passwords under the policy in a file, up to so many at once.
+pub(crate) fn many(file: &Path, level: Option<Level>, waiting: usize) -> anyhow::Result<Passwords> {
+    let mut policy = read(file)?;
+    let pool = &mut policy.pool;
+    // The queue of the policy is for logins.
+    pool.max_waiting = pool.max_waiting.max(waiting);
+    pool.level = level.unwrap_or(pool.level);
     passwords(policy).map(|passwords| passwords.bulk())
 }
 

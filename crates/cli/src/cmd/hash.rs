@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
@@ -55,7 +56,7 @@ Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
 /// What a policy says itself.
-const NOT_WITH_POLICY: [&str; 13] = [
+const NOT_WITH_POLICY: [&str; 12] = [
     "cost",
     "n",
     "setting",
@@ -68,7 +69,6 @@ const NOT_WITH_POLICY: [&str; 13] = [
     "max_memory",
     "max_work",
     "wide",
-    "jsonl",
 ];
 
 /// What `-m help` prints, as mkpasswd does.
@@ -198,12 +198,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
+        let computer = Arc::new(Many::new(hasher, roms.media, pool)?);
         let task = Task::Hash {
+            computer,
             new_setting: Box::new(move || how.setting(&settings)),
             allow_empty,
             unnamed_key: args.key.is_given(),
         };
-        return jsonl::run(&args.many, task, Many::new(hasher, roms.media, pool)?);
+        return jsonl::run(&args.many, task);
     }
     let computer = One::new(hasher, roms.media, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
@@ -261,6 +263,11 @@ impl Args {
 
     /// The same with what the policy in a file says.
     fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
+        if self.many.jsonl {
+            let passwords = policy::many(file, self.effort.level()?, jsonl::WAITING)?;
+            let task = Task::New { passwords, allow_empty: self.allow_empty };
+            return jsonl::run(&self.many, task);
+        }
         let passwords = policy::one(file, self.effort.level()?)?;
         let password = self.read()?;
         let hash = passwords.hash(&*password).wait()?;

@@ -4,6 +4,7 @@ mod site;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::ArgGroup;
@@ -17,6 +18,7 @@ use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
+use crate::policy;
 use crate::rom::{Media, RomArgs};
 use crate::scheme::{self, Stored};
 
@@ -52,7 +54,9 @@ repeated in the answer. Answers are objects with `line` and `match` or
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
 line's `deadline_ms` takes precedence over --deadline. A bad line is
-answered with its error and does not affect the others.
+answered with its error and does not affect the others. With --policy an
+answer has why an update is due in `outdated`, and with --update the new
+string in `update`.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
@@ -64,8 +68,8 @@ With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
 /// What a policy says itself.
-const NOT_WITH_POLICY: [&str; 7] =
-    ["named", "assume_unnamed_key", "roms", "max_memory", "max_work", "wide", "jsonl"];
+const NOT_WITH_POLICY: [&str; 6] =
+    ["named", "assume_unnamed_key", "roms", "max_memory", "max_work", "wide"];
 
 /// Check whether a password matches a stored string
 ///
@@ -150,12 +154,19 @@ struct Record<'a> {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let (true, Some(file)) = (args.many.jsonl, &args.policy) {
+        let passwords = policy::many(file, args.effort.level()?, jsonl::WAITING)?;
+        let obstacle = |field: &[u8]| reason(site::settled(field));
+        return jsonl::run(&args.many, Task::Login { passwords, obstacle, update: args.update });
+    }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, media) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
-        let task = Task::Verify { obstacle, note: key_note, key_is_assumed };
-        return jsonl::run(&args.many, task, Many::new(hasher, media, pool)?);
+        let computer = Arc::new(Many::new(hasher, media, pool)?);
+        let obstacle = |field: &[u8]| reason(unknown(field));
+        let task = Task::Verify { computer, obstacle, note: key_note, key_is_assumed };
+        return jsonl::run(&args.many, task);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
         bail!("standard input cannot give both the strings and the password");
@@ -197,9 +208,9 @@ fn unknown(field: &[u8]) -> Option<Outcome> {
     })
 }
 
-/// The same in words.
-fn obstacle(field: &[u8]) -> Option<String> {
-    unknown(field).map(|outcome| outcome.reason().to_owned())
+/// An outcome in words.
+fn reason(outcome: Option<Outcome>) -> Option<String> {
+    outcome.map(|outcome| outcome.reason().to_owned())
 }
 
 /// What else a mismatch may come of: an assumption about the key that nothing in the string

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use crate::policy;
 use crate::table::{self, LineArgs, lines_help};
 
-/// Lines that may wait in the pool, whatever the policy has for logins: all that are on their way.
-const QUEUE: usize = 1024;
+/// More lines than are on their way at once.
+const WAITING: usize = 1024;
 
 const EXAMPLES: &str = concat!(
     "\
@@ -49,9 +49,7 @@ pub(crate) struct Args {
 
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut policy = policy::read(&args.policy)?;
-    policy.pool.max_waiting = policy.pool.max_waiting.max(QUEUE);
-    let passwords = policy::passwords(policy)?.bulk();
+    let passwords = policy::many(&args.policy, None, WAITING)?;
     let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
     Ok(table::end(&report, "wrapped", "as they are to be"))
 }

@@ -27,6 +27,11 @@ struct Record<'a> {
     hash: Option<String>,
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
     matches: Option<bool>,
+    /// Why an update is due, if one is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outdated: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    update: Option<String>,
     /// What is noted on the terminal for one password.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
@@ -133,9 +138,14 @@ impl Answers {
     }
 
     fn write(&mut self, line: &Line, answer: Result<Answer, String>) -> anyhow::Result<()> {
+        let (mut outdated, mut update) = (Vec::new(), None);
         let (hash, matches, error) = match answer {
             Ok(Answer::Hash(hash)) => (Some(hash), None, None),
             Ok(Answer::Match(matches)) => (None, Some(matches), None),
+            Ok(Answer::Outdated { reasons, update: new }) => {
+                (outdated, update) = (reasons, new);
+                (None, Some(true), None)
+            }
             Err(error) => (None, None, Some(error)),
         };
         self.tally.lines += 1;
@@ -144,7 +154,8 @@ impl Answers {
         let is_told = matches != Some(true) && error.is_none();
         let notes = if is_told { &line.notes[..] } else { &[] };
         let id = line.id.as_deref();
-        self.output.json(&Record { line: line.number, id, hash, matches, notes, error })
+        let line = line.number;
+        self.output.json(&Record { line, id, hash, matches, outdated, update, notes, error })
     }
 }
 

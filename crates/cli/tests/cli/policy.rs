@@ -204,3 +204,29 @@ fn strings_of_ldap_are_taken_without_their_mark() {
         assert_eq!(run(&["inspect", &stored], "").status.code(), Some(0));
     }
 }
+
+#[test]
+fn lines_of_json_are_answered_under_the_policy() {
+    let site = Site::new(&format!("{CHEAP}[pool]\nqueue = 1\n"));
+    let file = &site.policy();
+    let hashed = run(&["hash", "--jsonl", "--policy", file], "{\"password\":\"U*U\"}\n{}\n");
+    let line: serde_json::Value =
+        serde_json::from_str(stdout(&hashed).lines().next().unwrap()).unwrap();
+    let own = line["hash"].as_str().unwrap();
+    assert!(own.starts_with("$y$j75$") && hashed.status.code() == Some(2), "{hashed:?}");
+    let lines: String = [own, BCRYPT, &format!("!{BCRYPT}"), "$6$a$b", ""]
+        .map(|hash| format!("{{\"password\":\"U*U\",\"hash\":\"{hash}\"}}\n"))
+        .concat();
+    let output = run(&["verify", "--jsonl", "--update", "--policy", file], lines);
+    let answers: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers[0], serde_json::json!({"line": 1, "match": true}));
+    assert_eq!(answers[1]["outdated"], serde_json::json!(["scheme", "cost", "floor"]));
+    assert!(answers[1]["match"] == true && answers[1]["update"].is_string(), "{output:?}");
+    assert!(answers[2..].iter().all(|answer| answer["error"].is_string()), "{output:?}");
+    assert_eq!(output.status.code(), Some(2));
+    // More than the queue for logins is long.
+    let many = "{\"password\":\"x\"}\n".repeat(300);
+    let output = run(&["hash", "--jsonl", "--policy", file], many);
+    assert_eq!((output.status.code(), stdout(&output).lines().count()), (Some(0), 300));
+}

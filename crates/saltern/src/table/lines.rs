@@ -261,3 +261,84 @@ fn json(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
     let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
     Ok(Some(Place { range: start..start + raw.len() - 2, account: None, escaped: true }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number, the account and the string of each line, which becomes `new`.
+    fn seen(input: &[u8], format: &Format) -> (Vec<(u64, String, String)>, Vec<u8>, Vec<u64>) {
+        let (mut entries, mut output, mut bad) = (Vec::new(), Vec::new(), Vec::new());
+        let operation = |entry: &Entry<'_>| {
+            let account = String::from_utf8_lossy(entry.account.unwrap_or_default());
+            entries.push((entry.number, account.into_owned(), entry.stored.to_owned()));
+            Ok(Some("new".to_owned())).into()
+        };
+        each_line(input, &mut output, format, operation, |line, _| bad.push(line)).unwrap();
+        (entries, output, bad)
+    }
+
+    fn entry(number: u64, account: &str, stored: &str) -> (u64, String, String) {
+        (number, account.to_owned(), stored.to_owned())
+    }
+
+    #[test]
+    fn lines_are_told_apart_by_what_they_look_like() {
+        let input = b"$y$a:b\n# $y$a\r\n\nalice:$6$a:1\r\nbob::\n{key=a}$y$a\ncarol:\xff\nplain";
+        let (entries, output, bad) = seen(input, &Format::Detect);
+        let expected = [
+            entry(1, "", "$y$a:b"),
+            entry(4, "alice", "$6$a"),
+            entry(6, "", "{key=a}$y$a"),
+            entry(8, "", "plain"),
+        ];
+        assert_eq!(entries, expected);
+        assert_eq!(bad, [7]);
+        let written = b"new\n# $y$a\r\n\nalice:new:1\r\nbob::\nnew\ncarol:\xff\nnew";
+        assert_eq!(output, written);
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn json_is_changed_in_its_place() {
+        let input =
+            b"{\"a\" : 1.0,\"hash\" : \"$\\u0079$\" }\n{\"hash\":null}\n{}\n{\"hash\":1}\n{\"\n";
+        let (entries, output, bad) = seen(input, &Format::Detect);
+        assert_eq!(entries, [entry(1, "", "$y$")]);
+        assert_eq!(bad, [4, 5]);
+        let written =
+            b"{\"a\" : 1.0,\"hash\" : \"new\" }\n{\"hash\":null}\n{}\n{\"hash\":1}\n{\"\n";
+        assert_eq!(output, written);
+    }
+
+    #[test]
+    fn long_lines_pass_and_are_bad() {
+        for length in [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, 3 * MAX_LINE, 3 * MAX_LINE + 1] {
+            let long = "x".repeat(length);
+            let input = format!("a\n{long}\nb\n");
+            let (entries, output, bad) = seen(input.as_bytes(), &Format::Bare);
+            let fits = length < MAX_LINE;
+            assert_eq!(entries.last().unwrap().0, 3);
+            assert_eq!((entries.len(), bad.len()), if fits { (3, 0) } else { (2, 1) }, "{length}");
+            let middle = if fits { "new" } else { &long };
+            assert!(output == format!("new\n{middle}\nnew\n").into_bytes(), "{length}");
+        }
+    }
+
+    /// An input that ends in an error, with half a line before it.
+    #[test]
+    fn what_was_read_is_written_before_an_error() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
+        }
+        let input = io::BufReader::new((&b"a\nb\nhal"[..]).chain(Broken));
+        let mut output = Vec::new();
+        let same = |_: &Entry<'_>| Ok(None).into();
+        let result = each_line(input, &mut output, &Format::Bare, same, |_, _| {});
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(output, b"a\nb\n");
+    }
+}
