@@ -126,10 +126,15 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    fn computer(&self) -> Option<Arc<Many>> {
+    /// What computes, to be kept until the tickets are done with.
+    fn computers(&self) -> (Option<Arc<Many>>, Option<Passwords>) {
         match self {
-            Task::Hash { computer, .. } | Task::Verify { computer, .. } => Some(computer.clone()),
-            Task::New { .. } | Task::Login { .. } => None,
+            Task::Hash { computer, .. } | Task::Verify { computer, .. } => {
+                (Some(computer.clone()), None)
+            }
+            Task::New { passwords, .. } | Task::Login { passwords, .. } => {
+                (None, Some(passwords.clone()))
+            }
         }
     }
 }
@@ -156,7 +161,7 @@ enum Message {
 /// an error at the end.
 pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
-    let computer = task.computer();
+    let (computer, passwords) = task.computers();
     // Damage that no hash has met yet is told, too.
     let _watch = computer.as_ref().map(|computer| computer.watch());
     let reader = Reader { task, deadline: args.deadline.map(Duration::from_millis) };
@@ -168,7 +173,7 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
         .context("cannot start a thread for standard input")?;
     let tally = answers.run(&receiver);
     // The tickets are done with only now.
-    drop(computer);
+    drop((computer, passwords));
     let tally = tally?;
     if tally.errors > 0 {
         bail!("{} of {} lines are in error", tally.errors, tally.lines);

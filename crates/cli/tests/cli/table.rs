@@ -146,7 +146,7 @@ fn strings_that_are_outdated_are_listed() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(1), record));
     assert_eq!(run(&["needs-rehash", "--policy", file], YESCRYPT).status.code(), Some(0));
     // Without a policy, what is below the default cost is outdated.
-    assert_eq!(run(&["needs-rehash"], SCRYPT).status.code(), Some(1));
+    assert_eq!(run(&["needs-rehash"], BCRYPT).status.code(), Some(1));
 }
 
 #[test]

@@ -47,8 +47,18 @@ fn limits(text: &mut String, policy: &Policy) -> std::fmt::Result {
         _ => "any",
     };
     let syntax = if limits.syntax == Syntax::Crypt3 { "crypt" } else { "wide" };
-    writeln!(text, "n = {}\nr = {}", limits.max_n, limits.max_r)?;
-    writeln!(text, "p = {}\nt = {}", limits.max_p, limits.max_t)?;
+    for (name, limit, most) in [
+        ("n", limits.max_n, u64::MAX),
+        ("r", limits.max_r.into(), u32::MAX.into()),
+        ("p", limits.max_p.into(), u32::MAX.into()),
+        ("t", limits.max_t.into(), u32::MAX.into()),
+    ] {
+        if limit == most {
+            writeln!(text, "# {name}: no limit")?;
+        } else {
+            writeln!(text, "{name} = {limit}")?;
+        }
+    }
     writeln!(text, "password = {}\nrom = {}", limits.max_password, limits.rom)?;
     writeln!(text, "flavors = \"{flavors}\"\nsyntax = \"{syntax}\"")
 }

@@ -25,7 +25,7 @@ fn peak(child: &Child) -> u64 {
 /// A million lines and one of 100 MB: all of them come through, in bounded memory.
 #[test]
 fn memory_does_not_grow_with_the_stream() {
-    let site = Site::new(&format!("{CHEAP}{{key}}").replace("active = true", ""));
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
     const LINES: usize = 1_000_000;
     let mut child = start(&["reencrypt", "--policy", &site.policy()]);
     let mut input = child.stdin.take().unwrap();
@@ -57,7 +57,7 @@ fn memory_does_not_grow_with_the_stream() {
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
     assert_eq!(rest.lines().count(), 1000);
-    assert!(rest.ends_with(&format!("user{}:{YESCRYPT}:1\n", LINES - 1)));
+    assert!(rest.lines().all(|line| line.starts_with("user999") && line.contains(":{key=2026+")));
     let end = child.wait_with_output().unwrap();
     let told = String::from_utf8(end.stderr).unwrap();
     assert!(
