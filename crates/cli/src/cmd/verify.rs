@@ -31,10 +31,10 @@ schemes other than yescrypt ($y$), its older generation 0.5 ($7X) and
 scrypt ($7$), such as sha512crypt ($6$).
 
 With --policy strings are verified as the site does: of the schemes,
-within the costs, with the keys and ROMs that the policy has. A match says
-whether an update is due, and why, in the words of `saltern needs-rehash`;
-with --update it is printed. Store it only where the old string still
-stands.
+within the costs, with the keys and ROMs that the policy has. A match
+says whether an update is due, and why, in the words of
+`saltern needs-rehash`; with --update it is printed. Store it only where
+the old string still stands.
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password

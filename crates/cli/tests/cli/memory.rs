@@ -230,3 +230,36 @@ fn a_core_dump_after_a_rom_was_made_holds_no_seed() {
     let create = ["rom", "create", rom, "--size", "1MiB", "--seed-file", seed];
     assert_no_trace(&[text], &[], &create, "");
 }
+
+#[test]
+fn a_core_dump_under_a_policy_holds_no_password_and_no_key() {
+    let keys = Keys::new();
+    let secrets = keys.secrets(SECRET);
+    let mut text = "schemes = [\"yescrypt\", \"bcrypt\"]\n[params]\ncost = 1\n".to_owned();
+    for (name, active) in [("a", false), ("b", true)] {
+        let file = keys.folder.path().join(name);
+        let fingerprint = run(&["key", "fingerprint", file.to_str().unwrap()], "").stdout;
+        let fingerprint = String::from_utf8(fingerprint).unwrap();
+        text += &format!(
+            "[[keys]]\nname = \"{name}\"\nfile = \"{name}\"\nfingerprint = \"{}\"\nactive = {active}\n",
+            fingerprint.trim_end()
+        );
+    }
+    let policy = keys.folder.path().join("saltern.toml");
+    std::fs::write(&policy, text).unwrap();
+    let policy = ["--policy", policy.to_str().unwrap()];
+    let trace = |args: &[&str], input: &str| {
+        assert_no_trace(&secrets, &[], &[args, &policy[..]].concat(), input)
+    };
+    assert!(trace(&["hash", "--stdin"], SECRET).starts_with("{key=b+"));
+    let weak = run(&[&["hash", "--stdin", &keys.option("a")], &TINY[..]].concat(), SECRET);
+    let weak = String::from_utf8(weak.stdout).unwrap();
+    let weak = weak.trim_end();
+    assert!(trace(&["verify", "--stdin", "--update", weak], SECRET).contains("update: {key=b+"));
+    let mismatch = trace(&["verify", "--stdin", crate::policy::BCRYPT], SECRET);
+    assert_eq!(mismatch, "mismatch\n");
+    let lines = serde_json::json!({ "password": SECRET, "hash": weak }).to_string();
+    assert!(trace(&["verify", "--jsonl", "--update"], &lines).contains("\"update\":\"{key=b+"));
+    assert!(trace(&["reencrypt"], weak).starts_with("{key=b+"));
+    trace(&["wrap"], crate::policy::BCRYPT);
+}

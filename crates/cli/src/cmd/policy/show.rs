@@ -131,7 +131,7 @@ fn file(path: &Path) -> anyhow::Result<String> {
 /// Bytes, in the largest unit that says them exactly.
 fn size(bytes: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = units.iter().find(|(_, shift)| bytes > 0 && bytes % (1 << shift) == 0);
+    let unit = units.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << *shift));
     unit.map_or(bytes.to_string(), |(unit, shift)| format!("\"{}{unit}\"", bytes >> shift))
 }
 
