@@ -14,14 +14,14 @@ use saltern::{Error, ErrorKind, Outcome, Passwords};
 
 /// What stands for a database.
 #[derive(Clone)]
-pub struct Site {
+pub(crate) struct Site {
     passwords: Passwords,
     accounts: Arc<Mutex<HashMap<String, String>>>,
 }
 
 /// What is sent to both addresses.
 #[derive(serde::Deserialize)]
-pub struct Login {
+pub(crate) struct Login {
     account: String,
     password: String,
 }
@@ -65,7 +65,7 @@ fn status(error: &Error) -> StatusCode {
 }
 
 /// The routes, with accounts that are there from the beginning.
-pub fn app(passwords: Passwords, accounts: HashMap<String, String>) -> Router {
+pub(crate) fn app(passwords: Passwords, accounts: HashMap<String, String>) -> Router {
     let site = Site { passwords, accounts: Arc::new(Mutex::new(accounts)) };
     let routes = Router::new().route("/accounts", post(register)).route("/login", post(login));
     routes.with_state(site)
@@ -73,7 +73,7 @@ pub fn app(passwords: Passwords, accounts: HashMap<String, String>) -> Router {
 
 /// Starts the server.
 #[tokio::main]
-pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let policy = std::env::args().nth(1).ok_or("the policy: a file such as saltern.toml")?;
     let app = app(Passwords::open(policy)?, HashMap::new());
     axum::serve(tokio::net::TcpListener::bind("127.0.0.1:8080").await?, app).await?;

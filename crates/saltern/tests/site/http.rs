@@ -27,7 +27,8 @@ fn post(server: SocketAddr, path: &str, body: &str) -> u16 {
 fn the_example_serves_logins() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
     let policy = Policy::read(format!("{folder}/saltern.toml")).unwrap();
-    let old = "$7$6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D".to_owned();
+    let old =
+        "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4".to_owned();
     let broken = "$y$j9T$abc".to_owned();
     let accounts = HashMap::from([("old".to_owned(), old), ("broken".to_owned(), broken)]);
     let app = app(Passwords::new(policy).unwrap(), accounts);

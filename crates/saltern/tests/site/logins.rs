@@ -44,13 +44,13 @@ pub(super) const OLD: [(&str, &str); 11] = [
          Wb9DOLKUgwlL5fjad9tfCPU0SBAo0PEY/evJRhwtUR0",
         "password",
     ),
-    ("$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc8", "Hello world!"),
+    ("$5$saltstring$5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5", "Hello world!"),
     (
         "$6$rounds=1000$saltstring$EzTqOEb9gQc3Va/4p4pnqWqp/wIh1Otyhg9H9E8sV0eDyHGbNBkoMxYIM0ODHPBf\
          mDNWb6wRiAvTriYxeDgb9.",
         "password",
     ),
-    ("$7$6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D", "pleaseletmein"),
+    ("$7$46..../....SodiumChloride$wQNDi28JAWNpxMMnflTwTz.2wZGzUu1uz3FMPxob31D", "pleaseletmein"),
 ];
 
 #[test]
@@ -88,7 +88,7 @@ fn a_stronger_hash_is_kept_and_moves_between_keys_as_it_is() {
     };
     // The same hash, encrypted: N is what it was.
     assert!(
-        update.new.starts_with("{key=2026+") && update.new.contains("}$y$j85$"),
+        update.new.starts_with("{key=2026+") && update.new.contains(&stored[..7]),
         "{}",
         update.new
     );

@@ -5,7 +5,7 @@ use saltern::policy::{Params, Scheme, fingerprint_path};
 use saltern::{ErrorKind, Passwords, Policy};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 32] = [
+const WRONG: [(&str, &str); 33] = [
     (
         "x = 1",
         "1: x = 1: allowed is one of assume_unnamed_key, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
@@ -65,6 +65,7 @@ const WRONG: [(&str, &str); 32] = [
         "1: decoy.costs[0].share = 0: allowed is 1 to 2^48",
     ),
     ("a = [", "1: "),
+    ("\"pool.threads\" = 1", "1: \"pool.threads\" = 1: allowed is"),
 ];
 
 #[test]
