@@ -51,6 +51,7 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
+    #[allow(dead_code, reason = "which features there are decides")]
     fn new(setting: impl Setting + 'static, digest: impl Into<String>) -> Self {
         Foreign { setting: Arc::new(setting), digest: digest.into() }
     }

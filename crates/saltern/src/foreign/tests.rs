@@ -32,8 +32,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 /// The foreign string, if it is one and a policy that accepts everything admits it.
 fn admitted(text: &str, password: &[u8]) -> Option<Foreign> {
-    let mut policy = Policy::default();
-    policy.schemes = Scheme::ALL.to_vec();
+    let policy = Policy { schemes: Scheme::ALL.to_vec(), ..Policy::default() };
     let hash = Stored::parse(text).ok()?.hash?;
     policy.admit(&hash, password.len()).ok()?;
     match hash {
