@@ -12,11 +12,13 @@ mod libcrypt;
 mod pbkdf2;
 #[cfg(feature = "sha-crypt")]
 mod sha_crypt;
+#[cfg(all(test, feature = "legacy", feature = "libcrypt"))]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
 
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -49,6 +51,7 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
+    #[allow(dead_code, reason = "which features there are decides")]
     fn new(setting: impl Setting + 'static, digest: impl Into<String>) -> Self {
         Foreign { setting: Arc::new(setting), digest: digest.into() }
     }

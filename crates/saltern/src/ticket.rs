@@ -123,10 +123,10 @@ impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
     }
 }
 
-/// One that is there already: for operations that compute nothing, among those that do.
+/// One that is there already: for operations that compute nothing.
 impl<T: Send + 'static> From<Result<T, Error>> for Ticket<T> {
     fn from(result: Result<T, Error>) -> Self {
-        Self::done(result)
+        Ticket::done(result)
     }
 }
 
