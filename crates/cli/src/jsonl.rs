@@ -38,8 +38,8 @@ use crate::streams;
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
 
-/// What may wait in the pool: as many again are taken out of the queue to be waited for; one more is
-/// being submitted.
+/// What may wait in the pool: as many again are taken out of the queue to be waited for, and one
+/// more is being submitted.
 pub(crate) const WAITING: usize = 2 * QUEUE + 2;
 
 /// Longest line, several times what the longest password takes in hexadecimal or with escapes.

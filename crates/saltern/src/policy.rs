@@ -39,7 +39,7 @@
 //!
 //! [decoy]                              # what unknown accounts cost
 //! key = "keys/decoy"
-//! [[decoy.costs]]                      # as `saltern census` prints them
+//! [[decoy.costs]]                      # as `saltern census --decoy` prints them
 //! like = "$y$j9T$......................"
 //! share = 97
 //! [[decoy.costs]]
