@@ -1,10 +1,12 @@
 //! Streams of stored strings, one in each line: from standard input, and back to standard output.
 //! No line is lost: what ends a run early is told with what has been written until then.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write};
 use std::num::NonZero;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -87,14 +89,24 @@ impl LineArgs {
         }
     }
 
-    /// Looks at each string of standard input. What is wrong with a line is told.
+    /// Looks at each string of standard input. What is wrong with a line is told; another failure
+    /// ends it.
     pub(crate) fn look(
         &self,
-        mut operation: impl FnMut(&Entry<'_>) -> Result<(), Error>,
+        mut operation: impl FnMut(&Entry<'_>) -> Result<anyhow::Result<()>, Error>,
     ) -> anyhow::Result<Report> {
         let mut input = Input::new()?;
-        let operation = |entry: &Entry<'_>| operation(entry).map(|()| None).into();
+        let (stop, mut done) = (Rc::clone(&input.stop), Ok(()));
+        let operation = |entry: &Entry<'_>| {
+            let looked = operation(entry).map(|result| {
+                stop.set(result.is_err());
+                done = result;
+                None
+            });
+            looked.into()
+        };
         let result = input.run(io::sink(), &self.format(), operation, ToString::to_string);
+        done?;
         result.or_else(|error| {
             let read = || format!("{} lines were read", input.lines);
             input.interrupt.check(read)?;
@@ -125,6 +137,8 @@ struct Input {
     shown: Instant,
     /// Those that have been taken.
     lines: u64,
+    /// Whether no more are wanted.
+    stop: Rc<Cell<bool>>,
 }
 
 impl Input {
@@ -139,6 +153,7 @@ impl Input {
             progress: Arc::new(Progress::new(total, false)),
             shown: Instant::now(),
             lines: 0,
+            stop: Rc::default(),
         })
     }
 
@@ -161,7 +176,7 @@ impl Input {
     /// Waits until there is something to read, or a signal has come.
     fn wait(&mut self) -> io::Result<()> {
         loop {
-            if self.interrupt.came() {
+            if self.interrupt.came() || self.stop.get() {
                 return Err(io::Error::other("interrupted"));
             }
             if self.shown.elapsed() >= LOOK {

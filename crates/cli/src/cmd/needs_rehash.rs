@@ -67,15 +67,15 @@ struct Record<'a> {
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let table = policy::table(&args.policy.read()?)?;
-    let (mut output, mut failed, mut outdated) = (Output::new(), Ok(()), 0_u64);
+    let (mut output, mut outdated) = (Output::new(), 0_u64);
     let report = args.lines.look(|entry| {
         let reasons = table.needs_rehash(entry.stored)?;
-        if !reasons.any() || failed.is_err() {
-            return Ok(());
+        if !reasons.any() {
+            return Ok(Ok(()));
         }
         outdated += 1;
         let (line, words) = (entry.number, policy::words(&reasons));
-        failed = if args.whole {
+        Ok(if args.whole {
             output.bytes(entry.line)
         } else if args.json {
             let user = entry.account.map(|user| String::from_utf8_lossy(user).into_owned());
@@ -84,10 +84,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         } else {
             let label = entry.account.map_or_else(|| format!("line {line}"), printable);
             output.line(format!("{label}: {}", words.join(", ")))
-        };
-        Ok(())
+        })
     })?;
-    failed?;
     output.flush()?;
     let strings = report.lines - report.others - report.bad;
     tell(format_args!(

@@ -55,6 +55,8 @@ fn a_good_policy_is_good() {
     let other = run(&["policy", "check", file], "");
     assert!(stderr(&other).contains("another key"), "{other:?}");
     assert_eq!(other.status.code(), Some(2));
+    let site = Site::new(&format!("{CHEAP}[decoy]\nkey = \"nowhere\"\n"));
+    assert_one_error(&run(&["policy", "check", &site.policy()], ""), "nowhere");
 }
 
 /// File, line, key, value, and what is allowed, for whatever takes a policy.

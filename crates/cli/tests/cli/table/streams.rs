@@ -147,6 +147,21 @@ fn a_reader_that_went_away_is_told_for_lines_are_missing() {
     assert!(told.contains("Broken pipe") && told.contains(" were read"), "{told}");
 }
 
+/// Where nothing is rewritten, nothing is lost either: it ends, and that is all.
+#[test]
+fn a_list_that_nobody_reads_ends() {
+    let mut child = start(&["needs-rehash"]);
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        let lines = format!("{:032x}\n", 7).repeat(1000);
+        while stdin.write_all(lines.as_bytes()).is_ok() {}
+    });
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(2), 0), "{output:?}");
+}
+
 #[test]
 fn streams_that_are_closed_or_no_streams() {
     let site = Site::new(CHEAP);
