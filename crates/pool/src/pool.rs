@@ -43,8 +43,8 @@ use crate::{flight::Layout, pages, worker};
 /// # What runs when
 /// Interactive items before bulk ones, the earliest deadline first; see [`Terms`]. Waiting items of
 /// one shape (parameters, ROMs and length of output), whichever call they came with, are computed
-/// in groups of up to [`CheckedParams::degree`] that advance together in one thread. A group never
-/// waits for a partner. Groups are made smaller when there are idle threads for the rest, and when
+/// in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that advance
+/// together in one thread. A group never waits for a partner. Groups are made smaller when there are idle threads for the rest, and when
 /// memory does not suffice; a hash for which memory has to become free first is not overtaken while
 /// it waits. A pool never runs more threads than it has: hashes with p > 1 get one, too.
 ///
