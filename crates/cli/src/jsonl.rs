@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use saltern_pool::PoolConfig;
-use saltern_yescrypt::{Setting, hazmat::Level};
+use saltern_yescrypt::{HashString, Setting, hazmat::Level};
 use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -90,11 +90,11 @@ pub(crate) enum Task {
     },
     /// Compare with the hash of the line.
     Verify {
-        /// What is wrong with a string, if it is known without computing.
-        obstacle: fn(&[u8]) -> Option<String>,
+        /// The string, or what is wrong with it, if that is known without computing.
+        stored: fn(&[u8]) -> Result<HashString, String>,
         /// What a mismatch with a string may also come of, where a key is assumed for those that
         /// name none.
-        note: fn(&[u8], bool) -> Option<String>,
+        note: fn(&HashString, bool) -> Option<String>,
         /// Whether one is.
         key_is_assumed: bool,
     },
@@ -222,16 +222,14 @@ impl Reader {
                 *notes = crypt3::notes(&setting, *unnamed_key, &password);
                 computer.hash(&password, &setting, due).map(Pending::Hash)
             }
-            Task::Verify { obstacle, note, key_is_assumed } => {
+            Task::Verify { stored, note, key_is_assumed } => {
                 if request.setting.is_some() {
                     return Err("`setting` has no meaning here: give `hash`".to_owned());
                 }
                 let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
-                if let Some(reason) = obstacle(hash.as_bytes()) {
-                    return Err(reason);
-                }
-                notes.extend(note(hash.as_bytes(), *key_is_assumed));
-                computer.verify(&password, hash.as_bytes(), due).map(Pending::Verify)
+                let stored = stored(hash.as_bytes())?;
+                notes.extend(note(&stored, *key_is_assumed));
+                computer.verify(&password, &stored, due).map(Pending::Verify)
             }
         }
     }
