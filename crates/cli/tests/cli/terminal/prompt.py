@@ -303,6 +303,23 @@ def run_held(program):
     session.wait()
 
 
+def run_few(program, limit):
+    """With few descriptors it asks, or says that it cannot; standard input, here a file, is never read instead."""
+    script = f"ulimit -n {limit}; exec {program} hash --cost 1 < {__file__}"
+    session = Session([sys.executable, "-c", LEADER, "bash", "-c", script])
+    session.expect("Password: |cannot .*Too many open files")
+    if b"Password: " in session.shown:
+        session.expect_modes(silent=True)
+        finish(session, "status 0\r")
+    elif int(limit) >= 16:
+        fail(f"{limit} descriptors are not enough", session)
+    else:
+        session.expect("status 2\r")
+        session.expect_modes(silent=False)
+    session.type("\n")
+    session.wait()
+
+
 CASES = {
     "signal": run_signal,
     "ignored": run_ignored,
@@ -312,6 +329,7 @@ CASES = {
     "background": run_background,
     "alone": run_alone,
     "held": run_held,
+    "few": run_few,
 }
 
 if __name__ == "__main__":
