@@ -83,6 +83,13 @@ class Session:
             time.sleep(0.01)
         fail(f"the program is in state {self.state(pid)}, not {wanted}", self)
 
+    def expect_gone(self, pid):
+        end = time.monotonic() + PATIENCE
+        while os.path.exists(f"/proc/{pid}"):
+            if time.monotonic() > end:
+                fail("the program does not end", self)
+            time.sleep(0.01)
+
     def modes(self):
         """Which of the three modes are on."""
         local = termios.tcgetattr(self.terminal)[3]
@@ -254,13 +261,14 @@ def run_background(program):
     session.type(SECRET + "\n")
     session.expect(r"\$y\$j75\$")
     check_secret(session)
-    while os.path.exists(f"/proc/{pid}"):
-        time.sleep(0.01)
+    session.expect_gone(pid)
     session.type(f"{program} hash --cost 1 & sleep 0.2\n")
     pid = session.program()
     session.expect_state(pid, "T")
     os.kill(pid, signal.SIGTERM)
     os.kill(pid, signal.SIGCONT)
+    # Only then can the shell know that it has ended, and not just stopped.
+    session.expect_gone(pid)
     session.type("jobs\nexit\n")
     session.expect("Terminated")
     session.wait()
