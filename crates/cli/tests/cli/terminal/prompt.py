@@ -313,7 +313,7 @@ def run_held(program):
 
 def run_few(program, limit):
     """With few descriptors it asks, or says that it cannot; standard input, here a file, is never read instead."""
-    script = f"ulimit -n {limit}; exec {program} hash --cost 1 < {__file__}"
+    script = f"exec < {__file__}; ulimit -n {limit}; exec {program} hash --cost 1"
     session = Session([sys.executable, "-c", LEADER, "bash", "-c", script])
     session.expect("Password: |cannot .*Too many open files")
     if b"Password: " in session.shown:
