@@ -31,7 +31,8 @@ mod worker;
 
 pub use config::{PoolConfig, WipePolicy};
 pub use error::{Error, Fault};
-pub use pool::{Derive, Pool};
+pub use pool::Pool;
+pub use shape::Derive;
 pub use stats::{PoolStats, ReadStats};
 pub use terms::{Class, Terms};
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

@@ -9,8 +9,18 @@ use saltern_yescrypt::{
     rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse},
 };
 
-use crate::pool::Derive;
 use crate::source::{Grid, block_rom};
+
+/// What to derive: the same for all items of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Derive {
+    /// The parameters. Their NROM is 0: each ROM of the list has its own.
+    pub params: CheckedParams,
+    /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms).
+    pub roms: Vec<RomUse>,
+    /// Bytes of output for each item.
+    pub len: usize,
+}
 
 /// What items must have in common to be computed together, and what follows from it.
 ///

@@ -15,12 +15,11 @@ use crate::error::{Error, Fault};
 use crate::flight::{Layout, Place, TAGS};
 use crate::item::{Queued, end_all};
 use crate::ledger::{Admission, Arena, Need};
-use crate::pool::Derive;
 use crate::queue::Lead;
 use crate::rate::Sample;
 use crate::reader::Reader;
 use crate::schedule::portion;
-use crate::shape::Shape;
+use crate::shape::{Derive, Shape};
 use crate::shared::{Shared, State, lock, wait};
 use crate::source::{BlockSource, Completion};
 
