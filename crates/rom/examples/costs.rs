@@ -3,10 +3,10 @@
 //!     cargo run --release -p saltern-rom --example costs
 //!
 //! First, parts of the cost model, each in its own way: flavours, block sizes, S-boxes of many
-//! instances, PBKDF2, ROM and the checks of what was read of it, the older generation. The last column says how many nanoseconds a booked
-//! byte takes, as a multiple of what it takes for the default (1.0); below 1 too much is booked,
-//! above 1 too little. Then what a server admits at most, with real times. Times are the shortest
-//! of a few.
+//! instances, PBKDF2, ROM and the checks of what was read of it, the older generation. The last
+//! column says how many nanoseconds a booked byte takes, as a multiple of what it takes for the
+//! default (1.0); below 1 too much is booked, above 1 too little. Then what a server admits at
+//! most, with real times. Times are the shortest of a few.
 
 use std::error::Error;
 use std::time::Instant;
@@ -126,8 +126,8 @@ fn shapes(costs: &mut Costs) -> Outcome<()> {
     Ok(())
 }
 
-/// Hashes whose reads of a mapped ROM are checked, as before every mismatch: blocks of the size of a
-/// chunk, several chunks, and many small ones in large chunks.
+/// Hashes whose reads of a mapped ROM are checked, as before every mismatch: blocks of the size of
+/// a chunk, of several chunks, and small ones in large chunks.
 fn checks(costs: &mut Costs) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("costs.rom");
