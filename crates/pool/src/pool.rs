@@ -44,9 +44,10 @@ use crate::{flight::Layout, pages, worker};
 /// Interactive items before bulk ones, the earliest deadline first; see [`Terms`]. Waiting items of
 /// one shape (parameters, ROMs and length of output), whichever call they came with, are computed
 /// in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that advance
-/// together in one thread. A group never waits for a partner. Groups are made smaller when there are idle threads for the rest, and when
-/// memory does not suffice; a hash for which memory has to become free first is not overtaken while
-/// it waits. A pool never runs more threads than it has: hashes with p > 1 get one, too.
+/// together in one thread. A group never waits for a partner. Groups are made smaller when there
+/// are idle threads for the rest, and when memory does not suffice; a hash for which memory has to
+/// become free first is not overtaken while it waits. A pool never runs more threads than it has:
+/// hashes with p > 1 get one, too.
 ///
 /// # Overload
 /// At most [`PoolConfig::max_waiting`] items wait; above that [`Error::Overloaded`] is the answer.
