@@ -163,17 +163,17 @@ impl Reader {
             while let Some(kind) = lines.next(&mut text).context("cannot read standard input")? {
                 let number = lines.number();
                 let line = match kind {
-                    lines::Line::Whole if text.trim_ascii().is_empty() => continue,
-                    lines::Line::Whole => self.line(number, &text),
+                    lines::Line::Whole if text.trim_ascii().is_empty() => None,
+                    lines::Line::Whole => Some(self.line(number, &text)),
                     lines::Line::Start => {
                         let error = format!("the line is longer than {MAX_LINE} bytes");
-                        Line::refused(number, None, error)
+                        Some(Line::refused(number, None, error))
                     }
-                    lines::Line::Middle | lines::Line::End => continue,
+                    lines::Line::Middle | lines::Line::End => None,
                 };
                 // Not only when the next one comes.
                 text.zeroize();
-                if sender.send(Message::Line(line)).is_err() {
+                if line.is_some_and(|line| sender.send(Message::Line(line)).is_err()) {
                     break;
                 }
             }
