@@ -31,9 +31,9 @@ macro_rules! lines_help {
         "\
 Lines are told apart by what they look like: a string alone; fields with
 colons between, the second of which is the string, as in /etc/shadow;
-objects of JSON with the string in `hash`. `{CRYPT}` before a string, and
-`!` or `*` of a locked account, stay where they are. Empty lines, comments
-(`#`), and empty strings are no strings."
+objects of JSON with the string in `hash`. `{CRYPT}` before a string,
+and `!` or `*` of a locked account, stay where they are. Empty lines,
+comments (`#`), and empty strings are no strings."
     };
 }
 pub(crate) use lines_help;

@@ -30,7 +30,8 @@ use crate::scheme::Scheme;
 pub(crate) trait Setting: fmt::Display + Send + Sync {
     fn scheme(&self) -> Scheme;
 
-    /// What one computation costs for a password of so many bytes.
+    /// What one computation costs for a password of so many bytes: a bound, fitted by the example
+    /// `costs`.
     fn cost(&self, password: usize) -> Task;
 
     /// Bytes of the salt.

@@ -20,10 +20,10 @@ Examples:
     lines_help!(),
     "
 
-What is printed names the account, or else the line, and why its string is
-outdated: `scheme` another one than yescrypt, `cost` weaker than new
-hashes, `floor` weaker than the policy's floor, `salt` too short, `key` or
-`rom` another one than the active one, `wrapped` a hash over a hash. For
+What is printed names the account, or else the line, and why its string
+is outdated: `scheme` another one than yescrypt, `cost` weaker than new
+hashes, `floor` weaker than the policy's floor, `salt` too short, `key`
+or `rom` another one than the active one, `wrapped` a hash over a hash. For
 `key` alone no password is needed: see `saltern reencrypt`. Everything
 else changes at the next login.
 

@@ -32,9 +32,9 @@ encrypted twice: a string that already has the wanted key, or none with
 --to-plain, is passed on unchanged. A string without a key name is taken
 to be unencrypted.
 
-With a policy the active key is the wanted one, or none if none is active,
-and strings of other schemes that it accepts, which cannot be encrypted,
-are passed on unchanged. When `saltern census --retire-key` has no
+With a policy the active key is the wanted one, or none if none is
+active, and strings of other schemes that it accepts, which cannot be
+encrypted, are passed on unchanged. When `saltern census --retire-key` has no
 objection, the old key can be taken out of the policy.
 
 With --assume-unnamed-key a wrong key, or a string that is not encrypted,
@@ -42,9 +42,9 @@ cannot be noticed, and no password will match afterwards. Keep the old
 strings until some of the new ones have been verified.
 
 Exit status: 0 every string now has the wanted key; 2 an error, or a line
-that holds no stored string of an accepted scheme, or names a key that was
-not given, which is reported and passed on unchanged; 130 interrupted, 143
-terminated: what was read is written, and the next line named."
+that holds no stored string of an accepted scheme, or names a key that
+was not given, which is reported and passed on unchanged; 130
+interrupted, 143 terminated: how many lines are written is told."
 );
 
 /// Change the key of encrypted strings, without passwords

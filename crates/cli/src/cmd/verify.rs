@@ -157,7 +157,8 @@ struct Record<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let (true, Some(file)) = (args.many.jsonl, &args.policy) {
         let passwords = policy::many(file, args.effort.level()?, jsonl::WAITING)?;
-        let obstacle = |field: &[u8]| reason(site::settled(field));
+        let obstacle =
+            |field: &[u8]| site::settled(field).map(|outcome| outcome.reason().to_owned());
         return jsonl::run(&args.many, Task::Login { passwords, obstacle, update: args.update });
     }
     if args.many.jsonl {
@@ -165,8 +166,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let (hasher, media) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
         let computer = Arc::new(Many::new(hasher, media, pool)?);
-        let obstacle = |field: &[u8]| reason(unknown(field));
-        let task = Task::Verify { computer, obstacle, note: key_note, key_is_assumed };
+        let task = Task::Verify { computer, stored, note: key_note, key_is_assumed };
         return jsonl::run(&args.many, task);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
@@ -179,8 +179,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for entry in &entries {
         let outcome = verifier.outcome(&args.password, entry)?;
         tally.count(&outcome);
-        if let (Outcome::Mismatch, Ok(field)) = (&outcome, entry.field()) {
-            let note = key_note(field, args.key.assumes_unnamed());
+        if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.field().map(known)) {
+            let note = key_note(&stored, args.key.assumes_unnamed());
             note.iter().for_each(|note| tell(format_args!("note: {note}")));
         }
         args.show(entry, &outcome, &mut output)?;
@@ -189,15 +189,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     tally.exit_code(&entries)
 }
 
-/// Whether a string is a complete hash that may be computed.
-fn admitted(field: &[u8], limits: &Limits) -> Result<(), Error> {
-    HashString::parse(field)?.setting().params().check(limits).map(|_| ())
+/// The string that has to be computed, or the outcome where it does not depend on the password.
+fn settle(entry: &Entry, limits: &Limits) -> Result<HashString, Outcome> {
+    let stored = known(entry.field().map_err(Outcome::Error)?)?;
+    stored.setting().params().check(limits)?;
+    Ok(stored)
 }
 
-/// The outcome for a string that is of no scheme computed here.
-fn unknown(field: &[u8]) -> Option<Outcome> {
-    Some(match scheme::identify(field) {
-        Stored::Ours(_) => return None,
+/// A complete hash of a scheme that is computed here.
+fn known(field: &[u8]) -> Result<HashString, Outcome> {
+    Err(match scheme::identify(field) {
+        Stored::Ours(_) => return Ok(HashString::parse(field)?),
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -209,18 +211,17 @@ fn unknown(field: &[u8]) -> Option<Outcome> {
     })
 }
 
-/// An outcome in words.
-fn reason(outcome: Option<Outcome>) -> Option<String> {
-    outcome.map(|outcome| outcome.reason().to_owned())
+/// The same, with the outcome in words.
+fn stored(field: &[u8]) -> Result<HashString, String> {
+    known(field).map_err(|outcome| outcome.reason().to_owned())
 }
 
 /// What else a mismatch may come of: an assumption about the key that nothing in the string
 /// confirms.
-fn key_note(field: &[u8], assumed: bool) -> Option<String> {
-    let string = HashString::parse(field).ok().filter(|_| assumed)?;
-    let setting = string.setting();
+fn key_note(stored: &HashString, assumed: bool) -> Option<String> {
+    let setting = stored.setting();
     let unnamed = setting.scheme() == Scheme::Yescrypt && setting.key_id().is_none();
-    unnamed.then(|| {
+    (assumed && unnamed).then(|| {
         "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: if it \
          is plain, or of another key, no password matches"
             .to_owned()
@@ -253,34 +254,36 @@ impl Verifier {
     }
 
     fn outcome(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
-        let field = match entry.field() {
-            Ok(field) => field,
-            Err(error) => return Ok(Outcome::Error(error)),
-        };
-        let settled = match &self.by {
-            By::Options { limits, .. } => {
-                unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
+        match &self.by {
+            By::Options { computer, limits } => {
+                let stored = match settle(entry, limits) {
+                    Ok(stored) => stored,
+                    Err(outcome) => return Ok(outcome),
+                };
+                let password = asked(&mut self.password, source)?;
+                Ok(match computer.verify(password, &stored) {
+                    Ok(true) => Outcome::Match(None),
+                    Ok(false) => Outcome::Mismatch,
+                    Err(error) => Outcome::Error(error.to_string()),
+                })
             }
-            By::Policy(_) => site::settled(field),
-        };
-        if let Some(outcome) = settled {
-            return Ok(outcome);
-        }
-        let password = match self.password.take() {
-            Some(password) => password,
-            None => source.read(Prompt::Once)?,
-        };
-        let outcome = match &self.by {
-            By::Options { computer, .. } => match computer.verify(&password, field) {
-                Ok(true) => Outcome::Match(None),
-                Ok(false) => Outcome::Mismatch,
-                Err(error) => Outcome::Error(error.to_string()),
+            By::Policy(site) => match entry.field().map_err(Outcome::Error).map(site::settled) {
+                Err(outcome) | Ok(Some(outcome)) => Ok(outcome),
+                Ok(None) => Ok(site.verify(entry, asked(&mut self.password, source)?)),
             },
-            By::Policy(site) => site.verify(entry, &password),
-        };
-        self.password = Some(password);
-        Ok(outcome)
+        }
     }
+}
+
+/// The password, asked for when it is needed first.
+fn asked<'p>(
+    password: &'p mut Option<Password>,
+    source: &PasswordArgs,
+) -> anyhow::Result<&'p Password> {
+    Ok(match password {
+        Some(password) => password,
+        None => password.insert(source.read(Prompt::Once)?),
+    })
 }
 
 fn hasher(args: &Args) -> anyhow::Result<(Hasher, Media)> {

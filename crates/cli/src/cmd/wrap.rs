@@ -14,7 +14,7 @@ const EXAMPLES: &str = concat!(
 Examples:
   saltern wrap --policy saltern.toml < users.txt > wrapped.txt
   saltern wrap --policy saltern.toml --field 3 < dump.txt > wrapped.txt
-  saltern wrap --policy saltern.toml --json-key pw < dump.jsonl > new.jsonl
+  saltern wrap --policy saltern.toml --json-key pw < dump.jsonl > new
 
 ",
     lines_help!(),
@@ -28,7 +28,7 @@ Replace a string only where the old one still stands.
 Exit status: 0 every string is yescrypt now, or wrapped; 2 an error, or a
 line that is malformed, or of a scheme or a cost that the policy does not
 allow, which is reported and passed on unchanged; 130 interrupted, 143
-terminated: what had begun is written, and the next line named."
+terminated: how many lines are written is told."
 );
 
 /// Protect stored strings of older schemes by a new hash over them, without the passwords

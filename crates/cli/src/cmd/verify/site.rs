@@ -5,7 +5,7 @@ use std::path::Path;
 use saltern::{Error, Passwords};
 use saltern_yescrypt::hazmat::Level;
 
-use super::{Outcome, unknown};
+use super::{Outcome, known};
 use crate::entries::Entry;
 use crate::policy;
 use crate::scheme::{self, Stored};
@@ -25,7 +25,7 @@ pub(super) struct Due {
 pub(super) fn settled(field: &[u8]) -> Option<Outcome> {
     let none =
         matches!(scheme::identify(field), Stored::Locked | Stored::Empty | Stored::Elsewhere);
-    if none { unknown(field) } else { None }
+    if none { known(field).err() } else { None }
 }
 
 impl Site {
