@@ -9,4 +9,5 @@ pub(crate) mod man;
 pub(crate) mod reencrypt;
 pub(crate) mod rom;
 pub(crate) mod sum;
+pub(crate) mod tune;
 pub(crate) mod verify;

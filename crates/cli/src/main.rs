@@ -46,6 +46,7 @@ enum Command {
     Key(cmd::key::Args),
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
+    Tune(cmd::tune::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Key(args) => cmd::key::run(args),
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
+        Command::Tune(args) => cmd::tune::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

@@ -78,6 +78,9 @@ pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub use self::units::{size as parse_size, time as parse_time};
 
 /// The policy of a site. Fields are what the keys of a file are; see [the module](self).
 ///

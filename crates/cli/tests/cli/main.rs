@@ -14,4 +14,5 @@ mod reencrypt;
 mod rom;
 mod streams;
 mod terminal;
+mod tune;
 mod verify;

@@ -2,8 +2,8 @@
 
 use crate::program::{run, seen, stdout};
 
-const COMMANDS: [&str; 9] =
-    ["hash", "verify", "inspect", "reencrypt", "key", "rom", "sum", "man", "completions"];
+const COMMANDS: [&str; 10] =
+    ["hash", "verify", "inspect", "reencrypt", "key", "rom", "sum", "tune", "man", "completions"];
 
 #[test]
 fn help_has_examples() {

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-/// Bytes: `64KiB`, `256MiB`, `4GiB`, or digits alone.
-pub(super) fn size(text: &str) -> Option<u64> {
+/// Bytes, as policies have them: `64KiB`, `256MiB`, `4GiB`, or digits alone. `None` for any other
+/// text.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0), ("", 0)];
     let (number, shift) = split(text, &units)?;
     number.checked_mul(1 << shift)
 }
 
-/// `250ms`, `2s`, `5min`.
-pub(super) fn time(text: &str) -> Option<Duration> {
+/// A time, as policies have them: `250ms`, `2s`, `5min`. `None` for any other text.
+#[must_use]
+pub fn time(text: &str) -> Option<Duration> {
     let (number, unit) = split(text, &[("ms", 1), ("min", 60_000), ("s", 1000)])?;
     number.checked_mul(unit).map(Duration::from_millis)
 }
