@@ -76,11 +76,11 @@ pub use saltern_yescrypt::{Limits, Params};
 
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
-pub use crate::invalid::Invalid;
-pub use crate::scheme::Scheme;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::units::{size as parse_size, time as parse_time};
+pub use self::units::time as parse_time;
+pub use crate::invalid::Invalid;
+pub use crate::scheme::Scheme;
 
 /// The policy of a site. Fields are what the keys of a file are; see [the module](self).
 ///

@@ -3,9 +3,9 @@
 //!
 //! A [`Tuner`] loads a [`Subject`] with logins that come when they come, whether the ones before
 //! them have been answered or not, and looks for the strongest hash that holds the [`Target`].
-//! [`Site`] is the real one: [`saltern::Passwords`] under the policy that is recommended in the end.
-//! What has been found is a [`Report`]: a table ([`Report::text`]), JSON (it is [`Serialize`]), a
-//! page with plots ([`Report::page`]), and a policy ([`Report::policy`]).
+//! [`Site`] is the real one: [`saltern::Passwords`] under the policy that is recommended in the
+//! end. What has been found is a [`Report`]: a table ([`Report::text`]), JSON (it is
+//! [`Serialize`]), a page with plots ([`Report::page`]), and a policy ([`Report::policy`]).
 //!
 //! ```no_run
 //! use saltern::Policy;

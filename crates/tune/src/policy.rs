@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use saltern::Policy;
 use saltern::policy::{Access, Params, RomSource};
-use saltern_chart::markup::{bytes, date, number};
+use saltern_chart::markup::{date, number};
 
 use crate::report::Report;
 
@@ -34,10 +34,9 @@ impl Report {
         let pool = &policy.pool;
         let _ = writeln!(
             out,
-            "\n[pool]\nthreads = {}\nmemory = \"{}B\"  # {}\nprepare = true",
+            "\n[pool]\nthreads = {}\nmemory = \"{}\"\nprepare = true",
             pool.threads,
-            pool.memory,
-            bytes(pool.memory as f64)
+            size(pool.memory)
         );
         if let Some(deadline) = policy.deadline {
             let _ = writeln!(
@@ -71,6 +70,11 @@ impl Report {
         let clean = |line: &String| line.replace(char::is_control, " ");
         lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
     }
+}
+
+/// Exact, in MiB where it can be.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{}MiB", bytes >> 20) } else { format!("{bytes}B") }
 }
 
 fn costs(params: &Params) -> String {

@@ -141,7 +141,7 @@ impl Report {
             ));
         }
         if let Some(seen) = self.neighbours.filter(|seen| !seen.is_quiet()) {
-            doubts.push(format!("the processor is shared with others ({})", seen.words()));
+            doubts.push(format!("the processor is {}", seen.words()));
         }
         let few = self.confirmation.as_ref().map(|load| load.logins).filter(|&logins| logins < 300);
         if let Some(logins) = few {

@@ -23,6 +23,8 @@ pub struct Effort {
     pub confirm: Duration,
     /// How many settings are tried upwards.
     pub trials: usize,
+    /// What all of it may take, about: what comes last is cut short.
+    pub total: Duration,
 }
 
 impl Effort {
@@ -35,6 +37,7 @@ impl Effort {
             point: Duration::from_secs(5),
             confirm: Duration::from_secs(60),
             trials: 6,
+            total: Duration::from_secs(600),
         }
     }
 
@@ -47,6 +50,7 @@ impl Effort {
             point: Duration::from_millis(400),
             confirm: Duration::from_secs(6),
             trials: 2,
+            total: Duration::from_secs(20),
         }
     }
 }
@@ -122,8 +126,15 @@ impl<'a, S: Subject> Tuner<'a, S> {
                 }
                 let binds = self.binds(&survey, at, &trial.1, target);
                 let report = self.report(&rung, &trial, (target.p99_ms(), target.memory), binds)?;
+                if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
+                    trial.load = Some(load.clone());
+                }
                 let alternatives = alternatives(&survey, &trials, at, target);
                 return Ok(report.confirmed(*target, load, alternatives));
+            }
+            // The trial was too short to see it.
+            if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
+                trial.load = Some(load);
             }
             at -= 1;
         }
@@ -190,20 +201,23 @@ impl<'a, S: Subject> Tuner<'a, S> {
         const GUESS: f64 = 2e9;
         let processors = self.bounds.processors;
         let mut rungs = self.bounds.ladder(32, processors, target.memory)?;
-        let rate = |rung: &Setting| GUESS * rung.threads as f64 / rung.work();
+        // A weaker one than is guessed: it takes less time, and is carried over by its work.
+        let rate = |rung: &Setting| GUESS / 4.0 * rung.threads as f64 / rung.work();
         let near = rungs.iter().rposition(|rung| rate(rung) * LOAD >= target.peak());
         let mut base = rungs[near.unwrap_or(0)];
         let mut seen = self.saturate(&base)?;
-        let scaling = self.scaling(&base, &seen)?;
+        let (all, usable) = (seen, base.threads.min(processors) as f64);
+        let mut scaling = 1.0;
         // Fewer threads may do as much where they share their cores or wait for memory.
-        for fewer in [processors / 2, 1] {
-            if fewer == 0 || fewer >= base.threads {
-                continue;
-            }
+        for fewer in (1..base.threads).filter(|&fewer| fewer == 1 || fewer == processors / 2).rev()
+        {
             let tried = Setting { threads: fewer, ..base };
             let other = self.saturate(&tried)?;
             if other.rate * BETTER >= seen.rate {
                 (base, seen) = (tried, other);
+            }
+            if fewer == 1 {
+                scaling = all.rate / (other.rate * usable);
             }
         }
         let blocks = Setting { n: base.n * 4, r: 8, ..base };
@@ -232,7 +246,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             let seen = self.saturate(&rung)?;
             model = Model::of(&rung, &seen);
             let enough = seen.rate * LOAD >= target.peak();
-            let load = if enough || at == 0 {
+            let load = if enough || (at == 0 && seen.rate > target.peak()) {
                 (self.tell)(&format!("trying {} at {:.1} logins/s", rung.words(), target.peak()));
                 Some(self.subject.load(&rung, target.peak(), self.effort.trial)?)
             } else {
@@ -242,7 +256,8 @@ impl<'a, S: Subject> Tuner<'a, S> {
             trials.push(Trial { setting: rung, seen, load: load.clone() });
             if enough && held {
                 best = Some(at);
-                if at + 1 >= worst || trials.len() >= self.effort.trials {
+                let late = self.began.elapsed() > self.effort.total / 3;
+                if at + 1 >= worst || late || trials.len() >= self.effort.trials {
                     return Ok(at);
                 }
                 at = expected(&survey.rungs[..worst], &model, target).max(at + 1);
@@ -339,13 +354,16 @@ impl<'a, S: Subject> Tuner<'a, S> {
         (p99_ms, budget): (f64, u64),
         binds: Binds,
     ) -> Result<Report, Error> {
+        let left = self.effort.total.saturating_sub(self.began.elapsed());
+        let most = (4 * self.effort.point).min(left / CURVE.len() as u32);
+        let most = most.max(self.effort.point / 4);
         let mut curve = Vec::new();
         for part in CURVE {
             let rate = part * seen.rate;
             (self.tell)(&format!("latency at {rate:.1} logins/s"));
             // Fewer than thirty logins say little.
             let time = self.effort.point.max(Duration::from_secs_f64(30.0 / rate));
-            curve.push(self.subject.load(setting, rate, time.min(4 * self.effort.point))?);
+            curve.push(self.subject.load(setting, rate, time.min(most))?);
         }
         let model = Model::of(setting, seen);
         let parts = (1..=20).map(|step| 0.05 * f64::from(step) * seen.rate);
@@ -392,11 +410,17 @@ fn expected(rungs: &[Setting], model: &Model, target: &Target) -> usize {
 /// The rungs around the one that was taken.
 fn alternatives(survey: &Survey, trials: &[Trial], at: usize, target: &Target) -> Vec<Alternative> {
     let last = (at + 4).min(survey.rungs.len());
+    // What is nearest to a setting says most about it.
+    let near = |rung: &Setting| {
+        let distance = |trial: &&Trial| (trial.setting.work() / rung.work()).ln().abs();
+        let nearest = trials.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(survey.model, |trial| Model::of(&trial.setting, &trial.seen))
+    };
     survey.rungs[at.saturating_sub(3)..last]
         .iter()
         .map(|rung| {
             let tried = trials.iter().find(|trial| trial.setting == *rung);
-            let model = tried.map_or(survey.model, |tried| Model::of(rung, &tried.seen));
+            let model = near(rung);
             let loaded = tried.and_then(|tried| tried.load.clone());
             let is_measured = loaded.is_some();
             let seconds = (3000.0 / target.peak()).clamp(10.0, 1000.0);

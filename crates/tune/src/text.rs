@@ -15,7 +15,7 @@ pub(crate) struct Table {
 }
 
 impl Report {
-    /// The report for a terminal, at most 100 columns wide but for addresses.
+    /// The report for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -47,29 +47,7 @@ impl Report {
                 bytes(self.memory as f64)
             ),
         )];
-        if let Some((target, load)) = self.target.zip(self.confirmation.as_ref()) {
-            let verdict = if self.holds() { "holds" } else { "DOES NOT HOLD" };
-            facts.push((
-                "target",
-                format!(
-                    "{} logins/s, {} times as many at peaks, 99 of 100 within {} ms",
-                    number(target.logins),
-                    number(target.burst),
-                    number(self.p99_ms)
-                ),
-            ));
-            facts.push((
-                verdict,
-                format!(
-                    "{} s at {} logins/s: 99 of 100 within {}, half within {}, {} refused",
-                    number(load.seconds),
-                    number(load.rate),
-                    ms(load.p99_ms),
-                    ms(load.median_ms),
-                    load.refused
-                ),
-            ));
-        }
+        facts.extend(self.promise());
         let headroom = self
             .headroom
             .map_or(String::new(), |headroom| format!(", {} times the peak", number(headroom)));
@@ -107,6 +85,29 @@ impl Report {
             facts.push(("neighbours", seen.words()));
         }
         facts
+    }
+
+    /// What was asked for, and whether it holds.
+    fn promise(&self) -> Vec<(&'static str, String)> {
+        let Some((target, load)) = self.target.zip(self.confirmation.as_ref()) else {
+            return Vec::new();
+        };
+        let verdict = if self.holds() { "holds" } else { "DOES NOT HOLD" };
+        let target = format!(
+            "{} logins/s, {} times as many at peaks, 99 of 100 within {} ms",
+            number(target.logins),
+            number(target.burst),
+            number(self.p99_ms)
+        );
+        let confirmed = format!(
+            "{} s at {} logins/s: 99 of 100 within {}, half within {}, {} refused",
+            number(load.seconds),
+            number(load.rate),
+            ms(load.p99_ms),
+            ms(load.median_ms),
+            load.refused
+        );
+        vec![("target", target), (verdict, confirmed)]
     }
 
     /// What a hash costs whoever computes it here.

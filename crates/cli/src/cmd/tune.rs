@@ -12,6 +12,7 @@ use saltern::policy::{Access, Params, RomSource, SiteRom};
 use saltern_rom::Manifest;
 use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 
+use crate::cmd::rom::size;
 use crate::output::{Output, tell};
 
 const EXAMPLES: &str = "\
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     p99: Duration,
 
     /// Memory for hashing; a ROM in memory comes on top
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, conflicts_with = "policy")]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse, conflicts_with = "policy")]
     memory: u64,
 
     /// How many times as many logins come at a peak, which is taken to last
@@ -99,7 +100,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", value_parser = time)]
     confirm: Option<Duration>,
 
-    /// Write the policy that was found to this file
+    /// Write the policy that was found to this new file
     #[arg(long, short, value_name = "FILE", conflicts_with = "policy")]
     output: Option<PathBuf>,
 
@@ -122,6 +123,9 @@ enum RomAccess {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(file) = args.output.as_ref().filter(|file| file.exists()) {
+        bail!("{} exists, and a policy is never overwritten", file.display());
+    }
     let policy = args.base()?;
     let memory = args.policy.as_ref().map_or(args.memory, |_| policy.pool.memory);
     let target =
@@ -220,11 +224,6 @@ fn rom_size(image: &Path) -> anyhow::Result<u64> {
 fn time(text: &str) -> Result<Duration, String> {
     let known = saltern::policy::parse_time(text);
     known.ok_or_else(|| "a time such as 250ms, 2s or 1min".to_owned())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    let known = saltern::policy::parse_size(text);
-    known.ok_or_else(|| "bytes, or a size such as 256MiB or 4GiB".to_owned())
 }
 
 fn cost(text: &str) -> Result<Params, String> {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::program::{run, seen, stderr, stdout};
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
 
 /// A target that any machine can hold, measured for moments only.
 const EASY: [&str; 11] = [
@@ -49,7 +49,8 @@ fn what_is_found_holds_together_and_is_a_policy() {
     let page = std::fs::read_to_string(&page).unwrap();
     assert!(page.contains("<svg") && page.contains("knee") && !page.contains("<script"));
 
-    // It can be confirmed by itself.
+    // It is not lost to a second run, and can be confirmed by itself.
+    assert_one_error(&run(&[&EASY[..], &files].concat(), ""), "never overwritten");
     let again = ["tune", "--policy", policy.to_str().unwrap(), "--logins", "20", "--p99", "60s"];
     let output = run(&[&again[..], &["--quick", "--confirm", "300ms"]].concat(), "");
     let (code, out, err) = seen(&output);

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-/// Bytes, as policies have them: `64KiB`, `256MiB`, `4GiB`, or digits alone. `None` for any other
-/// text.
-#[must_use]
-pub fn size(text: &str) -> Option<u64> {
+/// Bytes: `64KiB`, `256MiB`, `4GiB`, or digits alone.
+pub(super) fn size(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0), ("", 0)];
     let (number, shift) = split(text, &units)?;
     number.checked_mul(1 << shift)
