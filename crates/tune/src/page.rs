@@ -18,7 +18,7 @@ impl Report {
         page += "<header>\n<h1>What this machine can bear</h1>\n";
         for warning in &self.warnings {
             let warning = Escaped(warning);
-            let _ = writeln!(page, "<p class=\"warning\">Not a quiet machine: {warning}.</p>");
+            let _ = writeln!(page, "<p class=\"warning\">Warning: {warning}.</p>");
         }
         page += "<dl>";
         for (name, value) in self.facts() {
@@ -138,7 +138,10 @@ impl Report {
     fn settings_sentence(&self) -> String {
         let held = self.alternatives.iter().filter(|other| other.holds).count();
         let all = self.alternatives.len();
-        format!("{held} of these {all} settings hold the target; the strongest of them is taken.")
+        format!(
+            "{held} of these {all} settings hold the target, as measured or expected; taken is the \
+             strongest that was seen to hold it for as long as was asked."
+        )
     }
 }
 

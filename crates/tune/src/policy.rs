@@ -64,7 +64,10 @@ impl Report {
             lines.push(format!("WARNING: {warning}"));
         }
         if !self.warnings.is_empty() {
-            lines.push("Measured on a machine that was not quiet: run it again.".to_owned());
+            lines.push(
+                "Run it on a quiet machine, and for long enough, before this is relied on."
+                    .to_owned(),
+            );
         }
         // Nothing that a machine says of itself ends a comment.
         let clean = |line: &String| line.replace(char::is_control, " ");

@@ -23,7 +23,8 @@ impl Report {
             let _ = writeln!(out, "WARNING: {warning}.");
         }
         if !self.warnings.is_empty() {
-            out += "What follows holds for what was left of this machine, and not for more.\n\n";
+            out +=
+                "Run it on a quiet machine, and for long enough, before anything is promised.\n\n";
         }
         for (name, value) in self.facts() {
             let _ = writeln!(out, "{name:<14}{value}");
