@@ -11,10 +11,10 @@ use saltern_yescrypt::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::derive::Derive;
 use crate::error::{Error, Fault};
 use crate::item::{Queued, end_all};
 use crate::ledger::Arena;
-use crate::pool::Derive;
 use crate::reader::Reader;
 use crate::shape::Shape;
 use crate::source::{BlockBuffer, BlockRom, Completion, Grid, Request, Window, block_rom};

@@ -10,6 +10,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config;
+mod derive;
 mod error;
 mod flight;
 mod item;
@@ -25,13 +26,15 @@ mod shape;
 mod shared;
 pub mod source;
 mod stats;
+pub mod task;
 mod terms;
 mod ticket;
 mod worker;
 
 pub use config::{PoolConfig, WipePolicy};
+pub use derive::Derive;
 pub use error::{Error, Fault};
-pub use pool::{Derive, Pool, Task};
+pub use pool::Pool;
 pub use stats::{PoolStats, ReadStats};
 pub use terms::{Class, Terms};
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

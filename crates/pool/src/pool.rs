@@ -5,18 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use saltern_yescrypt::{
-    HashString, Hasher, Setting, hazmat::Plan, params::CheckedParams, rom::RomUse,
-};
+use saltern_yescrypt::{HashString, Hasher, Setting, hazmat::Plan};
 use zeroize::Zeroizing;
 
 use crate::config::PoolConfig;
+use crate::derive::Derive;
 use crate::error::Error;
 use crate::item::{Doubt, Item, Outcome};
 use crate::ledger::Need;
 use crate::shape::Shape;
 use crate::shared::{Shared, Submission, lock};
 use crate::stats::PoolStats;
+use crate::task::Task;
 use crate::terms::Terms;
 use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
 use crate::{flight::Layout, pages, worker};
@@ -93,26 +93,6 @@ const HASH: usize = 32;
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// What to derive: the same for all items of a batch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Derive {
-    /// The parameters. Their NROM is 0: each ROM of the list has its own.
-    pub params: CheckedParams,
-    /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms).
-    pub roms: Vec<RomUse>,
-    /// Bytes of output for each item.
-    pub len: usize,
-}
-
-/// What a function costs that a pool computes beside its hashes: see [`Pool::run_one`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Task {
-    /// Bytes that it takes from the system. They are part of the budget of the pool while it runs.
-    pub memory: u64,
-    /// Its time, in the unit of [`Params::work`](saltern_yescrypt::Params::work).
-    pub work: u64,
 }
 
 /// An item that its hasher admits, and what makes an answer of its bytes.
@@ -284,7 +264,7 @@ impl Pool {
     /// alone and without a stop; until it ends, its thread does nothing else.
     ///
     /// ```
-    /// use saltern_pool::{Pool, PoolConfig, Task, Terms};
+    /// use saltern_pool::{Pool, PoolConfig, Terms, task::Task};
     /// let pool = Pool::new(PoolConfig::default())?;
     /// let task = Task { memory: 4096, work: 1 << 20 };
     /// let sum = pool.run_one(task, || (1..=10).sum::<u32>(), Terms::interactive())?;

@@ -9,8 +9,9 @@ use saltern_yescrypt::{
     rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse},
 };
 
-use crate::pool::{Derive, Task};
+use crate::derive::Derive;
 use crate::source::{Grid, block_rom};
+use crate::task::Task;
 
 /// What items must have in common to be computed together, and what follows from it.
 ///

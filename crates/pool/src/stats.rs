@@ -25,6 +25,8 @@ pub struct PoolStats {
     pub refused_late: u64,
     /// Hashes computed.
     pub hashes: u64,
+    /// Units of work that these were ([`Params::work`](saltern_yescrypt::Params::work)).
+    pub work: u64,
     /// Items whose computation failed.
     pub failed: u64,
     /// Items whose deadline passed before they began.

@@ -11,11 +11,11 @@ use std::time::Instant;
 use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 
 use crate::config::{WipePolicy, bind};
+use crate::derive::Derive;
 use crate::error::{Error, Fault};
 use crate::flight::{Layout, Place, TAGS};
 use crate::item::{Queued, end_all};
 use crate::ledger::{Admission, Arena, Need};
-use crate::pool::Derive;
 use crate::queue::Lead;
 use crate::rate::Sample;
 use crate::reader::Reader;
@@ -324,8 +324,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Computes a task from its beginning to its end. What is reserved for it beside an arena, which
-    /// it has no use for, it takes from the system itself.
+    /// Computes a task from its beginning to its end. What is reserved for it beside an arena, for
+    /// which it has no use, it takes from the system.
     fn task(&mut self, start: Start, began: Instant) {
         let Start { shape, items, arena, .. } = start;
         let mut outcomes = Vec::new();
@@ -346,6 +346,7 @@ impl<'p> Worker<'p> {
         state.ledger.put(self.me, arena, true);
         state.ledger.release(self.me, shape.beside());
         state.scheduler.end(now, sample, outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
+        state.stats.work += sample.work;
         for (_, outcome) in &outcomes {
             state.stats.count(1, &outcome.as_ref().map(drop));
         }
@@ -380,6 +381,7 @@ impl<'p> Worker<'p> {
         let mut state = lock(&self.shared.state);
         state.ledger.put(self.me, arena, !wiped);
         state.scheduler.end(now, sample, ended.outcome.is_ok());
+        state.stats.work += sample.work;
         state.stats.count(count, &ended.outcome.as_ref().map(drop));
         state.stats.reads.add(&std::mem::take(&mut self.reader.stats));
         self.shared.feed(&state);

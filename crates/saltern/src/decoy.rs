@@ -69,7 +69,7 @@ mod tests {
         let shares = [
             (70, "$y$j75$......................"),
             (25, "$y$j9T$......"),
-            (5, "$7$6..../....SodiumChloride"),
+            (5, "$7$46..../....SodiumChloride"),
         ];
         policy.decoy.costs =
             shares.map(|(share, like)| DecoyCost { like: like.to_owned(), share }).to_vec();

@@ -12,11 +12,13 @@ mod libcrypt;
 mod pbkdf2;
 #[cfg(feature = "sha-crypt")]
 mod sha_crypt;
+#[cfg(all(test, feature = "legacy", feature = "libcrypt"))]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
 
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 

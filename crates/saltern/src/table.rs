@@ -27,9 +27,9 @@ use crate::stored::Stored;
 /// ```
 /// use saltern::{Policy, table::Table};
 /// let table = Table::open(&Policy::default())?;
-/// let stored = "$7$6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D";
+/// let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
 /// let reasons = table.needs_rehash(stored)?;
-/// assert!(reasons.scheme && reasons.cost);
+/// assert!(reasons.cost && !reasons.floor); // 1 MiB, where new hashes take 16
 /// # Ok::<(), saltern::Error>(())
 /// ```
 pub struct Table {

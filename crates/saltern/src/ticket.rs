@@ -123,6 +123,13 @@ impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
     }
 }
 
+/// One that is there already: for operations that compute nothing.
+impl<T: Send + 'static> From<Result<T, Error>> for Ticket<T> {
+    fn from(result: Result<T, Error>) -> Self {
+        Ticket::done(result)
+    }
+}
+
 /// Nothing in it is pinned.
 impl<T> Unpin for Ticket<T> {}
 

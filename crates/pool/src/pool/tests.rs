@@ -2,7 +2,10 @@ use std::sync::MutexGuard;
 
 use saltern_yescrypt::{
     Limits, Params, Workspace,
-    rom::{BlockRead, Rom, RomCheck, RomFault, RomId, RomImage, RomMemory, RomParams, RomReading},
+    rom::{
+        BlockRead, Rom, RomCheck, RomFault, RomId, RomImage, RomMemory, RomParams, RomReading,
+        RomUse,
+    },
 };
 
 use super::*;

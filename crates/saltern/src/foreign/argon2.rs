@@ -4,7 +4,7 @@ use std::fmt;
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64ct::{Base64Unpadded, Encoding};
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal};

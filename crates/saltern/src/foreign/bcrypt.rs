@@ -2,8 +2,8 @@
 //!
 //! The four variants are those of libxcrypt. `$2b$` and `$2y$` are the same and right. `$2a$` is
 //! right as well, but for a few passwords with bytes above 127 whose hash would be that of another
-//! password under `$2x$`: they are changed so that it is not. `$2x$` was made by a program that took
-//! such bytes for negative numbers; it is here to verify what was stored then.
+//! password under `$2x$`: they are changed so that it is not. `$2x$` was made by a program that
+//! took such bytes for negative numbers; it is here to verify what was stored then.
 //!
 //! Of the key, which is the password with a zero byte after it, over and over, the first 72 bytes
 //! count: so longer passwords match by their beginning, as they did when the string was made. The
@@ -12,7 +12,7 @@
 use std::fmt;
 
 use blowfish::Blowfish;
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, without_zeros};

@@ -8,7 +8,7 @@ use std::fmt;
 
 use base64ct::{Base64, Encoding};
 use md5::Md5;
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use zeroize::Zeroizing;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use libloading::Library;
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal, without_zeros};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use saltern_pool::Task;
+use saltern_pool::task::Task;
 use sha_crypt::{Params, sha256_crypt, sha512_crypt};
 use zeroize::Zeroizing;
 

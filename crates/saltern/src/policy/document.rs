@@ -25,8 +25,10 @@ enum Value {
     Text(String),
     Number(Option<u64>),
     Flag(bool),
-    /// A table or a list, whose entries have keys of their own.
-    Parts,
+    /// Its entries have keys of their own.
+    Table,
+    /// Of so many parts, which have.
+    List(usize),
     Other,
 }
 
@@ -59,10 +61,13 @@ impl Document {
         place: &impl Fn(std::ops::Range<usize>) -> (u32, String),
     ) {
         for (key, value) in table {
-            let name = match path {
-                "" => key.get_ref().to_string(),
-                _ => format!("{path}.{}", key.get_ref()),
+            // One with a dot in quotes is not the one without.
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+            let key = match key.get_ref().chars().all(plain) {
+                true => key.get_ref().to_string(),
+                false => format!("{:?}", key.get_ref()),
             };
+            let name = if path.is_empty() { key } else { format!("{path}.{key}") };
             self.add(name, value, place);
         }
     }
@@ -80,10 +85,12 @@ impl Document {
                 Value::Number(u64::from_str_radix(number.as_str(), number.radix()).ok())
             }
             DeValue::Boolean(flag) => Value::Flag(*flag),
-            DeValue::Table(_) | DeValue::Array(_) => Value::Parts,
+            DeValue::Table(_) => Value::Table,
+            DeValue::Array(array) => Value::List(array.len()),
             _ => Value::Other,
         };
-        let raw = if kind == Value::Parts { String::new() } else { raw };
+        let simple = !matches!(kind, Value::Table | Value::List(_));
+        let raw = if simple { raw } else { String::new() };
         self.places.insert(path.clone(), (line, raw));
         match value.get_ref() {
             DeValue::Table(table) => self.add_table(&path, table, place),
@@ -130,34 +137,20 @@ impl Document {
 
     /// How many parts a list has; 0 if it is not there.
     pub(super) fn list(&mut self, path: &str) -> Result<usize, Invalid> {
-        let parts = |map: &BTreeMap<String, Value>| {
-            (0..).take_while(|at| map.contains_key(&format!("{path}[{at}]"))).count()
-        };
         match self.take(path) {
             None => Ok(0),
-            Some(Value::Parts) if !self.has_fields(path) => Ok(parts(&self.entries)),
+            Some(Value::List(count)) => Ok(count),
             Some(_) => Err(self.wrong(path, "a list")),
         }
     }
 
     /// Whether a table is there.
     pub(super) fn table(&mut self, path: &str) -> Result<bool, Invalid> {
-        let empty_list = |(_, raw): &(u32, String)| raw.starts_with('[');
         match self.take(path) {
             None => Ok(false),
-            Some(Value::Parts)
-                if !self.entries.contains_key(&format!("{path}[0]"))
-                    && !self.places.get(path).is_some_and(empty_list) =>
-            {
-                Ok(true)
-            }
+            Some(Value::Table) => Ok(true),
             Some(_) => Err(self.wrong(path, "a table")),
         }
-    }
-
-    fn has_fields(&self, path: &str) -> bool {
-        let start = format!("{path}.");
-        self.entries.range(start.clone()..).next().is_some_and(|(key, _)| key.starts_with(&start))
     }
 
     pub(super) fn text(&mut self, path: &str, allowed: &str) -> Result<Option<String>, Invalid> {

@@ -1,6 +1,6 @@
 //! What cannot be together in a policy.
 
-use saltern_yescrypt::Params;
+use saltern_yescrypt::{Hasher, Params};
 
 use super::Policy;
 use crate::class::specimen;
@@ -29,7 +29,8 @@ impl Policy {
 
     /// New hashes have to be admitted, and not be below the floor.
     fn check_params(&self) -> Result<(), Invalid> {
-        let fits = self.params.check(&self.limits);
+        let hasher = Hasher::new().with_params(self.params).with_limits(self.limits.clone());
+        let fits = hasher.setting([0; 16]);
         let refused = |error| format!("what [limits] admits for new hashes ({error})");
         fits.map_err(|error| Invalid::new("params", shown(&self.params), refused(error)))?;
         if self.params.flags() != Some(182) || self.params.nrom != 0 {

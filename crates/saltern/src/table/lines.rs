@@ -59,7 +59,7 @@ enum Line {
 ///
 /// ```
 /// use saltern::{Passwords, Policy, table::{Format, each_line}};
-/// # let stored = "$7$6..../....SodiumChloride$kBGj9fHznVYFQMEn/qDCfrDevf9YDtcDdKvEqHJLV8D";
+/// # let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
 /// let passwords = Passwords::new(Policy::default())?.bulk();
 /// let (input, mut output) = (format!("root:{stored}:20000\n# end\n"), Vec::new());
 /// let wrap = |stored: &str| passwords.wrap(stored);

@@ -1,0 +1,141 @@
+//! Strings that the programs made that are known for a scheme, and their verdicts, against ours:
+//! `scripts/legacy-vectors` has made them, `scripts/test-legacy` makes others.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::*;
+use crate::policy::Policy;
+use crate::stored::{Hash, Stored};
+
+#[derive(Deserialize)]
+struct Vectors {
+    made_by: String,
+    cases: Vec<(String, String, bool)>,
+}
+
+/// Where the vectors are, if they are not those of the repository.
+const FOLDER: &str = "SALTERN_LEGACY_VECTORS";
+
+fn vectors(program: &str) -> Vectors {
+    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let folder = std::env::var_os(FOLDER).map_or_else(ours, PathBuf::from);
+    let text = std::fs::read_to_string(folder.join(format!("{program}.json"))).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digit = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digit).collect()
+}
+
+/// The foreign string, if it is one and a policy that accepts everything admits it.
+fn admitted(text: &str, password: &[u8]) -> Option<Foreign> {
+    let mut policy = Policy::default();
+    policy.schemes = Scheme::ALL.to_vec();
+    let hash = Stored::parse(text).ok()?.hash?;
+    policy.admit(&hash, password.len()).ok()?;
+    match hash {
+        Hash::Foreign(foreign) => Some(foreign),
+        _ => None,
+    }
+}
+
+/// Every verdict is ours too, but for those of `differs`.
+fn agree(program: &str, count: usize, differs: fn(&str, &[u8], bool) -> bool) {
+    let Vectors { made_by, cases } = vectors(program);
+    let (mut right, mut wrong, mut other) = (0, 0, 0);
+    for (password, text, verdict) in &cases {
+        let password = bytes(password);
+        let ours = admitted(text, &password).is_some_and(|one| one.matches(&password) == Ok(true));
+        if ours != *verdict {
+            assert!(
+                differs(text, &password, ours),
+                "{made_by}: {verdict} for {text:?}, {password:?}"
+            );
+            other += 1;
+        } else if ours {
+            right += 1;
+        } else {
+            wrong += 1;
+        }
+    }
+    println!("{made_by}: {right} right, {wrong} wrong, {other} where we differ");
+    assert_eq!(cases.len(), count);
+    assert!(right > count / 2 && wrong > count / 10 && other < count / 10);
+}
+
+#[test]
+fn libcrypt_agrees() {
+    agree("libcrypt", 2400, |_, _, _| false);
+}
+
+#[test]
+fn argon2_cffi_agrees() {
+    agree("argon2", 600, |_, _, _| false);
+}
+
+/// It refuses passwords of more than 72 bytes, of which the first 72 count here.
+#[test]
+fn the_package_bcrypt_agrees() {
+    agree("bcrypt", 600, |_, password, ours| ours && password.len() > 72);
+}
+
+#[test]
+fn django_agrees() {
+    agree("django", 600, |_, _, _| false);
+}
+
+#[test]
+fn libpass_agrees() {
+    agree("libpass", 1500, |_, _, _| false);
+}
+
+/// The complete string of a setting, as its program writes it.
+fn complete_string(text: &str, setting: &dyn Setting, digest: &str) -> Option<String> {
+    let (head, _) = text.rsplit_once('$').unwrap_or((text, ""));
+    match setting.scheme() {
+        Scheme::Bcrypt => Some(format!("{setting}{digest}")),
+        Scheme::ShaCrypt | Scheme::Argon2 | Scheme::Pbkdf2 => Some(format!("{head}${digest}")),
+        Scheme::Libcrypt => Some(format!("{setting}{digest}")),
+        _ => None,
+    }
+}
+
+/// The other way: what we make for other passwords is written for the programs to check, where
+/// `scripts/test-legacy` asks for it. Settings are the same after they have been written and read.
+#[test]
+fn settings_have_one_spelling_and_strings_are_made() {
+    let mut made = Vec::new();
+    for program in ["libcrypt", "argon2", "bcrypt", "django", "libpass"] {
+        for (password, text, _) in vectors(program).cases.iter().filter(|case| case.2) {
+            let mut password = bytes(password);
+            let Some(foreign) = admitted(text, &password) else { continue };
+            let said = foreign.setting.to_string();
+            if !said.contains('}') {
+                let again = setting(&said).unwrap();
+                assert_eq!(again.to_string(), said);
+                assert_eq!(again.compute(&password), foreign.setting.compute(&password));
+                assert_eq!(
+                    specimen(&foreign.setting.unsalted()).unwrap().setting.salt(),
+                    again.salt()
+                );
+            }
+            password.insert(0, b'+');
+            if program == "bcrypt" && password.len() > 72 {
+                continue;
+            }
+            let digest = foreign.setting.compute(&password).unwrap();
+            if let Some(complete) = complete_string(text, &*foreign.setting, &digest) {
+                let hex: String = password.iter().map(|byte| format!("{byte:02x}")).collect();
+                made.push((program, hex, complete));
+            }
+        }
+    }
+    assert!(made.len() > 3000, "{}", made.len());
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let text = serde_json::to_string(&made).unwrap();
+        std::fs::write(PathBuf::from(folder).join("ours.json"), text).unwrap();
+    }
+}

@@ -1,0 +1,14 @@
+//! What a site does with its passwords, from its policy to its table.
+#![cfg(all(feature = "file", feature = "legacy", feature = "json"))]
+
+mod site {
+    mod costs;
+    #[allow(dead_code, reason = "the example is a program, too")]
+    #[path = "../../examples/axum.rs"]
+    mod example;
+    mod http;
+    mod life;
+    mod logins;
+    mod policies;
+    mod tables;
+}

@@ -1,0 +1,96 @@
+//! What unknown accounts cost, beside those of a table of mixed costs.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use saltern::policy::{KeySource, Params, Secret};
+use saltern::table::Census;
+use saltern::{Outcome, Passwords};
+
+use super::logins::{OLD, cheap};
+
+/// So many accounts of each kind.
+const SHARES: [usize; 4] = [60, 25, 10, 5];
+
+/// A table of four costs: two of ours, bcrypt, and digests with a hash of ours around them.
+fn table() -> (Passwords, Vec<String>) {
+    let mut other = cheap();
+    other.params = Params::yescrypt(512, 8);
+    let (one, other) = (Passwords::new(cheap()).unwrap(), Passwords::new(other).unwrap());
+    let wrapped = one.wrap("5f4dcc3b5aa765d61d8327deb882cf99").wait().unwrap().unwrap();
+    let hash = |passwords: &Passwords| passwords.hash("password").wait().unwrap();
+    let kinds = [hash(&one), hash(&other), OLD[0].0.to_owned(), wrapped];
+    let rows = kinds.iter().zip(SHARES);
+    (one, rows.flat_map(|(kind, share)| vec![kind.clone(); share]).collect())
+}
+
+/// A site whose decoys are those of a census of the table.
+fn site() -> (Passwords, Vec<String>) {
+    let (one, table) = table();
+    let mut census = Census::default();
+    table.iter().for_each(|stored| one.table().count(stored, &mut census).unwrap());
+    let mut policy = cheap();
+    policy.pool.threads = 1;
+    policy.decoy.key = Some(KeySource::Value(Secret::new([3; 32])));
+    policy.decoy.costs = census.costs(20);
+    assert_eq!(policy.decoy.costs.len(), 4);
+    (Passwords::new(policy).unwrap(), table)
+}
+
+/// The work of a login with a wrong password, and how long it took, in microseconds.
+fn cost(passwords: &Passwords, account: &str, stored: Option<&str>) -> (u64, f64) {
+    let (before, began) = (passwords.pool().stats().work, Instant::now());
+    let outcome = passwords.verify(account, "a wrong one", stored).wait().unwrap();
+    let time = began.elapsed().as_secs_f64() * 1e6;
+    assert_eq!(outcome, Outcome::Mismatch);
+    (passwords.pool().stats().work - before, time)
+}
+
+/// Counted in units of work, unknown accounts have the costs of the table and no others, in its
+/// proportions: chi-squared, of three degrees of freedom, is above 16.3 once in a thousand times.
+#[test]
+fn unknown_accounts_cost_what_known_ones_do() {
+    let (passwords, table) = site();
+    let mut known = BTreeMap::new();
+    for stored in &table {
+        *known.entry(cost(&passwords, "known", Some(stored)).0).or_insert(0) += 1;
+    }
+    assert_eq!(known.values().sum::<i32>(), 100);
+    assert_eq!(known.len(), 4);
+    let mut unknown = BTreeMap::new();
+    for number in 0..1000 {
+        let account = format!("nobody{number}");
+        let (work, _) = cost(&passwords, &account, None);
+        *unknown.entry(work).or_insert(0) += 1;
+        if number % 100 == 0 {
+            assert_eq!(cost(&passwords, &account, None).0, work, "the same account costs the same");
+        }
+    }
+    assert!(unknown.keys().eq(known.keys()), "{known:?} {unknown:?}");
+    let chi: f64 = known
+        .iter()
+        .map(|(work, share)| {
+            (f64::from(unknown[work]) - f64::from(share * 10)).powi(2) / f64::from(share * 10)
+        })
+        .sum();
+    assert!(chi < 16.3, "{chi}: {known:?} {unknown:?}");
+}
+
+/// The greatest distance between two distributions of times (Kolmogorov and Smirnov), to be read:
+/// on a machine with other work no bound would hold. Of 300 and 300 samples, those of one
+/// distribution are above 0.16 once in a thousand times.
+#[test]
+fn times_of_unknown_accounts_are_told() {
+    let (passwords, table) = site();
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for number in 0..300 {
+        let stored = &table[number * 37 % table.len()];
+        known.push(cost(&passwords, "known", Some(stored)).1);
+        unknown.push(cost(&passwords, &format!("nobody{number}"), None).1);
+    }
+    let below = |all: &[f64], time: f64| {
+        all.iter().filter(|one| **one <= time).count() as f64 / all.len() as f64
+    };
+    let distance = known.iter().map(|time| (below(&known, *time) - below(&unknown, *time)).abs());
+    println!("distance of the times: {:.3}", distance.fold(0.0, f64::max));
+}

@@ -1,0 +1,145 @@
+//! Policies in files: what is wrong is said with its place.
+
+use proptest::prelude::*;
+use saltern::policy::{Params, Scheme, fingerprint_path};
+use saltern::{ErrorKind, Passwords, Policy};
+
+/// A text, and what is said of it.
+const WRONG: [(&str, &str); 33] = [
+    (
+        "x = 1",
+        "1: x = 1: allowed is one of assume_unnamed_key, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
+    ),
+    ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
+    ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
+    ("[pool.more]\nx = 1", "1: pool.more: allowed is one of deadline,"),
+    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: allowed is 1 to 1024"),
+    ("[pool]\nthreads = -1", "2: pool.threads = -1: allowed is 1 to 1024"),
+    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": allowed is 1 to 1024"),
+    (
+        "[pool]\nmemory = \"1MB\"",
+        "2: pool.memory = \"1MB\": allowed is bytes, or a size such as \"256MiB\"",
+    ),
+    ("[pool]\nmemory = \"1MiB\"", "2: pool.memory = \"1MiB\": allowed is at least 18"),
+    ("[pool]\ndeadline = 2", "2: pool.deadline = 2: allowed is a time such as"),
+    ("[pool]\ndeadline = \"0s\"", "2: pool.deadline = \"0s\": allowed is a time above zero"),
+    ("[pool]\nqueue = 0", "2: pool.queue = 0: allowed is at least 1"),
+    ("[pool]\nwipe = \"never\"", "2: pool.wipe = \"never\": allowed is \"on-drop\","),
+    ("pool = 1", "1: pool = 1: allowed is a table"),
+    ("pool = []", "1: pool: allowed is a table"),
+    ("[params]\ncost = 12", "2: params.cost = 12: allowed is 1 to 11"),
+    ("[params]\ncost = 0", "2: params.cost = 0: allowed is 1 to 11"),
+    ("[params]\ncost = 5\nt = 1", "3: params.t = 1: allowed is nothing beside params.cost"),
+    ("[params]\nn = 1000", "1: params = n 1000, r 32, p 1, t 0: allowed is what [limits] admits"),
+    (
+        "# above\n[params]\ncost = 10",
+        "2: params = n 131072, r 32, p 1, t 0: allowed is what [limits] admits",
+    ),
+    (
+        "[limits]\nmemory = \"8MiB\"",
+        "policy: params = n 4096, r 32, p 1, t 0: allowed is what [limits] admits",
+    ),
+    (
+        "[floor]\ncost = 6",
+        "1: floor = n 8192, r 32, p 1, t 0: allowed is at most the cost of [params]",
+    ),
+    ("[floor]\nsalt = 17", "2: floor.salt = 17: allowed is 0 to 16"),
+    ("schemes = [\"bcrypt\"]", "1: schemes = bcrypt: allowed is a list with \"yescrypt\""),
+    (
+        "schemes = [\"yescrypt\", \"md4\"]",
+        "1: schemes[1] = \"md4\": allowed is \"yescrypt\", \"scrypt\",",
+    ),
+    (
+        "schemes = [\"yescrypt\", \"yescrypt\"]",
+        "1: schemes[1] = \"yescrypt\": allowed is each scheme once",
+    ),
+    ("schemes = \"yescrypt\"", "1: schemes = \"yescrypt\": allowed is a list"),
+    ("[[keys]]\nname = \"a b\"", "2: keys[0].name = \"a b\": allowed is a name of 1 to 32"),
+    ("[[keys]]\nname = \"a\"", "1: keys[0].fingerprint: allowed is 16 digits"),
+    (
+        "[[decoy.costs]]\nlike = \"$9$x\"\nshare = 1",
+        "2: decoy.costs[0].like = \"$9$x\": allowed is a string that is verified here",
+    ),
+    (
+        "[[decoy.costs]]\nlike = \"$y$j9T$abcd\"",
+        "1: decoy.costs[0].share = 0: allowed is 1 to 2^48",
+    ),
+    ("a = [", "1: "),
+    ("\"pool.threads\" = 1", "1: \"pool.threads\" = 1: allowed is"),
+];
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    for (text, said) in WRONG {
+        let invalid = Policy::parse(text, "").expect_err(text);
+        let shown = invalid.to_string();
+        let expected =
+            if said.starts_with("policy") { said.to_owned() } else { format!("policy:{said}") };
+        assert!(shown.starts_with(&expected), "{text:?}\n{shown}\n{expected}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("site.toml");
+    std::fs::write(&path, "[pool]\nthreads = 0\n").unwrap();
+    let error = Policy::read(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadInput);
+    let place = format!("{}:2: pool.threads = 0: allowed is 1 to 1024", path.display());
+    assert_eq!(error.to_string(), place);
+    let missing = Policy::read(folder.path().join("other.toml")).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::Unavailable);
+}
+
+#[test]
+fn a_whole_policy_is_read_and_its_files_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, [5; 32]).unwrap();
+    let bytes = saltern_yescrypt::keys::HashKey::new([5; 32]);
+    let policy = |fingerprint: &str| {
+        let text = format!(
+            "schemes = ['yescrypt', 'bcrypt', 'hex']\n\
+             [params]\nn = 256\nr = 8\n[floor]\nn = 64\nr = 8\nsalt = 4\n\
+             [limits]\nmemory = '8MiB'\nwork = '1GiB'\npassword = 100\nt = 5\nrom = true\n\
+             [[keys]]\nname = '2026'\nfile = 'key'\nfingerprint = '{fingerprint}'\nactive = true\n\
+             [pool]\nthreads = 1\nmemory = '32 MiB'\nqueue = 10\ndeadline = '10s'\nprepare = true\n\
+             [decoy]\nkey = 'key'\n\
+             [[decoy.costs]]\nlike = '$2b$04$......................'\nshare = 1\n\
+             [[decoy.costs]]\nlike = '$y$j75$......................'\nshare = 9\n"
+        );
+        Policy::parse(&text, folder.path()).unwrap()
+    };
+    let right = policy(&bytes.fingerprint().to_string());
+    assert_eq!((right.params, right.min_salt), (Params::yescrypt(256, 8), 4));
+    assert_eq!(right.schemes, [Scheme::Yescrypt, Scheme::Bcrypt, Scheme::Hex]);
+    assert_eq!((right.limits.max_password, right.pool.max_waiting), (100, 10));
+    let passwords = Passwords::new(right.clone()).unwrap();
+    let stored = passwords.hash("secret").wait().unwrap();
+    assert!(stored.starts_with("{key=2026+"));
+    let wrong = Passwords::new(policy("0011223344556677")).unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Unavailable, "another key in the file: {wrong}");
+    std::fs::write(fingerprint_path(&key), "0011223344556677\n").unwrap();
+    assert_eq!(Passwords::new(right.clone()).unwrap_err().kind(), ErrorKind::Unavailable);
+    std::fs::remove_file(key).unwrap();
+    assert_eq!(Passwords::new(right).unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+proptest! {
+    /// Whatever the text is, it is a policy or what is wrong is said; a policy makes strings that it
+    /// takes.
+    #[test]
+    fn no_text_does_harm(
+        n in 0_u32..20, r in 0_u32..40, memory in 0_u64..1 << 26, cost in 0_u32..13, text in ".{0,80}",
+    ) {
+        let _ = Policy::parse(&text, "");
+        let params = format!("[params]\nn = {}\nr = {r}\n", 1_u64 << n);
+        let params = if cost > 0 && n < 2 { format!("[params]\ncost = {cost}\n") } else { params };
+        let text = format!("{params}[limits]\nmemory = {memory}\n[pool]\nthreads = 1\n");
+        if let Ok(policy) = Policy::parse(&text, "")
+            && policy.params.memory() < 1 << 22
+        {
+            let passwords = Passwords::new(policy).unwrap();
+            let stored = passwords.hash("secret").wait().unwrap();
+            prop_assert!(passwords.verify("a", "secret", Some(&stored)).wait().unwrap().is_match());
+            prop_assert!(!passwords.table().needs_rehash(&stored).unwrap().any());
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Whole tables, as lines.
+
+use saltern::table::{Census, Format, Report, Table, each_line};
+use saltern::{Error, ErrorKind, Passwords, Ticket};
+
+use super::logins::{OLD, cheap, key};
+
+/// What an operation makes of a text, what it says of lines, and the report.
+fn run(
+    input: &str,
+    format: &Format,
+    operation: impl FnMut(&str) -> Ticket<Option<String>>,
+) -> (String, Vec<(u64, ErrorKind)>, Report) {
+    let (mut output, mut bad) = (Vec::new(), Vec::new());
+    let tell = |line, error: &Error| bad.push((line, error.kind()));
+    let report = each_line(input.as_bytes(), &mut output, format, operation, tell).unwrap();
+    (String::from_utf8(output).unwrap(), bad, report)
+}
+
+#[test]
+fn a_table_is_wrapped_and_every_account_keeps_its_password() {
+    let passwords = Passwords::new(cheap()).unwrap();
+    let bulk = passwords.bulk();
+    let lines: Vec<String> = OLD
+        .iter()
+        .enumerate()
+        .map(|(number, (stored, _))| format!("user{number}:{stored}:1000:x"))
+        .collect();
+    let input = format!("# head\n{}\nbroken:$y$j9T$abc:1\nlocked:!:2\nshort", lines.join("\r\n"));
+    let (output, bad, report) = run(&input, &Format::Field(1), |stored| bulk.wrap(stored));
+    assert_eq!(bad, [(13, ErrorKind::BadInput)]);
+    assert_eq!((report.lines, report.others, report.bad), (15, 2, 1));
+    // All but the string of scrypt.
+    assert_eq!(report.changed, 10);
+    let (old, new): (Vec<_>, Vec<_>) = (input.lines().collect(), output.lines().collect());
+    assert_eq!(old.len(), new.len());
+    assert_eq!((old[0], &old[12..]), (new[0], &new[12..]));
+    assert_eq!(output.matches("\r\n").count(), 10);
+    for ((line, number), (_, password)) in new[1..12].iter().zip(0..).zip(OLD) {
+        let mut fields = line.split(':');
+        assert_eq!(fields.next(), Some(&*format!("user{number}")));
+        let stored = fields.next().unwrap();
+        assert!(stored.starts_with("{over=") || number == 10, "{stored}");
+        let login = |password| passwords.verify("a", password, Some(stored)).wait().unwrap();
+        assert!(login(password).is_match(), "{stored}");
+        assert!(!login("wrong").is_match());
+    }
+    // A second run changes nothing.
+    let (again, _, report) = run(&output, &Format::Field(1), |stored| bulk.wrap(stored));
+    assert_eq!((again, report.changed), (output, 0));
+}
+
+#[test]
+fn lines_of_json_keep_all_but_the_string() {
+    let mut policy = cheap();
+    policy.keys.push(key("a", 1, true));
+    let table = Table::open(&policy).unwrap();
+    let stored = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+    let escaped = stored.replace("$y$", "\\u0024y$");
+    let input = format!(
+        "{{\"id\": 1, \"hash\" : \"{stored}\", \"x\":[1.0, {{\"hash\":\"{stored}\"}}]}}\n\
+         {{\"hash\":\"{escaped}\"}}\n{{\"hash\":null}}\n{{\"other\":1}}\n\n[1]\n{{\"hash\":7}}\n{{\"hash\":\n"
+    );
+    let format = Format::Json("hash".to_owned());
+    let rekey = |stored: &str| Ticket::from(table.rekey(stored));
+    let (output, bad, report) = run(&input, &format, rekey);
+    let bad: Vec<u64> = bad.into_iter().map(|(line, _)| line).collect();
+    assert_eq!((bad, report.changed, report.others), (vec![6, 7, 8], 2, 3));
+    let new = table.rekey(stored).unwrap().unwrap();
+    let expected = input.replacen(stored, &new, 1).replace(&escaped, &new);
+    assert_eq!(output, expected);
+    assert_eq!(run(&output, &format, rekey).0, output);
+}
+
+/// More lines than are on their way at once, in their order.
+#[test]
+fn order_is_kept() {
+    let passwords = Passwords::new(cheap()).unwrap().bulk();
+    let digest = |number: usize| format!("{number:032x}");
+    let input: String = (0..700).map(|number| digest(number) + "\n").collect();
+    let (output, bad, _) = run(&input, &Format::Bare, |stored| {
+        if stored.ends_with('7') { Ticket::from(Ok(None)) } else { passwords.wrap(stored) }
+    });
+    assert!(bad.is_empty());
+    for (number, line) in output.lines().enumerate() {
+        if digest(number).ends_with('7') {
+            assert_eq!(line, digest(number));
+        } else {
+            assert!(line.starts_with("{over=md5}$y$"));
+        }
+    }
+    assert_eq!(output.lines().count(), 700);
+}
+
+#[test]
+fn a_census_counts_and_retires() {
+    let mut policy = cheap();
+    policy.keys.extend([key("old", 1, false), key("new", 2, true)]);
+    let table = Table::open(&policy).unwrap();
+    let mut before = cheap();
+    before.keys.push(key("old", 1, true));
+    let before = Passwords::new(before).unwrap();
+    let stored = before.hash("password").wait().unwrap();
+    let mut census = Census::default();
+    for text in [&*stored, &*format!("!{stored}"), "*", OLD[0].0] {
+        table.count(text, &mut census).unwrap();
+    }
+    assert_eq!((census.accounts, census.locked, census.bad), (4, 2, 0));
+    assert_eq!((census.keys["old"], census.outdated), (2, 3));
+    assert!(table.retire_key("new", &Census::default()).is_err(), "it is active");
+    assert!(table.retire_key("old", &census).unwrap_err().to_string().contains("2 stored strings"));
+    let mut after = Census::default();
+    for text in [&*stored, &*format!("!{stored}")] {
+        let new = table.rekey(text).unwrap().unwrap();
+        assert_eq!(new.starts_with('!'), text.starts_with('!'));
+        table.count(&new, &mut after).unwrap();
+    }
+    assert_eq!(table.retire_key("old", &after), Ok(()));
+    assert!(table.count("what?", &mut after).is_err());
+    assert!(table.retire_key("old", &after).is_err(), "who knows what that was");
+}
