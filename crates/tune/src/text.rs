@@ -52,11 +52,15 @@ impl Report {
         let headroom = self
             .headroom
             .map_or(String::new(), |headroom| format!(", {} times the peak", number(headroom)));
+        let least = self.curve.first().filter(|_| self.held == 0.0);
+        let held = least.map_or_else(
+            || number(self.held),
+            |least| format!("fewer than {}", number(least.rate)),
+        );
         facts.push((
             "capacity",
             format!(
-                "{} logins/s within {} ms{headroom}; {} hashes/s at most",
-                number(self.held),
+                "{held} logins/s within {} ms{headroom}; {} hashes/s at most",
                 number(self.p99_ms),
                 number(self.saturation.rate)
             ),
