@@ -10,10 +10,15 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config;
-mod derive;
 mod error;
 mod flight;
 mod item;
+#[doc(hidden)]
+pub mod hazmat {
+    //! What `saltern-rom` needs, and no application does. Versions promise nothing about it.
+
+    pub use crate::pages::sizes;
+}
 mod ledger;
 mod pages;
 mod pool;
@@ -32,9 +37,9 @@ mod ticket;
 mod worker;
 
 pub use config::{PoolConfig, WipePolicy};
-pub use derive::Derive;
 pub use error::{Error, Fault};
 pub use pool::Pool;
+pub use shape::Derive;
 pub use stats::{PoolStats, ReadStats};
 pub use terms::{Class, Terms};
 pub use ticket::{Answer, BatchTicket, OneTicket, Results, Ticket};

@@ -11,7 +11,6 @@ use std::time::Instant;
 use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
 
 use crate::config::{WipePolicy, bind};
-use crate::derive::Derive;
 use crate::error::{Error, Fault};
 use crate::flight::{Layout, Place, TAGS};
 use crate::item::{Queued, end_all};
@@ -20,7 +19,7 @@ use crate::queue::Lead;
 use crate::rate::Sample;
 use crate::reader::Reader;
 use crate::schedule::portion;
-use crate::shape::Shape;
+use crate::shape::{Derive, Shape};
 use crate::shared::{Shared, State, lock, wait};
 use crate::source::{BlockSource, Completion};
 

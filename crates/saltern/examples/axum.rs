@@ -1,6 +1,7 @@
-//! A server with accounts: `cargo run -p saltern --example axum -- crates/saltern/examples/saltern.toml`.
+//! A server with accounts.
 //!
 //! ```text
+//! cargo run -p saltern --example axum -- crates/saltern/examples/saltern.toml
 //! curl -d '{"account":"alice","password":"correct horse"}' -H 'content-type: application/json' \
 //!     http://127.0.0.1:8080/accounts
 //! ```

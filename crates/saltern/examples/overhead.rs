@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use saltern::policy::Params;
 use saltern::{Passwords, Policy};
-use saltern_pool::{Pool, PoolConfig, Terms};
+use saltern_pool::{Pool, PoolConfig, Terms, WipePolicy};
 use saltern_yescrypt::Hasher;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,9 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count: usize = args.next().ok_or("pool, saltern or times, and how often")?.parse()?;
     let mut policy = Policy::default();
     policy.params = Params::from_cost(3)?;
-    policy.pool.threads = 1;
     let mut config = PoolConfig::default();
-    config.threads = 1;
+    // What is wiped while nothing waits depends on how quickly the next login comes.
+    (config.threads, config.wipe) = (1, WipePolicy::OnDrop);
+    policy.pool = config.clone();
     let hasher = Arc::new(Hasher::new().with_params(policy.params));
     let pool = Pool::new(config)?;
     let passwords = Passwords::new(policy)?;

@@ -30,7 +30,8 @@ use crate::scheme::Scheme;
 pub(crate) trait Setting: fmt::Display + Send + Sync {
     fn scheme(&self) -> Scheme;
 
-    /// What one computation costs for a password of so many bytes.
+    /// What one computation costs for a password of so many bytes: a bound, fitted by the example
+    /// `costs`.
     fn cost(&self, password: usize) -> Task;
 
     /// Bytes of the salt.
@@ -51,6 +52,7 @@ pub(crate) struct Foreign {
 }
 
 impl Foreign {
+    #[allow(dead_code, reason = "which features there are decides")]
     fn new(setting: impl Setting + 'static, digest: impl Into<String>) -> Self {
         Foreign { setting: Arc::new(setting), digest: digest.into() }
     }

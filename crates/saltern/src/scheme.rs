@@ -15,8 +15,9 @@ pub enum Scheme {
     /// `argon2`: `$argon2id$`, `$argon2i$`, `$argon2d$` of versions 16 and 19, without a key or
     /// associated data. Feature `argon2`.
     Argon2,
-    /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, all of them as libxcrypt computes them. Of a
-    /// password the first 72 bytes count. Feature `bcrypt`.
+    /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, all of them as libxcrypt computes them: `$2a$`
+    /// is not `$2b$` for a few passwords with bytes above 127, and `$2x$` is never. Of a password
+    /// the first 72 bytes count; the update after a match is a hash of all of it. Feature `bcrypt`.
     Bcrypt,
     /// `sha-crypt`: `$5$` and `$6$`. Feature `sha-crypt`.
     ShaCrypt,

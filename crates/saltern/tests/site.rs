@@ -10,5 +10,7 @@ mod site {
     mod life;
     mod logins;
     mod policies;
+    #[cfg(feature = "rom")]
+    mod roms;
     mod tables;
 }

@@ -1,3 +1,5 @@
+//! What a pool keeps in its books, and what it leaves behind.
+
 use std::sync::MutexGuard;
 
 use saltern_yescrypt::{

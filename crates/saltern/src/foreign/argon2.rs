@@ -84,11 +84,11 @@ impl Setting for Argon {
         Scheme::Argon2
     }
 
-    /// Each pass writes all of the memory once, a little slower than yescrypt does.
+    /// Each pass writes all of the memory once, at half the speed of yescrypt.
     fn cost(&self, _: usize) -> Task {
         let memory = u64::from(self.params.m_cost()) << 10;
         let passes = memory.saturating_mul(self.params.t_cost().into());
-        Task { memory, work: passes.saturating_add(passes / 2).saturating_add(64 << 10) }
+        Task { memory, work: passes.saturating_mul(2).saturating_add(64 << 10) }
     }
 
     fn salt(&self) -> usize {

@@ -67,7 +67,7 @@ fn shape(text: &str) -> Option<(usize, Range<usize>, Task)> {
     Some(match fields[..] {
         ["1", salt] => (at, place(salt), task(0, 1_000_000)),
         ["3", ""] => (at, 3..3, task(0, 4096)),
-        ["sha1", count, salt] => (at, place(salt), task(0, rounds(count)?.checked_mul(1600)?)),
+        ["sha1", count, salt] => (at, place(salt), task(0, rounds(count)?.checked_mul(2800)?)),
         ["md5", salt, ..] => (at, place(salt), task(0, 4096 * 8000)),
         [head, salt, ..] if head.starts_with("md5,rounds=") => {
             let count = rounds(head.strip_prefix("md5,rounds=")?)?;

@@ -142,7 +142,7 @@ impl Setting for Pbkdf2 {
         let (block, round) = match self.hash {
             Hash::Sha1 => (20, 500),
             Hash::Sha256 => (32, 500),
-            Hash::Sha512 => (64, 1800),
+            Hash::Sha512 => (64, 2200),
         };
         let rounds = u64::from(self.rounds) * self.len.div_ceil(block) as u64;
         Task { memory: 4 << 10, work: rounds.saturating_mul(round) + 64 * password as u64 }

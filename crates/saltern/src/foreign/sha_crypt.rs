@@ -95,8 +95,8 @@ impl Setting for ShaCrypt {
     fn cost(&self, password: usize) -> Task {
         let rounds = u64::from(self.rounds.unwrap_or(Params::RECOMMENDED_ROUNDS));
         let round = match self.hash {
-            Hash::Sha256 => 800 + 4 * password as u64,
-            Hash::Sha512 => 1200 + 8 * password as u64,
+            Hash::Sha256 => 800 + 8 * password as u64,
+            Hash::Sha512 => 1600 + 16 * password as u64,
         };
         Task { memory: 4 << 10, work: (rounds + 300).saturating_mul(round) }
     }

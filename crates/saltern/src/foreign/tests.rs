@@ -32,8 +32,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 /// The foreign string, if it is one and a policy that accepts everything admits it.
 fn admitted(text: &str, password: &[u8]) -> Option<Foreign> {
-    let mut policy = Policy::default();
-    policy.schemes = Scheme::ALL.to_vec();
+    let policy = Policy { schemes: Scheme::ALL.to_vec(), ..Policy::default() };
     let hash = Stored::parse(text).ok()?.hash?;
     policy.admit(&hash, password.len()).ok()?;
     match hash {
@@ -76,10 +75,14 @@ fn argon2_cffi_agrees() {
     agree("argon2", 600, |_, _, _| false);
 }
 
-/// It refuses passwords of more than 72 bytes, of which the first 72 count here.
+/// It refuses passwords of more than 72 bytes, of which the first 72 count here; and it takes
+/// `$2a$` for `$2b$`, which libxcrypt does not for a few passwords with bytes above 127.
 #[test]
 fn the_package_bcrypt_agrees() {
-    agree("bcrypt", 600, |_, password, ours| ours && password.len() > 72);
+    agree("bcrypt", 600, |text, password, ours| {
+        let odd = text.starts_with("$2a$") && password.iter().any(|byte| *byte > 127);
+        if ours { password.len() > 72 } else { odd }
+    });
 }
 
 #[test]

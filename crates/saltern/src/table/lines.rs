@@ -90,9 +90,8 @@ pub fn each_line(
         while lines.len() > if more { WINDOW } else { 0 } {
             let Some(line) = lines.pop_front() else { break };
             ended += 1;
-            match end(line, &mut output, &mut report)? {
-                Some(error) => bad(ended, &error),
-                None => {}
+            if let Some(error) = end(line, &mut output, &mut report)? {
+                bad(ended, &error);
             }
         }
         if !more {

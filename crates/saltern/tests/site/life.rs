@@ -127,7 +127,7 @@ impl Site {
     fn new_rom(&mut self, active: bool) {
         self.made += 1;
         let params = RomParams::new(64, 8, 1);
-        let image = RomImage::init(&params, &[self.made], &mut Workspace::new()).unwrap();
+        let image = RomImage::init(&params, [self.made], &mut Workspace::new()).unwrap();
         let id = RomId::new([self.made; 8]);
         if active {
             self.policy.roms.iter_mut().for_each(|rom| rom.active = false);

@@ -123,8 +123,8 @@ fn a_whole_policy_is_read_and_its_files_are_looked_at() {
 }
 
 proptest! {
-    /// Whatever the text is, it is a policy or what is wrong is said; a policy makes strings that it
-    /// takes.
+    /// Whatever the text is, it is a policy or what is wrong is said; a policy makes strings that
+    /// it takes.
     #[test]
     fn no_text_does_harm(
         n in 0_u32..20, r in 0_u32..40, memory in 0_u64..1 << 26, cost in 0_u32..13, text in ".{0,80}",

@@ -1,0 +1,60 @@
+//! How near the costs that are booked for other schemes are to the time that they take.
+//!
+//! ```text
+//! cargo run --release -p saltern --all-features --example costs
+//! ```
+//!
+//! For each kind of string: units of work, milliseconds (the quickest of several), and how many
+//! times as long as a unit of yescrypt a unit takes. What is booked is to be a bound: at most 1, or
+//! little above.
+
+use std::time::Instant;
+
+use saltern::policy::{Limits, Scheme};
+use saltern::{Passwords, Policy};
+
+/// Costs as sites have them; the salts say nothing, and no password matches.
+const KINDS: [&str; 15] = [
+    "$y$j9T$......................",
+    "$2b$10$......................",
+    "$5$rounds=5000$................",
+    "$6$rounds=5000$................",
+    "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$32",
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$32",
+    "$argon2i$v=19$m=4096,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32",
+    "pbkdf2_sha256$100000$0000000000000000000000$32",
+    "pbkdf2_sha1$100000$0000000000000000000000$20",
+    "$pbkdf2-sha512$25000$AAAAAAAAAAAAAAAAAAAAAA$64",
+    "SSHA512$AAAAAAAAAAA=",
+    "$1$........$",
+    "$sha1$20000$........$",
+    "$gy$j75$......................$",
+    "_J9......",
+];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut yescrypt = None;
+    for like in KINDS {
+        let mut policy = Policy::default();
+        policy.schemes = Scheme::ALL.to_vec();
+        policy.limits = Limits::unlimited();
+        policy.pool.threads = 1;
+        policy.decoy.costs = vec![saltern::policy::DecoyCost { like: like.to_owned(), share: 1 }];
+        let passwords = Passwords::new(policy)?;
+        for password in ["password".to_owned(), "p".repeat(100)] {
+            let mut best = f64::INFINITY;
+            let before = passwords.pool().stats().work;
+            for _ in 0..7 {
+                let began = Instant::now();
+                passwords.verify("account", &password, None).wait()?;
+                best = best.min(began.elapsed().as_secs_f64());
+            }
+            let work = (passwords.pool().stats().work - before) / 7;
+            let unit = best / work as f64;
+            let ratio = unit / *yescrypt.get_or_insert(unit);
+            let (length, time) = (password.len(), best * 1e3);
+            println!("{like:60} {length:3} bytes {work:>12} units {time:8.3} ms {ratio:6.2}");
+        }
+    }
+    Ok(())
+}
