@@ -16,6 +16,8 @@ pub(crate) struct Decoys {
     choice: blake2b::Params,
     /// Each with the sum of its share and those before it.
     costs: Vec<(u64, Hash)>,
+    /// The last of them, up to the sum of all shares.
+    last: (u64, Hash),
 }
 
 impl Decoys {
@@ -28,24 +30,31 @@ impl Decoys {
         let choice = choice(&key).map_err(failed)?;
         let (mut costs, mut sum) = (Vec::new(), 0);
         for cost in &policy.decoy.costs {
-            sum += cost.share;
+            sum = cost.share.saturating_add(sum);
             costs.push((sum, specimen(&cost.like)?));
         }
-        if costs.is_empty() {
-            costs.push((1, specimen(new)?));
-        }
-        Ok(Decoys { choice, costs })
+        let last = match costs.pop() {
+            Some(last) => last,
+            None => (1, specimen(new)?),
+        };
+        Ok(Decoys { choice, costs, last })
     }
 
     /// The hash whose cost an account has that is not there: always the same for one name.
-    pub(crate) fn of(&self, account: &[u8]) -> Option<&Hash> {
+    pub(crate) fn of(&self, account: &[u8]) -> &Hash {
         let hash = self.choice.hash(account);
         let first = hash.as_bytes().first_chunk().copied().unwrap_or_default();
-        let total = self.costs.last().map_or(0, |(sum, _)| *sum);
+        let total = self.last.0;
         // The hash as a fraction of 2^64, in shares. Those of costs that stay keep most of their
         // accounts when shares change.
         let at = (u128::from(u64::from_be_bytes(first)) * u128::from(total)) >> 64;
-        self.costs.iter().find(|(sum, _)| u128::from(*sum) > at).map(|(_, hash)| hash)
+        let found = self.costs.iter().find(|(sum, _)| u128::from(*sum) > at);
+        &found.unwrap_or(&self.last).1
+    }
+
+    /// All of them.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = &Hash> {
+        self.costs.iter().chain([&self.last]).map(|(_, hash)| hash)
     }
 }
 
@@ -78,8 +87,8 @@ mod tests {
         let mut counts = [0_u32; 3];
         for number in 0..20_000_u32 {
             let account = format!("user{number}");
-            let cost = label(decoys.of(account.as_bytes()).unwrap());
-            assert_eq!(cost, label(decoys.of(account.as_bytes()).unwrap()));
+            let cost = label(decoys.of(account.as_bytes()));
+            assert_eq!(cost, label(decoys.of(account.as_bytes())));
             counts[labels.iter().position(|label| *label == cost).unwrap()] += 1;
         }
         let squares = shares.iter().zip(counts).map(|((share, _), count)| {

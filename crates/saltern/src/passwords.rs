@@ -97,6 +97,10 @@ impl Passwords {
         let new = site.hasher.setting([0; 16])?;
         let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
         let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
+        for ours in decoys.hashes().filter_map(Hash::ours) {
+            // An error for unknown accounts only would tell them.
+            site.hasher.plan([], ours.setting())?;
+        }
         let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
         let notes = std::mem::take(&mut site.notes);
         let (table, pool) = (Table { site }, Pool::new(config)?);
@@ -181,11 +185,11 @@ impl Passwords {
     ) -> Ticket<Outcome> {
         let (password, account) = (password.as_ref(), account.as_ref());
         let started = self.admit(password).and_then(|()| match stored {
-            None => Ok(self.pretend(account, password, Outcome::Mismatch)),
+            None => self.pretend(account, password, Outcome::Mismatch),
             Some(text) => {
                 let stored = Stored::parse(text)?;
                 match stored.to_verify() {
-                    None => Ok(self.pretend(account, password, Outcome::Locked)),
+                    None => self.pretend(account, password, Outcome::Locked),
                     Some(hash) => self.check(hash, password, text, stored.before),
                 }
             }
@@ -267,10 +271,16 @@ impl Passwords {
     }
 
     /// Computes what an account costs that is not there.
-    fn pretend(&self, account: &[u8], password: &[u8], outcome: Outcome) -> Ticket<Outcome> {
-        let Some(hash) = self.inner.decoys.of(account) else { return Ticket::done(Ok(outcome)) };
+    fn pretend(
+        &self,
+        account: &[u8],
+        password: &[u8],
+        outcome: Outcome,
+    ) -> Result<Ticket<Outcome>, Error> {
+        let hash = self.inner.decoys.of(account);
+        self.inner.table.policy().admit(hash, password.len())?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
-        self.compare(hash, password, self.terms(), then)
+        Ok(self.compare(hash, password, self.terms(), then))
     }
 
     /// Whether a password is that of a hash, and what then.

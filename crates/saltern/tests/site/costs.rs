@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use saltern::policy::{KeySource, Params, Secret};
+use saltern::policy::{DecoyCost, KeySource, Params, Secret};
 use saltern::table::Census;
-use saltern::{Outcome, Passwords};
+use saltern::{ErrorKind, Outcome, Passwords};
 
 use super::logins::{OLD, cheap};
 
@@ -44,6 +44,15 @@ fn cost(passwords: &Passwords, account: &str, stored: Option<&str>) -> (u64, f64
     let time = began.elapsed().as_secs_f64() * 1e6;
     assert_eq!(outcome, Outcome::Mismatch);
     (passwords.pool().stats().work - before, time)
+}
+
+/// What only unknown accounts would be told is told at the start.
+#[test]
+fn decoys_that_cannot_be_computed_are_refused_at_the_start() {
+    let mut policy = cheap();
+    let like = "{key=gone}$y$j75$abcd".to_owned();
+    policy.decoy.costs = vec![DecoyCost { like, share: 1 }];
+    assert_eq!(Passwords::new(policy).unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
 /// Counted in units of work, unknown accounts have the costs of the table and no others, in its
