@@ -29,7 +29,6 @@ pub mod instructions;
 pub mod libargon2;
 pub mod machine;
 pub mod merge;
-pub mod neighbour;
 pub mod process;
 pub mod record;
 pub mod report;

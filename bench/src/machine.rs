@@ -11,18 +11,8 @@ impl Machine {
     /// This machine. What the system does not tell is left empty.
     #[must_use]
     pub fn here() -> Machine {
-        let info = read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let field = |name: &str| {
-            let line =
-                info.lines().find(|line| line.split(':').next().map(str::trim) == Some(name));
-            line.and_then(|line| line.split(':').nth(1)).map(str::trim)
-        };
-        let mut processor = field("model name").unwrap_or("unknown").to_owned();
-        if let Some((family, model)) = field("cpu family").zip(field("model")) {
-            processor += &format!(" (family {family} model {model})");
-        }
         Machine {
-            processor,
+            processor: saltern_tune::processor(),
             cores: processors().len(),
             level: Level::detect().name().to_owned(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

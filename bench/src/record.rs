@@ -5,6 +5,7 @@
 //! Numbers are plain: rates per second, times as their names say, memory in KiB. Fields that do not
 //! apply are left out.
 
+use saltern_tune::neighbour::Neighbours;
 use serde::{Deserialize, Serialize};
 
 /// The version of the form below. A reader refuses a newer one.
@@ -32,18 +33,6 @@ pub struct Record {
     pub sections: Vec<Section>,
     /// What was left out and why, such as a peer that this system does not have.
     pub notes: Vec<String>,
-}
-
-/// How a loop that fills a core ran before, between and after the measurements, as parts of its
-/// best rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Neighbours {
-    /// In the median.
-    pub median: f64,
-    /// At the 5th percentile.
-    pub low: f64,
-    /// How often it ran.
-    pub samples: usize,
 }
 
 /// The computer.

@@ -1,20 +1,18 @@
 //! A record as a page: one HTML file with plots, which needs neither network nor scripts, for
 //! screens of any width, dark or light, and for paper.
 
-mod axis;
 mod bars;
 mod figures;
 mod form;
 mod groups;
-mod lines;
-mod markup;
 mod matrix;
 mod sentences;
-mod svg;
 
 use std::fmt::Write;
 
 use figures::Figure;
+use saltern_chart::{axis, lines, markup, svg};
+
 use markup::{Escaped, kib, number, plural};
 
 use crate::record::{Machine, Record, Section};
@@ -85,15 +83,8 @@ where its interval spans 1.</p>\n";
 /// Title, machine, build, and what to know before reading on.
 fn head(record: &Record) -> String {
     let (machine, build) = (&record.machine, &record.build);
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <link rel=\"icon\" href=\"data:,\"/>\n\
-         <title>Saltern benchmarks: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n<header>\n<h1>Saltern benchmarks</h1>\n<dl>",
-        Escaped(&machine.processor),
-        include_str!("report/style.css")
-    );
+    let title = format!("Saltern benchmarks: {}", machine.processor);
+    let mut out = saltern_chart::page_head(&title) + "<header>\n<h1>Saltern benchmarks</h1>\n<dl>";
     let commit = build.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
     let rustc = build.rustc.as_ref().map_or(String::new(), |rustc| format!(", {rustc}"));
     let seen = record.neighbours.map(|seen| ("Neighbours", seen.words()));

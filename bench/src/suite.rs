@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use saltern_tune::neighbour::Neighbour;
 
 use crate::case::{self, Section};
 use crate::engine::rom::Roms;
 use crate::engine::{self, Engine, Places};
 use crate::machine;
-use crate::neighbour::Neighbour;
 use crate::record::{self, Build, Machine, Record};
 use crate::runner::Effort;
 

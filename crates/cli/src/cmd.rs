@@ -12,5 +12,6 @@ pub(crate) mod policy;
 pub(crate) mod reencrypt;
 pub(crate) mod rom;
 pub(crate) mod sum;
+pub(crate) mod tune;
 pub(crate) mod verify;
 pub(crate) mod wrap;

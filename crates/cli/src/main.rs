@@ -56,6 +56,7 @@ enum Command {
     Wrap(cmd::wrap::Args),
     Rom(cmd::rom::Args),
     Sum(cmd::sum::Args),
+    Tune(cmd::tune::Args),
     Man(cmd::man::Args),
     Completions(cmd::completions::Args),
 }
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         Command::Wrap(args) => cmd::wrap::run(&args),
         Command::Rom(args) => cmd::rom::run(args),
         Command::Sum(args) => cmd::sum::run(args),
+        Command::Tune(args) => cmd::tune::run(args),
         Command::Man(args) => cmd::man::run(args, Cli::command()),
         Command::Completions(args) => cmd::completions::run(args, Cli::command()),
     };

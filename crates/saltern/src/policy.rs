@@ -76,6 +76,9 @@ pub use saltern_yescrypt::{Limits, Params};
 
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub use self::units::time as parse_time;
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 

@@ -7,7 +7,7 @@ mod create;
 mod info;
 mod list;
 mod seed;
-mod size;
+pub(super) mod size;
 mod verify;
 mod work;
 

@@ -16,4 +16,5 @@ mod rom;
 mod streams;
 mod table;
 mod terminal;
+mod tune;
 mod verify;

@@ -2,7 +2,7 @@
 
 use crate::program::{run, seen, stdout};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "hash",
     "verify",
     "inspect",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 13] = [
     "wrap",
     "rom",
     "sum",
+    "tune",
     "man",
     "completions",
 ];

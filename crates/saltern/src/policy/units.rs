@@ -9,8 +9,9 @@ pub(super) fn size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// `250ms`, `2s`, `5min`.
-pub(super) fn time(text: &str) -> Option<Duration> {
+/// A time, as policies have them: `250ms`, `2s`, `5min`. `None` for any other text.
+#[must_use]
+pub fn time(text: &str) -> Option<Duration> {
     let (number, unit) = split(text, &[("ms", 1), ("min", 60_000), ("s", 1000)])?;
     number.checked_mul(unit).map(Duration::from_millis)
 }

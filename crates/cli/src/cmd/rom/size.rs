@@ -3,7 +3,7 @@
 /// Bytes: a number and one of B, KiB, MiB, GiB, TiB, nothing between them.
 ///
 /// `GB` is refused, since half of those who write it mean 2^30 bytes; so is a number alone.
-pub(super) fn parse(text: &str) -> Result<u64, String> {
+pub(in crate::cmd) fn parse(text: &str) -> Result<u64, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0)];
     let found = units.into_iter().find_map(|(unit, log2)| Some((text.strip_suffix(unit)?, log2)));
     let expected = "expected a number and a unit without a blank: B, KiB, MiB, GiB or TiB";

@@ -2,22 +2,22 @@
 
 use std::fmt::Write;
 
-use super::axis::Axis;
-use super::markup::Escaped;
+use crate::axis::Axis;
+use crate::markup::Escaped;
 
 /// Width of every plot in its own units, in which text is 13 high. So narrow that text stays
 /// readable on a phone.
-pub(super) const WIDTH: f64 = 380.0;
+pub const WIDTH: f64 = 380.0;
 /// How many series a plot can tell apart, by colour, mark and dashes.
-pub(super) const SERIES: usize = 6;
+pub const SERIES: usize = 6;
 
 /// About how wide a text is, rather too wide than too narrow.
-pub(super) fn text_width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     text.chars().map(|c| if c.is_ascii() { 7.6 } else { 9.0 }).sum()
 }
 
 /// A text cut to a width, with an ellipsis where something is missing.
-pub(super) fn cut(text: &str, width: f64) -> String {
+pub fn cut(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.to_owned();
     }
@@ -36,7 +36,7 @@ pub(super) fn cut(text: &str, width: f64) -> String {
 
 /// A whole plot: `body` between the tags, with a name and a description for those who do not see
 /// it.
-pub(super) fn plot(id: &str, height: f64, title: &str, description: &str, body: &str) -> String {
+pub fn plot(id: &str, height: f64, title: &str, description: &str, body: &str) -> String {
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\
          <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{body}</svg>\n",
@@ -46,9 +46,11 @@ pub(super) fn plot(id: &str, height: f64, title: &str, description: &str, body: 
 }
 
 /// The rectangle between the axes.
-pub(super) struct Area<'a> {
-    pub(super) x: &'a Axis,
-    pub(super) y: &'a Axis,
+pub struct Area<'a> {
+    /// Across.
+    pub x: &'a Axis,
+    /// Up.
+    pub y: &'a Axis,
     left: f64,
     right: f64,
     top: f64,
@@ -56,9 +58,11 @@ pub(super) struct Area<'a> {
 }
 
 impl<'a> Area<'a> {
-    pub(super) const HEIGHT: f64 = 280.0;
+    /// Of the whole plot.
+    pub const HEIGHT: f64 = 280.0;
 
-    pub(super) fn new(x: &'a Axis, y: &'a Axis) -> Self {
+    /// With room for what the ticks say.
+    pub fn new(x: &'a Axis, y: &'a Axis) -> Self {
         let widest = y.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let below = x.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let right = WIDTH - (below / 2.0).max(12.0);
@@ -66,14 +70,14 @@ impl<'a> Area<'a> {
     }
 
     /// The point for two values; `None` where either cannot be drawn.
-    pub(super) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+    pub fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let (x, y) = (self.x.at(x)?, self.y.at(y)?);
         let across = self.left + x * (self.right - self.left);
         Some((across, self.bottom - y * (self.bottom - self.top)))
     }
 
     /// Grid, ticks and names.
-    pub(super) fn axes(&self) -> String {
+    pub fn axes(&self) -> String {
         let Self { x, y, left, right, top, bottom } = self;
         let mut out = format!("<text x=\"2\" y=\"14\" class=\"soft\">{}</text>", Escaped(&y.label));
         for (value, text) in &y.ticks {
@@ -122,7 +126,8 @@ impl<'a> Area<'a> {
 }
 
 /// Of how many labels one can stay so that none lies on another.
-pub(super) fn thinning(places: &[(f64, &str)]) -> usize {
+#[must_use]
+pub fn thinning(places: &[(f64, &str)]) -> usize {
     let apart = |pair: &[(f64, &str)]| {
         let half = |i: usize| text_width(pair[i].1) / 2.0;
         pair[1].0 - pair[0].0 > half(0) + half(1) + 3.0
@@ -145,7 +150,7 @@ const MARKS: [&str; SERIES] = [
 ];
 
 /// The mark of a series at a point.
-pub(super) fn mark(series: usize, (x, y): (f64, f64), tip: &str) -> String {
+pub fn mark(series: usize, (x, y): (f64, f64), tip: &str) -> String {
     let series = series % SERIES;
     let tip = Escaped(tip);
     let outline = MARKS[series];
@@ -153,7 +158,7 @@ pub(super) fn mark(series: usize, (x, y): (f64, f64), tip: &str) -> String {
 }
 
 /// The names of the series, each with its line and mark.
-pub(super) fn legend<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> String {
+pub fn legend<'a>(names: impl Iterator<Item = (&'a str, bool)>) -> String {
     let mut out = String::from("<ul class=\"legend\">");
     for (i, (name, has_marks)) in names.enumerate() {
         let series = i % SERIES;

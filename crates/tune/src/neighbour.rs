@@ -8,10 +8,9 @@
 
 use std::hint::black_box;
 
-use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
-use crate::record::Neighbours;
-use crate::stats::digits;
+use crate::clock::thread_seconds;
 
 /// Rounds of the loop in a sample: about a millisecond.
 const ROUNDS: u64 = 60_000;
@@ -21,6 +20,18 @@ const CHAINS: usize = 16;
 
 /// Below this part of its best rate, the median counts as shared.
 const QUIET: f64 = 0.95;
+
+/// How a loop that fills a core ran before, between and after the measurements, as parts of its
+/// best rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// In the median.
+    pub median: f64,
+    /// At the 5th percentile.
+    pub low: f64,
+    /// How often it ran.
+    pub samples: usize,
+}
 
 /// Samples of the loop.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +49,7 @@ impl Neighbour {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let best = *sorted.last()?;
-        let part = |rank: usize| digits(sorted[rank] / best, 3);
+        let part = |rank: usize| (1000.0 * sorted[rank] / best).round() / 1000.0;
         Some(Neighbours {
             median: part(sorted.len() / 2),
             low: part(sorted.len() / 20),
@@ -49,27 +60,29 @@ impl Neighbour {
 
 /// Rounds in a second of this thread's processor time.
 fn rate() -> f64 {
-    let now = || {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-    };
     let mut chains: [u64; CHAINS] = std::array::from_fn(|index| black_box(index as u64));
-    let start = now();
+    let start = thread_seconds();
     for round in 0..ROUNDS {
         for chain in &mut chains {
             *chain = (*chain ^ round).wrapping_add(*chain << 3);
         }
     }
-    let end = now();
+    let end = thread_seconds();
     black_box(chains);
     ROUNDS as f64 / (end - start).max(1e-9)
 }
 
 impl Neighbours {
+    /// Whether the core was this program's own, as far as the loop can tell.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.median >= QUIET
+    }
+
     /// `quiet` or `shared`, with the numbers.
     #[must_use]
     pub fn words(&self) -> String {
-        let word = if self.median >= QUIET { "quiet" } else { "shared" };
+        let word = if self.is_quiet() { "quiet" } else { "shared" };
         format!(
             "{word}: a loop that fills the core ran at {:.0} % of its best rate in the median, \
              {:.0} % at the 5th percentile",

@@ -2,38 +2,44 @@
 
 use std::fmt::Write;
 
-use super::axis::{Axis, Scale};
-use super::svg::{self, Area};
+use crate::axis::{Axis, Scale};
+use crate::svg::{self, Area};
 
 /// One measured value.
 #[derive(Clone, Debug)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub struct Point {
+    /// Across.
+    pub x: f64,
+    /// Up.
+    pub y: f64,
     /// The ends of what is known about `y`.
-    pub(super) interval: Option<(f64, f64)>,
+    pub interval: Option<(f64, f64)>,
     /// What a pointer over the mark shows.
-    pub(super) tip: String,
+    pub tip: String,
     /// What stands beside the mark if there is room; empty for nothing.
-    pub(super) label: String,
+    pub label: String,
 }
 
 /// Points that a line joins, in their order.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) points: Vec<Point>,
+pub struct Series {
+    /// As the legend has it.
+    pub name: String,
+    /// In the order in which the line joins them.
+    pub points: Vec<Point>,
     /// A line to compare with instead of measured values: dashes and no marks.
-    pub(super) is_ideal: bool,
+    pub is_ideal: bool,
 }
 
 /// A plot of one or more series.
 #[derive(Debug)]
-pub(super) struct Lines {
-    pub(super) title: String,
+pub struct Lines {
+    /// For those who do not see it.
+    pub title: String,
     /// Names and scales of the axes, across and up.
-    pub(super) axes: [(String, Scale); 2],
-    pub(super) series: Vec<Series>,
+    pub axes: [(String, Scale); 2],
+    /// What is drawn, at most [`svg::SERIES`] that can be told apart.
+    pub series: Vec<Series>,
 }
 
 /// From here on a series is drawn as a line alone.
@@ -44,7 +50,7 @@ const COLUMNS: usize = 400;
 
 impl Lines {
     /// The plot and its legend; `None` where nothing can be drawn.
-    pub(super) fn draw(&self, id: &str, description: &str) -> Option<String> {
+    pub fn draw(&self, id: &str, description: &str) -> Option<String> {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let [(x_label, x_scale), (y_label, y_scale)] = &self.axes;
         let x = Axis::new(x_label, *x_scale, points().map(|point| point.x))?;
@@ -94,7 +100,7 @@ impl Lines {
             };
             if let Some(place) = [above, right, left, below].into_iter().find(free) {
                 taken.push(place);
-                let label = super::markup::Escaped(label);
+                let label = crate::markup::Escaped(label);
                 let (x, y) = (place[0], place[3] - 3.0);
                 let _ =
                     write!(out, "<text class=\"note\" x=\"{x:.1}\" y=\"{y:.1}\">{label}</text>");

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 /// A text in HTML, XML or a quoted attribute. What XML cannot hold at all becomes U+FFFD.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
+pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,7 +28,7 @@ impl fmt::Display for Escaped<'_> {
 }
 
 /// A sentence in which no line ends between a number and its unit.
-pub(super) fn unbroken(sentence: &str) -> String {
+pub fn unbroken(sentence: &str) -> String {
     let units = [" B", " KiB", " MiB", " GiB", " TiB", " GB/s", " ms", " s", " %"];
     let mut text = String::with_capacity(sentence.len());
     for (i, c) in sentence.char_indices() {
@@ -44,14 +44,14 @@ pub(super) fn unbroken(sentence: &str) -> String {
 }
 
 /// A part of an identifier: letters, digits and dashes.
-pub(super) fn slug(text: &str) -> String {
+pub fn slug(text: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     text.chars().take(40).map(allowed).collect()
 }
 
 /// A number with three or four digits that count, as `1,346`, `58.3`, `0.0471` or `2.1e12`; a dash
 /// for what is none.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if !value.is_finite() => "–".to_owned(),
@@ -79,7 +79,7 @@ fn grouped(value: f64) -> String {
 }
 
 /// A tick's label: a number as short as it can be, as `1.5k`, `20M`, `0.25`.
-pub(super) fn tick(value: f64) -> String {
+pub fn tick(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
         ..1e3 => (value, ""),
         ..1e6 => (value / 1e3, "k"),
@@ -95,7 +95,7 @@ pub(super) fn tick(value: f64) -> String {
 }
 
 /// A size, given in KiB, as `448 KiB` or `1.75 MiB`.
-pub(super) fn kib(size: f64) -> String {
+pub fn kib(size: f64) -> String {
     let units = ["KiB", "MiB", "GiB", "TiB"];
     if size > 0.0 && size < 1.0 {
         return format!("{} B", tick(size * 1024.0));
@@ -104,7 +104,7 @@ pub(super) fn kib(size: f64) -> String {
 }
 
 /// A size, given in bytes.
-pub(super) fn bytes(size: f64) -> String {
+pub fn bytes(size: f64) -> String {
     scaled(size, &["B", "KiB", "MiB", "GiB", "TiB"])
 }
 
@@ -118,12 +118,12 @@ fn scaled(size: f64, units: &[&str]) -> String {
 }
 
 /// A ratio to its hundredths, or with more digits where it is small or large.
-pub(super) fn factor(ratio: f64) -> String {
+pub fn factor(ratio: f64) -> String {
     if (0.1..100.0).contains(&ratio) { format!("{ratio:.2}") } else { number(ratio) }
 }
 
 /// A part as percent: `98 %`, `0.5 %`.
-pub(super) fn percent(part: f64) -> String {
+pub fn percent(part: f64) -> String {
     let percent = part * 100.0;
     match percent.abs() {
         10.0..1e6 => format!("{percent:.0} %"),
@@ -133,13 +133,13 @@ pub(super) fn percent(part: f64) -> String {
 }
 
 /// `1 thread`, `2 threads`.
-pub(super) fn plural(count: usize, noun: &str) -> String {
+pub fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Seconds since 1970 as `2026-01-01 00:00 UTC`; the calendar by counting from the 1st of March of
 /// the year 0.
-pub(super) fn date(unix_time: u64) -> String {
+pub fn date(unix_time: u64) -> String {
     let (days, minutes) = (unix_time / 86_400 + 719_468, unix_time / 60 % 1440);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =
@@ -153,7 +153,7 @@ pub(super) fn date(unix_time: u64) -> String {
 }
 
 /// Base64 with padding (RFC 4648, section 4).
-pub(super) fn base64(data: &[u8]) -> String {
+pub fn base64(data: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(data.len().div_ceil(3) * 4);
     for three in data.chunks(3) {

@@ -1,16 +1,16 @@
 //! Axes: from numbers to places and ticks.
 
-use super::markup;
+use crate::markup;
 
 /// What can be drawn: nothing that is not a number, and nothing so far out that a plot would show
 /// nothing else.
-pub(super) fn can_be_drawn(value: f64) -> bool {
+pub fn can_be_drawn(value: f64) -> bool {
     value == 0.0 || (1e-15..1e15).contains(&value.abs())
 }
 
 /// What an axis stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub enum Scale {
     /// Equal steps, from zero.
     FromZero,
     /// Equal steps, near the values only.
@@ -29,22 +29,20 @@ pub(super) enum Scale {
 
 /// One axis with its ticks.
 #[derive(Debug)]
-pub(super) struct Axis {
-    pub(super) label: String,
+pub struct Axis {
+    /// What stands beside it.
+    pub label: String,
     scale: Scale,
     low: f64,
     high: f64,
-    pub(super) ticks: Vec<(f64, String)>,
+    /// Values and what is written at them.
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
     /// An axis on which all the values have a place; `None` where there is no value that can be
     /// drawn.
-    pub(super) fn new(
-        label: &str,
-        scale: Scale,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Option<Self> {
+    pub fn new(label: &str, scale: Scale, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let is_log = matches!(scale, Scale::Ratios | Scale::Kib | Scale::Bytes);
         let mut range: Option<(f64, f64)> = None;
         for value in values {
@@ -84,7 +82,7 @@ impl Axis {
     }
 
     /// The place of a value between the ends, 0 to 1; `None` for what cannot be drawn.
-    pub(super) fn at(&self, value: f64) -> Option<f64> {
+    pub fn at(&self, value: f64) -> Option<f64> {
         if !can_be_drawn(value) {
             return None;
         }

@@ -1,0 +1,247 @@
+//! `saltern tune`: which costs this machine can bear, found by loading it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{ArgGroup, ValueEnum};
+use saltern::Policy;
+use saltern::policy::{Access, Params, RomSource, SiteRom};
+use saltern_rom::Manifest;
+use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
+
+use crate::cmd::rom::size;
+use crate::output::{Output, tell};
+
+const EXAMPLES: &str = "\
+Without --params, --cost or --policy, the strongest hash is looked for
+that holds the target; with them, that one is measured. Logins come at
+random times, whether those before them have been answered or not, and
+their time counts from when they come. A search takes some minutes, of
+which the last one confirms what is promised; --quick takes 20 seconds
+and promises less.
+
+Everything is measured with as many threads as a login server would
+have. Run it where the server runs, with nothing else running: on a
+busy machine it says so, and its numbers are those of what was left.
+
+Examples:
+  saltern tune --logins 200 --p99 250ms --memory 4GiB --burst 3 \\
+      -o saltern.toml --html tune.html
+  saltern tune --logins 20 --quick       a first idea
+  saltern tune --cost 5                  what libxcrypt's default can do
+  saltern tune --params 8192,32,1,0      N, r, p and t
+  saltern tune --policy saltern.toml --logins 200 --p99 250ms --burst 3
+                                         does it still hold?
+  saltern tune --logins 50 --rom site.rom -o saltern.toml
+
+Exit status:
+  0  the target holds, or there was none
+  1  it does not, or nothing at or above the floor can hold it
+  2  an error";
+
+/// Find the strongest hash that this machine can bear, or what it can do with a given one
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("given").args(["params", "cost", "policy"]))]
+#[command(group = ArgGroup::new("what").args(["logins", "params", "cost"]).required(true).multiple(true))]
+pub(crate) struct Args {
+    /// Logins per second, in the mean
+    #[arg(long, value_name = "RATE")]
+    logins: Option<f64>,
+
+    /// 99 of 100 logins are to be answered within this time
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = time)]
+    p99: Duration,
+
+    /// Memory for hashing; a ROM in memory comes on top
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse, conflicts_with = "policy")]
+    memory: u64,
+
+    /// How many times as many logins come at a peak, which is taken to last
+    #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
+    burst: f64,
+
+    /// Measure these costs: N,r or N,r,p,t
+    #[arg(long, value_name = "N,r,p,t", value_parser = params)]
+    params: Option<Params>,
+
+    /// Measure the costs of this number, 1 to 11, as `hash --cost` has them
+    #[arg(long, value_name = "COST", value_parser = cost)]
+    cost: Option<Params>,
+
+    /// Measure this policy, with its keys, its ROMs and its pool
+    #[arg(long, value_name = "FILE", requires = "logins")]
+    policy: Option<PathBuf>,
+
+    /// Take nothing weaker than this cost, 1 to 11
+    #[arg(long, value_name = "COST", default_value = "1", value_parser = cost, conflicts_with = "policy")]
+    floor: Params,
+
+    /// Threads, in place of what is found; with --params and --cost: of one for each processor
+    #[arg(long, value_name = "N", conflicts_with = "policy")]
+    threads: Option<std::num::NonZero<u16>>,
+
+    /// Let new hashes read this ROM
+    #[arg(long, value_name = "IMAGE", conflicts_with = "policy")]
+    rom: Option<PathBuf>,
+
+    /// How the ROM gets into memory, or that it stays in its file
+    #[arg(long, value_name = "HOW", default_value = "auto", requires = "rom")]
+    rom_access: RomAccess,
+
+    /// Take about 20 seconds
+    #[arg(long)]
+    quick: bool,
+
+    /// How long what is promised is confirmed [default: 60s, or 6s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    confirm: Option<Duration>,
+
+    /// Write the policy that was found to this new file
+    #[arg(long, short, value_name = "FILE", conflicts_with = "policy")]
+    output: Option<PathBuf>,
+
+    /// Write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RomAccess {
+    Auto,
+    Copy,
+    Map,
+    Direct,
+}
+
+/// Run the subcommand.
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if let Some(file) = args.output.as_ref().filter(|file| file.exists()) {
+        bail!("{} exists, and a policy is never overwritten", file.display());
+    }
+    let policy = args.base()?;
+    let memory = args.policy.as_ref().map_or(args.memory, |_| policy.pool.memory);
+    let target =
+        args.logins.map(|logins| Target { logins, burst: args.burst, p99: args.p99, memory });
+    let rom = args.rom.as_deref().map(rom_size).transpose()?;
+    let mut bounds = Bounds::new(&policy, rom);
+    if let Some(threads) = args.threads {
+        bounds = bounds.with_threads(threads.get().into());
+    }
+    let threads = if args.policy.is_some() { policy.pool.threads } else { bounds.threads() };
+    let given = match &args.policy {
+        Some(_) => Some(policy.params),
+        None => args.params.or(args.cost),
+    };
+    let wanted = Target { logins: 1.0, burst: 1.0, p99: args.p99, memory };
+    let mut site = match &args.policy {
+        Some(_) => Site::exact(policy),
+        None => Site::new(wanted.policy(policy)),
+    };
+    let mut tuner = Tuner::new(&mut site, bounds, args.effort()).telling(|what| tell(what));
+    let found = match (given, &target) {
+        (Some(params), target) => {
+            let setting = Setting::new(&params, threads);
+            tuner.capacity(&setting, args.p99, memory, target.as_ref())
+        }
+        (None, Some(target)) => tuner.search(target),
+        (None, None) => bail!("--logins says what to look for"),
+    };
+    drop(tuner);
+    match found {
+        Ok(report) => args.show(&report, &site),
+        Err(error @ (Error::Unmet { .. } | Error::NoSetting { .. })) => {
+            tell(&error);
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Args {
+    /// The policy to begin with.
+    fn base(&self) -> anyhow::Result<Policy> {
+        if let Some(file) = &self.policy {
+            return Ok(Policy::read(file)?);
+        }
+        let mut policy = Policy::default();
+        policy.floor = self.floor;
+        if let Some(image) = &self.rom {
+            let path = image.canonicalize();
+            let path = path.with_context(|| format!("cannot find {}", image.display()))?;
+            let hash = Manifest::read(&path)?.hash;
+            let access = match self.rom_access {
+                RomAccess::Auto => Some(Access::Auto),
+                RomAccess::Copy => Some(Access::Copy),
+                RomAccess::Map => Some(Access::Map),
+                RomAccess::Direct => None,
+            };
+            let source = RomSource::Image { path, hash, access };
+            policy.roms.push(SiteRom { id: hash.id(), source, active: true });
+        }
+        Ok(policy)
+    }
+
+    fn effort(&self) -> Effort {
+        let mut effort = if self.quick { Effort::quick() } else { Effort::thorough() };
+        effort.confirm = self.confirm.unwrap_or(effort.confirm);
+        effort
+    }
+
+    fn show(&self, report: &Report, site: &Site) -> anyhow::Result<ExitCode> {
+        let mut output = Output::new();
+        if self.json {
+            output.json(report)?;
+        } else {
+            output.bytes(report.text().as_bytes())?;
+        }
+        output.flush()?;
+        if let Some(file) = &self.html {
+            write(file, &report.page())?;
+        }
+        if let Some(file) = self.output.as_ref().filter(|_| report.holds()) {
+            write(file, &report.policy(&site.policy(&report.setting)))?;
+        }
+        Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+fn rom_size(image: &Path) -> anyhow::Result<u64> {
+    Ok(Manifest::read(image)?.size())
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let known = saltern::policy::parse_time(text);
+    known.ok_or_else(|| "a time such as 250ms, 2s or 1min".to_owned())
+}
+
+fn cost(text: &str) -> Result<Params, String> {
+    let known = text.parse().ok().filter(|cost| (1..=11).contains(cost));
+    known.and_then(|cost| Params::from_cost(cost).ok()).ok_or_else(|| "1 to 11".to_owned())
+}
+
+fn params(text: &str) -> Result<Params, String> {
+    let numbers: Option<Vec<u64>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    let numbers = numbers.unwrap_or_default();
+    let small = |at: usize, default: u32| match numbers.get(at) {
+        Some(&number) => u32::try_from(number).map_err(|_| format!("{number} is too large")),
+        None => Ok(default),
+    };
+    if !matches!(numbers.len(), 2 | 4) {
+        return Err("N,r or N,r,p,t, such as 4096,32 or 4096,32,1,0".to_owned());
+    }
+    let mut params = Params::yescrypt(numbers[0], small(1, 0)?);
+    (params.p, params.t) = (small(2, 1)?, small(3, 0)?);
+    Ok(params)
+}

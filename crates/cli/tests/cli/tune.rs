@@ -1,0 +1,81 @@
+//! `saltern tune`, with tiny hashes and short times: what it says has to fit together. How fast
+//! anything was is nobody's business here.
+
+use serde_json::Value;
+
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
+
+/// A target that any machine can hold, measured for moments only.
+const EASY: [&str; 11] = [
+    "tune",
+    "--logins",
+    "20",
+    "--p99",
+    "60s",
+    "--memory",
+    "4MiB",
+    "--quick",
+    "--confirm",
+    "300ms",
+    "--json",
+];
+
+#[test]
+fn what_is_found_holds_together_and_is_a_policy() {
+    let dir = tempfile::tempdir().unwrap();
+    let [policy, page] = ["saltern.toml", "tune.html"].map(|name| dir.path().join(name));
+    let files = ["-o", policy.to_str().unwrap(), "--html", page.to_str().unwrap()];
+    let output = run(&[&EASY[..], &files].concat(), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(stdout(&output)).unwrap();
+    let number = |pointer: &str| report.pointer(pointer).and_then(Value::as_f64).unwrap();
+    // 4 MiB leave room for a hash of 1 MiB and a large page.
+    let memory = number("/setting/n") * number("/setting/r") * 128.0;
+    assert_eq!(memory, f64::from(1 << 20));
+    assert_eq!(report["binds"], "memory");
+    assert_eq!(number("/setting/threads"), 1.0);
+    assert!(number("/held") >= number("/confirmation/rate") * 0.99);
+    assert!(number("/confirmation/median_ms") <= number("/confirmation/p99_ms"));
+    assert_eq!(report["curve"].as_array().unwrap().len(), 6);
+    let alternatives = report["alternatives"].as_array().unwrap();
+    assert!(alternatives.iter().any(|other| other["setting"] == report["setting"]));
+    // The policy is the one that was measured.
+    let read = saltern::Policy::read(&policy).unwrap();
+    assert_eq!(read.params.n as f64, number("/setting/n"));
+    assert_eq!((read.pool.threads, read.pool.memory), (1, 4 << 20));
+    assert!(read.pool.prepare.is_some() && read.deadline.is_some());
+    let text = std::fs::read_to_string(&policy).unwrap();
+    assert!(text.starts_with("# saltern.toml, written by `saltern tune` on 2"), "{text}");
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.contains("<svg") && !page.contains("<script"));
+
+    // It is not lost to a second run, and can be confirmed by itself.
+    assert_one_error(&run(&[&EASY[..], &files].concat(), ""), "never overwritten");
+    let again = ["tune", "--policy", policy.to_str().unwrap(), "--logins", "20", "--p99", "60s"];
+    let output = run(&[&again[..], &["--quick", "--confirm", "300ms"]].concat(), "");
+    let (code, out, err) = seen(&output);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("holds") && out.contains("Latency against load"), "{out}");
+}
+
+#[test]
+fn a_target_that_cannot_be_met_names_what_binds() {
+    let target = ["tune", "--logins", "1000000", "--floor", "8", "--memory", "256MiB"];
+    let output = run(&[&target[..], &["--quick", "--threads", "1", "--p99", "1ms"]].concat(), "");
+    let (code, out, err) = seen(&output);
+    assert_eq!((code, out), (Some(1), ""), "{err}");
+    assert!(err.contains("cannot be met") && err.contains("What would do"), "{err}");
+}
+
+#[test]
+fn what_is_below_the_floor_is_not_measured() {
+    let output = run(&["tune", "--params", "1024,8", "--floor", "5"], "");
+    let (code, out, err) = seen(&output);
+    assert_eq!((code, out), (Some(1), ""), "{err}");
+    assert!(err.contains("below the policy's floor"), "{err}");
+    for wrong in [["--params", "1024"], ["--cost", "12"], ["--params", "1000,8"], ["--logins", "x"]]
+    {
+        let output = run(&[&["tune"], &wrong[..]].concat(), "");
+        assert!(!output.status.success() && output.stdout.is_empty(), "{wrong:?}");
+    }
+}

@@ -1,0 +1,94 @@
+//! What goes wrong, and what binds.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What keeps a machine from doing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Binds {
+    /// Time of the processors.
+    Processor,
+    /// The time of one hash: it takes longer than the target, however few logins there are.
+    Latency,
+    /// The memory that hashes may take.
+    Memory,
+    /// More threads do not do more: they wait for memory, or share their cores.
+    Bandwidth,
+    /// Reads of a ROM in a file.
+    Disk,
+    /// The limits of the policy: nothing stronger is admitted.
+    Limits,
+}
+
+impl fmt::Display for Binds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Binds::Processor => "the processors",
+            Binds::Latency => "the time of one hash",
+            Binds::Memory => "memory for hashing",
+            Binds::Bandwidth => "memory bandwidth, or cores that threads share",
+            Binds::Disk => "reads of the ROM from its file",
+            Binds::Limits => "the limits of the policy",
+        })
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A target that cannot be.
+    Target {
+        /// Its part.
+        what: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// There is no setting between the policy's floor, its limits and the memory.
+    NoSetting {
+        /// Why.
+        why: String,
+    },
+    /// Even the weakest setting at or above the floor does not hold the target.
+    Unmet {
+        /// What binds.
+        binds: Binds,
+        /// What was measured, and what would do.
+        why: String,
+    },
+    /// The pool, the policy, a key or a ROM.
+    Passwords(saltern::Error),
+    /// A ROM's manifest.
+    Rom(saltern_rom::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Target { what, allowed } => write!(f, "{what}: allowed is {allowed}"),
+            Error::NoSetting { why } => f.write_str(why),
+            Error::Unmet { binds, why } => {
+                write!(f, "the target cannot be met: {binds} binds. {why}")
+            }
+            Error::Passwords(error) => error.fmt(f),
+            Error::Rom(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<saltern::Error> for Error {
+    fn from(error: saltern::Error) -> Self {
+        Error::Passwords(error)
+    }
+}
+
+impl From<saltern_rom::Error> for Error {
+    fn from(error: saltern_rom::Error) -> Self {
+        Error::Rom(error)
+    }
+}

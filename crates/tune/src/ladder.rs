@@ -1,0 +1,201 @@
+//! Settings, from the weakest to the strongest.
+
+use saltern::Policy;
+use saltern::policy::{Limits, Params};
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// What is tried: costs of a hash, and threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// N.
+    pub n: u64,
+    /// r.
+    pub r: u32,
+    /// p.
+    pub p: u32,
+    /// t.
+    pub t: u32,
+    /// Threads of the pool.
+    pub threads: usize,
+}
+
+impl Setting {
+    /// These costs, in so many threads.
+    #[must_use]
+    pub const fn new(params: &Params, threads: usize) -> Self {
+        Setting { n: params.n, r: params.r, p: params.p, t: params.t, threads }
+    }
+
+    /// The costs.
+    #[must_use]
+    pub const fn params(&self) -> Params {
+        let mut params = Params::yescrypt(self.n, self.r);
+        (params.p, params.t) = (self.p, self.t);
+        params
+    }
+
+    /// Bytes of memory of one hash.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        u64::try_from(self.params().memory()).unwrap_or(u64::MAX)
+    }
+
+    /// Units of work of one hash.
+    pub(crate) fn work(&self) -> f64 {
+        self.params().work() as f64
+    }
+
+    /// Bytes of memory times units of work, as policies compare costs.
+    pub(crate) fn strength(&self) -> u128 {
+        strength(&self.params())
+    }
+
+    /// `N 4096, r 32, t 0`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Setting { n, r, p, t, .. } = self;
+        let p = if *p == 1 { String::new() } else { format!(", p {p}") };
+        format!("N {n}, r {r}{p}, t {t}")
+    }
+}
+
+fn strength(params: &Params) -> u128 {
+    let mut params = *params;
+    params.nrom = 0;
+    params.memory().saturating_mul(params.work())
+}
+
+/// Between what and what settings are looked for.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    floor: Params,
+    limits: Limits,
+    /// Bytes of the ROM, if hashes are to read one.
+    rom: Option<u64>,
+    /// Processors of this machine.
+    pub(crate) processors: usize,
+}
+
+/// What one hash may need beside its parameters' memory: a page of the largest kind.
+const BESIDE: u64 = 2 << 20;
+
+impl Bounds {
+    /// The floor and the limits of a policy, and a ROM of so many bytes.
+    #[must_use]
+    pub fn new(policy: &Policy, rom: Option<u64>) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Bounds { floor: policy.floor, limits: policy.limits.clone(), rom, processors }
+    }
+
+    /// At most so many threads, instead of one for each processor.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Bounds { processors: threads.max(1), ..self }
+    }
+
+    /// How many threads are tried at most.
+    #[must_use]
+    pub const fn threads(&self) -> usize {
+        self.processors
+    }
+
+    /// Whether a setting is at or above the floor, and admitted by the limits.
+    pub(crate) fn admits(&self, setting: &Setting) -> bool {
+        let mut params = setting.params();
+        if let Some(size) = self.rom {
+            params.nrom = size / (128 * u64::from(params.r));
+        }
+        setting.strength() >= strength(&self.floor) && params.check(&self.limits).is_ok()
+    }
+
+    /// So many threads, or as many as there is memory for.
+    fn threads_for(&self, setting: &Setting, wanted: usize, memory: u64) -> usize {
+        let fit = memory / setting.memory().saturating_add(BESIDE).max(1);
+        wanted.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
+    }
+
+    /// All settings of a block size, in this memory, the weakest first: each is stronger than the
+    /// one before it and takes longer.
+    ///
+    /// # Errors
+    /// [`Error::NoSetting`].
+    pub(crate) fn ladder(
+        &self,
+        r: u32,
+        threads: usize,
+        memory: u64,
+    ) -> Result<Vec<Setting>, Error> {
+        let fits = |setting: &Setting| setting.memory().saturating_add(BESIDE) <= memory;
+        // Time beyond t = 2 is better spent on twice the memory.
+        let all = (4..=32)
+            .flat_map(|log| (0..=2).map(move |t| Setting { n: 1 << log, r, p: 1, t, threads }));
+        let admitted: Vec<Setting> = all.filter(|setting| self.admits(setting)).collect();
+        let rungs: Vec<Setting> = admitted
+            .iter()
+            .filter(|setting| fits(setting))
+            .map(|rung| Setting { threads: self.threads_for(rung, threads, memory), ..*rung })
+            .collect();
+        if !rungs.is_empty() {
+            return Ok(rungs);
+        }
+        let why = match admitted.first() {
+            Some(weakest) => format!(
+                "the weakest setting above the policy's floor, {}, takes {} bytes of memory, of \
+                 which there are {memory}: memory binds",
+                weakest.words(),
+                weakest.memory() + BESIDE
+            ),
+            None => "no setting is at or above the policy's floor and within its limits".to_owned(),
+        };
+        Err(Error::NoSetting { why })
+    }
+
+    /// Whether there would be stronger settings with more memory.
+    pub(crate) fn memory_ends(&self, strongest: &Setting, memory: u64) -> bool {
+        let twice = Setting { n: strongest.n * 2, t: 0, ..*strongest };
+        self.admits(&twice) && twice.memory().saturating_add(BESIDE) > memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds() -> Bounds {
+        Bounds { processors: 4, ..Bounds::new(&Policy::default(), None) }
+    }
+
+    #[test]
+    fn each_rung_is_stronger_and_takes_longer() {
+        for r in [8, 32] {
+            let rungs = bounds().ladder(r, 4, 1 << 30).unwrap();
+            assert!(rungs.len() > 15, "{}", rungs.len());
+            for pair in rungs.windows(2) {
+                assert!(pair[0].strength() < pair[1].strength(), "{pair:?}");
+                assert!(pair[0].work() < pair[1].work(), "{pair:?}");
+            }
+            assert!(rungs.iter().all(|rung| rung.strength() >= strength(&bounds().floor)));
+        }
+    }
+
+    #[test]
+    fn memory_bounds_threads_before_it_bounds_hashes() {
+        let rungs = bounds().ladder(32, 4, 40 << 20).unwrap();
+        let last = rungs.last().unwrap();
+        assert_eq!((last.n, last.threads), (8192, 1));
+        assert_eq!(rungs[0].threads, 4);
+        assert!(bounds().memory_ends(last, 40 << 20) && !bounds().memory_ends(last, 80 << 20));
+        let refused = bounds().ladder(32, 4, 1 << 20).unwrap_err().to_string();
+        assert!(refused.contains("memory binds"), "{refused}");
+    }
+
+    #[test]
+    fn a_floor_above_the_limits_leaves_nothing() {
+        let mut policy = Policy::default();
+        policy.floor = Params::yescrypt(1 << 20, 32);
+        let refused = Bounds::new(&policy, None).ladder(32, 1, 1 << 40).unwrap_err().to_string();
+        assert!(refused.contains("floor"), "{refused}");
+    }
+}

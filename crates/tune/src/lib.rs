@@ -1,0 +1,47 @@
+//! Which costs a machine can bear: so many logins per second, each answered within so much time,
+//! in so much memory.
+//!
+//! A [`Tuner`] loads a [`Subject`] with logins that come when they come, whether the ones before
+//! them have been answered or not, and looks for the strongest hash that holds the [`Target`].
+//! [`Site`] is the real one: [`saltern::Passwords`] under the policy that is recommended in the
+//! end. What has been found is a [`Report`]: a table ([`Report::text`]), JSON (it is
+//! [`Serialize`]), a page with plots ([`Report::page`]), and a policy ([`Report::policy`]).
+//!
+//! ```no_run
+//! use saltern::Policy;
+//! use saltern_tune::{Bounds, Effort, Site, Target, Tuner};
+//! use std::time::Duration;
+//! let target =
+//!     Target { logins: 200.0, burst: 3.0, p99: Duration::from_millis(250), memory: 4 << 30 };
+//! let bounds = Bounds::new(&Policy::default(), None);
+//! let mut site = Site::new(target.policy(Policy::default()));
+//! let report = Tuner::new(&mut site, bounds, Effort::quick()).search(&target)?;
+//! println!("{}", report.text());
+//! # Ok::<(), saltern_tune::Error>(())
+//! ```
+//!
+//! [`Serialize`]: serde::Serialize
+
+mod attack;
+mod clock;
+mod error;
+mod ladder;
+mod load;
+mod model;
+pub mod neighbour;
+mod page;
+mod policy;
+mod report;
+mod search;
+mod site;
+mod target;
+mod text;
+
+pub use clock::processor;
+pub use error::{Binds, Error};
+pub use ladder::{Bounds, Setting};
+pub use load::{Load, Saturation, Subject};
+pub use report::Report;
+pub use search::{Effort, Tuner};
+pub use site::Site;
+pub use target::Target;

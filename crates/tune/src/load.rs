@@ -1,0 +1,149 @@
+//! What is loaded, with what, and what came of it.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::ladder::Setting;
+
+/// Something that hashes, in reality or simulated.
+pub trait Subject {
+    /// As many hashes as it can do, for about so long.
+    ///
+    /// # Errors
+    /// Those of the subject.
+    fn saturate(&mut self, setting: &Setting, time: Duration) -> Result<Saturation, Error>;
+
+    /// So many logins per second, at random times, for so long.
+    ///
+    /// # Errors
+    /// Those of the subject. Logins that are refused or given up are no errors: they count as late.
+    fn load(&mut self, setting: &Setting, rate: f64, time: Duration) -> Result<Load, Error>;
+
+    /// What else the machine does, as far as it has been seen; `None` if nobody looked.
+    fn neighbours(&self) -> Option<crate::neighbour::Neighbours> {
+        None
+    }
+}
+
+/// What a subject does at most.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Saturation {
+    /// Hashes per second.
+    pub rate: f64,
+    /// Seconds that a hash takes alone.
+    pub alone: f64,
+    /// Seconds of processor time for each hash.
+    pub processor: f64,
+    /// How much of the time of its threads a processor worked for them, 0 to 1.
+    pub share: f64,
+    /// Hashes that were computed together, in the mean.
+    pub group: f64,
+    /// How much of the time of its threads went by waiting for reads of a ROM, 0 to 1.
+    pub stalled: f64,
+}
+
+/// Logins, and how they were answered. Times are milliseconds from when a login came.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Load {
+    /// Logins per second that came.
+    pub rate: f64,
+    /// Seconds.
+    pub seconds: f64,
+    /// Logins.
+    pub logins: usize,
+    /// Logins that were refused or given up.
+    pub refused: usize,
+    /// Half of them were answered within this time; `None` if half of them were not.
+    pub median_ms: Option<f64>,
+    /// 99 of 100; `None` if more than one of 100 was not answered.
+    pub p99_ms: Option<f64>,
+    /// All of them; `None` if one was not answered.
+    pub worst_ms: Option<f64>,
+}
+
+impl Load {
+    /// Counts logins by their milliseconds.
+    pub(crate) fn new(seconds: f64, mut answered: Vec<f64>, refused: usize) -> Self {
+        answered.sort_by(f64::total_cmp);
+        let logins = answered.len() + refused;
+        // The nearest rank: so many logins at least were answered within this time.
+        let rank = |part: f64| (part * logins as f64).ceil().max(1.0) as usize;
+        let within = |part: f64| answered.get(rank(part) - 1).copied();
+        Load {
+            rate: logins as f64 / seconds,
+            seconds,
+            logins,
+            refused,
+            median_ms: within(0.5),
+            p99_ms: within(0.99),
+            worst_ms: within(1.0),
+        }
+    }
+
+    /// Whether 99 of 100 logins were answered within so many milliseconds.
+    #[must_use]
+    pub fn holds(&self, p99_ms: f64) -> bool {
+        self.p99_ms.is_some_and(|p99| p99 <= p99_ms)
+    }
+}
+
+/// Times of logins that know nothing of one another: exponential gaps, the same for the same seed.
+pub(crate) struct Arrivals {
+    state: u64,
+    now: f64,
+    rate: f64,
+}
+
+impl Arrivals {
+    pub(crate) fn new(rate: f64, seed: u64) -> Self {
+        Arrivals { state: seed, now: 0.0, rate }
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = f64;
+
+    /// Seconds from the beginning.
+    fn next(&mut self) -> Option<f64> {
+        // splitmix64
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits ^= bits >> 31;
+        let uniform = ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        self.now -= uniform.ln() / self.rate;
+        Some(self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_ranks_and_what_is_not_answered_is_late() {
+        let load = Load::new(10.0, (1..=99).map(f64::from).collect(), 1);
+        assert_eq!((load.logins, load.rate), (100, 10.0));
+        assert_eq!((load.median_ms, load.p99_ms, load.worst_ms), (Some(50.0), Some(99.0), None));
+        let load = Load::new(10.0, (1..=98).map(f64::from).collect(), 2);
+        assert_eq!(load.p99_ms, None);
+        assert!(!load.holds(1e9));
+        assert_eq!(Load::new(1.0, Vec::new(), 0).p99_ms, None);
+    }
+
+    #[test]
+    fn arrivals_are_those_of_poisson() {
+        let times: Vec<f64> = Arrivals::new(100.0, 1).take_while(|&time| time < 1000.0).collect();
+        let mean = times.len() as f64 / 1000.0;
+        assert!((mean - 100.0).abs() < 1.0, "{mean}");
+        // In whole seconds the counts vary as much as their mean says.
+        let mut counts = [0.0_f64; 1000];
+        times.iter().for_each(|&time| counts[time as usize] += 1.0);
+        let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 1000.0;
+        assert!((0.85..1.15).contains(&(variance / mean)), "{variance}");
+        assert!(times.is_sorted());
+    }
+}

@@ -1,0 +1,178 @@
+//! The report as a page.
+
+use std::fmt::Write;
+
+use saltern_chart::axis::Scale;
+use saltern_chart::lines::{Lines, Point, Series};
+use saltern_chart::markup::{Escaped, number, unbroken};
+
+use crate::load::Load;
+use crate::report::Report;
+use crate::text::Table;
+
+impl Report {
+    /// One HTML file with plots, which needs neither network nor scripts.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let mut page = saltern_chart::page_head("What this machine can bear");
+        page += "<header>\n<h1>What this machine can bear</h1>\n";
+        for warning in &self.warnings {
+            let warning = Escaped(warning);
+            let _ = writeln!(page, "<p class=\"warning\">Warning: {warning}.</p>");
+        }
+        page += "<dl>";
+        for (name, value) in self.facts() {
+            let (name, value) = (Escaped(name), unbroken(&value));
+            let _ = write!(page, "<dt>{name}</dt><dd>{}</dd>", Escaped(&value));
+        }
+        page += "</dl>\n</header>\n<main>\n<div class=\"figures\">\n";
+        page += &self.figure("latency", &self.latency(), &self.latency_sentence());
+        page += &self.figure("settings", &self.settings(), &self.settings_sentence());
+        page += "</div>\n";
+        for table in self.tables() {
+            page += &table.html();
+        }
+        page + "</main>\n</body>\n</html>\n"
+    }
+
+    fn figure(&self, id: &str, plot: &Lines, sentence: &str) -> String {
+        let Some(body) = plot.draw(id, sentence) else { return String::new() };
+        format!(
+            "<figure><figcaption><h2>{}</h2><p>{}</p></figcaption>\n{body}</figure>\n",
+            Escaped(&plot.title),
+            Escaped(&unbroken(sentence))
+        )
+    }
+
+    fn latency(&self) -> Lines {
+        let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
+        loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        let measured = |name: &str, value: fn(&Load) -> Option<f64>| Series {
+            name: name.to_owned(),
+            points: loads.iter().filter_map(|load| Some(point(load.rate, value(load)?))).collect(),
+            is_ideal: false,
+        };
+        let ideal = |name: &str, points: &[[f64; 2]]| Series {
+            name: name.to_owned(),
+            points: points.iter().map(|&[x, y]| point(x, y)).collect(),
+            is_ideal: true,
+        };
+        let last = loads.last().map_or(0.0, |load| load.rate);
+        let target = [[0.0, self.p99_ms], [last, self.p99_ms]];
+        let mut series = vec![
+            measured("99 of 100", |load| load.p99_ms),
+            measured("half", |load| load.median_ms),
+            ideal("99 of 100, by a model of the pool", &self.model),
+            ideal("what is asked for", &target),
+        ];
+        // The knee and what holds are marked on the curve.
+        for (name, at) in [("knee", self.knee), ("holds", Some(self.held))] {
+            let Some(at) = at.filter(|&at| at > 0.0) else { continue };
+            let height = if name == "knee" { 2000.0 * self.saturation.alone } else { self.p99_ms };
+            let label = format!("{name}: {}/s", number(at));
+            let point = Point { label, ..point(at, height.min(self.p99_ms.max(height))) };
+            let points = vec![point];
+            series.push(Series { name: name.to_owned(), points, is_ideal: false });
+        }
+        Lines {
+            title: "Latency against load".to_owned(),
+            axes: [
+                ("logins per second".to_owned(), Scale::FromZero),
+                ("ms until the answer".to_owned(), Scale::Ratios),
+            ],
+            series,
+        }
+    }
+
+    fn latency_sentence(&self) -> String {
+        let knee = self
+            .knee
+            .map_or(String::new(), |knee| format!("The knee is at {} logins/s. ", number(knee)));
+        format!(
+            "{knee}Up to {} logins/s, 99 of 100 were answered within {} ms; at {} the pool is full. \
+             What binds: {}.",
+            number(self.held),
+            number(self.p99_ms),
+            number(self.saturation.rate),
+            self.binds
+        )
+    }
+
+    fn settings(&self) -> Lines {
+        let series = |name: &str, measured: bool| Series {
+            name: name.to_owned(),
+            points: self
+                .alternatives
+                .iter()
+                .filter(|other| other.is_measured == measured)
+                .map(|other| Point {
+                    tip: format!("{}: {} hashes/s", other.setting.words(), number(other.capacity)),
+                    ..point(other.setting.work() / 1e9, other.capacity)
+                })
+                .collect(),
+            is_ideal: false,
+        };
+        let peak = self.target.map(|target| Series {
+            name: "the peak that is asked for".to_owned(),
+            points: self
+                .alternatives
+                .iter()
+                .map(|other| point(other.setting.work() / 1e9, target.peak()))
+                .collect(),
+            is_ideal: true,
+        });
+        Lines {
+            title: "What other settings would do".to_owned(),
+            axes: [
+                ("work of a hash, GB mixed".to_owned(), Scale::Ratios),
+                ("hashes per second".to_owned(), Scale::Ratios),
+            ],
+            series: [series("measured", true), series("expected", false)]
+                .into_iter()
+                .chain(peak)
+                .filter(|series| !series.points.is_empty())
+                .collect(),
+        }
+    }
+
+    fn settings_sentence(&self) -> String {
+        let held = self.alternatives.iter().filter(|other| other.holds).count();
+        let all = self.alternatives.len();
+        format!(
+            "{held} of these {all} settings hold the target, as measured or expected; taken is the \
+             strongest that was seen to hold it for as long as was asked."
+        )
+    }
+}
+
+fn point(x: f64, y: f64) -> Point {
+    let tip = format!("{} at {}", number(y), number(x));
+    Point { x, y, interval: None, tip, label: String::new() }
+}
+
+impl Table {
+    fn html(&self) -> String {
+        let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
+            cells
+                .map(|cell| match cell.strip_prefix("https://") {
+                    Some(rest) => {
+                        let rest = Escaped(rest);
+                        format!("<{tag}><a href=\"https://{rest}\">{rest}</a></{tag}>")
+                    }
+                    None => format!("<{tag}>{}</{tag}>", Escaped(cell)),
+                })
+                .collect()
+        };
+        let head = cells("th", &mut self.columns.iter().copied());
+        let mut out = format!(
+            "<section><div class=\"scroll\"><table><caption>{}</caption><thead><tr>{head}</tr>\
+             </thead><tbody>\n",
+            Escaped(self.title)
+        );
+        for row in &self.rows {
+            let row = cells("td", &mut row.iter().map(String::as_str));
+            let _ = writeln!(out, "<tr>{row}</tr>");
+        }
+        out + "</tbody></table></div></section>\n"
+    }
+}

@@ -1,0 +1,111 @@
+//! The policy that is recommended, as a file.
+
+use std::fmt::Write;
+
+use saltern::Policy;
+use saltern::policy::{Access, Params, RomSource};
+use saltern_chart::markup::{date, number};
+
+use crate::report::Report;
+
+impl Report {
+    /// The text of a policy file for the setting, with what was measured in its comments.
+    /// `policy` is the one that was measured.
+    #[must_use]
+    pub fn policy(&self, policy: &Policy) -> String {
+        let mut out = self.comments();
+        let _ = writeln!(out, "schemes = [\"yescrypt\"]\n\n[params]\n{}", costs(&policy.params));
+        let _ = writeln!(out, "\n[floor]\n{}", costs(&policy.floor));
+        for rom in &policy.roms {
+            let RomSource::Image { path, hash, access } = &rom.source else { continue };
+            let access = match access {
+                Some(Access::Copy) => "copy",
+                Some(Access::Map) => "map",
+                Some(_) => "auto",
+                None => "direct",
+            };
+            let _ = writeln!(
+                out,
+                "\n[[roms]]\nimage = {}\nhash = \"{hash}\"\naccess = \"{access}\"\nactive = {}",
+                quoted(&path.to_string_lossy()),
+                rom.active
+            );
+        }
+        let pool = &policy.pool;
+        let _ = writeln!(
+            out,
+            "\n[pool]\nthreads = {}\nmemory = \"{}\"\nprepare = true",
+            pool.threads,
+            size(pool.memory)
+        );
+        if let Some(deadline) = policy.deadline {
+            let _ = writeln!(
+                out,
+                "# What is later than this is of no use: under overload it is not computed.\n\
+                 deadline = \"{}ms\"",
+                deadline.as_millis()
+            );
+        }
+        out
+    }
+
+    fn comments(&self) -> String {
+        let mut lines =
+            vec![format!("saltern.toml, written by `saltern tune` on {}", date(self.unix_time))];
+        for (name, value) in self.facts() {
+            lines.push(format!("{name}: {value}"));
+        }
+        let share = format!(
+            "the pool had its processors for {} % of the time",
+            number(100.0 * self.saturation.share)
+        );
+        lines.push(share);
+        for warning in &self.warnings {
+            lines.push(format!("WARNING: {warning}"));
+        }
+        if !self.warnings.is_empty() {
+            lines.push(
+                "Run it on a quiet machine, and for long enough, before this is relied on."
+                    .to_owned(),
+            );
+        }
+        // Nothing that a machine says of itself ends a comment.
+        let clean = |line: &String| line.replace(char::is_control, " ");
+        lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
+    }
+}
+
+/// Exact, in MiB where it can be.
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{}MiB", bytes >> 20) } else { format!("{bytes}B") }
+}
+
+fn costs(params: &Params) -> String {
+    let Params { n, r, p, t, .. } = params;
+    format!("n = {n}\nr = {r}\np = {p}\nt = {t}")
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_are_quoted() {
+        assert_eq!(quoted("a\"b\\c\nd"), "\"a\\\"b\\\\c\\u000Ad\"");
+    }
+}

@@ -1,0 +1,177 @@
+//! What has been found.
+
+use saltern_yescrypt::hazmat::Level;
+use serde::Serialize;
+
+use crate::attack::Published;
+use crate::error::Binds;
+use crate::ladder::Setting;
+use crate::load::{Load, Saturation};
+use crate::neighbour::Neighbours;
+use crate::target::Target;
+
+/// The layout of the JSON.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Below this part of the time of its threads, a pool at full load was not alone on its processors.
+const ALONE: f64 = 0.9;
+
+/// A setting and what it can do on this machine.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// The layout of this, 1.
+    pub schema: u32,
+    /// When it ended, in seconds since 1970.
+    pub unix_time: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Where.
+    pub(crate) machine: Machine,
+    /// What was asked for.
+    pub target: Option<Target>,
+    /// The time, in milliseconds, within which 99 of 100 logins are to be answered.
+    pub p99_ms: f64,
+    /// What was taken, or given.
+    pub setting: Setting,
+    /// Bytes.
+    pub memory_per_hash: u64,
+    /// Bytes of the pool's budget.
+    pub memory: u64,
+    /// What it does at most.
+    pub saturation: Saturation,
+    /// The most logins per second for which 99 of 100 were answered in time.
+    pub held: f64,
+    /// Logins per second up to which a login takes at most twice as long as in an idle pool.
+    pub knee: Option<f64>,
+    /// How many times the peak could be held.
+    pub headroom: Option<f64>,
+    /// What keeps it from more.
+    pub binds: Binds,
+    /// The target's peak, for the longest time.
+    pub confirmation: Option<Load>,
+    /// Latency against load, as measured.
+    pub curve: Vec<Load>,
+    /// Latency against load, as a model of the pool has it: logins per second, milliseconds.
+    pub model: Vec<[f64; 2]>,
+    /// What other settings would do.
+    pub(crate) alternatives: Vec<Alternative>,
+    /// What else the machine did.
+    pub neighbours: Option<Neighbours>,
+    /// Why the numbers are not to be trusted; none on a quiet machine.
+    pub warnings: Vec<String>,
+    /// What attackers have been seen to reach.
+    pub(crate) attackers: &'static [Published],
+}
+
+/// The computer.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) processor: String,
+    pub(crate) processors: usize,
+    pub(crate) level: &'static str,
+}
+
+impl Machine {
+    pub(crate) fn here(processors: usize) -> Self {
+        Machine { processor: crate::processor(), processors, level: Level::detect().name() }
+    }
+}
+
+/// What another setting would do.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Alternative {
+    pub(crate) setting: Setting,
+    pub(crate) memory_per_hash: u64,
+    /// Hashes per second.
+    pub(crate) capacity: f64,
+    /// At the peak of the target.
+    pub(crate) p99_ms: Option<f64>,
+    /// Whether it was tried; otherwise it is computed from what was.
+    pub(crate) is_measured: bool,
+    pub(crate) holds: bool,
+}
+
+impl Report {
+    /// Whether the target held; true if there was none.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.confirmation.as_ref().is_none_or(|load| load.holds(self.p99_ms))
+    }
+
+    /// With a target and its confirmation.
+    pub(crate) fn confirmed(
+        self,
+        target: Target,
+        load: Load,
+        alternatives: Vec<Alternative>,
+    ) -> Self {
+        let mut report =
+            Report { target: Some(target), confirmation: Some(load), alternatives, ..self };
+        report.conclude();
+        report
+    }
+
+    /// Works out what follows from the measurements.
+    pub(crate) fn conclude(&mut self) {
+        let mut points: Vec<(f64, f64)> = self
+            .curve
+            .iter()
+            .chain(&self.confirmation)
+            .map(|load| (load.rate, load.p99_ms.unwrap_or(f64::INFINITY)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.held = crossing(&points, self.p99_ms).unwrap_or(0.0);
+        let idle = 2000.0 * self.saturation.alone;
+        self.knee = crossing(&points, idle);
+        self.headroom = self.target.map(|target| self.held / target.peak());
+        self.warnings = self.doubts();
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        let Saturation { share, stalled, .. } = self.saturation;
+        let threads = self.setting.threads.min(self.machine.processors) as f64;
+        let share = share * self.setting.threads as f64 / threads;
+        if share + stalled < ALONE {
+            doubts.push(format!(
+                "other programs took the processors: the pool got {:.0} % of the time that its \
+                 threads could use",
+                100.0 * share
+            ));
+        }
+        if let Some(seen) = self.neighbours.filter(|seen| !seen.is_quiet()) {
+            doubts.push(format!("the processor is {}", seen.words()));
+        }
+        let few = self.confirmation.as_ref().map(|load| load.logins).filter(|&logins| logins < 300);
+        if let Some(logins) = few {
+            doubts.push(format!("a 99th percentile of {logins} logins is a guess: confirm longer"));
+        }
+        doubts
+    }
+}
+
+/// Up to which load the latency stays within a limit, between the points in a straight line; the
+/// last point if all do, nothing if the first does not.
+fn crossing(points: &[(f64, f64)], limit: f64) -> Option<f64> {
+    let first_over = points.iter().position(|&(_, latency)| latency > limit);
+    let Some(over) = first_over else { return points.last().map(|&(load, _)| load) };
+    let (below, above) = (points.get(over.checked_sub(1)?)?, points.get(over)?);
+    let part = (limit - below.1) / (above.1 - below.1);
+    Some(below.0 + part * (above.0 - below.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_crossed_between_points() {
+        let points = [(10.0, 5.0), (20.0, 10.0), (30.0, 30.0)];
+        assert_eq!(crossing(&points, 20.0), Some(25.0));
+        assert_eq!(crossing(&points, 40.0), Some(30.0));
+        assert_eq!(crossing(&points, 4.0), None);
+        assert_eq!(crossing(&[(10.0, 5.0), (20.0, f64::INFINITY)], 20.0), Some(10.0));
+        assert_eq!(crossing(&[], 20.0), None);
+    }
+}

@@ -1,0 +1,438 @@
+//! The search: which settings are tried, for how long, and what is made of it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::error::{Binds, Error};
+use crate::ladder::{Bounds, Setting};
+use crate::load::{Load, Saturation, Subject};
+use crate::model::Model;
+use crate::report::{Alternative, Machine, Report};
+use crate::target::Target;
+
+/// How long things are measured.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Effort {
+    /// As many hashes as can be done.
+    pub probe: Duration,
+    /// A setting under the peak load.
+    pub trial: Duration,
+    /// Each point of the curve of latency against load.
+    pub point: Duration,
+    /// What is promised.
+    pub confirm: Duration,
+    /// How many settings are tried upwards.
+    pub trials: usize,
+    /// What all of it may take, about: what comes last is cut short.
+    pub total: Duration,
+}
+
+impl Effort {
+    /// Some minutes, of which one is the confirmation.
+    #[must_use]
+    pub const fn thorough() -> Self {
+        Effort {
+            probe: Duration::from_secs(2),
+            trial: Duration::from_secs(8),
+            point: Duration::from_secs(5),
+            confirm: Duration::from_secs(60),
+            trials: 6,
+            total: Duration::from_secs(600),
+        }
+    }
+
+    /// About 20 seconds.
+    #[must_use]
+    pub const fn quick() -> Self {
+        Effort {
+            probe: Duration::from_millis(300),
+            trial: Duration::from_millis(1500),
+            point: Duration::from_millis(400),
+            confirm: Duration::from_secs(6),
+            trials: 2,
+            total: Duration::from_secs(20),
+        }
+    }
+}
+
+/// So much of its capacity a pool may be asked for at a peak: beyond, small changes of the machine
+/// are large ones of the latency.
+const LOAD: f64 = 0.85;
+
+/// A trial has to end within this part of the target: it is shorter than what is promised.
+const MARGIN: f64 = 0.8;
+
+/// Another number of threads, or another block size, has to do so much more to be taken.
+const BETTER: f64 = 1.03;
+
+/// Parts of the capacity at which latency is measured.
+const CURVE: [f64; 6] = [0.3, 0.5, 0.7, 0.85, 0.95, 1.05];
+
+/// Looks for a setting, or measures one.
+pub struct Tuner<'a, S> {
+    subject: &'a mut S,
+    bounds: Bounds,
+    effort: Effort,
+    tell: Box<dyn FnMut(&str) + 'a>,
+    began: Instant,
+}
+
+/// A setting that was tried.
+struct Trial {
+    setting: Setting,
+    seen: Saturation,
+    load: Option<Load>,
+}
+
+/// What is known of the machine before settings are tried.
+struct Survey {
+    rungs: Vec<Setting>,
+    model: Model,
+    /// What all threads do, in terms of what one does; 1 for one thread.
+    scaling: f64,
+}
+
+impl<'a, S: Subject> Tuner<'a, S> {
+    /// One that tells nobody what it does.
+    pub fn new(subject: &'a mut S, bounds: Bounds, effort: Effort) -> Self {
+        Tuner { subject, bounds, effort, tell: Box::new(|_| ()), began: Instant::now() }
+    }
+
+    /// One that tells what it does.
+    #[must_use]
+    pub fn telling(self, tell: impl FnMut(&str) + 'a) -> Self {
+        Tuner { tell: Box::new(tell), ..self }
+    }
+
+    /// The strongest setting that holds a target.
+    ///
+    /// # Errors
+    /// [`Error::Target`], [`Error::NoSetting`]; [`Error::Unmet`] if not even the weakest one holds
+    /// it; those of the subject.
+    pub fn search(&mut self, target: &Target) -> Result<Report, Error> {
+        target.check()?;
+        let survey = self.survey(target)?;
+        let mut trials = Vec::new();
+        let mut at = self.climb(&survey, target, &mut trials)?;
+        loop {
+            let rung = survey.rungs[at];
+            (self.tell)(&format!("confirming {} at {:.1} logins/s", rung.words(), target.peak()));
+            let load = self.subject.load(&rung, target.peak(), self.effort.confirm)?;
+            let held = load.holds(target.p99_ms());
+            if held || at == 0 {
+                let trial = self.trial_of(&trials, &rung)?;
+                if !held {
+                    return Err(self.unmet(&survey, target, &trial, &load));
+                }
+                let binds = self.binds(&survey, at, &trial.1, target);
+                let report = self.report(&rung, &trial, (target.p99_ms(), target.memory), binds)?;
+                if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
+                    trial.load = Some(load.clone());
+                }
+                let alternatives = alternatives(&survey, &trials, at, target);
+                return Ok(report.confirmed(*target, load, alternatives));
+            }
+            // The trial was too short to see it.
+            if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
+                trial.load = Some(load);
+            }
+            at -= 1;
+        }
+    }
+
+    /// What a setting can do, and, with a target, whether it holds it.
+    ///
+    /// # Errors
+    /// [`Error::NoSetting`] for a setting below the floor or above the limits; those of the
+    /// subject.
+    pub fn capacity(
+        &mut self,
+        setting: &Setting,
+        p99: Duration,
+        memory: u64,
+        target: Option<&Target>,
+    ) -> Result<Report, Error> {
+        target.map_or(Ok(()), Target::check)?;
+        if !self.bounds.admits(setting) {
+            let why = format!(
+                "{} is below the policy's floor, or above its limits: nothing that is measured for \
+                 it would be of use",
+                setting.words()
+            );
+            return Err(Error::NoSetting { why });
+        }
+        let seen = self.saturate(setting)?;
+        let model = Model::of(setting, &seen);
+        let scaling = self.scaling(setting, &seen)?;
+        let survey = Survey { rungs: vec![*setting], model, scaling };
+        let p99_ms = 1000.0 * p99.as_secs_f64();
+        let binds = self.load_binds(&survey, setting, &seen);
+        let load = target.map(|target| {
+            (self.tell)(&format!("confirming at {:.1} logins/s", target.peak()));
+            self.subject.load(setting, target.peak(), self.effort.confirm)
+        });
+        let load = load.transpose()?;
+        let report = self.report(setting, &(*setting, seen), (p99_ms, memory), binds)?;
+        Ok(match target.zip(load) {
+            Some((target, load)) => report.confirmed(*target, load, Vec::new()),
+            None => report,
+        })
+    }
+
+    fn saturate(&mut self, setting: &Setting) -> Result<Saturation, Error> {
+        let threads = saltern_chart::markup::plural(setting.threads, "thread");
+        (self.tell)(&format!("measuring {} in {threads}", setting.words()));
+        self.subject.saturate(setting, self.effort.probe)
+    }
+
+    /// What all threads do together, for each one of them, beside what one does alone.
+    fn scaling(&mut self, setting: &Setting, seen: &Saturation) -> Result<f64, Error> {
+        if setting.threads == 1 {
+            return Ok(1.0);
+        }
+        let one = self.saturate(&Setting { threads: 1, ..*setting })?;
+        let usable = setting.threads.min(self.bounds.processors) as f64;
+        Ok(seen.rate / (one.rate * usable))
+    }
+
+    /// Chooses threads and the block size, on a setting near the one that is looked for.
+    fn survey(&mut self, target: &Target) -> Result<Survey, Error> {
+        /// About what one processor does in a second.
+        const GUESS: f64 = 2e9;
+        let processors = self.bounds.processors;
+        let mut rungs = self.bounds.ladder(32, processors, target.memory)?;
+        // A weaker one than is guessed: it takes less time, and is carried over by its work.
+        let rate = |rung: &Setting| GUESS / 4.0 * rung.threads as f64 / rung.work();
+        let near = rungs.iter().rposition(|rung| rate(rung) * LOAD >= target.peak());
+        let mut base = rungs[near.unwrap_or(0)];
+        let mut seen = self.saturate(&base)?;
+        let (all, usable) = (seen, base.threads.min(processors) as f64);
+        let mut scaling = 1.0;
+        // Fewer threads may do as much where they share their cores or wait for memory.
+        for fewer in (1..base.threads).filter(|&fewer| fewer == 1 || fewer == processors / 2).rev()
+        {
+            let tried = Setting { threads: fewer, ..base };
+            let other = self.saturate(&tried)?;
+            if other.rate * BETTER >= seen.rate {
+                (base, seen) = (tried, other);
+            }
+            if fewer == 1 {
+                scaling = all.rate / (other.rate * usable);
+            }
+        }
+        let blocks = Setting { n: base.n * 4, r: 8, ..base };
+        if self.bounds.admits(&blocks) {
+            let other = self.saturate(&blocks)?;
+            if other.rate > seen.rate * BETTER {
+                (base, seen) = (blocks, other);
+            }
+        }
+        rungs = self.bounds.ladder(base.r, base.threads, target.memory)?;
+        Ok(Survey { rungs, model: Model::of(&base, &seen), scaling })
+    }
+
+    /// The strongest rung that holds the target in a trial.
+    fn climb(
+        &mut self,
+        survey: &Survey,
+        target: &Target,
+        trials: &mut Vec<Trial>,
+    ) -> Result<usize, Error> {
+        let mut model = survey.model;
+        let mut at = expected(&survey.rungs, &model, target);
+        let (mut best, mut worst) = (None, survey.rungs.len());
+        loop {
+            let rung = survey.rungs[at];
+            let seen = self.saturate(&rung)?;
+            model = Model::of(&rung, &seen);
+            let enough = seen.rate * LOAD >= target.peak();
+            let load = if enough || (at == 0 && seen.rate > target.peak()) {
+                (self.tell)(&format!("trying {} at {:.1} logins/s", rung.words(), target.peak()));
+                Some(self.subject.load(&rung, target.peak(), self.effort.trial)?)
+            } else {
+                None
+            };
+            let held = load.as_ref().is_some_and(|load| load.holds(MARGIN * target.p99_ms()));
+            trials.push(Trial { setting: rung, seen, load: load.clone() });
+            if enough && held {
+                best = Some(at);
+                let late = self.began.elapsed() > self.effort.total / 3;
+                if at + 1 >= worst || late || trials.len() >= self.effort.trials {
+                    return Ok(at);
+                }
+                at = expected(&survey.rungs[..worst], &model, target).max(at + 1);
+                continue;
+            }
+            worst = at;
+            if at == 0 {
+                let load = load.unwrap_or_else(|| Load::new(1.0, Vec::new(), 0));
+                return Err(self.unmet(survey, target, &(rung, seen), &load));
+            }
+            if let Some(best) = best
+                && (best + 1 >= worst || trials.len() >= self.effort.trials)
+            {
+                return Ok(best);
+            }
+            let next = expected(&survey.rungs[..worst], &model, target).min(at - 1);
+            at = best.map_or(next, |best| next.max(best + 1));
+        }
+    }
+
+    /// A setting with what was seen of it, in a trial or now.
+    fn trial_of(
+        &mut self,
+        trials: &[Trial],
+        setting: &Setting,
+    ) -> Result<(Setting, Saturation), Error> {
+        let known = trials.iter().find(|trial| trial.setting == *setting);
+        let seen = known.map_or_else(|| self.saturate(setting), |trial| Ok(trial.seen))?;
+        Ok((*setting, seen))
+    }
+
+    /// What keeps the next rung from being taken.
+    fn binds(&self, survey: &Survey, at: usize, seen: &Saturation, target: &Target) -> Binds {
+        let Some(next) = survey.rungs.get(at + 1) else {
+            let memory = self.bounds.memory_ends(&survey.rungs[at], target.memory);
+            return if memory { Binds::Memory } else { Binds::Limits };
+        };
+        let growth = next.work() / survey.rungs[at].work();
+        if next.threads < survey.rungs[at].threads {
+            return Binds::Memory;
+        }
+        if 1000.0 * seen.alone * growth > MARGIN * target.p99_ms() {
+            return Binds::Latency;
+        }
+        self.load_binds(survey, &survey.rungs[at], seen)
+    }
+
+    /// What keeps a setting from doing more.
+    fn load_binds(&self, survey: &Survey, setting: &Setting, seen: &Saturation) -> Binds {
+        if seen.stalled > 0.3 {
+            Binds::Disk
+        } else if setting.threads > 1 && survey.scaling < 0.7 && seen.share > 0.85 {
+            Binds::Bandwidth
+        } else {
+            Binds::Processor
+        }
+    }
+
+    /// Why even the weakest setting does not do, and what would.
+    fn unmet(
+        &self,
+        survey: &Survey,
+        target: &Target,
+        (setting, seen): &(Setting, Saturation),
+        load: &Load,
+    ) -> Error {
+        let alone = 1000.0 * seen.alone;
+        let slow = alone > MARGIN * target.p99_ms();
+        let binds = if slow { Binds::Latency } else { self.load_binds(survey, setting, seen) };
+        let p99 = load.p99_ms.map_or("not answered".to_owned(), |p99| format!("{p99:.0} ms"));
+        let each = seen.rate * LOAD / setting.threads as f64;
+        let logins = seen.rate * LOAD / target.burst;
+        let why = format!(
+            "The weakest setting at or above the floor, {}, in {} of the pool: {:.1} hashes/s at \
+             most, {alone:.0} ms for one alone, 99 of 100 logins within {p99} at {:.1} logins/s. \
+             What would do: {}{logins:.1} logins/s in place of {}; or {} processors like these; or \
+             a lower floor",
+            setting.words(),
+            saltern_chart::markup::plural(setting.threads, "thread"),
+            seen.rate,
+            target.peak(),
+            if slow { "more time than that for a login, and " } else { "" },
+            target.logins,
+            (target.peak() / each).ceil().max(1.0),
+        );
+        Error::Unmet { binds, why }
+    }
+
+    /// Latency against load, and all that does not need a target.
+    fn report(
+        &mut self,
+        setting: &Setting,
+        (_, seen): &(Setting, Saturation),
+        (p99_ms, budget): (f64, u64),
+        binds: Binds,
+    ) -> Result<Report, Error> {
+        let left = self.effort.total.saturating_sub(self.began.elapsed());
+        let most = (4 * self.effort.point).min(left / CURVE.len() as u32);
+        let most = most.max(self.effort.point / 4);
+        let mut curve = Vec::new();
+        for part in CURVE {
+            let rate = part * seen.rate;
+            (self.tell)(&format!("latency at {rate:.1} logins/s"));
+            // Fewer than thirty logins say little.
+            let time = self.effort.point.max(Duration::from_secs_f64(30.0 / rate));
+            curve.push(self.subject.load(setting, rate, time.min(most))?);
+        }
+        let model = Model::of(setting, seen);
+        let parts = (1..=20).map(|step| 0.05 * f64::from(step) * seen.rate);
+        let model = parts.map(|rate| model.load(setting, rate, (3000.0 / rate).max(10.0)));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let mut report = Report {
+            schema: crate::report::SCHEMA,
+            unix_time: now.map_or(0, |now| now.as_secs()),
+            seconds: self.began.elapsed().as_secs_f64(),
+            machine: Machine::here(self.bounds.processors),
+            target: None,
+            p99_ms,
+            setting: *setting,
+            memory_per_hash: setting.memory(),
+            memory: budget,
+            saturation: *seen,
+            held: 0.0,
+            knee: None,
+            headroom: None,
+            binds,
+            confirmation: None,
+            curve,
+            model: model.filter_map(|load| Some([load.rate, load.p99_ms?])).collect(),
+            alternatives: Vec::new(),
+            neighbours: self.subject.neighbours(),
+            warnings: Vec::new(),
+            attackers: crate::attack::PUBLISHED,
+        };
+        report.conclude();
+        Ok(report)
+    }
+}
+
+/// The strongest rung that a model expects to hold a target, or the weakest one.
+fn expected(rungs: &[Setting], model: &Model, target: &Target) -> usize {
+    let holds = |rung: &Setting| {
+        let seconds = (2000.0 / target.peak()).clamp(10.0, 1000.0);
+        model.capacity(rung) * LOAD >= target.peak()
+            && model.load(rung, target.peak(), seconds).holds(MARGIN * target.p99_ms())
+    };
+    rungs.iter().rposition(holds).unwrap_or(0)
+}
+
+/// The rungs around the one that was taken.
+fn alternatives(survey: &Survey, trials: &[Trial], at: usize, target: &Target) -> Vec<Alternative> {
+    let last = (at + 4).min(survey.rungs.len());
+    // What is nearest to a setting says most about it.
+    let near = |rung: &Setting| {
+        let distance = |trial: &&Trial| (trial.setting.work() / rung.work()).ln().abs();
+        let nearest = trials.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(survey.model, |trial| Model::of(&trial.setting, &trial.seen))
+    };
+    survey.rungs[at.saturating_sub(3)..last]
+        .iter()
+        .map(|rung| {
+            let tried = trials.iter().find(|trial| trial.setting == *rung);
+            let model = near(rung);
+            let loaded = tried.and_then(|tried| tried.load.clone());
+            let is_measured = loaded.is_some();
+            let seconds = (3000.0 / target.peak()).clamp(10.0, 1000.0);
+            let load = loaded.unwrap_or_else(|| model.load(rung, target.peak(), seconds));
+            let capacity = tried.map_or(model.capacity(rung), |tried| tried.seen.rate);
+            let holds = load.holds(target.p99_ms()) && capacity > target.peak();
+            let p99_ms = load.p99_ms.filter(|_| capacity > target.peak());
+            let memory_per_hash = rung.memory();
+            Alternative { setting: *rung, memory_per_hash, capacity, p99_ms, is_measured, holds }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
