@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::fs::Advice;
 use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
-use saltern_rom::{AttachOptions, Attached, Backend, Pages, RomFile, RomReaders, attach};
+use saltern_rom::{AttachOptions, Attached, Backend, RomFile, RomPages, RomReaders, attach};
 use saltern_yescrypt::{
     Workspace,
     hazmat::{Progress, Resumable},
@@ -47,7 +47,7 @@ pub enum Access {
     None,
     /// It is in memory, of these pages, and each thread hashes as many passwords together as is
     /// best.
-    Memory(Pages),
+    Memory(RomPages),
     /// It is read from the file while other hashes go on.
     Overlapped(Backend),
     /// The file is mapped: hashes wait for the system to read what they touch. With or without
@@ -64,10 +64,10 @@ pub enum Access {
 
 const NAMES: [(&str, Access); 14] = [
     ("none", Access::None),
-    ("ram", Access::Memory(Pages::Transparent)),
-    ("ram-4k", Access::Memory(Pages::Base)),
-    ("ram-2m", Access::Memory(Pages::Huge2M)),
-    ("ram-1g", Access::Memory(Pages::Huge1G)),
+    ("ram", Access::Memory(RomPages::Transparent)),
+    ("ram-4k", Access::Memory(RomPages::Base)),
+    ("ram-2m", Access::Memory(RomPages::Huge2M)),
+    ("ram-1g", Access::Memory(RomPages::Huge1G)),
     ("uring", Access::Overlapped(Backend::IoUring)),
     ("pread", Access::Overlapped(Backend::Threads)),
     ("map", Access::Mapped { random: false, threads: 1 }),

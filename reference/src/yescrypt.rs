@@ -30,7 +30,7 @@ mod rom;
 mod smix;
 mod text;
 
-pub use encrypt::{Direction, feistel, reencrypt};
+pub use encrypt::{Direction, feistel};
 pub use mix::{
     Block, Boxes, blockmix_pwxform, blockmix_salsa, bytes_from_lanes, integerify, lanes_from_bytes,
     pwxform, salsa20, wrap,
@@ -38,7 +38,7 @@ pub use mix::{
 pub use params::{FLAVOUR, MAX_MEMORY, Params, RW_DEFAULT, Reject, TOO_LARGE, Tuning};
 pub use rom::{Rom, rom_init};
 pub use smix::{LoopCounts, RomPlan, fill_boxes, loop_counts};
-pub use text::{Setting, crypt, encode_setting, gensalt, parse_setting};
+pub use text::{Setting, crypt, encode_setting, gensalt, parse_setting, reencrypt};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};

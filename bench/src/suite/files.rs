@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use saltern_pool::PoolConfig;
-use saltern_rom::{Backend, Create, Pages, Seed};
+use saltern_rom::{Backend, Create, RomPages, Seed};
 use saltern_yescrypt::{
     Limits, Params,
     rom::{RomMasks, RomParams},
@@ -89,9 +89,9 @@ fn make(file: &RomFile) -> anyhow::Result<(TempDir, PathBuf)> {
 fn words(access: Access) -> (Option<&'static str>, &'static str, usize) {
     match access {
         Access::None => (None, "saltern", 1),
-        Access::Memory(Pages::Transparent) => (Some("RAM"), "saltern", 1),
-        Access::Memory(Pages::Base) => (Some("RAM, 4 KiB pages"), "saltern", 1),
-        Access::Memory(Pages::Huge1G) => (Some("RAM, 1 GiB pages"), "saltern", 1),
+        Access::Memory(RomPages::Transparent) => (Some("RAM"), "saltern", 1),
+        Access::Memory(RomPages::Base) => (Some("RAM, 4 KiB pages"), "saltern", 1),
+        Access::Memory(RomPages::Huge1G) => (Some("RAM, 1 GiB pages"), "saltern", 1),
         Access::Memory(_) => (Some("RAM, 2 MiB pages"), "saltern", 1),
         Access::Overlapped(Backend::Threads) => (Some("SSD"), "saltern, reading threads", 1),
         Access::Overlapped(_) => (Some("SSD"), "saltern, io_uring", 1),

@@ -164,7 +164,9 @@ mod portable {
 
 /// As much memory as the widest vector takes, and aligned as that wants to be.
 #[repr(align(64))]
-struct Widest(#[expect(dead_code, reason = "never looked at")] [u8; 64]);
+struct Widest {
+    _bytes: [u8; 64],
+}
 
 /// Makes the compiler align the stack of the function that this is inlined into. Otherwise vectors
 /// that it keeps there for want of registers lie across lines of the cache, or not, by where the

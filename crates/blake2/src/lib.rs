@@ -35,6 +35,10 @@
 //! never depend on it. The crate is `no_std` and needs `alloc`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(dead_code, unused_imports, reason = "without vectors nothing uses their kernels")
+)]
 
 extern crate alloc;
 #[cfg(feature = "std")]

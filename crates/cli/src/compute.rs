@@ -49,7 +49,7 @@ impl Many {
     pub(crate) fn verify(
         &self,
         password: impl AsRef<[u8]>,
-        hash: &[u8],
+        hash: &HashString,
         due: Option<Instant>,
     ) -> Result<OneTicket<bool>, String> {
         let ticket = self.pool.verify_one(&self.hasher, password, hash, terms(due));
@@ -79,7 +79,7 @@ impl One {
     }
 
     /// Whether a password matches a stored string.
-    pub(crate) fn verify(&self, password: &[u8], hash: &[u8]) -> anyhow::Result<bool> {
+    pub(crate) fn verify(&self, password: &[u8], hash: &HashString) -> anyhow::Result<bool> {
         self.0.verify(password, hash, None).and_then(wait).map_err(anyhow::Error::msg)
     }
 }

@@ -1,4 +1,4 @@
-//! Hexadecimal byte strings, as keys and passwords are written.
+//! Hexadecimal byte strings, as keys, passwords and digests are written.
 
 /// Fill `out` from exactly twice as many digits of either case; `None` if `text` is anything else.
 ///
@@ -15,6 +15,14 @@ pub(crate) fn decode_into(text: &[u8], out: &mut [u8]) -> Option<()> {
     Some(())
 }
 
+/// Append bytes as lower-case digits.
+pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for byte in bytes {
+        out.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +35,9 @@ mod tests {
                 assert_eq!(decode_into(text.as_bytes(), &mut out), Some(()));
                 assert_eq!(out, [byte]);
             }
+            let mut text = Vec::new();
+            push(&mut text, &[byte]);
+            assert_eq!(text, format!("{byte:02x}").into_bytes());
         }
     }
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use saltern_pool::PoolConfig;
-use saltern_yescrypt::{Setting, hazmat::Level};
+use saltern_yescrypt::{HashString, Setting, hazmat::Level};
 use serde_json::value::RawValue;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -90,11 +90,11 @@ pub(crate) enum Task {
     },
     /// Compare with the hash of the line.
     Verify {
-        /// What is wrong with a string, if it is known without computing.
-        obstacle: fn(&[u8]) -> Option<String>,
+        /// The string, or what is wrong with it, if that is known without computing.
+        stored: fn(&[u8]) -> Result<HashString, String>,
         /// What a mismatch with a string may also come of, where a key is assumed for those that
         /// name none.
-        note: fn(&[u8], bool) -> Option<String>,
+        note: fn(&HashString, bool) -> Option<String>,
         /// Whether one is.
         key_is_assumed: bool,
     },
@@ -163,17 +163,17 @@ impl Reader {
             while let Some(kind) = lines.next(&mut text).context("cannot read standard input")? {
                 let number = lines.number();
                 let line = match kind {
-                    lines::Line::Whole if text.trim_ascii().is_empty() => continue,
-                    lines::Line::Whole => self.line(number, &text),
+                    lines::Line::Whole if text.trim_ascii().is_empty() => None,
+                    lines::Line::Whole => Some(self.line(number, &text)),
                     lines::Line::Start => {
                         let error = format!("the line is longer than {MAX_LINE} bytes");
-                        Line::refused(number, None, error)
+                        Some(Line::refused(number, None, error))
                     }
-                    lines::Line::Middle | lines::Line::End => continue,
+                    lines::Line::Middle | lines::Line::End => None,
                 };
                 // Not only when the next one comes.
                 text.zeroize();
-                if sender.send(Message::Line(line)).is_err() {
+                if line.is_some_and(|line| sender.send(Message::Line(line)).is_err()) {
                     break;
                 }
             }
@@ -222,16 +222,14 @@ impl Reader {
                 *notes = crypt3::notes(&setting, *unnamed_key, &password);
                 computer.hash(&password, &setting, due).map(Pending::Hash)
             }
-            Task::Verify { obstacle, note, key_is_assumed } => {
+            Task::Verify { stored, note, key_is_assumed } => {
                 if request.setting.is_some() {
                     return Err("`setting` has no meaning here: give `hash`".to_owned());
                 }
                 let hash = request.hash.as_ref().ok_or("`hash` is missing: the stored string")?;
-                if let Some(reason) = obstacle(hash.as_bytes()) {
-                    return Err(reason);
-                }
-                notes.extend(note(hash.as_bytes(), *key_is_assumed));
-                computer.verify(&password, hash.as_bytes(), due).map(Pending::Verify)
+                let stored = stored(hash.as_bytes())?;
+                notes.extend(note(&stored, *key_is_assumed));
+                computer.verify(&password, &stored, due).map(Pending::Verify)
             }
         }
     }

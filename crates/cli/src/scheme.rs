@@ -83,7 +83,7 @@ pub(crate) fn identify(field: &[u8]) -> Stored {
     }
     // With names before it a string is told by these: what is wrong with it is found later.
     let named = [&b"{rom="[..], b"{key="].iter().any(|names| field.starts_with(names));
-    if field.starts_with(b"$y$") || named {
+    if named {
         return Stored::Ours(Scheme::Yescrypt);
     }
     if let Some(scheme) = Scheme::of(field) {

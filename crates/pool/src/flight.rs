@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use saltern_yescrypt::{
     Error as Hash,
-    hazmat::{Progress, Resumable, RomRead},
+    hazmat::{MAX_LANES, Progress, Resumable, RomRead},
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -21,30 +21,28 @@ use crate::stats::ReadStats;
 
 /// The most reads of one place that are under way at once, over all of its ROMs.
 const MAX_SETS: usize = 8;
-/// The most blocks of one read: one for each hash of a group.
-const LANES: usize = 4;
 /// Tags of one place.
-pub(crate) const TAGS: usize = MAX_SETS * LANES;
+pub(crate) const TAGS: usize = MAX_SETS * MAX_LANES;
 
 /// Buffers for one read, and how it goes.
 #[derive(Default)]
 struct Set {
     /// The ROM's place in the shape's list.
     rom: usize,
-    buffers: [Option<BlockBuffer>; LANES],
+    buffers: [Option<BlockBuffer>; MAX_LANES],
     /// The numbers of these, also of those that are away.
-    ids: [u64; LANES],
+    ids: [u64; MAX_LANES],
     /// Which are away: with the source, which fills them.
-    under_way: [bool; LANES],
+    under_way: [bool; MAX_LANES],
     /// How many bytes before each block were read, too.
-    skip: [usize; LANES],
+    skip: [usize; MAX_LANES],
     /// What was announced, from then until it has been supplied.
     read: Option<RomRead>,
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
     /// For each block, whether as many bytes came as it takes.
-    came: [bool; LANES],
+    came: [bool; MAX_LANES],
 }
 
 /// How many buffers a group needs, and of what size: one size for each ROM that is read.
@@ -243,8 +241,8 @@ impl Place {
         reader.keep(self.tag, &[0; TAGS])?;
         self.sets.clear();
         let mut ids = [0; TAGS];
-        for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(LANES)) {
-            let mut buffers: [Option<BlockBuffer>; LANES] = Default::default();
+        for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(MAX_LANES)) {
+            let mut buffers: [Option<BlockBuffer>; MAX_LANES] = Default::default();
             for (buffer, id) in buffers.iter_mut().zip(&mut *ids).take(self.layout.lanes) {
                 let made = reader.make(len)?;
                 *id = made.id;
@@ -306,11 +304,11 @@ impl Place {
         // Only now: what waits for its turn could be damaged until then.
         for (lane, j) in read.blocks().iter().enumerate() {
             let Some(buffer) = &mut set.buffers[lane] else { return Err(Error::Panicked) };
-            let Window { offset, extent, .. } = grid.window(*j, block);
+            let Window { offset, extent, .. } = grid.block(*j, block);
             right(&**rom, (buffer, set.came[lane]), (offset, extent), &mut reader.stats)
                 .map_err(|fault| Error::RomUnavailable { id: rom.id(), fault })?;
         }
-        let mut supplied: [&[u8]; LANES] = Default::default();
+        let mut supplied: [&[u8]; MAX_LANES] = Default::default();
         for ((supplied, buffer), skip) in supplied.iter_mut().zip(&set.buffers).zip(set.skip) {
             let bytes = buffer.as_ref().and_then(|buffer| buffer.memory.get(skip..skip + block));
             *supplied = bytes.unwrap_or_default();
@@ -326,7 +324,7 @@ impl Place {
     fn submit(&mut self, reader: &mut Reader) -> Result<(), Error> {
         let Some(group) = &mut self.group else { return Ok(()) };
         let block = group.shape.block();
-        let mut full = [false; LANES];
+        let mut full = [false; MAX_LANES];
         for _ in 0..group.deferred.len() {
             let Some(read) = group.deferred.pop_front() else { break };
             let free = |set: &Set| set.rom == read.rom && set.read.is_none() && set.missing == 0;
@@ -339,7 +337,7 @@ impl Place {
             set.read = Some(read);
             let (rom, grid) = group.rom(read.rom)?;
             for (lane, j) in read.blocks().iter().enumerate() {
-                let Window { offset, len, skip, .. } = grid.window(*j, block);
+                let Window { offset, len, skip, .. } = grid.block(*j, block);
                 set.skip[lane] = skip;
                 let Some(buffer) = set.buffers[lane].take() else {
                     set.failed = Some(Hash::OutOfMemory { bytes: len as u64 }.into());
@@ -352,7 +350,7 @@ impl Place {
                 reader.stats.blocks += 1;
                 reader.stats.bytes += len as u64;
                 reader.stats.depth_sum += reader.depth;
-                let tag = self.tag + index * LANES + lane;
+                let tag = self.tag + index * MAX_LANES + lane;
                 let rom = Arc::clone(rom);
                 reader.call(|source| source.submit(Request { tag, rom, offset, len, buffer }))?;
             }
@@ -364,7 +362,7 @@ impl Place {
     /// with, means that nothing is known of the source's reads any more.
     pub(crate) fn ended(&mut self, completion: Completion, reader: &mut Reader) {
         let Completion { tag, buffer, outcome } = completion;
-        let (index, lane) = (tag % TAGS / LANES, tag % LANES);
+        let (index, lane) = (tag % TAGS / MAX_LANES, tag % MAX_LANES);
         let Some(under_way) = self.under_way.checked_sub(1) else {
             reader.failed = true;
             return;
@@ -384,7 +382,7 @@ impl Place {
             return;
         };
         let Ok((rom, grid)) = group.rom(set.rom) else { return };
-        let window = grid.window(read.blocks()[lane], group.shape.block());
+        let window = grid.block(read.blocks()[lane], group.shape.block());
         let came = outcome.is_ok_and(|came| came >= window.extent);
         set.came[lane] = buffer.is_some() && came;
         match buffer.map_or_else(|| reader.make(len), Ok) {

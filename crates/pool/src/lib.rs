@@ -13,6 +13,12 @@ mod config;
 mod error;
 mod flight;
 mod item;
+#[doc(hidden)]
+pub mod hazmat {
+    //! What `saltern-rom` needs, and no application does. Versions promise nothing about it.
+
+    pub use crate::pages::sizes;
+}
 mod ledger;
 mod pages;
 mod pool;

@@ -14,32 +14,37 @@ pub(crate) fn huge_bytes(_: &[Range<usize>]) -> Option<u64> {
     None
 }
 
-/// The same from the text of `smaps`: mappings begin with `start-end …` in hexadecimal,
-/// `AnonHugePages: n kB` is one of the lines after it.
+/// The same from the text of `smaps`.
 #[cfg(any(test, all(feature = "os", target_os = "linux")))]
 fn huge_bytes_in(smaps: &str, ranges: &[Range<usize>]) -> Option<u64> {
     let mut sum = 0;
-    // How much of the present mapping is asked about.
-    let mut asked = 0;
-    for line in smaps.lines() {
-        if let Some(mapping) = mapping(line) {
-            let overlap = |range: &Range<usize>| {
-                range.end.min(mapping.end).saturating_sub(range.start.max(mapping.start)) as u64
-            };
-            asked = ranges.iter().map(overlap).sum();
-        } else if let Some(size) = line.strip_prefix("AnonHugePages:") {
-            let kib: u64 = size.trim().strip_suffix("kB")?.trim().parse().ok()?;
-            sum += asked.min(kib << 10);
-        }
+    for (mapping, _, bytes) in sizes(smaps).filter(|(_, key, _)| *key == "AnonHugePages") {
+        let overlap = |range: &Range<usize>| {
+            range.end.min(mapping.end).saturating_sub(range.start.max(mapping.start)) as u64
+        };
+        let asked: u64 = ranges.iter().map(overlap).sum();
+        sum += asked.min(bytes?);
     }
     Some(sum)
 }
 
-#[cfg(any(test, all(feature = "os", target_os = "linux")))]
-fn mapping(line: &str) -> Option<Range<usize>> {
-    let (start, end) = line.split(' ').next()?.split_once('-')?;
+/// What `smaps` says of mappings: their addresses, a name and, where it is a size, so many bytes.
+///
+/// Mappings begin with `start-end …` in hexadecimal, and have lines like `AnonHugePages: n kB`.
+pub fn sizes(smaps: &str) -> impl Iterator<Item = (Range<usize>, &str, Option<u64>)> {
     let address = |text| usize::from_str_radix(text, 16).ok();
-    Some(address(start)?..address(end)?)
+    let mut mapping = 0..0;
+    smaps.lines().filter_map(move |line| {
+        let mut fields = line.split_ascii_whitespace();
+        let first = fields.next()?;
+        if let Some(key) = first.strip_suffix(':') {
+            let kib = fields.next().and_then(|text| text.parse::<u64>().ok());
+            return Some((mapping.clone(), key, kib.map(|kib| kib << 10)));
+        }
+        let (start, end) = first.split_once('-')?;
+        mapping = address(start)?..address(end)?;
+        None
+    })
 }
 
 #[cfg(test)]

@@ -19,9 +19,6 @@ use crate::terms::Terms;
 use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
 use crate::{flight::Layout, pages, worker};
 
-/// Bytes of the hash in a string.
-const HASH: usize = 32;
-
 /// Threads that compute hashes within a budget of memory, and know what is due when.
 ///
 /// A server makes one pool for all of its hashing. Every call returns a [`Ticket`] at once; results
@@ -46,10 +43,11 @@ const HASH: usize = 32;
 /// # What runs when
 /// Interactive items before bulk ones, the earliest deadline first; see [`Terms`]. Waiting items of
 /// one shape (parameters, ROMs and length of output), whichever call they came with, are computed
-/// in groups of up to [`CheckedParams::degree`] that advance together in one thread. A group never
-/// waits for a partner. Groups are made smaller when there are idle threads for the rest, and when
-/// memory does not suffice; a hash for which memory has to become free first is not overtaken while
-/// it waits. A pool never runs more threads than it has: hashes with p > 1 get one, too.
+/// in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that advance
+/// together in one thread. A group never waits for a partner. Groups are made smaller when there
+/// are idle threads for the rest, and when memory does not suffice; a hash for which memory has to
+/// become free first is not overtaken while it waits. A pool never runs more threads than it has:
+/// hashes with p > 1 get one, too.
 ///
 /// # Overload
 /// At most [`PoolConfig::max_waiting`] items wait; above that [`Error::Overloaded`] is the answer.
@@ -285,10 +283,8 @@ impl Pool {
     /// A new string.
     #[cfg(feature = "getrandom")]
     fn new_hash(&self, hasher: &Arc<Hasher>, password: &[u8]) -> Result<Prepared<String>, Error> {
-        let mut salt = [0; 16];
-        getrandom::fill(&mut salt).map_err(|_| saltern_yescrypt::Error::Random)?;
         let text = |hash: HashString| Ok(hash.to_str().map_err(|_| Error::Panicked)?.to_owned());
-        self.under_setting(hasher, password, hasher.setting(salt)?, text)
+        self.under_setting(hasher, password, hasher.random_setting()?, text)
     }
 
     /// A string under a setting.
@@ -337,7 +333,7 @@ impl Pool {
     /// The shape of what a hasher plans, and the salt.
     fn plan(&self, plan: Plan) -> Result<(Arc<Shape>, Zeroizing<Vec<u8>>), Error> {
         let Plan { params, salt, roms, .. } = plan;
-        Ok((self.shape(Derive { params, roms, len: HASH })?, salt))
+        Ok((self.shape(Derive { params, roms, len: Plan::LEN })?, salt))
     }
 
     /// A shape of which the pool can compute one hash.
@@ -421,8 +417,8 @@ fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
 }
 
 /// The bytes of a string's hash.
-fn fixed(bytes: &[u8]) -> Zeroizing<[u8; HASH]> {
-    let mut hash = Zeroizing::new([0; HASH]);
+fn fixed(bytes: &[u8]) -> Zeroizing<[u8; Plan::LEN]> {
+    let mut hash = Zeroizing::new([0; Plan::LEN]);
     for (to, from) in hash.iter_mut().zip(bytes) {
         *to = *from;
     }

@@ -6,7 +6,7 @@ use saltern_yescrypt::{
     Error as Hash, Limit,
     hazmat::{Pages, Resumable},
     params::{CheckedParams, Medium},
-    rom::{MAX_LOOK_AHEAD, MAX_ROMS, RomMasks, RomUse},
+    rom::{RomMasks, RomUse},
 };
 
 use crate::source::{Grid, block_rom};
@@ -58,9 +58,7 @@ impl Shape {
     /// Refuses what no pool, or none without a source of blocks, can compute.
     pub(crate) fn new(what: Derive, sources: bool, pages: Pages) -> Result<Self, Hash> {
         let Derive { params, roms, .. } = &what;
-        if roms.len() > MAX_ROMS {
-            return Err(invalid("number of ROMs", roms.len() as u64, "at most 4"));
-        }
+        params.check_roms(roms)?;
         let block = 128 * params.params().r as usize;
         let grid = |used| grid(used, block, sources);
         let grids = roms.iter().map(grid).collect::<Result<_, _>>()?;
@@ -123,21 +121,18 @@ impl Shape {
 fn grid(used: &RomUse, block: usize, sources: bool) -> Result<Option<Grid>, Hash> {
     let RomUse { rom, reading } = used;
     let nrom = reading.nrom;
-    if reading.look_ahead > MAX_LOOK_AHEAD {
-        return Err(invalid("look-ahead", reading.look_ahead.into(), "at most 63 steps"));
-    }
     if rom.store().is_none() {
         return Ok(None);
     }
     let Some(rom) = block_rom(rom).filter(|_| sources) else {
         return Err(Hash::RomUnavailable { nrom });
     };
-    let grid = Grid::of(&**rom);
-    if nrom.checked_mul(block as u64) != Some(grid.size) || !nrom.is_power_of_two() {
+    let grid = Grid { size: rom.size(), piece: rom.alignment() };
+    if nrom.checked_mul(block as u64) != Some(grid.size) {
         return Err(invalid("NROM", nrom, "all blocks of a ROM that is not in memory"));
     }
-    if !grid.align.is_power_of_two() {
-        return Err(invalid("alignment of reads", grid.align as u64, "a power of two"));
+    if !grid.piece.is_power_of_two() {
+        return Err(invalid("alignment of reads", grid.piece as u64, "a power of two"));
     }
     let (r, limit) = (block as u64 / 128, rom.tail().len() as u64 / 128);
     if r > limit {

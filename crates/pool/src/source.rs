@@ -1,5 +1,7 @@
 //! Blocks of ROMs that are not in memory: what a pool asks of whoever reads them.
 
+mod grid;
+
 use std::any::Any;
 use std::fmt;
 use std::io;
@@ -8,6 +10,7 @@ use std::sync::Arc;
 
 use saltern_yescrypt::rom::{Rom, RomCheck, RomId, RomStore};
 
+pub use self::grid::{Grid, Window};
 use crate::error::Fault;
 pub use crate::process::Process;
 
@@ -165,44 +168,4 @@ pub trait BlockSources: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the system refuses it.
     fn open(&self, tags: usize) -> io::Result<Box<dyn BlockSource>>;
-}
-
-/// How the blocks of a ROM lie: what a pool has asked of it before it computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Grid {
-    pub(crate) size: u64,
-    /// What place and length of a read are multiples of.
-    pub(crate) align: usize,
-}
-
-/// What has to be read so that a block lies `skip` bytes behind the beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) offset: u64,
-    pub(crate) len: usize,
-    pub(crate) skip: usize,
-    /// How much of it the image has: one at its end may reach beyond it.
-    pub(crate) extent: usize,
-}
-
-impl Grid {
-    pub(crate) fn of(rom: &dyn BlockRom) -> Self {
-        Grid { size: rom.size(), align: rom.alignment() }
-    }
-
-    /// The window for block `j` of `len` bytes.
-    pub(crate) fn window(&self, j: u64, len: usize) -> Window {
-        let align = self.align as u64;
-        let start = j * len as u64;
-        let offset = start - start % align;
-        let end = (start + len as u64).next_multiple_of(align);
-        let extent = (end.min(self.size).max(offset) - offset) as usize;
-        Window { offset, len: (end - offset) as usize, skip: (start - offset) as usize, extent }
-    }
-
-    /// The length of the longest window of a block of `len` bytes.
-    pub(crate) fn longest(&self, len: usize) -> usize {
-        let rest = if len.is_multiple_of(self.align) { 0 } else { self.align };
-        len.next_multiple_of(self.align) + rest
-    }
 }

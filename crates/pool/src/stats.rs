@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::error::Error;
+use saltern_yescrypt::hazmat::MAX_LANES;
 
-/// The most hashes of a group.
-pub(crate) const MAX_GROUP: usize = 4;
+use crate::error::Error;
 
 /// What a pool has done so far, what it holds, and what it expects.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
@@ -32,7 +31,7 @@ pub struct PoolStats {
     /// Items cancelled.
     pub cancelled: u64,
     /// Groups computed: of one hash, of two, and so on.
-    pub groups: [u64; MAX_GROUP],
+    pub groups: [u64; MAX_LANES],
     /// Groups lost to a panic.
     pub panics: u64,
     /// How often arenas were given back to make room for others.

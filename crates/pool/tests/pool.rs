@@ -406,7 +406,7 @@ fn pages_are_told_and_threads_are_bound() {
 #[test]
 fn a_pool_takes_both_generations() {
     let mut workspace = Workspace::new();
-    let rom = escrypt::RomParams::new(64, 8, 1);
+    let rom = escrypt::EscryptRomParams::new(64, 8, 1);
     let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
     escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
     let without = Arc::new(Hasher::new());

@@ -51,7 +51,7 @@ pub use hashing::recheck::Recheck;
 pub use hashing::source::{Backend, RomReaders};
 #[cfg(unix)]
 pub use operations::attach::attach_descriptor;
-pub use operations::attach::{Access, AttachOptions, Attached, Lock, Medium, attach};
+pub use operations::attach::{Access, AttachOptions, Attached, ImagePlace, Lock, attach};
 pub use operations::check::{rebuild_sums, recompute, verify};
 pub use operations::copy::{CopyOptions, adopt, copy};
 pub use operations::create::{Create, FillIn};
@@ -60,7 +60,7 @@ pub use operations::remove::{detach, remove, set_immutable};
 pub use operations::seed::Seed;
 pub use progress::{Progress, Stage, Watch};
 pub use saltern_yescrypt::rom::RomId;
-pub use system::buffer::BlockBuffer;
+pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;
-pub use system::pages::{ObtainedPages, Pages};
+pub use system::pages::{ObtainedPages, RomPages};
 pub use system::paths::UPSTREAM_KEY;

@@ -88,7 +88,7 @@ pub mod escrypt {
     //! # Ok::<(), saltern_yescrypt::Error>(())
     //! ```
 
-    pub use crate::core::escrypt::{RomParams, init_rom};
+    pub use crate::core::escrypt::{EscryptRomParams, init_rom};
     pub use crate::text::escrypt::encode_setting;
 }
 

@@ -18,6 +18,8 @@ pub(crate) mod scheme;
 pub(crate) const HASH: usize = 32;
 /// The digits that they take in the crypt(3) schemes.
 pub(crate) const HASH_DIGITS: usize = 43;
+/// Bytes of the longest salt that a string has in base 64.
+pub(crate) const MAX_SALT: usize = 64;
 
 /// Text made of ASCII characters only.
 pub(crate) fn ascii(text: Vec<u8>) -> String {

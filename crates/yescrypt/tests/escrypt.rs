@@ -8,7 +8,7 @@ use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
-use saltern_yescrypt::escrypt::{self, RomParams};
+use saltern_yescrypt::escrypt::{self, EscryptRomParams};
 use saltern_yescrypt::{
     Error, Hasher, Limits, Params, Verification, Workspace,
     hazmat::Level,
@@ -52,7 +52,8 @@ fn tuning(case: &Value) -> Result<Flavor, Error> {
 
 /// An image and its digest.
 fn rom(case: &Value, rom: &Value, workspace: &mut Workspace) -> Result<(RomImage, Vec<u8>), Error> {
-    let mut params = RomParams::new(number(rom, "N").into(), number(rom, "r"), number(rom, "p"));
+    let mut params =
+        EscryptRomParams::new(number(rom, "N").into(), number(rom, "r"), number(rom, "p"));
     params.flavor = tuning(case)?;
     let mut image = RomImage::zeroed(params.size() as usize)?;
     let mut digest = vec![0; number(rom, "digest_len") as usize];
@@ -253,7 +254,7 @@ fn random_parameters_on_every_level_equal_the_reference() {
             let mut workspace = Workspace::with_level(level).unwrap();
             workspace.set_threads(ask.threads);
             let ours = ask.rom.map(|(r, p, log2_nrom, mask)| {
-                let mut rom = RomParams::new(1 << log2_nrom, r, p);
+                let mut rom = EscryptRomParams::new(1 << log2_nrom, r, p);
                 rom.flavor = params.flavor;
                 let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
                 let bytes = image.as_bytes_mut();
@@ -321,7 +322,7 @@ fn refusals_name_what_is_wrong() {
 #[test]
 fn a_rom_has_to_fit_and_a_key_never_does() {
     let mut workspace = Workspace::new();
-    let rom = RomParams::new(64, 3, 1);
+    let rom = EscryptRomParams::new(64, 3, 1);
     let mut image = RomImage::zeroed(rom.size() as usize).unwrap();
     escrypt::init_rom(&rom, b"seed", image.as_bytes_mut(), &mut workspace, &mut []).unwrap();
     let hasher = Hasher::new().with_escrypt_rom(held(&image), 1);
@@ -343,7 +344,7 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     let keyed = Hasher::new().assuming_unnamed_key(HashKey::new([7; 32]));
     let answer = keyed.hash_with_setting(&mut workspace, b"", b"$7X3$36..../....a");
     assert_eq!(answer, Err(Error::KeyNotApplicable));
-    let too_small = RomParams::new(2, 3, 1);
+    let too_small = EscryptRomParams::new(2, 3, 1);
     let answer = escrypt::init_rom(&too_small, b"", &mut [], &mut workspace, &mut []);
     assert!(matches!(answer, Err(Error::InvalidParameter { name: "NROM", .. })), "{answer:?}");
 }

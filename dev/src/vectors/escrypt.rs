@@ -1,6 +1,6 @@
 //! The kinds of escrypt 0.5.
 
-use saltern_yescrypt::escrypt::{RomParams, encode_setting, init_rom};
+use saltern_yescrypt::escrypt::{EscryptRomParams, encode_setting, init_rom};
 use saltern_yescrypt::{
     Hasher, Limits, Params, Scheme, Setting, Workspace,
     params::{Flags, Flavor, Mode},
@@ -150,7 +150,7 @@ impl Solver<'_> {
             return Ok(());
         }
         self.roms.0 = None;
-        let mut params = RomParams::new(rom.n, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
+        let mut params = EscryptRomParams::new(rom.n, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
         params.flavor = tuning;
         self.ceiling.check("the ROM", params.size())?;
         let bytes = usize::try_from(params.size()).unwrap_or(usize::MAX);

@@ -1,9 +1,6 @@
-//! Hash encryption and re-encryption (22).
+//! Hash encryption (22).
 
 use sha2::{Digest, Sha256};
-
-use super::text::{put_bytes, take_bytes};
-use super::{Reject, parse_setting};
 
 /// Which way the network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,39 +51,4 @@ pub fn feistel(data: &[u8], key: &[u8; 32], direction: Direction) -> Vec<u8> {
         out.push(left[half] | right[half]);
     }
     out
-}
-
-/// Re-encrypts a `$y$` hash: from `from` (or plain) to `to` (or plain).
-///
-/// # Errors
-/// [`Reject`] if the string is not a well-formed `$y$` hash.
-pub fn reencrypt(
-    text: &[u8],
-    from: Option<&[u8; 32]>,
-    to: Option<&[u8; 32]>,
-) -> Result<Vec<u8>, Reject> {
-    if !text.starts_with(b"$y$") {
-        return Err(Reject("only $y$ can be re-encrypted"));
-    }
-    let setting = parse_setting(text)?;
-    let (prefix, rest) = text.split_at(setting.prefix_length);
-    // The `$` before the salt is the one that ends the parameters, so one must follow the salt.
-    let hash_text = rest
-        .get(setting.salt_text.len()..)
-        .and_then(|tail| tail.strip_prefix(b"$"))
-        .ok_or(Reject("no hash after the salt"))?;
-    let mut salt = setting.salt;
-    let mut hash = take_bytes(hash_text, 32)?;
-    if hash_text.len() != 43 {
-        return Err(Reject("the hash is not 43 digits"));
-    }
-    if let Some(key) = from {
-        salt = feistel(&salt, key, Direction::Encrypt);
-        hash = feistel(&hash, key, Direction::Decrypt);
-    }
-    if let Some(key) = to {
-        salt = feistel(&salt, key, Direction::Decrypt);
-        hash = feistel(&hash, key, Direction::Encrypt);
-    }
-    Ok([prefix, &put_bytes(&salt), b"$", &put_bytes(&hash)].concat())
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::Rom;
-
 /// The flags word of the default RW flavour (16).
 pub const RW_DEFAULT: u32 = 182;
 /// The bits of the flags word that name a flavour (16).
@@ -163,21 +161,6 @@ impl Params {
         self.flags & 3 == 2
     }
 
-    /// The checks of the KDF (17) for a call with this ROM and this output length.
-    ///
-    /// # Errors
-    /// [`Reject`] naming the first check that failed.
-    pub fn check(&self, rom: Option<&Rom>, length: u64) -> Result<(), Reject> {
-        self.check_flags()?;
-        // check 6
-        if length > 32 * 0xffff_ffff {
-            return Err(Reject("output longer than PBKDF2 can make"));
-        }
-        self.check_sizes()?;
-        self.check_rom(rom)?;
-        if u128::from(length) > MAX_MEMORY { Err(TOO_LARGE) } else { Ok(()) }
-    }
-
     /// Checks 1 to 5.
     pub(super) fn check_flags(&self) -> Result<(), Reject> {
         if self.g != 0 {
@@ -227,20 +210,5 @@ impl Params {
             return Err(TOO_LARGE);
         }
         Ok(())
-    }
-
-    /// Checks 12 and 13.
-    fn check_rom(&self, rom: Option<&Rom>) -> Result<(), Reject> {
-        let Some(rom) = rom else {
-            return if self.nrom == 0 { Ok(()) } else { Err(Reject("NROM without a ROM")) };
-        };
-        if self.nrom < 2 || !self.nrom.is_power_of_two() {
-            return Err(Reject("NROM is not a power of two above 1"));
-        }
-        let size = 128 * u128::from(self.r) * u128::from(self.nrom);
-        if size > rom.image().len() as u128 {
-            return Err(Reject("the ROM is smaller than 128 * r * NROM"));
-        }
-        rom.digest_at(size as usize).map(|_| ())
     }
 }

@@ -1,6 +1,6 @@
-//! The ROM: its image, its tag and how it is filled (18).
+//! The ROM: its image, its tag and how it is filled (18); the checks of a call that may have one.
 
-use super::params::INIT;
+use super::params::{INIT, MAX_MEMORY, TOO_LARGE};
 use super::{Block, Params, Reject, body};
 
 /// What stands 48 bytes before the end of a ROM.
@@ -40,6 +40,38 @@ impl Rom {
             Some(tail) if tail[..16] == *TAG => Ok(tail[16..].try_into().expect("32 bytes")),
             _ => Err(Reject("no ROM tag")),
         }
+    }
+}
+
+impl Params {
+    /// The checks of the KDF (17) for a call with this ROM and this output length.
+    ///
+    /// # Errors
+    /// [`Reject`] naming the first check that failed.
+    pub fn check(&self, rom: Option<&Rom>, length: u64) -> Result<(), Reject> {
+        self.check_flags()?;
+        // check 6
+        if length > 32 * 0xffff_ffff {
+            return Err(Reject("output longer than PBKDF2 can make"));
+        }
+        self.check_sizes()?;
+        self.check_rom(rom)?;
+        if u128::from(length) > MAX_MEMORY { Err(TOO_LARGE) } else { Ok(()) }
+    }
+
+    /// Checks 12 and 13.
+    fn check_rom(&self, rom: Option<&Rom>) -> Result<(), Reject> {
+        let Some(rom) = rom else {
+            return if self.nrom == 0 { Ok(()) } else { Err(Reject("NROM without a ROM")) };
+        };
+        if self.nrom < 2 || !self.nrom.is_power_of_two() {
+            return Err(Reject("NROM is not a power of two above 1"));
+        }
+        let size = 128 * u128::from(self.r) * u128::from(self.nrom);
+        if size > rom.image().len() as u128 {
+            return Err(Reject("the ROM is smaller than 128 * r * NROM"));
+        }
+        rom.digest_at(size as usize).map(|_| ())
     }
 }
 

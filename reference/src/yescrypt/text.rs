@@ -298,3 +298,38 @@ pub fn gensalt(prefix: &[u8], cost: u32, random: &[u8]) -> Result<Vec<u8>, Rejec
         _ => Err(Reject("no such prefix, or a cost that is not offered for it")),
     }
 }
+
+/// Re-encrypts a `$y$` hash: from `from` (or plain) to `to` (or plain).
+///
+/// # Errors
+/// [`Reject`] if the string is not a well-formed `$y$` hash.
+pub fn reencrypt(
+    text: &[u8],
+    from: Option<&[u8; 32]>,
+    to: Option<&[u8; 32]>,
+) -> Result<Vec<u8>, Reject> {
+    if !text.starts_with(b"$y$") {
+        return Err(Reject("only $y$ can be re-encrypted"));
+    }
+    let setting = parse_setting(text)?;
+    let (prefix, rest) = text.split_at(setting.prefix_length);
+    // The `$` before the salt is the one that ends the parameters, so one must follow the salt.
+    let hash_text = rest
+        .get(setting.salt_text.len()..)
+        .and_then(|tail| tail.strip_prefix(b"$"))
+        .ok_or(Reject("no hash after the salt"))?;
+    let mut salt = setting.salt;
+    let mut hash = take_bytes(hash_text, 32)?;
+    if hash_text.len() != 43 {
+        return Err(Reject("the hash is not 43 digits"));
+    }
+    if let Some(key) = from {
+        salt = feistel(&salt, key, Direction::Encrypt);
+        hash = feistel(&hash, key, Direction::Decrypt);
+    }
+    if let Some(key) = to {
+        salt = feistel(&salt, key, Direction::Decrypt);
+        hash = feistel(&hash, key, Direction::Encrypt);
+    }
+    Ok([prefix, &put_bytes(&salt), b"$", &put_bytes(&hash)].concat())
+}

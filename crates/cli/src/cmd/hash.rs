@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
 
@@ -132,8 +132,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // needs neither.
     params.check(&limits).map_err(explain)?;
     let given = args.how.setting.as_ref().and_then(|text| Scheme::of(text.as_encoded_bytes()));
-    if args.how.scheme == SchemeName::Scrypt || given == Some(Scheme::Escrypt) {
+    let scrypt = args.how.scheme == SchemeName::Scrypt;
+    if scrypt || given == Some(Scheme::Escrypt) {
         ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
+    }
+    if scrypt || matches!(given, Some(Scheme::Scrypt | Scheme::Escrypt)) {
+        ensure!(!args.key.is_given(), "a key works with yescrypt strings only");
     }
     let new = args.how.setting.is_none();
     let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
@@ -141,10 +145,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let hasher = Hasher::new().with_limits(limits).with_params(params);
     let hasher = hasher.with_keys(keys).with_roms(roms.set).with_named_roms(&roms.list);
     let setting = args.how.setting(&hasher)?;
-    if args.key.is_given() {
-        let keyless = matches!(setting.scheme(), Scheme::Scrypt | Scheme::Escrypt);
-        ensure!(!keyless, "a key works with yescrypt strings only");
-    }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
@@ -189,12 +189,7 @@ impl SettingArgs {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
         }
-        let mut salt = [0; 16];
-        getrandom::fill(&mut salt).context("the system gives no random bytes for a salt")?;
-        match self.scheme {
-            SchemeName::Scrypt => Ok(Setting::scrypt(hasher.params(), salt)?),
-            SchemeName::Yescrypt => hasher.setting(salt).map_err(explain),
-        }
+        hasher.random_setting().map_err(explain)
     }
 }
 

@@ -83,13 +83,13 @@ enum PageSize {
     Huge1G,
 }
 
-impl From<PageSize> for saltern_rom::Pages {
+impl From<PageSize> for saltern_rom::RomPages {
     fn from(size: PageSize) -> Self {
         match size {
-            PageSize::Base => saltern_rom::Pages::Base,
-            PageSize::Transparent => saltern_rom::Pages::Transparent,
-            PageSize::Huge2M => saltern_rom::Pages::Huge2M,
-            PageSize::Huge1G => saltern_rom::Pages::Huge1G,
+            PageSize::Base => saltern_rom::RomPages::Base,
+            PageSize::Transparent => saltern_rom::RomPages::Transparent,
+            PageSize::Huge2M => saltern_rom::RomPages::Huge2M,
+            PageSize::Huge1G => saltern_rom::RomPages::Huge1G,
         }
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, media) = hasher(&args)?;
         let key_is_assumed = args.key.assumes_unnamed();
-        let task = Task::Verify { obstacle, note: key_note, key_is_assumed };
+        let task = Task::Verify { stored, note: key_note, key_is_assumed };
         return jsonl::run(&args.many, task, Many::new(hasher, media, pool)?);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
@@ -136,14 +136,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     let mut tally = Tally::default();
     for entry in &entries {
-        let outcome = match settle(entry, &verifier.limits) {
-            Some(outcome) => outcome,
-            None => verifier.verify(&args.password, entry)?,
+        let stored = settle(entry, &verifier.limits);
+        let note = stored.as_ref().ok().and_then(|s| key_note(s, args.key.assumes_unnamed()));
+        let outcome = match stored {
+            Ok(stored) => verifier.verify(&args.password, &stored)?,
+            Err(outcome) => outcome,
         };
         tally.count(&outcome);
-        if let (Outcome::Mismatch, Ok(field)) = (&outcome, entry.field()) {
-            let note = key_note(field, args.key.assumes_unnamed());
-            note.iter().for_each(|note| tell(format_args!("note: {note}")));
+        if let (Outcome::Mismatch, Some(note)) = (&outcome, note) {
+            tell(format_args!("note: {note}"));
         }
         args.show(entry, &outcome, &mut output)?;
         output.flush()?;
@@ -151,25 +152,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     tally.exit_code(&entries)
 }
 
-/// The outcome where it does not depend on the password; `None` where the string has to be
-/// computed.
-fn settle(entry: &Entry, limits: &Limits) -> Option<Outcome> {
-    let field = match entry.field() {
-        Ok(field) => field,
-        Err(error) => return Some(Outcome::Error(error)),
-    };
-    unknown(field).or_else(|| admitted(field, limits).err().map(Outcome::from))
+/// The string that has to be computed, or the outcome where it does not depend on the password.
+fn settle(entry: &Entry, limits: &Limits) -> Result<HashString, Outcome> {
+    let stored = known(entry.field().map_err(Outcome::Error)?)?;
+    stored.setting().params().check(limits)?;
+    Ok(stored)
 }
 
-/// Whether a string is a complete hash that may be computed.
-fn admitted(field: &[u8], limits: &Limits) -> Result<(), Error> {
-    HashString::parse(field)?.setting().params().check(limits).map(|_| ())
-}
-
-/// The outcome for a string that is of no scheme computed here.
-fn unknown(field: &[u8]) -> Option<Outcome> {
-    Some(match scheme::identify(field) {
-        Stored::Ours(_) => return None,
+/// A complete hash of a scheme that is computed here.
+fn known(field: &[u8]) -> Result<HashString, Outcome> {
+    Err(match scheme::identify(field) {
+        Stored::Ours(_) => return Ok(HashString::parse(field)?),
         Stored::Foreign(foreign) => {
             let scheme::Foreign { name, prefix } = foreign;
             Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
@@ -181,18 +174,17 @@ fn unknown(field: &[u8]) -> Option<Outcome> {
     })
 }
 
-/// The same in words.
-fn obstacle(field: &[u8]) -> Option<String> {
-    unknown(field).map(|outcome| outcome.reason().to_owned())
+/// The same, with the outcome in words.
+fn stored(field: &[u8]) -> Result<HashString, String> {
+    known(field).map_err(|outcome| outcome.reason().to_owned())
 }
 
 /// What else a mismatch may come of: an assumption about the key that nothing in the string
 /// confirms.
-fn key_note(field: &[u8], assumed: bool) -> Option<String> {
-    let string = HashString::parse(field).ok().filter(|_| assumed)?;
-    let setting = string.setting();
+fn key_note(stored: &HashString, assumed: bool) -> Option<String> {
+    let setting = stored.setting();
     let unnamed = setting.scheme() == Scheme::Yescrypt && setting.key_id().is_none();
-    unnamed.then(|| {
+    (assumed && unnamed).then(|| {
         "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: if it \
          is plain, or of another key, no password matches"
             .to_owned()
@@ -213,13 +205,12 @@ impl Verifier {
         Ok(Verifier { computer, limits: args.effort.limits(), password: None })
     }
 
-    fn verify(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
+    fn verify(&mut self, source: &PasswordArgs, stored: &HashString) -> anyhow::Result<Outcome> {
         let password = match self.password.take() {
             Some(password) => password,
             None => source.read(Prompt::Once)?,
         };
-        let field = entry.field.as_deref().unwrap_or_default();
-        let result = self.computer.verify(&password, field);
+        let result = self.computer.verify(&password, stored);
         self.password = Some(password);
         Ok(match result {
             Ok(true) => Outcome::Match,

@@ -44,7 +44,11 @@ impl Terminal {
     /// Silence the terminal; `None` if the session has none that can be. What was typed ahead is
     /// thrown away.
     pub(crate) fn open() -> anyhow::Result<Option<Terminal>> {
-        let Some((tty, before)) = Terminal::of_session() else { return Ok(None) };
+        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
+        let Some(tty) = if_there(tty).context("cannot open the terminal")? else { return Ok(None) };
+        let Ok(before) = tcgetattr(&tty) else { return Ok(None) };
         let signals = Signals::hold().context("cannot hold signals back while asking")?;
         let mut silent = before.clone();
         let noisy = LocalModes::ECHO | LocalModes::ECHONL;
@@ -53,16 +57,6 @@ impl Terminal {
         silent.special_codes[SpecialCodeIndex::VTIME] = 0;
         let terminal = Terminal { tty, before, silent, signals };
         Ok(terminal.silence().is_ok().then_some(terminal))
-    }
-
-    /// The terminal, and how it is set.
-    fn of_session() -> Option<(File, Termios)> {
-        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
-        let flags = OFlags::NONBLOCK.bits().cast_signed();
-        let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
-        let tty = tty.ok()?;
-        let before = tcgetattr(&tty).ok()?;
-        Some((tty, before))
     }
 
     /// Ask a question and read the answer: the bytes typed up to the end of the line.
@@ -238,6 +232,18 @@ fn stop_here() -> io::Result<()> {
     raise(SIGTTOU)
 }
 
+/// `None` if the session has no terminal. That one cannot be opened for want of descriptors or
+/// memory does not mean that: somebody may be sitting at it.
+fn if_there(tty: io::Result<File>) -> io::Result<Option<File>> {
+    match tty {
+        Ok(tty) => Ok(Some(tty)),
+        Err(error) => match Errno::from_io_error(&error) {
+            Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM) => Err(error),
+            _ => Ok(None),
+        },
+    }
+}
+
 enum Key {
     /// Belongs to the password.
     Part,
@@ -263,6 +269,17 @@ mod tests {
         for left in ["aë", "a", "", ""] {
             erase(&mut line);
             assert_eq!(*line, left.as_bytes());
+        }
+    }
+
+    #[test]
+    fn want_of_descriptors_is_no_want_of_a_terminal() {
+        let opened = |errno: Errno| if_there(Err(errno.into()));
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
+            assert!(opened(errno).is_err(), "{errno}");
+        }
+        for errno in [Errno::NXIO, Errno::NOENT, Errno::ACCESS] {
+            assert!(opened(errno).unwrap().is_none(), "{errno}");
         }
     }
 }

@@ -151,6 +151,23 @@ fn keys_that_others_can_read_are_noticed() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn seeds_that_others_can_read_are_noticed() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let [seed, rom] = ["seed", "site.rom"].map(|name| folder.path().join(name));
+    fs::write(&seed, "a seed that is long enough").unwrap();
+    let (path, rom) = (seed.to_str().unwrap(), rom.to_str().unwrap());
+    let args = ["rom", "create", rom, "--size", "1MiB", "--seed-file", path, "--replace"];
+    for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
+        fs::set_permissions(&seed, fs::Permissions::from_mode(mode)).unwrap();
+        let output = run(&args, "");
+        assert_eq!(stderr(&output).contains("others can read"), warned, "{mode:o}");
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
 #[test]
 fn options_that_contradict_are_refused() {
     for args in [

@@ -332,6 +332,11 @@ fn what_is_noted_on_the_terminal_stands_in_the_answer() {
     let answers = lines(&output);
     let notes = |at: usize| answers[at]["notes"].to_string();
     assert!(notes(0).contains("511 bytes") && notes(2).contains("zero byte"), "{answers:?}");
-    let alone = run(&[&["hash", "--stdin"], &TINY[..]].concat(), "p");
-    assert_eq!(notes(1).contains("cannot verify"), !alone.stderr.is_empty(), "{answers:?}");
+    for (at, password) in [long.as_str(), "p", "p\0q"].into_iter().enumerate() {
+        let alone = run(&[&["hash", "--stdin", "--wide"], &TINY[..]].concat(), password);
+        let told = String::from_utf8(alone.stderr).unwrap();
+        let noted = answers[at]["notes"].as_array().map_or(&[][..], Vec::as_slice);
+        assert_eq!(told.lines().count(), noted.len(), "{told} {answers:?}");
+        assert!(noted.iter().all(|note| told.contains(note.as_str().unwrap())), "{told} {noted:?}");
+    }
 }

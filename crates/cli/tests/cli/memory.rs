@@ -67,12 +67,15 @@ fn lines_of_json() {
                 format!("[\"{secret}\"]"),
                 format!("\"{secret}\""),
                 format!("{{\"password\":\"{secret}"),
+                // Longer than what is read at once.
+                format!("{{\"password\":\"{}{secret}\"}}", "x".repeat(70_000)),
             ],
         ),
         (
             &["hash", "--jsonl", "--n", "16", "--r", "8", "--threads", "2"],
             [
                 format!("{{\"password\":\"{secret}\"}}"),
+                format!("{{\"password\":\"{}{secret}\"}}", "x".repeat(70_000)),
                 format!("{{\"password\":\"{escaped}\"}}"),
                 format!("{{\"password_hex\":\"{hex}\"}}"),
                 format!("{{\"password\":[\"{secret}\"]}}"),

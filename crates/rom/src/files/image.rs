@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
+use saltern_yescrypt::rom::RomView;
+
 use crate::Error;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
@@ -11,27 +13,24 @@ use crate::progress::{PIECE, Progress, Stage, Watch, tell};
 use crate::system::filesystem::read_exact_at;
 use crate::system::map::Mapping;
 
-/// The tag before the digest at the end of an image.
-const TAG: &[u8; 16] = b"yescrypt-ROMhash";
-
 pub(crate) fn length(manifest: &Manifest) -> Result<usize, Error> {
     let refused = Error::NoMemory { needed: manifest.size(), available: None };
     usize::try_from(manifest.size()).map_err(|_| refused)
 }
 
-/// The digest at the end of an image, if its tag is there. Both are 64-bit words in the order of
-/// this machine, as all of an image.
-pub(crate) fn tail(image: &[u8]) -> Option<[u8; 32]> {
-    let mut tail = *image.last_chunk::<48>()?;
-    let (words, []) = tail.as_chunks_mut::<8>() else { return None };
-    words.iter_mut().for_each(|word| *word = u64::from_ne_bytes(*word).to_le_bytes());
-    let digest = tail.strip_prefix(TAG)?;
-    digest.try_into().ok()
+/// The last sub-block of an image, which has its tag and its digest.
+#[repr(align(64))]
+struct End([u8; 64]);
+
+/// The digest at the end of an image, if its tag is there.
+pub(crate) fn digest_of(image: &[u8]) -> Option<[u8; 32]> {
+    let end = End(*image.last_chunk()?);
+    Some(RomView::from_bytes(&end.0).ok()?.digest())
 }
 
-/// Compares tag and digest of an image in memory with the manifest.
+/// Compares tag and digest of an image in memory, or of its end, with the manifest.
 pub(crate) fn check_image(path: &Path, manifest: &Manifest, image: &[u8]) -> Result<(), Error> {
-    let digest = tail(image).ok_or_else(|| Error::NotFilled { path: path.to_owned() })?;
+    let digest = digest_of(image).ok_or_else(|| Error::NotFilled { path: path.to_owned() })?;
     if digest == manifest.digest {
         return Ok(());
     }
@@ -54,9 +53,9 @@ pub(crate) fn check_hash(
 
 /// [`check_image`] for an image in a file.
 pub(crate) fn check_tail(path: &Path, manifest: &Manifest, file: &File) -> Result<(), Error> {
-    let (mut bytes, size) = ([0; 48], manifest.size());
-    read_exact(file, path, &mut bytes, size.saturating_sub(48), size)?;
-    check_image(path, manifest, &bytes)
+    let (mut end, size) = ([0; 64], manifest.size());
+    read_exact(file, path, &mut end, size.saturating_sub(64), size)?;
+    check_image(path, manifest, &end)
 }
 
 /// Reads from an image of `size` bytes.
@@ -102,13 +101,13 @@ mod tests {
     use super::*;
     use crate::format::table::ImageHasher;
     use crate::progress::unwatched;
-    use crate::system::pages::Pages;
+    use crate::system::pages::RomPages;
 
     /// Its first pages are never there, so that reading them fails (EIO).
     #[test]
     fn read_errors_are_errors() {
         let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
-        let mut mapping = Mapping::anonymous(1 << 16, Pages::Base).unwrap();
+        let mut mapping = Mapping::anonymous(1 << 16, RomPages::Base).unwrap();
         let table = ImageHasher::with_chunk(0, 4096).unwrap().finish();
         let whole = read_image(&file, path, &mut mapping, &table, &unwatched).unwrap_err();
         let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
@@ -117,17 +116,17 @@ mod tests {
         }
     }
 
-    /// As bytes on a little-endian machine, and word for word reversed on the others.
+    /// Wherever it lies.
     #[test]
     fn the_end_of_an_image_is_words_of_this_machine() {
-        let mut image = vec![0; 64];
-        image[16..32].copy_from_slice(TAG);
-        image[32..].copy_from_slice(&core::array::from_fn::<u8, 32, _>(|i| i as u8));
+        let mut image = [0; 193];
+        image[145..161].copy_from_slice(b"yescrypt-ROMhash");
+        image[161..].copy_from_slice(&core::array::from_fn::<u8, 32, _>(|i| i as u8));
         if cfg!(target_endian = "big") {
-            image[16..].chunks_mut(8).for_each(<[u8]>::reverse);
+            image[145..].chunks_mut(8).for_each(<[u8]>::reverse);
         }
-        assert_eq!(tail(&image), Some(core::array::from_fn(|i| i as u8)));
-        image[16] ^= 1;
-        assert_eq!(tail(&image), None);
+        assert_eq!(digest_of(&image[1..]), Some(core::array::from_fn(|i| i as u8)));
+        image[145] ^= 1;
+        assert_eq!(digest_of(&image[1..]), None);
     }
 }

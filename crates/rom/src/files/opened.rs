@@ -10,7 +10,7 @@ use crate::files::regular::{check_owner, open_file};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
 use crate::progress::{PIECE, Progress, Stage, Watch, each_piece, tell};
-use crate::system::buffer::BlockBuffer;
+use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, Kind, owner_and_mode};
 use crate::system::map::Mapping;
 use crate::system::paths::segment_name;
@@ -173,7 +173,7 @@ impl Image {
                 return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
             }
         };
-        let mut buffer = BlockBuffer::new(PIECE)?;
+        let mut buffer = DirectBuffer::new(PIECE)?;
         let mut at = 0;
         while at < total {
             let len = PIECE.min(usize::try_from(total - at).unwrap_or(PIECE));
@@ -193,11 +193,11 @@ mod tests {
     use super::*;
     use crate::system::filesystem::own_user;
     use crate::system::map;
-    use crate::system::pages::Pages;
+    use crate::system::pages::RomPages;
 
     #[test]
     fn what_keeps_its_bytes_has_an_owner_all_the_same() {
-        let (file, mapping) = map::memory_file(4096, Pages::Base).unwrap();
+        let (file, mapping) = map::memory_file(4096, RomPages::Base).unwrap();
         drop(mapping);
         file.set_permissions(PermissionsExt::from_mode(0o666)).unwrap();
         let trust = |file: &File| {

@@ -17,7 +17,7 @@ use crate::format::table::Table;
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
 use crate::system::memory;
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 use crate::system::paths::segment_name;
 use crate::system::sysv::Segment;
 
@@ -31,7 +31,7 @@ pub(crate) struct Place<'a> {
     /// Permissions of the image.
     pub(crate) mode: u32,
     /// Of a segment, or advised for a mapped file.
-    pub(crate) pages: Pages,
+    pub(crate) pages: RomPages,
 }
 
 /// What is known of an image that was put into its place.

@@ -1,23 +1,13 @@
-//! Bytes as lower-case hexadecimal digits.
+//! 32 bytes as lower-case hexadecimal digits: as BLAKE2 writes and reads its hashes.
 
-pub(crate) fn text(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+use saltern_blake2::blake2b::Hash;
+
+pub(crate) fn text(bytes: &[u8; 32]) -> String {
+    Hash::from(*bytes).to_hex().to_string()
 }
 
-/// Exactly `N` bytes.
-pub(crate) fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
-    if pairs.len() != N {
-        return None;
-    }
-    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-        *byte = digit(*high)? << 4 | digit(*low)?;
-    }
-    Some(bytes)
+/// The bytes of what [`text`] writes, and of nothing else.
+pub(crate) fn parse(digits: &str) -> Option<[u8; 32]> {
+    let hash: Hash = digits.parse().ok()?;
+    hash.as_bytes().try_into().ok().filter(|bytes| text(bytes) == digits)
 }

@@ -85,7 +85,7 @@ impl FromStr for RomHash {
     type Err = InvalidRomHash;
 
     fn from_str(text: &str) -> Result<Self, InvalidRomHash> {
-        hex::array(text).map(RomHash).ok_or(InvalidRomHash)
+        hex::parse(text).map(RomHash).ok_or(InvalidRomHash)
     }
 }
 

@@ -176,8 +176,8 @@ impl Manifest {
         params.check().map_err(|error| error.to_string())?;
         let manifest = Manifest {
             params,
-            hash: hex::array(&fields.hash).ok_or("its hash is not 64 hex digits")?.into(),
-            digest: hex::array(&fields.digest).ok_or("its digest is not 64 hex digits")?,
+            hash: hex::parse(&fields.hash).ok_or("its hash is not 64 hex digits")?.into(),
+            digest: hex::parse(&fields.digest).ok_or("its digest is not 64 hex digits")?,
             chunk: fields.chunk,
             seed: fields.seed,
             created: timestamp::parse(&fields.created)

@@ -1,10 +1,11 @@
 //! What hashes have read of a ROM in memory, checked: what tells a wrong password from a damaged
 //! ROM.
 
+use saltern_pool::source::{Grid, Window};
 use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Attached, BlockBuffer, Error};
+use crate::{Attached, DirectBuffer, Error, Manifest};
 
 /// As much of a ROM is copied before it is checked, many chunks at once.
 const AHEAD: usize = 128 << 10;
@@ -27,7 +28,7 @@ impl RomCheck for Attached {
     }
 
     fn bytes_for(&self, len: usize) -> usize {
-        window(self.manifest().chunk as usize, len)
+        grid(self.manifest()).longest(len)
     }
 
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
@@ -45,12 +46,9 @@ impl RomCheck for Attached {
     }
 }
 
-/// Bytes of all chunks that a block of so many bytes can lie in, its place being a multiple of
-/// that.
-pub(super) fn window(chunk: usize, block: usize) -> usize {
-    // Blocks begin at multiples of this in a chunk, a power of two.
-    let grain = 1 << chunk.trailing_zeros().min(block.trailing_zeros());
-    block.saturating_add(chunk - grain).checked_next_multiple_of(chunk).unwrap_or(usize::MAX)
+/// The chunks of an image.
+pub(super) fn grid(manifest: &Manifest) -> Grid {
+    Grid { size: manifest.size(), piece: manifest.chunk as usize }
 }
 
 /// Copies of chunks, which are checked some time later.
@@ -60,7 +58,7 @@ struct Copies<'r> {
     block: usize,
     /// Bytes of the buffer for one block with the chunks around it.
     window: usize,
-    buffer: BlockBuffer,
+    buffer: DirectBuffer,
     /// From where in the image, and how much of it, each copy is.
     copied: Vec<(u64, usize)>,
 }
@@ -69,17 +67,14 @@ impl<'r> Copies<'r> {
     fn new(rom: &'r Attached, block: usize) -> Result<Self, Error> {
         let window = rom.bytes_for(block);
         let slots = (AHEAD / window).max(1);
-        let buffer = BlockBuffer::new(slots * window)?;
+        let buffer = DirectBuffer::new(slots * window)?;
         Ok(Copies { rom, block, window, buffer, copied: Vec::with_capacity(slots) })
     }
 
     /// A copy of block `j`, and where the first chunk around it begins.
     fn block(&mut self, j: u64) -> Result<(&[u8], u64), Error> {
-        let chunk = u64::from(self.rom.manifest().chunk);
-        let start = j.saturating_mul(self.block as u64);
-        let from = start - start % chunk;
-        let end = (start.saturating_add(self.block as u64)).next_multiple_of(chunk);
-        let len = (end.min(self.rom.size()).saturating_sub(from)) as usize;
+        let window = grid(self.rom.manifest()).block(j, self.block);
+        let Window { offset: from, skip, extent: len, .. } = window;
         if self.copied.last() != Some(&(from, len)) {
             if self.copied.len() == self.copied.capacity() {
                 self.check()?;
@@ -91,7 +86,7 @@ impl<'r> Copies<'r> {
             self.copied.push((from, bytes.len()));
         }
         let slot = (self.copied.len() - 1) * self.window;
-        Ok((&self.buffer[slot + (start - from) as usize..][..self.block], from))
+        Ok((&self.buffer[slot + skip..][..self.block], from))
     }
 
     /// Checks all copies that have not been checked, and forgets them.
@@ -116,24 +111,5 @@ impl Drop for Copies<'_> {
     fn drop(&mut self) {
         self.buffer.zeroize();
         self.copied.zeroize();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_as_large_as_the_worst_place_needs() {
-        for (chunk, block) in
-            [(1024, 128), (1024, 1024), (1024, 1536), (4096, 12_288), (8192, 12_288), (65_536, 384)]
-        {
-            let needed = |place: usize| {
-                let (from, end) = (place * block / chunk, (place + 1) * block);
-                end.div_ceil(chunk) - from
-            };
-            let most = (0..4096).map(needed).max().unwrap();
-            assert_eq!(window(chunk, block), most * chunk, "{block} in {chunk}");
-        }
     }
 }

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use saltern_pool::source::Window;
 use saltern_yescrypt::rom::RomId;
 use zeroize::Zeroize;
 
@@ -17,7 +18,8 @@ use crate::files::opened::{Image, Opened};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
 use crate::format::table::Table;
-use crate::system::buffer::BlockBuffer;
+use crate::hashing::checked::grid;
+use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, read_at};
 
 /// The alignment that is taken for enough where the kernel does not tell one.
@@ -42,7 +44,7 @@ pub struct RomFile {
     manifest: Manifest,
     table: Table,
     /// For the chunks around blocks that are smaller.
-    scratch: Mutex<Option<BlockBuffer>>,
+    scratch: Mutex<Option<DirectBuffer>>,
     path: PathBuf,
     notes: Vec<String>,
 }
@@ -52,14 +54,14 @@ impl RomFile {
     /// hashes.
     ///
     /// ```
-    /// use saltern_rom::{BlockBuffer, Create, RomFile, Seed};
+    /// use saltern_rom::{DirectBuffer, Create, RomFile, Seed};
     /// use saltern_yescrypt::rom::RomParams;
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("site.rom");
     /// let seed = Seed::from_bytes(b"not a seed for real use")?;
     /// Create::new(RomParams::new(64, 32, 1), &seed).file(&path)?;
     /// let rom = RomFile::open(&path, None)?;
-    /// let mut block = BlockBuffer::new(128 * 32)?;
+    /// let mut block = DirectBuffer::new(128 * 32)?;
     /// rom.read_block(63, 32, &mut block)?;
     /// assert_eq!(&block[128 * 32 - 32..], rom.manifest().digest);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -97,7 +99,7 @@ impl RomFile {
         if !filesystem::is_same(&file.metadata()?, &self.buffered.metadata()?) {
             return Err(io::Error::other("the file was replaced meanwhile"));
         }
-        let mut probe = BlockBuffer::new(self.alignment[0]).map_err(io::Error::other)?;
+        let mut probe = DirectBuffer::new(self.alignment[0]).map_err(io::Error::other)?;
         read_at(&file, &mut probe, 0)?;
         Ok(file)
     }
@@ -137,16 +139,14 @@ impl RomFile {
 
     /// Fills the buffer from any place in the image, with the chunks around it checked.
     pub(crate) fn read_range(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
-        let (chunk, end) = (self.table.chunk(), offset + buffer.len() as u64);
-        let start = offset - offset % chunk;
-        let whole_end = end.next_multiple_of(chunk).min(self.size());
-        if (start, whole_end) == (offset, end) {
+        let window = grid(&self.manifest).around(offset, buffer.len());
+        let Window { offset: start, skip, extent: len, .. } = window;
+        if (skip, len) == (0, buffer.len()) {
             return self.read_chunks(offset, buffer);
         }
-        let (len, skip) = ((whole_end - start) as usize, (offset - start) as usize);
         let kept = || self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = kept().take().filter(|scratch| scratch.len() >= len);
-        let mut scratch = fitting.map_or_else(|| BlockBuffer::new(len), Ok)?;
+        let mut scratch = fitting.map_or_else(|| DirectBuffer::new(len), Ok)?;
         let read = self.read_chunks(start, &mut scratch[..len]);
         if read.is_ok() {
             buffer.copy_from_slice(&scratch[skip..skip + buffer.len()]);
@@ -322,7 +322,7 @@ mod tests {
         // first are never there (EIO).
         let write_only = || File::options().write(true).open("/dev/null").unwrap();
         let memory = || File::open("/proc/self/mem").unwrap();
-        let mut block = BlockBuffer::new(4096).unwrap();
+        let mut block = DirectBuffer::new(4096).unwrap();
         let codes = [libc::EBADF, libc::EIO].map(Some);
         for (failing, code) in [write_only as fn() -> File, memory].into_iter().zip(codes) {
             let mut rom = RomFile::open(&path, None).unwrap();

@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use saltern_pool::{
     Fault,
-    source::{BlockRom, BlockSource, BlockSources, stored_rom},
+    source::{BlockRom, BlockSource, BlockSources, Window, stored_rom},
 };
 use saltern_yescrypt::rom::{BlockRead, Rom, RomCheck, RomFault, RomId};
 
 use self::threads::Readers;
-use crate::hashing::checked::window;
+use crate::hashing::checked::grid;
 use crate::system::map::Mapping;
-use crate::{BlockBuffer, Error, RomFile};
+use crate::{DirectBuffer, Error, RomFile};
 
 /// The end of the image that is kept in memory: the last block of every r up to this size.
 const TAIL: u64 = 1 << 20;
@@ -181,8 +181,8 @@ impl RomFile {
         let len = self.size().min(TAIL);
         let start = self.size() - len;
         // In whole chunks, so that it can be checked later, too.
-        let start = start - start % u64::from(self.manifest().chunk);
-        let mut end = BlockBuffer::new((self.size() - start) as usize)?;
+        let start = grid(self.manifest()).around(start, len as usize).offset;
+        let mut end = DirectBuffer::new((self.size() - start) as usize)?;
         self.read_range(start, &mut end)?;
         let end = end.frozen().map_err(Error::io("protect", "the end of the image".as_ref()))?;
         Ok(stored_rom(Arc::new(FileRom { file: Arc::clone(self), end, len: len as usize }))?)
@@ -204,17 +204,18 @@ impl RomCheck for FileRom {
     }
 
     fn bytes_for(&self, len: usize) -> usize {
-        window(self.file.manifest().chunk as usize, len)
+        grid(self.file.manifest()).longest(len)
     }
 
     /// The chunks of the last block, and whether hashes have read what is in them.
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
-        let (bytes, chunk) = (self.end.bytes(), self.file.manifest().chunk as usize);
-        let block = bytes.len().saturating_sub(len);
-        let from = block - block % chunk;
-        let offset = self.file.size() - (bytes.len() - from) as u64;
-        self.file.check_chunks(offset, &bytes[from..])?;
-        match reads.iter().all(|read| read.was(&bytes[block..])) {
+        let start = self.file.size().saturating_sub(len as u64);
+        let Window { offset, skip, extent, .. } = grid(self.file.manifest()).around(start, len);
+        let bytes = self.end.bytes();
+        let chunks = &bytes[bytes.len().saturating_sub(extent)..];
+        self.file.check_chunks(offset, chunks)?;
+        let block = chunks.get(skip..).unwrap_or_default();
+        match reads.iter().all(|read| read.was(block)) {
             true => Ok(()),
             false => Err(self.file.damaged(offset).into()),
         }

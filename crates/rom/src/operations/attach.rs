@@ -21,7 +21,7 @@ use crate::progress::{Stage, Watch, each_piece, unwatched};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};
 use crate::system::memory::{Granted, acquire};
-use crate::system::pages::{ObtainedPages, Pages};
+use crate::system::pages::{ObtainedPages, RomPages};
 use crate::system::paths::segment_name;
 
 /// How the image of a file gets into memory.
@@ -73,7 +73,7 @@ pub struct AttachOptions<'a> {
     pub access: Access,
     /// The pages of memory that it is copied to; larger ones fall back to smaller, which
     /// [`Attached::pages`] and [`Attached::notes`] tell.
-    pub pages: Pages,
+    pub pages: RomPages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
     /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as
@@ -92,7 +92,7 @@ impl AttachOptions<'_> {
     pub fn new() -> Self {
         AttachOptions {
             access: Access::Auto,
-            pages: Pages::default(),
+            pages: RomPages::default(),
             lock: Lock::No,
             verify: false,
             expect: None,
@@ -110,7 +110,7 @@ impl Default for AttachOptions<'_> {
 /// Where an attached image is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Medium {
+pub enum ImagePlace {
     /// In memory of this process alone.
     Private,
     /// In a sealed memory file.
@@ -129,16 +129,18 @@ pub enum Medium {
     },
 }
 
-impl fmt::Display for Medium {
+impl fmt::Display for ImagePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Medium::Private => f.write_str("memory of this process"),
-            Medium::Memfd => f.write_str("sealed memory file"),
-            Medium::Mapped { path, protected: true } => write!(f, "mapped from {}", path.display()),
-            Medium::Mapped { path, protected: false } => {
+            ImagePlace::Private => f.write_str("memory of this process"),
+            ImagePlace::Memfd => f.write_str("sealed memory file"),
+            ImagePlace::Mapped { path, protected: true } => {
+                write!(f, "mapped from {}", path.display())
+            }
+            ImagePlace::Mapped { path, protected: false } => {
                 write!(f, "mapped from {}, which must not be shortened", path.display())
             }
-            Medium::Sysv { key } => write!(f, "{}", segment_name(*key).display()),
+            ImagePlace::Sysv { key } => write!(f, "{}", segment_name(*key).display()),
         }
     }
 }
@@ -150,8 +152,8 @@ pub struct Attached {
     /// The memory file, if it is in one.
     file: Option<File>,
     manifest: Manifest,
-    medium: Medium,
-    asked: Pages,
+    place: ImagePlace,
+    asked: RomPages,
     locked: bool,
     table: Table,
     /// When all of it was last found to be what the hash says.
@@ -182,8 +184,8 @@ pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Err
             let name = segment_name(*key);
             let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
             check_image(&name, &opened.manifest, mapping.bytes())?;
-            let granted = Granted { mapping, file: None, pages: Pages::Base };
-            Attached::new(granted, opened.manifest, table, Medium::Sysv { key: *key })
+            let granted = Granted { mapping, file: None, pages: RomPages::Base };
+            Attached::new(granted, opened.manifest, table, ImagePlace::Sysv { key: *key })
         }
     };
     if options.verify && attached.last_checked().is_none() {
@@ -224,7 +226,7 @@ pub fn attach_descriptor(
         return Err(Error::Damaged { path: path.to_owned(), offset: None });
     }
     let granted = Granted { mapping, file: Some(image.file), pages: options.pages };
-    let mut attached = Attached::new(granted, manifest.clone(), table, Medium::Memfd);
+    let mut attached = Attached::new(granted, manifest.clone(), table, ImagePlace::Memfd);
     attached.checked = Mutex::new(Some(Instant::now()));
     attached.lock(options.lock)?;
     Ok(attached)
@@ -249,10 +251,10 @@ fn attach_file(
     if map {
         trust?;
     }
-    let medium = match options.access {
-        Access::Memfd => Medium::Memfd,
-        _ if map => Medium::Mapped { path: path.clone(), protected },
-        _ => Medium::Private,
+    let place = match options.access {
+        Access::Memfd => ImagePlace::Memfd,
+        _ if map => ImagePlace::Mapped { path: path.clone(), protected },
+        _ => ImagePlace::Private,
     };
     let mut notes = Vec::new();
     let granted = if map {
@@ -266,7 +268,7 @@ fn attach_file(
         read_image(&file.file, path, &mut granted.mapping, &table, options.watch)?;
         granted
     };
-    let mut attached = Attached::new(granted, manifest, table, medium);
+    let mut attached = Attached::new(granted, manifest, table, place);
     attached.notes = notes;
     attached.checked = Mutex::new((!map).then(Instant::now));
     attached.finish()?;
@@ -274,13 +276,13 @@ fn attach_file(
 }
 
 impl Attached {
-    fn new(granted: Granted, manifest: Manifest, table: Table, medium: Medium) -> Self {
+    fn new(granted: Granted, manifest: Manifest, table: Table, place: ImagePlace) -> Self {
         let Granted { mapping, file, pages } = granted;
         Attached {
             mapping,
             file,
             manifest,
-            medium,
+            place,
             asked: pages,
             locked: false,
             table,
@@ -296,8 +298,8 @@ impl Attached {
         notes: Vec<String>,
     ) -> Result<Self, Error> {
         let shared = granted.file.is_some();
-        let medium = if shared { Medium::Memfd } else { Medium::Private };
-        let mut attached = Attached::new(granted, manifest, table, medium);
+        let place = if shared { ImagePlace::Memfd } else { ImagePlace::Private };
+        let mut attached = Attached::new(granted, manifest, table, place);
         (attached.notes, attached.checked) = (notes, Mutex::new(Some(Instant::now())));
         attached.finish()?;
         Ok(attached)
@@ -389,10 +391,10 @@ impl Attached {
 
     /// What errors call the image.
     fn name(&self) -> PathBuf {
-        match &self.medium {
-            Medium::Mapped { path, .. } => path.clone(),
-            Medium::Sysv { key } => segment_name(*key),
-            Medium::Memfd | Medium::Private => self.medium.to_string().into(),
+        match &self.place {
+            ImagePlace::Mapped { path, .. } => path.clone(),
+            ImagePlace::Sysv { key } => segment_name(*key),
+            ImagePlace::Memfd | ImagePlace::Private => self.place.to_string().into(),
         }
     }
 
@@ -422,8 +424,8 @@ impl Attached {
 
     /// Where it is.
     #[must_use]
-    pub fn medium(&self) -> &Medium {
-        &self.medium
+    pub fn place(&self) -> &ImagePlace {
+        &self.place
     }
 
     /// The pages that it really lies on, as far as this process has touched them. Reads
@@ -457,6 +459,6 @@ impl Attached {
 
 impl fmt::Debug for Attached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Attached {{ {}, {} bytes, {} }}", self.id(), self.size(), self.medium)
+        write!(f, "Attached {{ {}, {} bytes, {} }}", self.id(), self.size(), self.place)
     }
 }

@@ -14,7 +14,7 @@ use crate::progress::{PIECE, Watch};
 use crate::system::filesystem::page_size_of_memory;
 use crate::system::map::Mapping;
 use crate::system::memory::{acquire, available};
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image
 /// is read, not mapped.
@@ -95,7 +95,7 @@ pub fn recompute(
                 Mapping::file(&staged.file, length(manifest)?, page_size_of_memory(), true);
             mapped.map_err(Error::io("map", staged.path()))?
         }
-        _ => acquire(size, Pages::default(), false, &mut Vec::new())?.mapping,
+        _ => acquire(size, RomPages::default(), false, &mut Vec::new())?.mapping,
     };
     let Some(bytes) = memory.bytes_mut() else {
         return Err(Error::Unsupported { what: "the memory for the image is read-only" });

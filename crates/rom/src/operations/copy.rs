@@ -5,7 +5,7 @@ use std::path::Path;
 use saltern_yescrypt::rom::RomParams;
 
 use crate::Error;
-use crate::files::image::{check_hash, tail};
+use crate::files::image::{check_hash, digest_of};
 use crate::files::kept::check_place;
 use crate::files::opened::{Image, ImageFile, Opened};
 use crate::files::place::{Made, Place, Sink};
@@ -15,7 +15,7 @@ use crate::format::table::{ImageHasher, chunk_of};
 use crate::format::timestamp;
 use crate::progress::{Watch, unwatched};
 use crate::system::filesystem::write_all_at;
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 use crate::system::paths::segment_name;
 use crate::system::sysv::Segment;
 
@@ -30,7 +30,7 @@ pub struct CopyOptions<'a> {
     /// Permissions of the copy.
     pub mode: u32,
     /// The pages of a segment.
-    pub pages: Pages,
+    pub pages: RomPages,
     /// Is told of progress, and can end it.
     pub watch: Watch<'a>,
 }
@@ -43,7 +43,7 @@ impl CopyOptions<'_> {
             location: Location::Beside,
             replace: false,
             mode: 0o440,
-            pages: Pages::default(),
+            pages: RomPages::default(),
             watch: &unwatched,
         }
     }
@@ -144,7 +144,7 @@ pub fn adopt(
     let mut last = None;
     found.each_piece(expected, watch, &mut |piece| {
         hasher.update(piece);
-        last = tail(piece);
+        last = digest_of(piece);
         Ok(())
     })?;
     let table = hasher.finish();

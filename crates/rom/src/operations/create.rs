@@ -22,7 +22,7 @@ use crate::progress::{Progress, Stage, Watch, each_piece, unwatched};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
 use crate::system::memory::{self, acquire};
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// Where an image is computed that is to be in a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ pub struct Create<'a> {
     /// Where it is computed, for files.
     pub fill_in: FillIn,
     /// The pages of the memory that it is computed in, and of a segment.
-    pub pages: Pages,
+    pub pages: RomPages,
     /// Permissions of the image, without write access for anybody by default: whoever may read the
     /// ROM may copy it.
     pub mode: u32,
@@ -93,7 +93,7 @@ impl<'a> Create<'a> {
             replace: false,
             location: Location::Beside,
             fill_in: FillIn::Auto,
-            pages: Pages::default(),
+            pages: RomPages::default(),
             mode: 0o440,
             expect: None,
             watch: &unwatched,

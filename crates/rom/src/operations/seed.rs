@@ -65,7 +65,8 @@ impl Seed {
     ///
     /// # Errors
     /// [`Error::SeedLength`] for an empty one.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let bytes = bytes.as_ref();
         if bytes.is_empty() {
             return Err(Error::SeedLength { actual: 0 });
         }

@@ -6,19 +6,19 @@ use std::ops::{Deref, DerefMut};
 
 use crate::Error;
 use crate::system::map::Mapping;
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// Memory for blocks that direct reads can fill: zeroed, beginning at a page.
-pub struct BlockBuffer(Mapping);
+pub struct DirectBuffer(Mapping);
 
-impl BlockBuffer {
+impl DirectBuffer {
     /// Of `len` bytes, at least 1.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
     pub fn new(len: usize) -> Result<Self, Error> {
         let refused = Error::NoMemory { needed: len as u64, available: None };
-        Ok(BlockBuffer(Mapping::anonymous(len, Pages::Base).map_err(|_| refused)?))
+        Ok(DirectBuffer(Mapping::anonymous(len, RomPages::Base).map_err(|_| refused)?))
     }
 
     /// The memory, which nobody can write to from here on.
@@ -29,7 +29,7 @@ impl BlockBuffer {
     }
 }
 
-impl Deref for BlockBuffer {
+impl Deref for DirectBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -37,15 +37,15 @@ impl Deref for BlockBuffer {
     }
 }
 
-impl DerefMut for BlockBuffer {
+impl DerefMut for DirectBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         // It is never made read-only.
         self.0.bytes_mut().unwrap_or_default()
     }
 }
 
-impl fmt::Debug for BlockBuffer {
+impl fmt::Debug for DirectBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BlockBuffer {{ {} bytes }}", self.len())
+        write!(f, "DirectBuffer {{ {} bytes }}", self.len())
     }
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
 
-use crate::system::pages::{Pages, THP};
+use crate::system::pages::{RomPages, THP};
 use crate::system::sysv::Segment;
 
 /// Mapped memory of which `len` bytes are an image. Unmapped on drop.
@@ -41,19 +41,19 @@ fn whole(len: usize, page: usize) -> Result<usize, Errno> {
 impl Mapping {
     /// Private zeroed memory, to be filled, of pages of exactly this kind. Huge pages are reserved
     /// at once, so that touching them cannot fail later; transparent ones are only advised.
-    pub(crate) fn anonymous(len: usize, pages: Pages) -> io::Result<Self> {
+    pub(crate) fn anonymous(len: usize, pages: RomPages) -> io::Result<Self> {
         let mut flags = MapFlags::PRIVATE;
         // Transparent huge pages need room to align the image.
         let (page, room) = match pages {
-            Pages::Base => (rustix::param::page_size(), 0),
-            Pages::Transparent => (THP, THP),
-            Pages::Huge2M => (2 << 20, 0),
-            Pages::Huge1G => (1 << 30, 0),
+            RomPages::Base => (rustix::param::page_size(), 0),
+            RomPages::Transparent => (THP, THP),
+            RomPages::Huge2M => (2 << 20, 0),
+            RomPages::Huge1G => (1 << 30, 0),
         };
         match pages {
-            Pages::Huge2M => flags |= MapFlags::HUGETLB | MapFlags::HUGE_2MB,
-            Pages::Huge1G => flags |= MapFlags::HUGETLB | MapFlags::HUGE_1GB,
-            Pages::Base | Pages::Transparent => {}
+            RomPages::Huge2M => flags |= MapFlags::HUGETLB | MapFlags::HUGE_2MB,
+            RomPages::Huge1G => flags |= MapFlags::HUGETLB | MapFlags::HUGE_1GB,
+            RomPages::Base | RomPages::Transparent => {}
         }
         let mapped = whole(len, page)?.checked_add(room).ok_or(Errno::NOMEM)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -106,11 +106,11 @@ impl Mapping {
     }
 
     /// Asks for transparent huge pages, or for none; a refusal changes nothing.
-    pub(crate) fn advise(&self, pages: Pages) {
+    pub(crate) fn advise(&self, pages: RomPages) {
         let advice = match pages {
-            Pages::Transparent => Advice::LinuxHugepage,
-            Pages::Base => Advice::LinuxNoHugepage,
-            Pages::Huge2M | Pages::Huge1G => return,
+            RomPages::Transparent => Advice::LinuxHugepage,
+            RomPages::Base => Advice::LinuxNoHugepage,
+            RomPages::Huge2M | RomPages::Huge1G => return,
         };
         // SAFETY: these pages are this mapping's, and the advice changes no contents.
         let _ = unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
@@ -182,11 +182,11 @@ impl Drop for Mapping {
 }
 
 /// A new memory file, and the mapping of it that may be written to.
-pub(crate) fn memory_file(len: usize, pages: Pages) -> io::Result<(File, Mapping)> {
+pub(crate) fn memory_file(len: usize, pages: RomPages) -> io::Result<(File, Mapping)> {
     let huge = match pages {
-        Pages::Huge2M => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
-        Pages::Huge1G => MemfdFlags::HUGETLB | MemfdFlags::HUGE_1GB,
-        Pages::Base | Pages::Transparent => MemfdFlags::empty(),
+        RomPages::Huge2M => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
+        RomPages::Huge1G => MemfdFlags::HUGETLB | MemfdFlags::HUGE_1GB,
+        RomPages::Base | RomPages::Transparent => MemfdFlags::empty(),
     };
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | huge;
     let file = File::from(rustix::fs::memfd_create("saltern-rom", flags)?);

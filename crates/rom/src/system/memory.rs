@@ -6,20 +6,20 @@ use std::io::ErrorKind;
 
 use crate::Error;
 use crate::system::map::{self, Mapping};
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// Memory, the file behind it if there is one, and the pages that were granted.
 pub(crate) struct Granted {
     pub(crate) mapping: Mapping,
     pub(crate) file: Option<File>,
-    pub(crate) pages: Pages,
+    pub(crate) pages: RomPages,
 }
 
 /// Writable zeroed memory of `len` bytes: private to this process, or of a memory file (memfd) that
 /// can be passed on.
 pub(crate) fn acquire(
     len: u64,
-    mut pages: Pages,
+    mut pages: RomPages,
     shareable: bool,
     notes: &mut Vec<String>,
 ) -> Result<Granted, Error> {

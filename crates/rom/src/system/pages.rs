@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use saltern_pool::hazmat::sizes;
+
 use crate::system::filesystem::page_size_of_memory;
 
 /// Bytes of a transparent huge page (where base pages have 4 KiB).
@@ -13,7 +15,7 @@ pub(crate) const THP: usize = 2 << 20;
 /// to look up fewer addresses.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Pages {
+pub enum RomPages {
     /// Those of the machine: 4 KiB on most.
     Base,
     /// Transparent huge pages: given when the system has them at hand, without any preparation.
@@ -27,39 +29,39 @@ pub enum Pages {
     Huge1G,
 }
 
-impl Pages {
+impl RomPages {
     /// What is tried after these.
     pub(crate) fn fallback(self) -> Option<Self> {
         match self {
-            Pages::Huge1G => Some(Pages::Huge2M),
-            Pages::Huge2M => Some(Pages::Transparent),
-            Pages::Transparent | Pages::Base => None,
+            RomPages::Huge1G => Some(RomPages::Huge2M),
+            RomPages::Huge2M => Some(RomPages::Transparent),
+            RomPages::Transparent | RomPages::Base => None,
         }
     }
 
     /// Whether they come out of a pool that the administrator has set aside.
     pub(crate) fn is_reserved(self) -> bool {
-        matches!(self, Pages::Huge2M | Pages::Huge1G)
+        matches!(self, RomPages::Huge2M | RomPages::Huge1G)
     }
 
     /// Bytes of a page for which room has to be rounded.
     #[cfg(target_os = "linux")]
     pub(crate) fn size(self) -> usize {
         match self {
-            Pages::Base | Pages::Transparent => page_size_of_memory(),
-            Pages::Huge2M => 2 << 20,
-            Pages::Huge1G => 1 << 30,
+            RomPages::Base | RomPages::Transparent => page_size_of_memory(),
+            RomPages::Huge2M => 2 << 20,
+            RomPages::Huge1G => 1 << 30,
         }
     }
 }
 
-impl fmt::Display for Pages {
+impl fmt::Display for RomPages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Pages::Base => "base pages",
-            Pages::Transparent => "transparent huge pages",
-            Pages::Huge2M => "2 MiB pages",
-            Pages::Huge1G => "1 GiB pages",
+            RomPages::Base => "base pages",
+            RomPages::Transparent => "transparent huge pages",
+            RomPages::Huge2M => "2 MiB pages",
+            RomPages::Huge1G => "1 GiB pages",
         })
     }
 }
@@ -96,31 +98,14 @@ impl fmt::Display for ObtainedPages {
 /// them.
 fn parse(smaps: &str, addresses: &Range<usize>) -> Option<ObtainedPages> {
     let mut found: Option<ObtainedPages> = None;
-    let mut inside = false;
-    for line in smaps.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let first = fields.next()?;
-        let Some(key) = first.strip_suffix(':') else {
-            let (start, end) = first.split_once('-')?;
-            let [start, end] = [start, end].map(|text| usize::from_str_radix(text, 16));
-            inside = start.ok()? < addresses.end && addresses.start < end.ok()?;
-            continue;
-        };
-        if !inside {
-            continue;
-        }
-        let mut kib = || fields.next().and_then(|text| text.parse::<u64>().ok());
+    let inside =
+        |mapping: &Range<usize>| mapping.start < addresses.end && addresses.start < mapping.end;
+    for (_, key, bytes) in sizes(smaps).filter(|(mapping, ..)| inside(mapping)) {
+        let base = ObtainedPages { page_size: 4096, transparent: 0 };
         match key {
-            "KernelPageSize" => {
-                let page_size = kib().unwrap_or(4) << 10;
-                found.get_or_insert(ObtainedPages { page_size, transparent: 0 }).page_size =
-                    page_size;
-            }
+            "KernelPageSize" => found.get_or_insert(base).page_size = bytes.unwrap_or(4096),
             "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => {
-                let add = kib().unwrap_or(0) << 10;
-                found
-                    .get_or_insert(ObtainedPages { page_size: 4096, transparent: 0 })
-                    .transparent += add;
+                found.get_or_insert(base).transparent += bytes.unwrap_or(0);
             }
             _ => {}
         }

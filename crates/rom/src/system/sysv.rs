@@ -5,7 +5,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// A segment: its identifier and what the system says of it.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +25,11 @@ fn outcome(status: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 /// The bits of shmget(2) that choose the size of pages, as `MAP_HUGE_2MB` does.
-fn page_flags(pages: Pages) -> libc::c_int {
+fn page_flags(pages: RomPages) -> libc::c_int {
     match pages {
-        Pages::Huge2M => libc::SHM_HUGETLB | 21 << 26,
-        Pages::Huge1G => libc::SHM_HUGETLB | 30 << 26,
-        Pages::Base | Pages::Transparent => 0,
+        RomPages::Huge2M => libc::SHM_HUGETLB | 21 << 26,
+        RomPages::Huge1G => libc::SHM_HUGETLB | 30 << 26,
+        RomPages::Base | RomPages::Transparent => 0,
     }
 }
 
@@ -42,7 +42,7 @@ impl Segment {
     }
 
     /// A new segment for this key, which must have none.
-    pub(crate) fn create(key: i32, size: usize, pages: Pages, mode: u32) -> io::Result<Segment> {
+    pub(crate) fn create(key: i32, size: usize, pages: RomPages, mode: u32) -> io::Result<Segment> {
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | (mode & 0o777) as libc::c_int;
         // SAFETY: makes a new object, which is in no address space yet.
         let id = outcome(unsafe { libc::shmget(key, size, flags | page_flags(pages)) })?;

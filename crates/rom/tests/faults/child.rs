@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use saltern_rom::{
-    Access, AttachOptions, BlockBuffer, Create, Error, FillIn, Location, Lock, Pages, RomFile,
+    Access, AttachOptions, Create, DirectBuffer, Error, FillIn, Location, Lock, RomFile, RomPages,
     Seed, attach,
 };
 use saltern_yescrypt::{
@@ -156,9 +156,9 @@ fn wait() {
 fn hash_later(path: &Path, access: &str) -> Result<String, Error> {
     let mut options = AttachOptions::new();
     (options.pages, options.access) = match access {
-        "auto" => (Pages::Transparent, Access::Auto),
-        "memfd" => (Pages::Base, Access::Memfd),
-        _ => (Pages::Base, Access::Map),
+        "auto" => (RomPages::Transparent, Access::Auto),
+        "memfd" => (RomPages::Base, Access::Memfd),
+        _ => (RomPages::Base, Access::Map),
     };
     let attached = attach(path, &options)?;
     println!("child: attached");
@@ -170,7 +170,7 @@ fn read_later(path: &Path) -> Result<String, Error> {
     let rom = RomFile::open(path, None)?;
     println!("child: attached");
     wait();
-    let mut block = BlockBuffer::new(128 * 8)?;
+    let mut block = DirectBuffer::new(128 * 8)?;
     for j in 0..4096 {
         rom.read_block(j, 8, &mut block)?;
     }

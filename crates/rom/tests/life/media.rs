@@ -5,14 +5,14 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use saltern_rom::{
-    Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Location, Lock, Medium, Pages,
-    RomFile, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
+    Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, ImagePlace, Location, Lock,
+    RomFile, RomPages, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
 };
 use saltern_yescrypt::rom::RomView;
 
 use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
 
-fn options(access: Access, pages: Pages) -> AttachOptions<'static> {
+fn options(access: Access, pages: RomPages) -> AttachOptions<'static> {
     let mut options = AttachOptions::new();
     (options.access, options.pages) = (access, pages);
     options
@@ -37,27 +37,27 @@ fn all_ways_to_attach_a_file_give_one_image() {
     let (path, manifest) = scratch.rom("site.rom");
     let expected = hash(RomView::new(&reference).unwrap());
     for access in [Access::Auto, Access::Copy, Access::Memfd, Access::Map] {
-        for pages in [Pages::Base, Pages::Transparent, Pages::Huge2M, Pages::Huge1G] {
+        for pages in [RomPages::Base, RomPages::Transparent, RomPages::Huge2M, RomPages::Huge1G] {
             let attached = attach(&path, &options(access, pages)).unwrap();
             assert!(attached.as_bytes() == reference.as_bytes());
             assert_eq!(hash(attached.rom().unwrap()), expected);
             assert_eq!((attached.id(), attached.size()), (manifest.id(), 1 << 20));
             assert_eq!(self::access(attached.as_bytes()), "r--", "{access:?}");
-            let medium = attached.medium();
+            let place = attached.place();
             let right = match access {
-                Access::Auto | Access::Copy => *medium == Medium::Private,
-                Access::Memfd => *medium == Medium::Memfd,
-                _ => matches!(medium, Medium::Mapped { protected: false, .. }),
+                Access::Auto | Access::Copy => *place == ImagePlace::Private,
+                Access::Memfd => *place == ImagePlace::Memfd,
+                _ => matches!(place, ImagePlace::Mapped { protected: false, .. }),
             };
-            assert!(right, "{access:?} {medium:?}");
+            assert!(right, "{access:?} {place:?}");
             assert_eq!(attached.descriptor().is_some(), access == Access::Memfd);
             // Either the pages that were asked for, or a word about it.
-            let huge = matches!(pages, Pages::Huge2M | Pages::Huge1G)
+            let huge = matches!(pages, RomPages::Huge2M | RomPages::Huge1G)
                 && access != Access::Map
                 && access != Access::Auto;
             let got = attached.pages().page_size > 65536;
             assert!(!huge || got || !attached.notes().is_empty(), "{access:?} {pages:?}");
-            assert!(!format!("{attached:?}{}{medium}", attached.pages()).is_empty());
+            assert!(!format!("{attached:?}{}{place}", attached.pages()).is_empty());
         }
     }
 }
@@ -66,7 +66,7 @@ fn all_ways_to_attach_a_file_give_one_image() {
 fn memory_of_this_process_and_memory_files_are_filled_in_place() {
     let reference = reference();
     let seed = seed();
-    for pages in [Pages::Base, Pages::Transparent, Pages::Huge2M, Pages::Huge1G] {
+    for pages in [RomPages::Base, RomPages::Transparent, RomPages::Huge2M, RomPages::Huge1G] {
         let mut create = Create::new(params(), &seed);
         (create.pages, create.threads) = (pages, 2);
         for attached in [create.private().unwrap(), create.memfd().unwrap()] {
@@ -116,13 +116,13 @@ fn a_system_v_segment_lives_until_it_is_removed() {
     let seed = seed();
     let mut create = Create::new(params(), &seed);
     create.location = Location::Sysv { key };
-    create.pages = Pages::Huge2M;
+    create.pages = RomPages::Huge2M;
     let _removed = Removed(path.clone());
     let manifest = create.file(&path).unwrap();
     assert_eq!(scratch.names(), ["segment.rom.json", "segment.rom.sums"]);
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
-    assert_eq!(*attached.medium(), Medium::Sysv { key });
+    assert_eq!(*attached.place(), ImagePlace::Sysv { key });
     assert_eq!(access(attached.as_bytes()), "r--");
     assert!(matches!(create.file(&path), Err(Error::Exists { .. })));
     assert_eq!(verify(&path, &unwatched).unwrap().digest, manifest.digest);
@@ -173,13 +173,13 @@ fn files_of_huge_pages_hold_images() {
         }
         created => drop(created.unwrap()),
     }
-    let attached = attach(&path, &options(Access::Map, Pages::Base)).unwrap();
+    let attached = attach(&path, &options(Access::Map, RomPages::Base)).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes() && attached.pages().page_size > 65536);
-    let attached = attach(&path, &options(Access::Copy, Pages::Base)).unwrap();
+    let attached = attach(&path, &options(Access::Copy, RomPages::Base)).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
     verify(&path, &unwatched).unwrap();
     let rom = RomFile::open(&path, None).unwrap();
-    let mut block = BlockBuffer::new(1024).unwrap();
+    let mut block = DirectBuffer::new(1024).unwrap();
     rom.read_block(1023, 8, &mut block).unwrap();
     assert_eq!(block[..], reference.as_bytes()[1023 * 1024..]);
     // From there to a disk, and back.
@@ -211,7 +211,7 @@ fn shared_memory_is_a_directory_of_files() {
     Create::new(params(), &seed).file(&path).unwrap();
     let _removed = Removed(path.clone());
     let reference = reference();
-    let attached = attach(&path, &options(Access::Map, Pages::Transparent)).unwrap();
+    let attached = attach(&path, &options(Access::Map, RomPages::Transparent)).unwrap();
     assert!(attached.as_bytes() == reference.as_bytes());
     let rom = RomFile::open(&path, None).unwrap();
     // tmpfs took to direct reads in Linux 6.6.
@@ -220,7 +220,7 @@ fn shared_memory_is_a_directory_of_files() {
     match set_immutable(&path, true) {
         Ok(()) => {
             let attached = attach(&path, &AttachOptions::new()).unwrap();
-            assert!(matches!(attached.medium(), Medium::Mapped { protected: true, .. }));
+            assert!(matches!(attached.place(), ImagePlace::Mapped { protected: true, .. }));
             assert!(std::fs::remove_file(&path).is_err());
             assert!(remove(&path).is_err());
             set_immutable(&path, false).unwrap();
@@ -266,7 +266,7 @@ fn blocks_are_read_from_a_file_in_any_size() {
     let image = reference.as_bytes();
     for r in [1, 2, 8, 32, 1024, 4096] {
         let len = 128 * r as usize;
-        let mut buffer = BlockBuffer::new(len).unwrap();
+        let mut buffer = DirectBuffer::new(len).unwrap();
         let blocks = rom.blocks(r).unwrap();
         for j in [0, 1, blocks / 2 + 1, blocks - 1, blocks, u64::MAX] {
             buffer.fill(0);

@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use saltern_rom::{
-    Access, AttachOptions, BlockBuffer, CopyOptions, Create, Error, Manifest, RomFile, State,
+    Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, Manifest, RomFile, State,
     adopt, attach, clean, copy, list, rebuild_sums, remove, verify,
 };
 use saltern_yescrypt::{
@@ -33,7 +33,7 @@ fn table(scratch: &Scratch, name: &str) -> Vec<u8> {
 fn damaged_blocks(rom: &RomFile, r: u32, image: &[u8]) -> Vec<(u64, u64)> {
     let len = 128 * r as usize;
     // Where direct reads can go, and where they cannot.
-    let (mut aligned, mut unaligned) = (BlockBuffer::new(len).unwrap(), vec![0; len + 1]);
+    let (mut aligned, mut unaligned) = (DirectBuffer::new(len).unwrap(), vec![0; len + 1]);
     let mut found = Vec::new();
     for j in 0..rom.blocks(r).unwrap() {
         let refused = rom.read_block(j, r, &mut aligned);
@@ -244,7 +244,7 @@ fn a_table_that_is_damaged_after_it_was_opened_accuses_nobody_else() {
     let rom = RomFile::open(&path, None).unwrap();
     // The first group's chunks, behind the header and 16 groups.
     flip(&scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
-    let mut block = BlockBuffer::new(4096).unwrap();
+    let mut block = DirectBuffer::new(4096).unwrap();
     for refused in [
         attached.verify(&unwatched),
         rom.read_block(1, 32, &mut block),

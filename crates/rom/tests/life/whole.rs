@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
-    Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, Pages, Seed, SeedSource,
-    Stage, State, adopt, attach, copy, list, recompute, remove, verify,
+    Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, RomPages, Seed,
+    SeedSource, Stage, State, adopt, attach, copy, list, recompute, remove, verify,
 };
 use saltern_yescrypt::rom::{RomParams, RomView};
 
@@ -19,10 +19,10 @@ fn a_file_is_what_the_core_makes_however_it_is_filled() {
     let (scratch, reference) = (Scratch::new(), reference());
     let seed = seed();
     for (fill_in, threads, pages) in [
-        (FillIn::Memory, 1, Pages::Base),
-        (FillIn::Memory, 2, Pages::Huge2M),
-        (FillIn::Mapping, 3, Pages::Transparent),
-        (FillIn::Auto, 8, Pages::Huge1G),
+        (FillIn::Memory, 1, RomPages::Base),
+        (FillIn::Memory, 2, RomPages::Huge2M),
+        (FillIn::Mapping, 3, RomPages::Transparent),
+        (FillIn::Auto, 8, RomPages::Huge1G),
     ] {
         let path = scratch.path("site.rom");
         let mut create = Create::new(params(), &seed);

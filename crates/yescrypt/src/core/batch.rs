@@ -4,10 +4,11 @@
 //! S-boxes. Another one with the same parameters fits into those gaps, so that two take much less
 //! time together than one after the other.
 
+use crate::core::blockmix::MAX_LANES;
 use crate::core::dispatch;
 use crate::core::kdf::{derive_together, run};
 use crate::core::params::CheckedParams;
-use crate::core::pass::{Input, MAX_HASHES};
+use crate::core::pass::Input;
 use crate::core::reading::{Reads, RomUse};
 use crate::core::rom::RomView;
 use crate::core::workspace::Workspace;
@@ -34,7 +35,7 @@ impl CheckedParams {
     /// best with a multiple of it. Each needs [`CheckedParams::memory`] bytes.
     #[must_use]
     pub fn degree(&self) -> usize {
-        dispatch::lanes(self.mode(), MAX_HASHES)
+        dispatch::lanes(self.mode(), MAX_LANES)
     }
 }
 
@@ -89,7 +90,7 @@ fn each_group(
     let mut done = 0;
     while done < jobs.len() {
         let count = degree.min(jobs.len() - done);
-        let mut inputs: [Input<'_>; MAX_HASHES] = Default::default();
+        let mut inputs: [Input<'_>; MAX_LANES] = Default::default();
         for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
             *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
         }

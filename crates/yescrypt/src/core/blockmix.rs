@@ -25,8 +25,9 @@ pub(crate) struct Shape {
     pub(crate) step: Step,
 }
 
-/// How many instances one kernel call advances at most.
-pub(crate) const MAX_LANES: usize = 4;
+/// How many instances of hashes advance together at most, in one thread: the size of the largest
+/// group, and the most blocks of one [`RomRead`](crate::hazmat::RomRead).
+pub const MAX_LANES: usize = 4;
 
 /// The blocks of one instance in one step, borrowed for `'a`.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 //!
 //! Each step of the algorithm has a weight. The weights are fitted to measurements of one hash
 //! alone in one thread and rounded up, so that what is booked is a bound and not a forecast: the
-//! example `costs` of this crate shows how near it is.
+//! example `costs` of saltern-rom shows how near it is.
 
 #[cfg(test)]
 pub(crate) mod counter;

@@ -12,7 +12,7 @@ use crate::error::Error;
 /// What a ROM is made from, beside its seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct RomParams {
+pub struct EscryptRomParams {
     /// The number of blocks, a power of two of at least 4.
     pub nrom: u64,
     /// r: block size in units of 128 bytes.
@@ -23,11 +23,11 @@ pub struct RomParams {
     pub flavor: Flavor,
 }
 
-impl RomParams {
+impl EscryptRomParams {
     /// A ROM of `128 * r * nrom` bytes in the default tuning.
     #[must_use]
     pub const fn new(nrom: u64, r: u32, p: u32) -> Self {
-        RomParams { nrom, r, p, flavor: Flavor::ESCRYPT }
+        EscryptRomParams { nrom, r, p, flavor: Flavor::ESCRYPT }
     }
 
     /// Bytes in the image: `128 * r * nrom`.
@@ -43,23 +43,23 @@ impl RomParams {
             return Err(Error::invalid("NROM", self.nrom, "a power of two of at least 4"));
         }
         let flags = Flags { rw: true, parallel_smix: true, pwxform: false };
-        let RomParams { nrom, r, p, flavor } = *self;
+        let EscryptRomParams { nrom, r, p, flavor } = *self;
         let mode = Mode::Escrypt(flags);
         let pass = |n| Params { p, flavor, ..Params::new(mode, n, r) }.checked();
         Ok([pass(nrom)?, pass(nrom / 2)?])
     }
 }
 
-/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Its
-/// digest goes to `digest` and nowhere else: the image holds none, so keep it if the image is to be
-/// recognised. Digests of another length than 32 bytes are unrelated to that one.
+/// Fills a ROM into memory of the caller: exactly [`EscryptRomParams::size`] bytes, aligned to 64.
+/// Its digest goes to `digest` and nowhere else: the image holds none, so keep it if the image is
+/// to be recognised. Digests of another length than 32 bytes are unrelated to that one.
 ///
 /// `seed` is secret. Slices are filled in parallel if p > 1 and [`Workspace::set_threads`] allows
 /// it.
 ///
 /// ```
 /// use saltern_yescrypt::{Workspace, escrypt, rom::RomImage};
-/// let params = escrypt::RomParams::new(64, 8, 1);
+/// let params = escrypt::EscryptRomParams::new(64, 8, 1);
 /// let mut image = RomImage::zeroed(128 * 8 * 64)?;
 /// let mut digest = [0; 32];
 /// escrypt::init_rom(&params, b"a seed", image.as_bytes_mut(), &mut Workspace::new(), &mut digest)?;
@@ -70,7 +70,7 @@ impl RomParams {
 /// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`],
 /// [`Error::RomAlignment`], [`Error::OutOfMemory`].
 pub fn init_rom(
-    params: &RomParams,
+    params: &EscryptRomParams,
     seed: impl AsRef<[u8]>,
     image: &mut [u8],
     workspace: &mut Workspace,

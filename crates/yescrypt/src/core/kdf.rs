@@ -1,8 +1,9 @@
 //! The KDF (section 15): the checks of a call, the pass before the main one, the main one.
 
 use crate::Error;
+use crate::core::blockmix::MAX_LANES;
 use crate::core::params::CheckedParams;
-use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan};
+use crate::core::pass::{Input, Kind, Pass, Plan};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{Reads, RomReading, RomUse};
 use crate::core::rom::RomView;
@@ -31,7 +32,7 @@ pub fn derive(
     derive_together(&mut [Input { password, salt, out }], params, rom, workspace)
 }
 
-/// [`derive`] for up to [`MAX_HASHES`] independent inputs at once. Errors concern all of them: each
+/// [`derive`] for up to [`MAX_LANES`] independent inputs at once. Errors concern all of them: each
 /// depends on the parameters, the ROM and the machine, not on a password. Outputs have one length.
 pub(crate) fn derive_together(
     inputs: &mut [Input<'_>],
@@ -84,7 +85,7 @@ pub fn derive_with_roms(
     derive_together_with_roms(&mut [Input { password, salt, out }], params, roms, workspace)
 }
 
-/// [`derive_with_roms`] for up to [`MAX_HASHES`] independent inputs at once.
+/// [`derive_with_roms`] for up to [`MAX_LANES`] independent inputs at once.
 pub(crate) fn derive_together_with_roms(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
@@ -94,7 +95,7 @@ pub(crate) fn derive_together_with_roms(
     run(inputs, params, &Reads::new(params, roms)?, workspace)
 }
 
-/// Up to [`MAX_HASHES`] independent inputs at once, with ROMs that are in memory.
+/// Up to [`MAX_LANES`] independent inputs at once, with ROMs that are in memory.
 pub(crate) fn run(
     inputs: &mut [Input<'_>],
     params: &CheckedParams,
@@ -113,14 +114,14 @@ pub(crate) fn run(
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);
     };
-    let mut passwords: [Secret; MAX_HASHES] = Default::default();
-    let mut first: [Input<'_>; MAX_HASHES] = Default::default();
+    let mut passwords: [Secret; MAX_LANES] = Default::default();
+    let mut first: [Input<'_>; MAX_LANES] = Default::default();
     let first = &mut first[..inputs.len()];
     for ((first, input), out) in first.iter_mut().zip(&*inputs).zip(&mut passwords) {
         *first = Input { password: input.password, salt: input.salt, out: &mut **out };
     }
     pass(small, Kind::Prehash).run(first, [&mut *v, &mut *scratch])?;
-    let mut second: [Input<'_>; MAX_HASHES] = Default::default();
+    let mut second: [Input<'_>; MAX_LANES] = Default::default();
     let second = &mut second[..inputs.len()];
     for ((second, input), password) in second.iter_mut().zip(inputs).zip(&passwords) {
         *second = Input { password: &**password, salt: input.salt, out: &mut *input.out };

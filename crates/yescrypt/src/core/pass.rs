@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 use core::array;
+use core::ops::Range;
 
 use zeroize::Zeroizing;
 
@@ -19,9 +20,6 @@ use crate::core::pbkdf2::{self, Secret};
 use crate::core::reading::Schedule;
 use crate::core::smix::{Cursor, Lanes, Mixer, split};
 use crate::core::threads;
-
-/// How many hashes one pass takes: as many as one group can have.
-pub(crate) const MAX_HASHES: usize = MAX_LANES;
 
 /// What one hash of a pass is computed from, and where it goes.
 #[derive(Default)]
@@ -112,14 +110,14 @@ pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
-    /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_HASHES`] inputs.
+    /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_LANES`] inputs.
     pub(crate) fn run(
         &self,
         inputs: &mut [Input<'_>],
         [v, scratch]: [&mut [SubBlock]; 2],
     ) -> Result<(), Error> {
         let own = self.params.p() * self.params.block_len();
-        let mut secrets: [Secret; MAX_HASHES] = Default::default();
+        let mut secrets: [Secret; MAX_LANES] = Default::default();
         let secrets = &mut secrets[..inputs.len()];
         let (b, scratch) = scratch.split_at_mut(inputs.len() * own);
         for ((input, b), secret) in inputs.iter().zip(b.chunks_exact_mut(own)).zip(&mut *secrets) {
@@ -196,7 +194,9 @@ impl Pass<'_> {
         // A thread more gains more than instances that advance together.
         let each = instances.div_ceil(threads::useful(self.threads, instances));
         let together = |alike: usize| dispatch::lanes(self.params.mode(), alike.min(each));
-        let writers = groups((&mut b, &mut slices, sboxes), together);
+        let mut rest = (&mut b[..], &mut slices[..], sboxes);
+        let writers = groups(&self.params, instances, together)
+            .map(|group| Group::split_off(group, self.params.sbox_len(), &mut rest));
         let mut writers = list(instances, writers)?;
         spread(&mut writers, spare, self.threads, |group, spare| {
             let mixer = self.mixer(group.x.len());
@@ -369,42 +369,46 @@ pub(crate) struct Group<'a, 'v> {
     pub(crate) boxes: Boxes<'a>,
 }
 
-impl<'a> Group<'a, '_> {
+/// The blocks of B, the slices of V and the S-boxes of some instances.
+type Rest<'a, 'v> =
+    (&'a mut [&'a mut [SubBlock]], &'v mut [&'v mut [SubBlock]], &'a mut [SubBlock]);
+
+impl<'a, 'v> Group<'a, 'v> {
+    /// The group of the next instances, whose S-boxes have `size` sub-blocks each.
+    fn split_off(group: Range<usize>, size: usize, (b, v, sboxes): &mut Rest<'a, 'v>) -> Self {
+        let lanes = group.len();
+        let sboxes = sboxes.split_off_mut(..lanes * size).unwrap_or_default();
+        Group {
+            first: group.start,
+            x: b.split_off_mut(..lanes).unwrap_or_default(),
+            v: v.split_off_mut(..lanes).unwrap_or_default(),
+            boxes: Boxes::new(sboxes),
+        }
+    }
+
     /// The same once V is shared.
     pub(crate) fn into_reader(self) -> Group<'a, 'static> {
         Group { first: self.first, x: self.x, v: &mut [], boxes: self.boxes }
     }
 }
 
-/// Cuts instances, of which these are the blocks of B, the slices of V and the S-boxes, into groups
-/// whose slices have one length. `lanes` says how many of some instances that are alike advance
-/// together.
-pub(crate) fn groups<'a, 'v>(
-    (b, v, sboxes): (
-        &'a mut [&'a mut [SubBlock]],
-        &'v mut [&'v mut [SubBlock]],
-        &'a mut [SubBlock],
-    ),
+/// Cuts the instances of a pass that divides V into groups whose slices have one length. `lanes`
+/// says how many of some instances that are alike advance together.
+pub(crate) fn groups(
+    params: &CheckedParams,
+    instances: usize,
     lanes: impl Fn(usize) -> usize,
-) -> impl Iterator<Item = Group<'a, 'v>> {
-    let size = sboxes.len() / b.len();
-    let mut rest = (b, v, sboxes);
-    let mut first = 0;
+) -> impl Iterator<Item = Range<usize>> {
+    let (n, p) = (params.n(), params.p());
+    let blocks = move |instance: usize| slice(instance % p, n, p).1;
+    let mut next = 0;
     core::iter::from_fn(move || {
-        let (b, v, sboxes) = core::mem::take(&mut rest);
         // No further than a group can reach, so that the work stays linear in p.
-        let within = v.iter().take(MAX_LANES);
-        let alike = within.take_while(|other| other.len() == v[0].len()).count();
-        if alike == 0 {
-            return None;
-        }
-        let lanes = lanes(alike);
-        let (x, b) = b.split_at_mut(lanes);
-        let (own, v) = v.split_at_mut(lanes);
-        let (boxes, sboxes) = sboxes.split_at_mut(lanes * size);
-        rest = (b, v, sboxes);
-        first += lanes;
-        Some(Group { first: first - lanes, x, v: own, boxes: Boxes::new(boxes) })
+        let within = next..instances.min(next + MAX_LANES);
+        let alike = within.take_while(|other| blocks(*other) == blocks(next)).count();
+        let first = next;
+        next += if alike == 0 { 0 } else { lanes(alike) };
+        (alike > 0).then_some(first..next)
     })
 }
 

@@ -106,6 +106,17 @@ pub(crate) fn check_list<'r>(
     list.try_for_each(RomReading::check)
 }
 
+impl CheckedParams {
+    /// Refuses a list of ROMs that no hash with these parameters reads. The images are not looked
+    /// at.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`], [`Error::RomNotUsed`].
+    pub fn check_roms(&self, list: &[RomUse]) -> Result<(), Error> {
+        check_list(self.params(), list.iter().map(|used| &used.reading))
+    }
+}
+
 /// One ROM of a hash and how it is read: an owned [`Rom`], or a [`RomView`] for
 /// [`derive_with_roms`](crate::rom::derive_with_roms).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -150,7 +161,7 @@ impl<'a> Reads<'a> {
 
     /// The same for ROMs that are held.
     pub(crate) fn of(params: &CheckedParams, list: &'a [RomUse]) -> Result<Self, Error> {
-        check_list(params.params(), list.iter().map(|used| &used.reading))?;
+        params.check_roms(list)?;
         let views = list.iter().map(|used| used.view(params.params().r));
         let mut reads = Self::collect(params, views)?;
         for (reads, used) in reads.reads.iter_mut().zip(list) {

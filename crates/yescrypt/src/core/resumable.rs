@@ -6,21 +6,22 @@ mod running;
 use alloc::boxed::Box;
 
 use self::running::Running;
+use crate::core::blockmix::MAX_LANES;
 use crate::core::check::RomFault;
 use crate::core::log;
 use crate::core::memory::{Arena, Pages};
 use crate::core::params::CheckedParams;
-use crate::core::pass::{MAX_HASHES, Plan};
+use crate::core::pass::Plan;
 use crate::core::reading::{Reads, RomUse};
 use crate::ids::RomId;
 use crate::{Error, Workspace};
 
-/// One read of a ROM that is not in memory, by up to four instances of hashes at once.
+/// One read of a ROM that is not in memory, by up to [`MAX_LANES`] instances of hashes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RomRead {
     /// The ROM's place in the list.
     pub rom: usize,
-    blocks: [u64; MAX_HASHES],
+    blocks: [u64; MAX_LANES],
     count: usize,
 }
 
@@ -144,7 +145,7 @@ impl Resumable {
         len: usize,
     ) -> Result<(), Error> {
         self.running = None;
-        if inputs.is_empty() || inputs.len() > MAX_HASHES {
+        if inputs.is_empty() || inputs.len() > MAX_LANES {
             return Err(Error::invalid("number of hashes", inputs.len() as u64, "1 to 4"));
         }
         params.check_output(len as u64)?;

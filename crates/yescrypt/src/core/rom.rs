@@ -12,7 +12,10 @@ use crate::error::Error;
 
 pub(crate) const TAG: &[u8; 16] = b"yescrypt-ROMhash";
 /// The tag as the numbers that stand in an image.
-const TAG_LANES: [u64; 2] = [0x7470_7972_6373_6579, 0x6873_6168_4d4f_522d];
+const TAG_LANES: [u64; 2] = {
+    let (words, _) = TAG.as_chunks();
+    [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
+};
 /// Tag and digest.
 pub(crate) const TRAILER: usize = 48;
 
@@ -396,7 +399,16 @@ mod tests {
         let digest = core::array::from_fn(|i| i as u8);
         write_trailer(&mut image, &digest);
         let lane = |i: u64| (0..8).fold(0, |lane, byte| lane | (8 * i + byte) << (8 * byte));
-        let expected = [7, 7, TAG_LANES[0], TAG_LANES[1], lane(0), lane(1), lane(2), lane(3)];
+        let expected = [
+            7,
+            7,
+            0x7470_7972_6373_6579,
+            0x6873_6168_4d4f_522d,
+            lane(0),
+            lane(1),
+            lane(2),
+            lane(3),
+        ];
         assert_eq!((image[0].0, image[1].0), ([7; 8], expected));
         let mut bytes = [memory::as_bytes(&image)[80..96].to_vec(), TAG.to_vec()];
         if cfg!(target_endian = "big") {

@@ -68,7 +68,10 @@ impl Workspace {
 
     /// See [`crate::hazmat::pair_groups`].
     pub(crate) fn pair_groups(&mut self) -> bool {
-        self.target.paired = matches!(self.target.level, Level::Avx2 | Level::Avx512);
+        self.target.paired = match self.target.level {
+            Level::Avx2 | Level::Avx512 => true,
+            Level::Portable | Level::Sse2 | Level::Sse41 | Level::Neon => false,
+        };
         self.target.paired
     }
 

@@ -228,6 +228,17 @@ impl Hasher {
         Setting::extended(&self.site.params, &self.site.named_roms, key, salt)
     }
 
+    /// [`Hasher::setting`] with a random salt of 16 bytes.
+    ///
+    /// # Errors
+    /// [`Error::Random`], and those of [`Hasher::setting`].
+    #[cfg(feature = "getrandom")]
+    pub fn random_setting(&self) -> Result<Setting, Error> {
+        let mut salt = [0; 16];
+        getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
+        self.setting(salt)
+    }
+
     /// Hashes a password with a random salt of 16 bytes into a string: see [`Hasher::setting`].
     ///
     /// # Errors
@@ -238,9 +249,7 @@ impl Hasher {
         workspace: &mut Workspace,
         password: impl AsRef<[u8]>,
     ) -> Result<String, Error> {
-        let mut salt = [0; 16];
-        getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-        self.hash_with_salt(workspace, password, salt)
+        self.hash_new(workspace, password.as_ref(), &self.random_setting()?)
     }
 
     /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be
@@ -254,8 +263,17 @@ impl Hasher {
         password: impl AsRef<[u8]>,
         salt: impl AsRef<[u8]>,
     ) -> Result<String, Error> {
-        let setting = self.setting(salt)?;
-        let hash = self.compute(workspace, password.as_ref(), &setting)?;
+        self.hash_new(workspace, password.as_ref(), &self.setting(salt)?)
+    }
+
+    /// A string under a setting of [`Hasher::setting`], which is text.
+    fn hash_new(
+        &self,
+        workspace: &mut Workspace,
+        password: &[u8],
+        setting: &Setting,
+    ) -> Result<String, Error> {
+        let hash = self.compute(workspace, password, setting)?;
         Ok(ascii(setting.with_hash(&hash)))
     }
 

@@ -9,15 +9,12 @@ use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
 use super::phc;
 use super::scheme::Scheme;
-use super::{HASH, HASH_DIGITS, ascii};
+use super::{HASH, HASH_DIGITS, MAX_SALT, ascii};
 use super::{crypt, crypt3, escrypt};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
 use crate::{Error, Params};
-
-/// Bytes of salt that a `$y$` string may hold.
-const MAX_SALT: usize = 64;
 
 /// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the
 /// key that it needs.
@@ -144,7 +141,7 @@ impl Setting {
         if u64::from(params.r) * u64::from(params.p) >= 1 << 30 {
             return Err(Error::invalid("r", params.r.into(), "such that r * p is below 2^30"));
         }
-        let mut text = b"$y$".to_vec();
+        let mut text = Scheme::Yescrypt.prefix().as_bytes().to_vec();
         push_number(&mut text, "flavour", flavor.into(), 0)?;
         push_number(&mut text, "N", log2("N", params.n)?.into(), 1)?;
         push_number(&mut text, "r", params.r.into(), 1)?;
@@ -362,6 +359,9 @@ impl Setting {
 }
 
 /// A complete hash: a setting and 32 bytes.
+///
+/// It is what functions return that take a setting, whose salt may be no text (`$7$`); those that
+/// make the setting themselves return a `String`.
 ///
 /// Strict where [`Setting::parse`] is not: the text after the salt has to be exactly 43 digits that
 /// decode to 32 bytes. A truncated hash is an error and never compares as a prefix.

@@ -10,8 +10,8 @@ use core::fmt::Write;
 
 use base64ct::{Base64Unpadded, Encoding};
 
-use super::HASH;
 use super::roms::{self, NamedRom};
+use super::{HASH, MAX_SALT};
 use crate::core::flavor::Flavor;
 use crate::core::params::Mode;
 use crate::core::reading::{MAX_ROMS, RomMasks, RomReading};
@@ -24,7 +24,6 @@ const VERSION: &str = "v=1";
 /// More than any of these strings has.
 const MAX_TEXT: usize = 512;
 const MIN_SALT: usize = 8;
-const MAX_SALT: usize = 64;
 
 /// What a string says, but for its salt.
 #[derive(Clone, PartialEq, Eq, Debug)]

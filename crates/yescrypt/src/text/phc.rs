@@ -1,15 +1,14 @@
 //! `$scrypt$ln=…,r=…,p=…$salt$hash`: classic scrypt in the PHC string format, as other libraries
 //! write it. Only read.
 
-use super::HASH;
 use super::extended::{Fields, Parsed, decode, number, power};
+use super::{HASH, MAX_SALT};
 use crate::core::params::Params;
 use crate::error::Error;
 
 pub(super) const PREFIX: &str = "$scrypt$";
 /// More than any of these strings has.
 const MAX_TEXT: usize = 256;
-const MAX_SALT: usize = 64;
 
 /// Parses a setting or a complete string.
 pub(super) fn parse(text: &[u8]) -> Result<Parsed<Params>, Error> {

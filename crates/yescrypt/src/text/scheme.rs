@@ -51,7 +51,9 @@ impl Scheme {
         let text = text.as_ref();
         if Ids::precede(text) {
             let (_, rest) = Ids::split(text).ok()?;
-            return rest.starts_with(b"$y$").then_some(Scheme::Yescrypt);
+            return rest
+                .starts_with(Scheme::Yescrypt.prefix().as_bytes())
+                .then_some(Scheme::Yescrypt);
         }
         Scheme::ALL.into_iter().find(|scheme| text.starts_with(scheme.prefix().as_bytes()))
     }

@@ -8,6 +8,8 @@ use saltern_blake2::{Blake2b, Blake2s, Error, Function, blake2b, blake2bp, blake
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use crate::hex;
+
 /// Longest digest of any of the functions, in bytes.
 const MAX_BYTES: usize = 64;
 
@@ -272,15 +274,12 @@ impl Digest {
     }
 
     /// Read hexadecimal digits of either case; `None` unless there are 1 to 64 whole bytes of them.
-    pub(super) fn from_hex(hex: &[u8]) -> Option<Self> {
-        if hex.is_empty() || !hex.len().is_multiple_of(2) || hex.len() > 2 * MAX_BYTES {
+    pub(super) fn from_hex(digits: &[u8]) -> Option<Self> {
+        if digits.is_empty() || !digits.len().is_multiple_of(2) || digits.len() > 2 * MAX_BYTES {
             return None;
         }
-        let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
-        let mut digest = Self { bytes: [0; MAX_BYTES], len: hex.len() / 2 };
-        for (byte, pair) in digest.bytes.iter_mut().zip(hex.chunks_exact(2)) {
-            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-        }
+        let mut digest = Self { bytes: [0; MAX_BYTES], len: digits.len() / 2 };
+        hex::decode_into(digits, &mut digest.bytes[..digits.len() / 2])?;
         Some(digest)
     }
 

@@ -8,6 +8,7 @@
 //! ```
 
 use super::algorithm::{Digest, Spec};
+use crate::hex;
 
 /// What a line looks like.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,9 +35,9 @@ pub(super) fn push_line(out: &mut Vec<u8>, style: Style, spec: Spec, digest: &Di
         out.extend_from_slice(b" (");
         push_name(out, name, escape);
         out.extend_from_slice(b") = ");
-        push_hex(out, digest);
+        hex::push(out, digest.as_bytes());
     } else {
-        push_hex(out, digest);
+        hex::push(out, digest.as_bytes());
         out.extend_from_slice(if style.binary { b" *" } else { b"  " });
         push_name(out, name, escape);
     }
@@ -91,15 +92,6 @@ pub(super) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
         });
     }
     Some(plain)
-}
-
-/// Append the digest in lower-case hexadecimal.
-fn push_hex(out: &mut Vec<u8>, digest: &Digest) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in digest.as_bytes() {
-        out.push(DIGITS[usize::from(byte >> 4)]);
-        out.push(DIGITS[usize::from(byte & 15)]);
-    }
 }
 
 #[cfg(test)]

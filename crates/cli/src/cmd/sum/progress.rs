@@ -1,8 +1,7 @@
 //! The progress line: on standard error, on a terminal, and only once the work has taken a while.
 
 use std::io::{self, IsTerminal};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,7 +14,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Counts bytes from any thread; the thread that prints shows them.
 pub(super) struct Progress {
-    bytes: AtomicU64,
+    bytes: Mutex<u64>,
     total: Option<u64>,
     started: Instant,
     wanted: bool,
@@ -26,7 +25,7 @@ impl Progress {
     /// `total` bytes are to come, where that is known. `quiet` shows nothing at all.
     pub(super) fn new(total: Option<u64>, quiet: bool) -> Self {
         Self {
-            bytes: AtomicU64::new(0),
+            bytes: Mutex::new(0),
             total,
             started: Instant::now(),
             wanted: !quiet && io::stderr().is_terminal(),
@@ -36,7 +35,7 @@ impl Progress {
 
     /// Count bytes that were hashed.
     pub(super) fn add(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
     }
 
     /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for ever.
@@ -50,7 +49,7 @@ impl Progress {
         if !self.wanted || elapsed < PATIENCE {
             return;
         }
-        let bytes = self.bytes.load(Ordering::Relaxed);
+        let bytes = *self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let rate = bytes as f64 / elapsed.as_secs_f64();
         let mut text = format!("{}/s", HumanBytes(rate as u64));
         // Some files grow, so that there may be no rest.

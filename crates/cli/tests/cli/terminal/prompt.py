@@ -83,6 +83,13 @@ class Session:
             time.sleep(0.01)
         fail(f"the program is in state {self.state(pid)}, not {wanted}", self)
 
+    def expect_gone(self, pid):
+        end = time.monotonic() + PATIENCE
+        while os.path.exists(f"/proc/{pid}"):
+            if time.monotonic() > end:
+                fail("the program does not end", self)
+            time.sleep(0.01)
+
     def modes(self):
         """Which of the three modes are on."""
         local = termios.tcgetattr(self.terminal)[3]
@@ -254,13 +261,14 @@ def run_background(program):
     session.type(SECRET + "\n")
     session.expect(r"\$y\$j75\$")
     check_secret(session)
-    while os.path.exists(f"/proc/{pid}"):
-        time.sleep(0.01)
+    session.expect_gone(pid)
     session.type(f"{program} hash --cost 1 & sleep 0.2\n")
     pid = session.program()
     session.expect_state(pid, "T")
     os.kill(pid, signal.SIGTERM)
     os.kill(pid, signal.SIGCONT)
+    # Only then can the shell know that it has ended, and not just stopped.
+    session.expect_gone(pid)
     session.type("jobs\nexit\n")
     session.expect("Terminated")
     session.wait()
@@ -303,6 +311,23 @@ def run_held(program):
     session.wait()
 
 
+def run_few(program, limit):
+    """With few descriptors it asks, or says that it cannot; standard input, here a file, is never read instead."""
+    script = f"exec < {__file__}; ulimit -n {limit}; exec {program} hash --cost 1"
+    session = Session([sys.executable, "-c", LEADER, "bash", "-c", script])
+    session.expect("Password: |cannot .*Too many open files")
+    if b"Password: " in session.shown:
+        session.expect_modes(silent=True)
+        finish(session, "status 0\r")
+    elif int(limit) >= 16:
+        fail(f"{limit} descriptors are not enough", session)
+    else:
+        session.expect("status 2\r")
+        session.expect_modes(silent=False)
+    session.type("\n")
+    session.wait()
+
+
 CASES = {
     "signal": run_signal,
     "ignored": run_ignored,
@@ -312,6 +337,7 @@ CASES = {
     "background": run_background,
     "alone": run_alone,
     "held": run_held,
+    "few": run_few,
 }
 
 if __name__ == "__main__":

@@ -53,3 +53,10 @@ fn under_timeout_in_the_foreground_and_in_the_background() {
 fn held_output_holds_up_no_signal() {
     prompt(&["held"]);
 }
+
+#[test]
+fn with_few_descriptors_it_asks_or_says_that_it_cannot() {
+    for limit in ["4", "5", "6", "7", "8", "16"] {
+        prompt(&["few", limit]);
+    }
+}

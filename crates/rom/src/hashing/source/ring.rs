@@ -145,12 +145,12 @@ impl Ring {
 /// The memory of a buffer that a ring has made, which nobody else has.
 fn own(buffer: &mut BlockBuffer) -> Option<&mut [u8]> {
     let memory: &mut dyn Any = &mut *buffer.memory;
-    memory.downcast_mut::<crate::BlockBuffer>().map(|memory| &mut **memory)
+    memory.downcast_mut::<crate::DirectBuffer>().map(|memory| &mut **memory)
 }
 
 impl BlockSource for Ring {
     fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>> {
-        Ok(Box::new(crate::BlockBuffer::new(len).map_err(io::Error::other)?))
+        Ok(Box::new(crate::DirectBuffer::new(len).map_err(io::Error::other)?))
     }
 
     fn submit(&mut self, request: Request) {

@@ -31,7 +31,7 @@ fn a_damaged_end_is_an_error_and_no_mismatch() {
             let len = file.size().min(TAIL);
             let start = (file.size() - len) / u64::from(file.manifest().chunk)
                 * u64::from(file.manifest().chunk);
-            let mut end = BlockBuffer::new((file.size() - start) as usize).unwrap();
+            let mut end = DirectBuffer::new((file.size() - start) as usize).unwrap();
             file.read_range(start, &mut end).unwrap();
             let at = end.len() - 128 * r as usize;
             end[at] ^= 16;

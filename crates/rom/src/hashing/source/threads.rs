@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use saltern_pool::source::{BlockMemory, BlockSource, Completion, Process, Request};
 
 use super::lock;
-use crate::BlockBuffer;
+use crate::DirectBuffer;
 
 /// A read, and whom to tell of its end.
 type Task = (Request, Sender<Completion>);
@@ -88,7 +88,7 @@ pub(super) struct ThreadSource {
 
 impl BlockSource for ThreadSource {
     fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>> {
-        Ok(Box::new(BlockBuffer::new(len).map_err(io::Error::other)?))
+        Ok(Box::new(DirectBuffer::new(len).map_err(io::Error::other)?))
     }
 
     fn submit(&mut self, request: Request) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use saltern_yescrypt::rom::RomImage;
 
 use super::filesystem::unsupported;
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 use crate::system::sysv::Segment;
 
 /// Memory of which `len` bytes are an image.
@@ -18,7 +18,7 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    pub(crate) fn anonymous(len: usize, pages: Pages) -> io::Result<Self> {
+    pub(crate) fn anonymous(len: usize, pages: RomPages) -> io::Result<Self> {
         if pages.is_reserved() {
             return Err(unsupported());
         }
@@ -35,7 +35,7 @@ impl Mapping {
         Err(unsupported())
     }
 
-    pub(crate) fn advise(&self, _: Pages) {}
+    pub(crate) fn advise(&self, _: RomPages) {}
 
     pub(crate) fn populate(&self) {}
 
@@ -62,7 +62,7 @@ impl Mapping {
     }
 }
 
-pub(crate) fn memory_file(_: usize, _: Pages) -> io::Result<(File, Mapping)> {
+pub(crate) fn memory_file(_: usize, _: RomPages) -> io::Result<(File, Mapping)> {
     Err(unsupported())
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::filesystem::unsupported;
-use crate::system::pages::Pages;
+use crate::system::pages::RomPages;
 
 /// There is none.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ impl Segment {
         Err(unsupported())
     }
 
-    pub(crate) fn create(_: i32, _: usize, _: Pages, _: u32) -> io::Result<Segment> {
+    pub(crate) fn create(_: i32, _: usize, _: RomPages, _: u32) -> io::Result<Segment> {
         Err(unsupported())
     }
 

@@ -7,6 +7,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::array;
 use core::cell::RefCell;
+use core::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,7 +19,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Input, Kind, MAX_HASHES, Pass, Plan, list, loops, slice};
+use crate::core::pass::{Input, Kind, Pass, Plan, groups, list, loops, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -66,7 +67,7 @@ pub(super) struct Running {
     kind: Kind,
     roms: Vec<RomUse>,
     hashes: Vec<Hash>,
-    secrets: [Secret; MAX_HASHES],
+    secrets: [Secret; MAX_LANES],
     groups: Vec<Group>,
     stage: Stage,
     cursor: Cursor,
@@ -233,7 +234,7 @@ impl Running {
     fn compute(&mut self, workspace: &mut Workspace) -> Result<Progress, Error> {
         if self.stage != Stage::Done {
             let count = self.hashes.len();
-            let mut inputs: [Input<'_>; MAX_HASHES] = Default::default();
+            let mut inputs: [Input<'_>; MAX_LANES] = Default::default();
             for (input, hash) in inputs.iter_mut().zip(&mut self.hashes) {
                 let (password, salt) = (&hash.password[..], &hash.salt[..]);
                 *input = Input { password, salt, out: &mut hash.out };
@@ -353,7 +354,7 @@ impl Running {
 
     /// The beginning of a pass, up to the first loop.
     fn open(&mut self, pass: &Pass<'_>, memory: &mut Memory<'_>) -> Result<(), Error> {
-        let (len, p, n) = (self.params.block_len(), self.params.p(), self.params.n());
+        let (len, p) = (self.params.block_len(), self.params.p());
         let instances = self.hashes.len() * p;
         let own = memory.b.chunks_exact_mut(p * len);
         for ((hash, b), secret) in self.hashes.iter().zip(own).zip(&mut self.secrets) {
@@ -362,16 +363,10 @@ impl Running {
         }
         let mut b = list(instances, memory.b.chunks_exact_mut(len))?;
         pass.begin(&mut self.secrets[..self.hashes.len()], &mut b, memory.sboxes);
-        self.groups = list(instances, core::iter::empty())?;
-        let mut first = 0;
-        while first < instances {
-            let blocks = |instance: usize| slice(instance % p, n, p).1;
-            let within = first..instances.min(first + MAX_LANES);
-            let alike = within.take_while(|other| blocks(*other) == blocks(first)).count();
-            let lanes = dispatch::lanes(Mode::Rw, alike);
-            self.groups.push(Group { first, lanes, boxes: [0; 2] });
-            first += lanes;
-        }
+        let together = |alike| dispatch::lanes(self.params.mode(), alike);
+        let of_group =
+            |group: Range<usize>| Group { first: group.start, lanes: group.len(), boxes: [0; 2] };
+        self.groups = list(instances, groups(&self.params, instances, together).map(of_group))?;
         Ok(())
     }
 

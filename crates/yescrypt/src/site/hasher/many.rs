@@ -52,12 +52,7 @@ impl Hasher {
         workspace: &mut Workspace,
         passwords: &[impl AsRef<[u8]>],
     ) -> Vec<Result<String, Error>> {
-        let setting = || {
-            let mut salt = [0; 16];
-            getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
-            self.setting(salt)
-        };
-        let settings: Vec<_> = passwords.iter().map(|_| setting()).collect();
+        let settings: Vec<_> = passwords.iter().map(|_| self.random_setting()).collect();
         let pending = |i: usize| {
             self.pending(i, passwords[i].as_ref(), settings[i].as_ref().map_err(|e| *e)?)
         };

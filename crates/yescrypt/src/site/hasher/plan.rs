@@ -25,6 +25,11 @@ pub struct Plan {
     pub roms: Vec<RomUse>,
 }
 
+impl Plan {
+    /// Bytes of output.
+    pub const LEN: usize = HASH;
+}
+
 /// Without the salt, which a key may have encrypted.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,20 +1,25 @@
 //! How near the work that is booked comes to the time that is taken.
 //!
-//!     cargo run --release -p saltern-yescrypt --example costs
+//!     cargo run --release -p saltern-rom --example costs
 //!
 //! First, parts of the cost model, each in its own way: flavours, block sizes, S-boxes of many
-//! instances, PBKDF2, ROM, the older generation. The last column says how many nanoseconds a booked
-//! byte takes, as a multiple of what it takes for the default (1.0); below 1 too much is booked,
-//! above 1 too little. Then what a server admits at most, with real times. Times are the shortest
-//! of a few.
+//! instances, PBKDF2, ROM and the checks of what was read of it, the older generation. The last
+//! column says how many nanoseconds a booked byte takes, as a multiple of what it takes for the
+//! default (1.0); below 1 too much is booked, above 1 too little. Then what a server admits at
+//! most, with real times. Times are the shortest of a few.
 
+use std::error::Error;
 use std::time::Instant;
 
+use saltern_rom::{Access, AttachOptions, Create, OpenRom, Seed, attach};
 use saltern_yescrypt::{
-    Error, Limits, Params, Workspace, derive,
+    Limits, Params, Workspace, derive,
+    hazmat::{Progress, Resumable},
     params::{Flags, Flavor, Mode},
-    rom::{RomImage, RomParams, RomView},
+    rom::{RomImage, RomParams, RomReading, RomUse, RomView},
 };
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
 
 struct Costs {
     workspace: Workspace,
@@ -24,7 +29,7 @@ struct Costs {
     worst: f64,
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> Outcome<()> {
     let mut workspace = Workspace::new();
     let rom = RomImage::init(&RomParams::new(1 << 18, 8, 1), b"costs", &mut workspace)?;
     let mut costs = Costs { workspace, rom, usual: 1.0, worst: 0.0 };
@@ -32,6 +37,7 @@ fn main() -> Result<(), Error> {
     println!("{:60} {:.3} ns a booked byte", "default: N = 4096, r = 32", costs.usual);
     flavors(&mut costs)?;
     shapes(&mut costs)?;
+    checks(&mut costs)?;
     older(&mut costs)?;
     println!("{:60} {:.2}", "the most in all of these", costs.worst);
     slowest(&mut costs)
@@ -39,18 +45,18 @@ fn main() -> Result<(), Error> {
 
 impl Costs {
     /// Nanoseconds of one hash.
-    fn time(&mut self, params: &Params) -> Result<f64, Error> {
+    fn time(&mut self, params: &Params) -> Outcome<f64> {
         let checked = params.check(&Limits::unlimited())?;
         let rom = if params.nrom == 0 { None } else { Some(RomView::new(&self.rom)?) };
         let workspace = &mut self.workspace;
-        shortest(|| derive(b"p", b"s", &checked, rom.as_ref(), workspace, &mut [0; 32]))
+        shortest(|| Ok(derive(b"p", b"s", &checked, rom.as_ref(), workspace, &mut [0; 32])?))
     }
 
-    fn per_byte(&mut self, params: &Params) -> Result<f64, Error> {
+    fn per_byte(&mut self, params: &Params) -> Outcome<f64> {
         Ok(self.time(params)? / params.work() as f64)
     }
 
-    fn row(&mut self, what: &str, params: &Params) -> Result<(), Error> {
+    fn row(&mut self, what: &str, params: &Params) -> Outcome<()> {
         let ratio = self.per_byte(params)? / self.usual;
         self.print(what, ratio);
         Ok(())
@@ -63,7 +69,7 @@ impl Costs {
 }
 
 /// The shortest of a few runs, more of them where they are short.
-fn shortest(mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+fn shortest(mut run: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let (mut best, began) = (f64::MAX, Instant::now());
     for round in 0..30 {
         let start = Instant::now();
@@ -76,7 +82,7 @@ fn shortest(mut run: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     Ok(best)
 }
 
-fn flavors(costs: &mut Costs) -> Result<(), Error> {
+fn flavors(costs: &mut Costs) -> Outcome<()> {
     for (rounds, gather, simple) in
         [(6, 4, 2), (6, 1, 1), (6, 1, 8), (6, 8, 1), (6, 8, 8), (3, 1, 1), (1, 1, 1), (1, 8, 8)]
     {
@@ -91,7 +97,7 @@ fn flavors(costs: &mut Costs) -> Result<(), Error> {
     Ok(())
 }
 
-fn shapes(costs: &mut Costs) -> Result<(), Error> {
+fn shapes(costs: &mut Costs) -> Outcome<()> {
     for mode in [Mode::Rw, Mode::Worm, Mode::Classic] {
         for r in [1, 2, 8, 64] {
             for log2_bytes in [20, 25] {
@@ -120,7 +126,39 @@ fn shapes(costs: &mut Costs) -> Result<(), Error> {
     Ok(())
 }
 
-fn older(costs: &mut Costs) -> Result<(), Error> {
+/// Hashes whose reads of a mapped ROM are checked, as before every mismatch: blocks of the size of
+/// a chunk, of several chunks, and small ones in large chunks.
+fn checks(costs: &mut Costs) -> Outcome<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("costs.rom");
+    for (own, size, r) in [(8, 1 << 28, 8), (32, 1 << 28, 32), (8, 1 << 28, 64), (512, 1 << 28, 1)]
+    {
+        let seed = Seed::from_bytes(b"what the times are measured with")?;
+        let mut create = Create::new(RomParams::new(size / 128 / u64::from(own), own, 1), &seed);
+        create.replace = true;
+        create.file(&path)?;
+        let mut options = AttachOptions::new();
+        (options.access, options.verify) = (Access::Map, true);
+        let rom = OpenRom::from(attach(&path, &options)?).rom()?;
+        let reading = RomReading::new(size / 128 / u64::from(r));
+        let used = [RomUse { rom, reading }];
+        let params = Params::yescrypt((16 << 20) / 128 / u64::from(r), r);
+        let booked = params.work_with(&[used[0].cost(128 * r as usize)]) as f64;
+        let checked = params.check(&Limits::unlimited())?;
+        let mut hash = Resumable::new(std::mem::take(&mut costs.workspace));
+        let time = shortest(|| {
+            hash.begin(&[(b"p", b"s")], &checked, &used, 32)?;
+            while hash.advance(&[])? != Progress::Done {}
+            Ok(hash.check(0).map_err(|(_, fault)| fault.to_string())?)
+        })?;
+        costs.workspace = hash.into_workspace();
+        let what = format!("16 MiB, r = {r}, checked, a ROM of 256 MiB of r = {own}");
+        costs.print(&what, time / booked / costs.usual);
+    }
+    Ok(())
+}
+
+fn older(costs: &mut Costs) -> Outcome<()> {
     for bits in 0..8 {
         for (n, r) in [(2048, 8), (16_384, 1)] {
             let params = Params::new(Mode::Escrypt(Flags::from_bits(bits)?), n, r);
@@ -131,7 +169,7 @@ fn older(costs: &mut Costs) -> Result<(), Error> {
 }
 
 /// The largest t that a server admits, for parameters that make most of what is booked.
-fn slowest(costs: &mut Costs) -> Result<(), Error> {
+fn slowest(costs: &mut Costs) -> Outcome<()> {
     let server = Limits::server();
     let ordinary = [Params::from_cost(9)?, Params::scrypt_from_cost(8)?];
     let mut slowest = 0.0f64;
