@@ -217,11 +217,11 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
 ) {
     let step = GATHER * L::LANES;
     let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
+    let long = step * K > 16;
     // The first and the last round write nothing. Written out for the usual numbers of rounds,
     // since the compiler does not unroll so much by itself; but for wide flavours, whose single
     // round is long enough, and would take long to compile six times. SAFETY: promised by the
     // caller, for every round.
-    let long = step * K > 16;
     unsafe {
         round(token, constants.mask, tables, x, None);
         if constants.rounds == 6 && !long {
