@@ -4,6 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "../../crates/cli/src/hex.rs"]
+#[allow(dead_code)]
+mod hex;
+
 #[path = "."]
 #[allow(dead_code)]
 mod sum {
