@@ -266,8 +266,11 @@ fn json(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
 mod tests {
     use super::*;
 
-    /// The number, the account and the string of each line, which becomes `new`.
-    fn seen(input: &[u8], format: &Format) -> (Vec<(u64, String, String)>, Vec<u8>, Vec<u64>) {
+    /// The number, the account and the string of a line.
+    type Seen = (u64, String, String);
+
+    /// What is found in each line, whose string becomes `new`; what is written; which are bad.
+    fn seen(input: &[u8], format: &Format) -> (Vec<Seen>, Vec<u8>, Vec<u64>) {
         let (mut entries, mut output, mut bad) = (Vec::new(), Vec::new(), Vec::new());
         let operation = |entry: &Entry<'_>| {
             let account = String::from_utf8_lossy(entry.account.unwrap_or_default());
@@ -278,7 +281,7 @@ mod tests {
         (entries, output, bad)
     }
 
-    fn entry(number: u64, account: &str, stored: &str) -> (u64, String, String) {
+    fn entry(number: u64, account: &str, stored: &str) -> Seen {
         (number, account.to_owned(), stored.to_owned())
     }
 
