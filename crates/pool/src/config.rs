@@ -44,9 +44,10 @@ pub struct PoolConfig {
     /// what fits into a share. A hash that needs more than a share runs while others leave it the
     /// room, one that needs more than all of it is refused by [`Error::OverBudget`].
     ///
-    /// A group takes [`CheckedParams::memory`] and one block for each hash, with [`Pages::Huge`] up
-    /// to 2 MiB more. Passwords, salts and results (a few hundred bytes for each item) are not
-    /// counted. The default is 128 MiB for each thread and at least 320 MiB, so that whatever
+    /// A group takes [`CheckedParams::memory`] and one block for each hash, 16 bytes for each read
+    /// of a ROM in memory that can be checked, and with [`Pages::Huge`] up to 2 MiB more.
+    /// Passwords, salts and results (a few hundred bytes for each item) are not counted. The
+    /// default is 128 MiB for each thread and at least 320 MiB, so that whatever
     /// [`Limits::server`](saltern_yescrypt::Limits::server) allows can be computed.
     pub memory: u64,
     /// The most items that may wait, those being computed not counted, at least 1. The default is

@@ -8,6 +8,7 @@ use std::time::Instant;
 use saltern_yescrypt::{
     Error as Hash,
     hazmat::{MAX_LANES, Progress, Resumable, RomRead},
+    rom::MAX_ROMS,
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -68,13 +69,14 @@ impl Layout {
 
     /// Bytes of all buffers.
     pub(crate) fn bytes(&self) -> u64 {
-        let page = |len: usize| len.next_multiple_of(4096) as u64;
-        self.sets.iter().map(|(_, len)| page(*len) * self.lanes as u64).sum()
+        let page = |len: usize| (len as u64).checked_next_multiple_of(4096).unwrap_or(u64::MAX);
+        let set = |(_, len): &(usize, usize)| page(*len).saturating_mul(self.lanes as u64);
+        self.sets.iter().map(set).fold(0, u64::saturating_add)
     }
 
-    /// Whether a group with the other layout can use these buffers.
+    /// Whether a group with the other layout can use these buffers, or needs none.
     pub(crate) fn holds(&self, other: &Layout) -> bool {
-        self.sets == other.sets && self.lanes >= other.lanes
+        other.sets.is_empty() || (self.sets == other.sets && self.lanes >= other.lanes)
     }
 }
 
@@ -169,8 +171,13 @@ impl Place {
 
     /// Forgets its buffers and the reads under way, wherever those are.
     pub(crate) fn abandon(&mut self) {
-        self.wipe();
+        self.clear_sets();
         (self.layout, self.under_way) = (Layout::default(), 0);
+    }
+
+    /// Drops its buffers, wiped, into which nothing is read any more.
+    fn clear_sets(&mut self) {
+        self.wipe();
         let sets = std::mem::take(&mut self.sets);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(sets)));
     }
@@ -178,6 +185,7 @@ impl Place {
     /// Which blocks were read tells something about passwords.
     pub(crate) fn wipe(&mut self) {
         if std::mem::take(&mut self.dirty) {
+            self.sets.iter_mut().for_each(|set| set.skip.zeroize());
             for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
                 // The memory is a source's.
                 let _ = catch_unwind(AssertUnwindSafe(|| buffer.memory.zeroize()));
@@ -204,7 +212,6 @@ impl Place {
             faults: Vec::new(),
             checked: 0,
         });
-        self.dirty = true;
     }
 
     /// Prepares buffers and hashes of the group that was begun. Those for which the system has no
@@ -212,11 +219,13 @@ impl Place {
     pub(crate) fn prepare(&mut self, reader: &mut Reader) -> Result<Vec<Queued>, Error> {
         let Some(group) = &mut self.group else { return Ok(Vec::new()) };
         let layout = Layout::new(&group.shape, group.items.len());
+        let reads = !layout.sets.is_empty();
         if !self.layout.holds(&layout) {
+            self.clear_sets();
             // What is reserved for this place from here on, also if it cannot be had.
             self.layout = layout;
-            self.sets.clear();
         }
+        let Some(group) = &mut self.group else { return Ok(Vec::new()) };
         let Derive { params, roms, len } = group.shape.derive().ok_or(Error::Panicked)?;
         let items = group.items.iter().map(|queued| &queued.entry.item);
         let inputs: Vec<(&[u8], &[u8])> =
@@ -230,7 +239,8 @@ impl Place {
         }
         let lanes = self.layout.lanes;
         let whole = |set: &Set| set.buffers[..lanes].iter().all(Option::is_some);
-        if self.sets.len() != self.layout.sets.len() || !self.sets.iter().all(whole) {
+        let made = self.sets.len() == self.layout.sets.len() && self.sets.iter().all(whole);
+        if reads && !made {
             self.make_sets(reader)?;
         }
         Ok(self.group.as_mut().map_or_else(Vec::new, |group| group.items.split_off(count)))
@@ -239,7 +249,7 @@ impl Place {
     /// Makes the buffers of the layout anew.
     fn make_sets(&mut self, reader: &mut Reader) -> Result<(), Error> {
         reader.keep(self.tag, &[0; TAGS])?;
-        self.sets.clear();
+        self.clear_sets();
         let mut ids = [0; TAGS];
         for (&(rom, len), ids) in self.layout.sets.iter().zip(ids.chunks_exact_mut(MAX_LANES)) {
             let mut buffers: [Option<BlockBuffer>; MAX_LANES] = Default::default();
@@ -324,7 +334,7 @@ impl Place {
     fn submit(&mut self, reader: &mut Reader) -> Result<(), Error> {
         let Some(group) = &mut self.group else { return Ok(()) };
         let block = group.shape.block();
-        let mut full = [false; MAX_LANES];
+        let mut full = [false; MAX_ROMS];
         for _ in 0..group.deferred.len() {
             let Some(read) = group.deferred.pop_front() else { break };
             let free = |set: &Set| set.rom == read.rom && set.read.is_none() && set.missing == 0;
@@ -377,6 +387,7 @@ impl Place {
             return;
         }
         set.missing -= 1;
+        self.dirty |= buffer.is_some();
         let Some((read, group)) = set.read.zip(self.group.as_ref()) else {
             set.buffers[lane] = buffer;
             return;
@@ -399,11 +410,13 @@ impl Place {
 
     /// Ends the group, whose items and memory are given back. Reads may still be under way.
     pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
-        let Group { mut hash, bytes, shape, items, began, faults, checked, .. } =
-            self.group.take()?;
-        for set in &mut self.sets {
-            (set.read, set.failed) = (None, None);
-        }
+        let Group {
+            mut hash, bytes, shape, items, began, faults, checked, deferred, needed, ..
+        } = self.group.take()?;
+        // Which blocks these were tells something, too.
+        self.sets.iter_mut().for_each(|set| set.failed = None);
+        let waiting = self.sets.iter_mut().filter_map(|set| set.read.take());
+        waiting.chain(deferred).chain(needed).for_each(|mut read| read.zeroize());
         let outputs = |()| {
             let output = |index| hash.output(index).map(|output| Zeroizing::new(output.to_vec()));
             let outputs: Option<Vec<_>> = (0..items.len()).map(output).collect();
@@ -413,6 +426,12 @@ impl Place {
         hash.clear();
         let arena = Arena { workspace: hash.into_workspace(), bytes };
         Some((Ended { shape, began, items, outcome, faults, checked }, arena))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.clear_sets();
     }
 }
 
@@ -456,8 +475,7 @@ impl Ended {
     /// Units of work that were done, for the measure of how fast the thread is.
     pub(crate) fn work(&self) -> u64 {
         let unchecked = self.items.len().saturating_sub(self.checked) as u64;
-        let without = self.shape.check_cost.saturating_mul(unchecked);
-        self.booked().saturating_sub(without)
+        self.booked().saturating_sub(self.shape.check_cost.saturating_mul(unchecked))
     }
 
     /// Units of work that were booked when it began.
@@ -476,9 +494,7 @@ impl Ended {
                     queued.entry.item.end(fault.map_or(Ok(output), Err));
                 }
             }
-            Err(error) => {
-                end_all(self.items.into_iter().map(|queued| queued.entry.item), &error);
-            }
+            Err(error) => end_all(self.items, &error),
         }
     }
 }

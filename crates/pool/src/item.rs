@@ -72,9 +72,9 @@ impl Drop for Item {
     }
 }
 
-/// Ends all of them in the same way.
-pub(crate) fn end_all(items: impl IntoIterator<Item = Item>, error: &Error) {
-    for item in items {
-        item.end(Err(error.clone()));
+/// Ends all of them in the same way. Never called with a lock held.
+pub(crate) fn end_all(items: Vec<Queued>, error: &Error) {
+    for queued in items {
+        queued.entry.item.end(Err(error.clone()));
     }
 }

@@ -168,7 +168,11 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 
     /// Takes out all items that are due, and those at the head that would be late if they began
     /// now: `time_of` says how long so many units of work take.
-    pub(crate) fn expire(&mut self, now: Instant, time_of: impl Fn(u64) -> Duration) -> Vec<T> {
+    pub(crate) fn expire(
+        &mut self,
+        now: Instant,
+        time_of: impl Fn(u64) -> Duration,
+    ) -> Vec<Taken<K, T>> {
         let mut expired = Vec::new();
         for class in CLASSES {
             while let Some(&(Due::At(deadline), number)) =
@@ -187,7 +191,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         if !expired.is_empty() {
             self.overloaded_until = now.checked_add(self.patience);
         }
-        Self::items(expired)
+        expired
     }
 
     fn first(&self, class: Class, now: Instant) -> Option<u64> {
@@ -216,19 +220,20 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         taken
     }
 
-    /// Takes out the items of one submission. Costs a look at every item that waits.
-    pub(crate) fn remove(&mut self, batch: u64) -> Vec<T> {
+    /// Takes out the items of one submission, to be dropped where no lock is held: a shape may be
+    /// the last that holds a ROM, which is foreign code. Costs a look at every item that waits.
+    pub(crate) fn remove(&mut self, batch: u64) -> Vec<Taken<K, T>> {
         let of_batch = self.entries.iter().filter(|(_, entry)| entry.batch == batch);
         let mut numbers: Vec<u64> = of_batch.map(|(number, _)| *number).collect();
         numbers.sort_unstable();
-        Self::items(numbers.into_iter().filter_map(|number| self.take_out(number)))
+        numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
     }
 
     /// Takes out everything.
-    pub(crate) fn clear(&mut self) -> Vec<T> {
+    pub(crate) fn clear(&mut self) -> Vec<Taken<K, T>> {
         let mut numbers: Vec<u64> = self.entries.keys().copied().collect();
         numbers.sort_unstable();
-        Self::items(numbers.into_iter().filter_map(|number| self.take_out(number)))
+        numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
     }
 
     fn take_out(&mut self, number: u64) -> Option<Taken<K, T>> {
@@ -245,11 +250,6 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         }
         Some(Taken { number, entry })
     }
-
-    /// Items for good.
-    fn items(taken: impl IntoIterator<Item = Taken<K, T>>) -> Vec<T> {
-        taken.into_iter().map(|taken| taken.entry.item).collect()
-    }
 }
 
 #[cfg(test)]
@@ -263,6 +263,10 @@ mod tests {
     struct Bench {
         queue: Queue<char, u32>,
         start: Instant,
+    }
+
+    fn items(taken: Vec<Taken<char, u32>>) -> Vec<u32> {
+        taken.into_iter().map(|taken| taken.entry.item).collect()
     }
 
     impl Bench {
@@ -281,11 +285,11 @@ mod tests {
         fn take(&mut self, at: u64, count: usize) -> Vec<u32> {
             let now = self.start + ms(at);
             let Some(lead) = self.queue.lead(now) else { return Vec::new() };
-            Queue::items(self.queue.take(&lead, count, now))
+            items(self.queue.take(&lead, count, now))
         }
 
         fn expire(&mut self, at: u64, time: u64) -> Vec<u32> {
-            self.queue.expire(self.start + ms(at), |_| ms(time))
+            items(self.queue.expire(self.start + ms(at), |_| ms(time)))
         }
     }
 
@@ -386,10 +390,10 @@ mod tests {
         for item in 0..6 {
             bench.push(item, if item % 2 == 0 { 'a' } else { 'b' }, Interactive, 0, 0);
         }
-        assert_eq!(bench.queue.remove(0), [0, 3]);
+        assert_eq!(items(bench.queue.remove(0)), [0, 3]);
         assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (4, 40));
         assert_eq!(bench.take(0, 9), [1, 5]);
-        assert_eq!(bench.queue.clear(), [2, 4]);
+        assert_eq!(items(bench.queue.clear()), [2, 4]);
         assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (0, 0));
     }
 }

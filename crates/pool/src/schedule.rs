@@ -140,7 +140,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     }
 
     /// Takes out what has expired. To be asked before [`Scheduler::lead`].
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<T> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Taken<K, T>> {
         let Scheduler { queue, rate, running, .. } = self;
         let time_of = |cost| rate.time_of(cost, now, *running > 0).unwrap_or_default();
         queue.expire(now, |cost| time_of(cost).div_f64(GRACE))
@@ -179,12 +179,12 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     }
 
     /// Takes out what waits of one submission.
-    pub(crate) fn remove(&mut self, batch: u64) -> Vec<T> {
+    pub(crate) fn remove(&mut self, batch: u64) -> Vec<Taken<K, T>> {
         self.queue.remove(batch)
     }
 
     /// Takes out all that waits.
-    pub(crate) fn clear(&mut self) -> Vec<T> {
+    pub(crate) fn clear(&mut self) -> Vec<Taken<K, T>> {
         self.queue.clear()
     }
 }

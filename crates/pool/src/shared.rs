@@ -223,7 +223,7 @@ impl State {
     }
 
     /// Takes out what has expired, which is to be ended without the lock.
-    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Item> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Queued> {
         let expired = self.scheduler.expire(now);
         self.stats.expired += expired.len() as u64;
         expired

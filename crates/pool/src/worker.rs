@@ -225,35 +225,41 @@ impl<'p> Worker<'p> {
             };
             let need = self.need(&lead.shape, place);
             let contended = state.starved > 0;
-            match state.ledger.admit(self.me, wanted, &need, contended) {
-                Admission::Run(count, arena) => {
-                    let items = state.scheduler.begin(now, &lead, count);
-                    // What is left may have become possible for another thread.
-                    if state.scheduler.waiting() > 0 && state.idle + state.starved > 0 {
-                        self.shared.work.notify_one();
-                    }
-                    drop(state);
-                    let held = need(count).buffers == 0;
-                    let start = Start { shape: lead.shape, items, arena, place };
-                    match start.shape.derive() {
-                        Some(_) => self.start(start, held, now),
-                        None => self.task(start, now),
-                    }
-                    return Look::Begun;
+            let admission = state.ledger.admit(self.me, wanted, &need, contended);
+            if let Admission::Run(count, arena) = admission {
+                let items = state.scheduler.begin(now, &lead, count);
+                // What is left may have become possible for another thread.
+                if state.scheduler.waiting() > 0 && state.idle + state.starved > 0 {
+                    self.shared.work.notify_one();
                 }
+                drop(state);
+                let held = need(count).buffers == 0;
+                let start = Start { shape: lead.shape, items, arena, place };
+                match start.shape.derive() {
+                    Some(_) => self.start(start, held, now),
+                    None => self.task(start, now),
+                }
+                return Look::Begun;
+            }
+            // While the queue has them, too: the last of a shape is dropped without the lock.
+            drop((lead, need));
+            match admission {
                 Admission::Evict(arenas) => {
                     drop(state);
                     self.shared.evict(arenas);
                     state = lock(&self.shared.state);
                 }
                 // Reads of this thread will end, and its groups with them.
-                Admission::Wait if self.reader.depth > 0 => return Look::Nothing,
-                Admission::Wait if self.holds_buffers() => {
+                _ if self.reader.depth > 0 => return Look::Nothing,
+                _ if self.holds_buffers() => {
                     drop(state);
                     self.release();
+                    if self.reader.failed {
+                        return Look::Nothing;
+                    }
                     state = lock(&self.shared.state);
                 }
-                Admission::Wait => state = self.starve(state),
+                _ => state = self.starve(state),
             }
         }
     }
@@ -419,8 +425,11 @@ impl<'p> Worker<'p> {
         state
     }
 
-    /// Nothing to do: wipes memory, or else waits for work.
+    /// Nothing to do: wipes memory, or else waits for work, unless there is something to mend.
     fn rest(&mut self) {
+        if self.reader.failed {
+            return;
+        }
         if self.shared.config.wipe != WipePolicy::OnDrop {
             self.places.iter_mut().for_each(Place::wipe);
         }

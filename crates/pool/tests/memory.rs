@@ -7,7 +7,7 @@ use saltern_yescrypt::{Limits, Params, hazmat::Pages};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// What a pool takes beside arenas, as docs/parameters.md states it: stacks, items and answers, and
+/// What a pool takes beside arenas, as SECURITY.md states it: stacks, items and answers, and
 /// what the allocator keeps for a thread.
 fn beside(threads: usize) -> u64 {
     4 * MIB + 256 * KIB * threads as u64

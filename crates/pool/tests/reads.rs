@@ -3,15 +3,15 @@
 #[path = "reads/stage.rs"]
 mod stage;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket};
+use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, Ticket, WipePolicy};
 use saltern_yescrypt::{
     Error as Hash, Limits, Params, Workspace,
     hazmat::Pages,
-    rom::{RomMasks, RomReading, RomUse, derive_with_roms},
+    rom::{Rom, RomImage, RomMasks, RomMemory, RomParams, RomReading, RomUse, derive_with_roms},
 };
 
 use self::stage::{Gate, Sources, Stage, at_gate};
@@ -301,6 +301,86 @@ fn a_source_that_panics_ends_what_it_read_and_is_exchanged() {
         std::thread::yield_now();
     }
     assert_eq!(pool.stats().reserved, fresh.stats().reserved);
+}
+
+/// Hashes that read and hashes that do not take the same place in turns.
+#[test]
+fn buffers_stay_in_the_books_of_a_place_that_has_them() {
+    let stage = Stage::new("one");
+    let mut config = config(1);
+    config.in_flight = 1;
+    let pool = Pool::new(config).unwrap();
+    let (reads, other) = (plain(&stage), what(Params::yescrypt(64, 8), &[]));
+    let reserved = || {
+        for what in [&reads, &other] {
+            assert!(pool.derive(what, [("p", "s")], TERMS).unwrap().wait()[0].is_ok());
+        }
+        while pool.stats().idle == 0 {
+            std::thread::yield_now();
+        }
+        pool.stats().reserved
+    };
+    let first = reserved();
+    for round in 0..20 {
+        assert_eq!(reserved(), first, "round {round}");
+    }
+}
+
+/// Which blocks were read tells something about passwords.
+#[test]
+fn buffers_are_wiped_before_the_source_has_them_back() {
+    let stage = Stage::new("one");
+    for wipe in [WipePolicy::OnDrop, WipePolicy::WhenIdle, WipePolicy::AfterEach] {
+        let sources = Sources::default();
+        let unwiped = sources.unwiped.clone();
+        let mut config = config(1);
+        (config.wipe, config.in_flight) = (wipe, 1);
+        config.sources = Some(Arc::new(sources));
+        let pool = Pool::new(config).unwrap();
+        // Each needs buffers of another size than the one before.
+        for (r, nrom) in [(8, 256), (32, 64), (64, 32), (8, 256)] {
+            let what = what(Params::yescrypt(64, r), &[(&stage, reading(nrom, 1, 1, 7))]);
+            let found = pool.derive(&what, [("p", "s"); 3], TERMS).unwrap().wait();
+            assert!(found.iter().all(Result::is_ok), "{found:?}");
+        }
+        drop(pool);
+        assert_eq!(unwiped.load(Relaxed), 0, "{wipe:?}");
+    }
+}
+
+/// A ROM whose end asks the pool something, as a lock of its own might.
+struct Curious(RomImage, Arc<OnceLock<Arc<Pool>>>, Arc<AtomicBool>);
+
+impl RomMemory for Curious {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl Drop for Curious {
+    fn drop(&mut self) {
+        assert!(self.1.get().is_some_and(|pool| pool.stats().threads == 1));
+        self.2.store(true, Relaxed);
+    }
+}
+
+#[test]
+fn a_rom_ends_without_a_lock_of_the_pool() {
+    let (gate, stage) = (Gate::new(), Stage::new("one"));
+    let pool = Arc::new(Pool::new(config(1)).unwrap());
+    let (link, ended) = (Arc::new(OnceLock::from(pool.clone())), Arc::<AtomicBool>::default());
+    let image = RomImage::init(&RomParams::new(64, 8, 1), b"seed", &mut Workspace::new()).unwrap();
+    let rom = Rom::new(Curious(image, link, ended.clone())).unwrap();
+    let params = Params::yescrypt(64, 8).check(&Limits::unlimited()).unwrap();
+    let roms = vec![RomUse { rom, reading: reading(64, 1, 1, 0) }];
+    let held = at_gate(&pool, &plain(&stage), &stage, &gate);
+    let ticket = pool.derive(&Derive { params, roms, len: 32 }, [("p", "s")], TERMS).unwrap();
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(ticket.cancel()).unwrap());
+    assert_eq!(is_done.recv_timeout(Duration::from_secs(60)), Ok(1), "the pool waits for itself");
+    assert!(ended.load(Relaxed));
+    gate.open();
+    assert!(held.wait()[0].is_ok());
 }
 
 /// The thread goes on with what reads nothing, tries again for what does, and ends with its pool.

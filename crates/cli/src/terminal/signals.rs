@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN,
-    SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+    SIGTTOU, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
@@ -83,10 +83,11 @@ impl Signals {
     }
 
     fn install() -> io::Result<Signals> {
+        // First: reading it takes a descriptor.
+        let (ignored, others) = (ignored(), others());
         let (read, write) = UnixStream::pair()?;
         let wake = read.try_clone()?;
         let idle = Arc::new(AtomicBool::new(true));
-        let (ignored, others) = (ignored(), others());
         let known = ENDING.into_iter().chain(STOPPING).chain(others.iter().copied());
         // `nohup saltern …` goes on ignoring it.
         let heeded = |signal: &c_int| *signal == SIGCONT || ignored >> (signal - 1) & 1 == 0;
@@ -117,6 +118,11 @@ impl Signals {
         if let Some(signal) = self.take_ending() {
             end(signal);
         }
+        if self.take(SIGTSTP) | self.take(SIGTTIN) {
+            // Nothing can be said about it here, and nothing is lost: the program goes on.
+            let _ = stop();
+        }
+        self.take(SIGCONT);
     }
 
     /// Whether this signal has come since it was asked last.
@@ -137,6 +143,12 @@ impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
+}
+
+/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program
+/// go on. That signal has a handler by now; this one has the same default.
+pub(super) fn stop() -> io::Result<()> {
+    low_level::raise(SIGTTOU)
 }
 
 /// Let a signal that was held back end the program, so that its parent sees which one it was.

@@ -22,8 +22,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
     tcgetpgrp, tcsetattr,
 };
-use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU};
-use signal_hook::low_level::raise;
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGTTIN};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::signals::{self, Signals};
@@ -150,7 +149,7 @@ impl Terminal {
         if stop {
             line.zeroize();
             self.abandon();
-            stop_here()?;
+            signals::stop()?;
         } else if !self.signals.take(SIGCONT) && self.is_in_foreground() {
             return Ok(Ok(()));
         }
@@ -171,7 +170,7 @@ impl Terminal {
     fn silence(&self) -> io::Result<()> {
         while !self.is_in_foreground() {
             self.signals.take(SIGCONT);
-            stop_here()?;
+            signals::stop()?;
             self.heed_ending(&mut Password::default());
             if !self.signals.take(SIGCONT) {
                 // Nothing stops a program that no shell looks after; the next call says so.
@@ -224,12 +223,6 @@ impl Drop for Terminal {
         self.restore();
         self.signals.release();
     }
-}
-
-/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program
-/// go on. That signal has a handler by now; this one has the same default.
-fn stop_here() -> io::Result<()> {
-    raise(SIGTTOU)
 }
 
 /// `None` if the session has no terminal. That one cannot be opened for want of descriptors or

@@ -78,8 +78,8 @@ impl Simulation {
             if self.threads[index].is_some() {
                 continue;
             }
-            for item in self.scheduler.expire(now) {
-                self.fates[item] = Fate::Expired;
+            for taken in self.scheduler.expire(now) {
+                self.fates[taken.entry.item] = Fate::Expired;
             }
             let Some(lead) = self.scheduler.lead(now) else { return };
             let free = self.threads.iter().filter(|job| job.is_none()).count();

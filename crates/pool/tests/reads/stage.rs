@@ -1,7 +1,7 @@
 //! A ROM whose reads do as they are told, and a source that reads it.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -132,12 +132,15 @@ pub(crate) struct Sources {
     pub(crate) panic: bool,
     /// None is opened.
     pub(crate) refused: Arc<AtomicBool>,
+    /// How many buffers were dropped with something in them.
+    pub(crate) unwiped: Arc<AtomicUsize>,
     /// What else panics, or is wrong, by its name.
     pub(crate) panic_in: Arc<Mutex<&'static str>>,
 }
 
 struct Source {
     requests: Vec<Request>,
+    unwiped: Arc<AtomicUsize>,
     exhausted: Arc<AtomicBool>,
     panic_in: Arc<Mutex<&'static str>>,
 }
@@ -163,7 +166,8 @@ impl BlockSources for Sources {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
         let (exhausted, panic_in) = (self.exhausted.clone(), self.panic_in.clone());
-        Ok(Box::new(Source { requests: Vec::new(), exhausted, panic_in }))
+        let unwiped = self.unwiped.clone();
+        Ok(Box::new(Source { requests: Vec::new(), unwiped, exhausted, panic_in }))
     }
 }
 
@@ -174,7 +178,8 @@ impl BlockSource for Source {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         // Blocks have to be aligned to 64 bytes, as those of an image are.
-        Ok(Box::new(Aligned(RomImage::zeroed(len.next_multiple_of(64)).map_err(io::Error::other)?)))
+        let memory = RomImage::zeroed(len.next_multiple_of(64)).map_err(io::Error::other)?;
+        Ok(Box::new(Aligned(memory, Arc::clone(&self.unwiped))))
     }
 
     fn submit(&mut self, request: Request) {
@@ -200,7 +205,8 @@ impl BlockSource for Source {
             let outcome = rom.read(offset, &mut buffer.memory[..len]);
             match wrong {
                 "short" => {
-                    buffer.memory = Box::new(Aligned(RomImage::zeroed(64).expect("64 bytes")));
+                    buffer.memory =
+                        Box::new(Aligned(RomImage::zeroed(64).expect("64 bytes"), Arc::default()));
                 }
                 "other" => buffer.id += 1,
                 "twice" => ended.push(Completion { tag, buffer: None, outcome: Ok(len) }),
@@ -215,7 +221,14 @@ impl BlockSource for Source {
     }
 }
 
-struct Aligned(RomImage);
+struct Aligned(RomImage, Arc<AtomicUsize>);
+
+impl Drop for Aligned {
+    fn drop(&mut self) {
+        let left = self.0.as_bytes().iter().any(|byte| *byte != 0);
+        self.1.fetch_add(usize::from(left), Relaxed);
+    }
+}
 
 impl std::ops::Deref for Aligned {
     type Target = [u8];

@@ -233,12 +233,6 @@ impl RomFile {
         self.alignment[0]
     }
 
-    /// What the address of the buffer of a direct read has to be a multiple of.
-    #[must_use]
-    pub fn memory_alignment(&self) -> usize {
-        self.alignment[1]
-    }
-
     /// What place and length have to be multiples of to be read from [`RomFile::descriptor`] and
     /// checked.
     pub(crate) fn window_alignment(&self) -> usize {
@@ -257,13 +251,6 @@ impl RomFile {
     #[must_use]
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.direct.as_ref().unwrap_or(&self.buffered).as_fd()
-    }
-
-    /// The descriptor that reads through the page cache, for what is not aligned.
-    #[cfg(unix)]
-    #[must_use]
-    pub fn buffered_descriptor(&self) -> BorrowedFd<'_> {
-        self.buffered.as_fd()
     }
 
     /// What the manifest says.

@@ -74,7 +74,6 @@ pub struct RomReaders {
     backend: Backend,
     /// Threads that read, once there are some.
     readers: Mutex<Option<Readers>>,
-    count: usize,
     told: Mutex<Told>,
 }
 
@@ -85,19 +84,15 @@ struct Told {
     notes: Vec<String>,
 }
 
+/// Threads that read, where threads do.
+const THREADS: usize = 8;
+
 impl RomReaders {
-    /// With this backend, and eight threads where threads read.
+    /// With this backend.
     #[must_use]
     pub fn new(backend: Backend) -> Self {
         let told = Mutex::new(Told { backend, notes: Vec::new() });
-        RomReaders { backend, readers: Mutex::new(None), count: 8, told }
-    }
-
-    /// With so many threads, 1 to 64, where threads read.
-    #[must_use]
-    pub fn with_threads(mut self, count: usize) -> Self {
-        self.count = count.clamp(1, 64);
-        self
+        RomReaders { backend, readers: Mutex::new(None), told }
     }
 
     /// How blocks are read: once a pool uses it, never [`Backend::Auto`].
@@ -138,7 +133,7 @@ impl RomReaders {
     fn threads(&self) -> io::Result<Box<dyn BlockSource>> {
         let mut readers = lock(&self.readers);
         if readers.is_none() {
-            *readers = Some(Readers::start(self.count)?);
+            *readers = Some(Readers::start(THREADS)?);
         }
         let source = readers.as_ref().and_then(Readers::source);
         Ok(Box::new(source.ok_or(io::ErrorKind::Other)?))

@@ -217,17 +217,19 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
 ) {
     let step = GATHER * L::LANES;
     let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
+    let long = step * K > 16;
     // The first and the last round write nothing. Written out for the usual numbers of rounds,
-    // since the compiler does not unroll so much by itself. SAFETY: promised by the caller, for
-    // every round.
+    // since the compiler does not unroll so much by itself; but for wide flavours, whose single
+    // round is long enough, and would take long to compile six times. SAFETY: promised by the
+    // caller, for every round.
     unsafe {
         round(token, constants.mask, tables, x, None);
-        if constants.rounds == 6 {
+        if constants.rounds == 6 && !long {
             round(token, constants.mask, tables, x, inner(0));
             round(token, constants.mask, tables, x, inner(1));
             round(token, constants.mask, tables, x, inner(2));
             round(token, constants.mask, tables, x, inner(3));
-        } else if constants.rounds == 3 {
+        } else if constants.rounds == 3 && !long {
             round(token, constants.mask, tables, x, inner(0));
         } else {
             for i in 2..constants.rounds as usize {

@@ -5,6 +5,8 @@ mod running;
 
 use alloc::boxed::Box;
 
+use zeroize::Zeroize;
+
 use self::running::Running;
 use crate::core::blockmix::MAX_LANES;
 use crate::core::check::RomFault;
@@ -31,6 +33,14 @@ impl RomRead {
     #[must_use]
     pub fn blocks(&self) -> &[u64] {
         &self.blocks[..self.count]
+    }
+}
+
+/// Forgets which blocks it was of.
+impl Zeroize for RomRead {
+    fn zeroize(&mut self) {
+        self.blocks.zeroize();
+        self.count = 0;
     }
 }
 

@@ -138,6 +138,14 @@ def start(argv, terminal):
     return process, screen
 
 
+def read(screen):
+    """Something from the terminal; nothing once nobody else has it and all was read."""
+    try:
+        return os.read(screen, 4096)
+    except OSError:
+        return b""
+
+
 def main():
     split = sys.argv.index("--")
     (secrets, *options), argv = sys.argv[1:split], sys.argv[split + 1:]
@@ -155,13 +163,13 @@ def main():
         if traced.wait(os.WNOHANG):
             continue
         if select.select([screen], [], [], 0.01)[0]:
-            try:
-                more = os.read(screen, 4096)
-            except OSError:
-                more = b""
+            more = read(screen)
             shown += more
             if more.rstrip(b" ").endswith(b":") and typed:
                 os.write(screen, typed.pop(0) + b"\n")
+    # What it wrote last stays in the terminal when it has ended.
+    while screen and (more := read(screen)):
+        shown += more
     sys.stdout.buffer.write(shown)
     for place in traced.found:
         print(place, file=sys.stderr)

@@ -1,5 +1,8 @@
-use saltern_pool::{Pool, PoolConfig, Terms};
-use saltern_yescrypt::rom::{NamedRom, RomParams, RomSet};
+use std::io;
+
+use saltern_pool::source::{BlockBuffer, BlockRom, BlockSource, Request};
+use saltern_pool::{Fault, Pool, PoolConfig, Terms};
+use saltern_yescrypt::rom::{NamedRom, RomId, RomParams, RomSet};
 use saltern_yescrypt::{Hasher, Params};
 
 use super::*;
@@ -60,4 +63,56 @@ fn a_damaged_end_is_an_error_and_no_mismatch() {
             );
         }
     }
+}
+
+/// A ROM of somebody else's, whose reads panic where they should.
+struct Fickle(DirectBuffer);
+
+impl BlockRom for Fickle {
+    fn id(&self) -> RomId {
+        "0123456789abcdef".parse().unwrap()
+    }
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn tail(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn alignment(&self) -> usize {
+        4096
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!(offset > 0, "a panic that the test wants");
+        Ok(buffer.len())
+    }
+
+    fn is_right(&self, _: u64, _: &[u8]) -> bool {
+        true
+    }
+
+    fn read_again(&self, _: u64, _: &mut [u8]) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_panic_in_a_reading_thread_is_the_end_of_one_read() {
+    let readers = threads::Readers::start(1).unwrap();
+    let mut source = readers.source().unwrap();
+    let rom: Arc<dyn BlockRom> = Arc::new(Fickle(DirectBuffer::new(8192).unwrap()));
+    for (tag, offset) in [(3, 0), (4, 4096)] {
+        let buffer = BlockBuffer { memory: source.memory(4096).unwrap(), id: 1 };
+        source.submit(Request { tag, rom: Arc::clone(&rom), offset, len: 4096, buffer });
+    }
+    let mut ended = Vec::new();
+    while ended.len() < 2 {
+        source.collect(true, &mut ended);
+    }
+    let [first, second] = &ended[..] else { panic!("two reads, and as many ends") };
+    assert!(first.tag == 3 && first.outcome.is_err() && first.buffer.is_some());
+    assert!(second.tag == 4 && matches!(second.outcome, Ok(4096)));
 }

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::mem;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -69,12 +70,17 @@ impl Drop for Readers {
 
 fn serve((request, reply): Task) {
     let Request { tag, rom, offset, len, mut buffer } = request;
-    let outcome = loop {
-        match buffer.memory.get_mut(..len).map(|memory| rom.read(offset, memory)) {
-            Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-            outcome => break outcome.unwrap_or(Err(io::ErrorKind::InvalidInput.into())),
+    // The ROM may be foreign code. If it panics, this read fails and the next one is served.
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        let rom = rom;
+        loop {
+            match buffer.memory.get_mut(..len).map(|memory| rom.read(offset, memory)) {
+                Some(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome.unwrap_or(Err(io::ErrorKind::InvalidInput.into())),
+            }
         }
-    };
+    }));
+    let outcome = read.unwrap_or_else(|_| Err(io::Error::other("reading the ROM panicked")));
     // Whoever gave up does not listen.
     let _ = reply.send(Completion { tag, buffer: Some(buffer), outcome });
 }
@@ -92,8 +98,12 @@ impl BlockSource for ThreadSource {
     }
 
     fn submit(&mut self, request: Request) {
-        // The threads end after all sources.
-        let _ = self.tasks.send((request, self.reply.clone()));
+        if let Err(SendError((request, reply))) = self.tasks.send((request, self.reply.clone())) {
+            // The threads end after all sources; should there be none, nobody waits for them.
+            let Request { tag, buffer, .. } = request;
+            let outcome = Err(io::ErrorKind::BrokenPipe.into());
+            let _ = reply.send(Completion { tag, buffer: Some(buffer), outcome });
+        }
     }
 
     fn flush(&mut self) {}
