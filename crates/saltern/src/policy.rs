@@ -34,7 +34,8 @@
 //! [pool]
 //! threads = 8
 //! memory = "2GiB"
-//! queue = 4096                         # also: patience, in_flight, wipe, prepare, processors
+//! queue = 4096                         # also: patience, in_flight, wipe, huge_pages, prepare,
+//!                                      # processors
 //! deadline = "2s"                      # of a login
 //!
 //! [decoy]                              # what unknown accounts cost
@@ -46,6 +47,8 @@
 //! like = "$2b$12$......................"
 //! share = 3
 //! ```
+//!
+//! `assume_unnamed_key` at the top names the file of [`Policy::assume_unnamed_key`].
 //!
 //! # What is refused
 //! Whatever is wrong is an [`Invalid`] that names file, line, key, value and what is allowed: keys

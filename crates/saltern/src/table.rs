@@ -114,7 +114,10 @@ impl Table {
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
         match Stored::parse(stored) {
             Ok(stored) => {
-                census.add(&stored, &self.site.target);
+                let policy = self.policy();
+                let refused = |hash| policy.admit(hash, 0).is_err();
+                let refused = stored.hash.as_ref().is_some_and(refused);
+                census.add(&stored, &self.site.target, refused);
                 Ok(())
             }
             Err(error) => {

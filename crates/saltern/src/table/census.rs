@@ -23,9 +23,12 @@ pub struct Census {
     pub locked: u64,
     /// What could not be read.
     pub bad: u64,
+    /// What the policy does not verify: schemes that it does not accept, costs above its limits.
+    pub refused: u64,
     /// By scheme; wrapped ones by that of the hash within.
     pub schemes: BTreeMap<Scheme, u64>,
-    /// By cost, as [`DecoyCost::like`] has it. Locked accounts are not in it.
+    /// By cost, as [`DecoyCost::like`] has it. Locked accounts are not in it, nor
+    /// what is refused.
     pub costs: BTreeMap<String, u64>,
     /// Of more than 10 000 different costs the rest.
     pub other_costs: u64,
@@ -48,9 +51,10 @@ impl Census {
         self.bad += 1;
     }
 
-    pub(super) fn add(&mut self, stored: &Stored<'_>, target: &Target) {
+    pub(super) fn add(&mut self, stored: &Stored<'_>, target: &Target, refused: bool) {
         self.accounts += 1;
         self.locked += u64::from(stored.locked);
+        self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
         let reasons = target.reasons(hash);
@@ -71,7 +75,7 @@ impl Census {
                 *self.roms.entry(id).or_default() += 1;
             }
         }
-        if !stored.locked {
+        if !stored.locked && !refused {
             self.add_cost(hash);
         }
     }

@@ -106,7 +106,12 @@ fn a_census_counts_and_retires() {
     for text in [&*stored, &*format!("!{stored}"), "*", OLD[0].0] {
         table.count(text, &mut census).unwrap();
     }
-    assert_eq!((census.accounts, census.locked, census.bad), (4, 2, 0));
+    assert_eq!((census.accounts, census.locked, census.bad, census.refused), (4, 2, 0, 0));
+    // What costs too much to be verified is no cost for decoys.
+    let huge = "$2b$31$abcdefghijklmnopqrstuughE8Ev8uGFaUgY2cNEySvxngrb/Jzdm";
+    let mut odd = Census::default();
+    table.count(huge, &mut odd).unwrap();
+    assert_eq!((odd.accounts, odd.refused, odd.costs.len()), (1, 1, 0));
     assert_eq!((census.keys["old"], census.outdated), (2, 3));
     assert!(table.retire_key("new", &Census::default()).is_err(), "it is active");
     assert!(table.retire_key("old", &census).unwrap_err().to_string().contains("2 stored strings"));
