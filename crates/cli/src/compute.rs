@@ -1,8 +1,10 @@
 //! What computes hashes: one pool, whether one is wanted or many.
 
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_rom::Recheck;
 use saltern_yescrypt::{HashString, Hasher};
@@ -62,7 +64,11 @@ fn terms(due: Option<Instant>) -> Terms {
 }
 
 /// One hash after the other.
-pub(crate) struct One(Many);
+pub(crate) struct One {
+    /// What the pool is made of, until there is one.
+    parts: Cell<Option<(Hasher, Media, PoolConfig)>>,
+    many: OnceCell<Many>,
+}
 
 impl One {
     pub(crate) fn new(hasher: Hasher, media: Media, effort: &EffortArgs) -> anyhow::Result<Self> {
@@ -70,17 +76,30 @@ impl One {
         // The limits of the hasher bound the memory of the one.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
         config.level = effort.level()?.unwrap_or(config.level);
-        Ok(One(Many::new(hasher, media, config)?))
+        Ok(One { parts: Cell::new(Some((hasher, media, config))), many: OnceCell::new() })
+    }
+
+    /// With its thread, which starts when there is something to compute: while the program asks for
+    /// a password there is no second thread that signals could come to, in another order than the
+    /// one in which they were sent.
+    fn many(&self) -> anyhow::Result<&Many> {
+        if let Some((hasher, media, config)) = self.parts.take() {
+            let many = Many::new(hasher, media, config)?;
+            return Ok(self.many.get_or_init(|| many));
+        }
+        self.many.get().context("the threads could not be started")
     }
 
     /// The complete string under a setting.
     pub(crate) fn hash(&self, password: &[u8], setting: &[u8]) -> anyhow::Result<HashString> {
-        self.0.hash(password, setting, None).and_then(wait).map_err(anyhow::Error::msg)
+        let ticket = self.many()?.hash(password, setting, None);
+        ticket.and_then(wait).map_err(anyhow::Error::msg)
     }
 
     /// Whether a password matches a stored string.
     pub(crate) fn verify(&self, password: &[u8], hash: &HashString) -> anyhow::Result<bool> {
-        self.0.verify(password, hash, None).and_then(wait).map_err(anyhow::Error::msg)
+        let ticket = self.many()?.verify(password, hash, None);
+        ticket.and_then(wait).map_err(anyhow::Error::msg)
     }
 }
 
