@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use saltern_yescrypt::{
     Error as Hash,
-    hazmat::{MAX_LANES, Progress, Resumable, RomRead},
+    hazmat::{Advance, MAX_LANES, Resumable, RomRead},
     rom::MAX_ROMS,
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -265,9 +265,9 @@ impl Place {
     }
 
     /// Computes until the group is finished, or waits for a read.
-    pub(crate) fn run(&mut self, reader: &mut Reader) -> Result<Progress, Error> {
+    pub(crate) fn run(&mut self, reader: &mut Reader) -> Result<Advance, Error> {
         loop {
-            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            let Some(group) = &mut self.group else { return Ok(Advance::Done) };
             let progress = match group.needed.take() {
                 None => group.hash.advance(&[])?,
                 Some(read) => {
@@ -276,14 +276,14 @@ impl Place {
                             group.needed = Some(read);
                         }
                         reader.flush()?;
-                        return Ok(Progress::Needs(read));
+                        return Ok(Advance::Needs(read));
                     };
                     self.resume(set, reader)?
                 }
             };
-            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            let Some(group) = &mut self.group else { return Ok(Advance::Done) };
             match progress {
-                Progress::Announces(read) => {
+                Advance::Announces(read) => {
                     group.deferred.push_back(read);
                     let ahead = group.shape.roms()[read.rom].reading.look_ahead > 0;
                     self.submit(reader)?;
@@ -292,17 +292,17 @@ impl Place {
                         reader.flush()?;
                     }
                 }
-                Progress::Needs(read) => group.needed = Some(read),
-                Progress::Done => {
+                Advance::Needs(read) => group.needed = Some(read),
+                Advance::Done => {
                     group.check();
-                    return Ok(Progress::Done);
+                    return Ok(Advance::Done);
                 }
             }
         }
     }
 
     /// Goes on with the blocks of a set, which is then free for the next read.
-    fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Progress, Error> {
+    fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Advance, Error> {
         let Some(group) = &mut self.group else { return Err(Error::Panicked) };
         let set = &mut self.sets[set];
         let read = set.read.take().ok_or(Error::Panicked)?;

@@ -13,7 +13,7 @@ use saltern_rom::{
 };
 use saltern_yescrypt::{
     HashString, Hasher, Limits, Params, Workspace,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     rom::{NamedRom, RomMasks, RomParams, RomReading, RomSet, RomUse},
 };
 
@@ -176,7 +176,7 @@ fn damage_that_is_gone_by_the_check_is_an_error() {
     let mut run = |damage: Option<u64>| {
         damage.iter().for_each(|at| flip(&path, *at));
         computed.begin(&[(b"pw", b"salt")], &params, std::slice::from_ref(&used), 32).unwrap();
-        assert_eq!(computed.advance(&[]), Ok(Progress::Done));
+        assert_eq!(computed.advance(&[]), Ok(Advance::Done));
         damage.iter().for_each(|at| flip(&path, *at));
         let output: [u8; 32] = computed.output(0).unwrap().try_into().unwrap();
         (output, computed.check(0))

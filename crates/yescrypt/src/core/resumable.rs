@@ -46,7 +46,7 @@ impl Zeroize for RomRead {
 
 /// Where a hash has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub enum Advance {
     /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin.
     /// Nothing has to be supplied, and who does not read ahead can ignore it. The reads of each ROM
     /// are announced in the order in which they are needed.
@@ -93,9 +93,9 @@ pub enum Progress {
 /// let mut progress = hash.advance(&[])?;
 /// loop {
 ///     progress = match progress {
-///         Progress::Announces(_) => hash.advance(&[])?,
-///         Progress::Needs(read) => hash.advance(&[block(read.blocks()[0])])?,
-///         Progress::Done => break,
+///         Advance::Announces(_) => hash.advance(&[])?,
+///         Advance::Needs(read) => hash.advance(&[block(read.blocks()[0])])?,
+///         Advance::Done => break,
 ///     }
 /// }
 ///
@@ -168,9 +168,9 @@ impl Resumable {
 
     /// Computes until the hashes are done or blocks of a ROM are needed.
     ///
-    /// `supplied` is empty, but after [`Progress::Needs`]: then it is those blocks, in order, as
+    /// `supplied` is empty, but after [`Advance::Needs`]: then it is those blocks, in order, as
     /// they are in the image, each aligned to 64 bytes. Without them the answer is the same again.
-    /// Once done, or without anything begun, it is [`Progress::Done`].
+    /// Once done, or without anything begun, it is [`Advance::Done`].
     ///
     /// Wrong contents of a block give a wrong hash without any error: who reads has to know that
     /// the read was complete.
@@ -179,10 +179,10 @@ impl Resumable {
     /// [`Error::BufferLength`] for another number of blocks than are needed, or another length;
     /// [`Error::RomAlignment`]; [`Error::OutOfMemory`]. Nothing was computed then and the call can
     /// be repeated.
-    pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Progress, Error> {
+    pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Advance, Error> {
         match &mut self.running {
             Some(running) => running.advance(supplied, &mut self.workspace),
-            None => Ok(Progress::Done),
+            None => Ok(Advance::Done),
         }
     }
 
