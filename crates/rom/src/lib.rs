@@ -58,7 +58,7 @@ pub use operations::create::{Create, FillIn};
 pub use operations::list::{Cleaned, Found, State, clean, list};
 pub use operations::remove::{detach, remove, set_immutable};
 pub use operations::seed::Seed;
-pub use progress::{Progress, Stage, Watch};
+pub use progress::{Progress, Stage, Watch, unwatched};
 pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;

@@ -7,15 +7,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove, verify,
+    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove,
+    unwatched, verify,
 };
+use saltern_testing::skipped;
 
-use super::super::skipped;
 use super::child::{Running, command, params, run, seed};
-
-fn unwatched(_: saltern_rom::Progress) -> std::ops::ControlFlow<()> {
-    std::ops::ControlFlow::Continue(())
-}
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();

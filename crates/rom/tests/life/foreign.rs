@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, Location, Manifest, RomFile, State, adopt,
-    attach, clean, copy, detach, list, remove, set_immutable, verify,
+    attach, clean, copy, detach, list, remove, set_immutable, unwatched, verify,
 };
+use saltern_testing::skipped;
 
-use super::super::{Scratch, params, seed, skipped, unwatched};
+use super::super::{Scratch, params, seed};
 
 const NOBODY: u32 = 65534;
 

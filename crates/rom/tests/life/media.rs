@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, ImagePlace, Location, Lock,
-    RomFile, RomPages, State, attach, attach_descriptor, copy, list, remove, set_immutable, verify,
+    RomFile, RomPages, State, attach, attach_descriptor, copy, list, remove, set_immutable,
+    unwatched, verify,
 };
+use saltern_testing::skipped;
 use saltern_yescrypt::rom::RomView;
 
-use super::super::{Scratch, hash, params, reference, seed, skipped, unwatched};
+use super::super::{Scratch, hash, params, reference, seed};
 
 fn options(access: Access, pages: RomPages) -> AttachOptions<'static> {
     let mut options = AttachOptions::new();

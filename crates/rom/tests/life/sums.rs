@@ -6,23 +6,15 @@ use std::path::Path;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, Manifest, RomFile, State,
-    adopt, attach, clean, copy, list, rebuild_sums, remove, verify,
+    adopt, attach, clean, copy, list, rebuild_sums, remove, unwatched, verify,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::{
     Workspace,
     rom::{RomImage, RomParams},
 };
 
-use super::super::{Scratch, params, reference, seed, unwatched};
-
-/// Flips one bit of a file.
-fn flip(path: &Path, at: u64) {
-    std::fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
-    let file = File::options().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).unwrap();
-    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
-}
+use super::super::{Scratch, params, reference, seed};
 
 fn table(scratch: &Scratch, name: &str) -> Vec<u8> {
     std::fs::read(scratch.path(name)).unwrap()

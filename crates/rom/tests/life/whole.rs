@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, RomPages, Seed,
-    SeedSource, Stage, State, adopt, attach, copy, list, recompute, remove, verify,
+    SeedSource, Stage, State, adopt, attach, copy, list, recompute, remove, unwatched, verify,
 };
 use saltern_yescrypt::rom::{RomParams, RomView};
 
-use super::super::{Scratch, hash, params, reference, seed, unwatched};
+use super::super::{Scratch, hash, params, reference, seed};
 
 #[test]
 fn a_file_is_what_the_core_makes_however_it_is_filled() {
