@@ -21,6 +21,8 @@ use saltern_yescrypt::{
 };
 use serde::Deserialize;
 
+use crate::process::process_time;
+
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -207,11 +209,6 @@ fn drop_cache(image: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn processor_time() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec as u32)
-}
-
 fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
     let notes = rom.as_ref().map(|rom| rom.notes().to_vec()).unwrap_or_default();
     let used = rom.map(|rom| whole(rom, load)).transpose()?;
@@ -266,7 +263,7 @@ fn direct(
         let threads: Vec<_> =
             (0..threads).map(|index| scope.spawn(move || worker(index))).collect();
         std::thread::sleep(time / 5);
-        let mark = || (Instant::now(), processor_time(), hashes.load(Relaxed));
+        let mark = || (Instant::now(), process_time(), hashes.load(Relaxed));
         let before = mark();
         std::thread::sleep(time);
         let after = mark();
@@ -313,7 +310,7 @@ fn overlapped(
     };
     let mut ahead = if batch == 1 { None } else { Some(submit()?) };
     let start = Instant::now();
-    let mark = || (Instant::now(), processor_time(), pool.stats().hashes);
+    let mark = || (Instant::now(), process_time(), pool.stats().hashes);
     let mut before = None;
     let mut reads = ReadStats::default();
     loop {

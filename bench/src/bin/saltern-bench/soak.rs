@@ -160,7 +160,7 @@ fn watch(start: Instant, time: Duration, totals: &Totals) -> Vec<Sample> {
     while start.elapsed() < time {
         std::thread::sleep(step);
         let work = totals.work.load(Relaxed) as f64;
-        let processor = process::processor_seconds().unwrap_or(start.elapsed().as_secs_f64());
+        let processor = process::process_time().as_secs_f64();
         samples.push(Sample { work, processor, resident: process::resident_bytes().unwrap_or(0) });
     }
     samples
