@@ -15,7 +15,7 @@ use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
 use saltern_rom::{AttachOptions, Attached, Backend, RomFile, RomPages, RomReaders, attach};
 use saltern_yescrypt::{
     Workspace,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     params::CheckedParams,
     rom::{Rom, RomMasks, RomReading, RomUse},
 };
@@ -253,7 +253,7 @@ fn direct(
             let inputs: Vec<(&[u8], &[u8])> =
                 passwords.iter().map(|password| (&password[..], &salt[..])).collect();
             hash.begin(&inputs, params, roms, 32)?;
-            while hash.advance(&[])? != Progress::Done {}
+            while hash.advance(&[])? != Advance::Done {}
             hashes.fetch_add(inputs.len() as u64, Relaxed);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The program `saltern-bench`: that everything runs and says what it should, never how fast.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;

@@ -10,7 +10,7 @@ pub fn hex(bytes: &[u8]) -> String {
 #[must_use]
 #[track_caller]
 pub fn unhex(digits: &str) -> Vec<u8> {
-    assert!(digits.len() % 2 == 0, "an odd number of digits: {digits}");
+    assert!(digits.len().is_multiple_of(2), "an odd number of digits: {digits}");
     let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).expect(digits);
     (0..digits.len()).step_by(2).map(byte).collect()
 }

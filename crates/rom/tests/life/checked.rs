@@ -1,7 +1,6 @@
 //! A mismatch is never said because of a ROM, and no hash is stored that was made with a damaged
 //! one.
 
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! Damage in images and in their tables of checksums, and what becomes of the tables.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use saltern_rom::{
@@ -235,7 +233,7 @@ fn a_table_that_is_damaged_after_it_was_opened_accuses_nobody_else() {
     let attached = attach(&path, &options).unwrap();
     let rom = RomFile::open(&path, None).unwrap();
     // The first group's chunks, behind the header and 16 groups.
-    flip(&scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
+    flip(scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
     let mut block = DirectBuffer::new(4096).unwrap();
     for refused in [
         attached.verify(&unwatched),

@@ -1,7 +1,7 @@
 //! Damage, interruptions and races: an answer that is right or one clear error, and nothing
 //! half-made.
 
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
