@@ -46,7 +46,8 @@ pub(crate) fn derive_together(
         (Some(_), 0) => return Err(Error::RomNotUsed),
         (Some(&rom), nrom) => Some(RomUse { rom, reading: RomReading::new(nrom) }),
     };
-    derive_together_with_roms(inputs, &params.without_nrom(), list.as_slice(), workspace)
+    let params = &params.without_nrom();
+    run(inputs, params, &Reads::new(params, list.as_slice())?, workspace)
 }
 
 /// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::rom::MAX_ROMS), each read as its
@@ -82,17 +83,7 @@ pub fn derive_with_roms(
     out: &mut [u8],
 ) -> Result<(), Error> {
     let (password, salt) = (password.as_ref(), salt.as_ref());
-    derive_together_with_roms(&mut [Input { password, salt, out }], params, roms, workspace)
-}
-
-/// [`derive_with_roms`] for up to [`MAX_LANES`] independent inputs at once.
-pub(crate) fn derive_together_with_roms(
-    inputs: &mut [Input<'_>],
-    params: &CheckedParams,
-    roms: &[RomUse<RomView<'_>>],
-    workspace: &mut Workspace,
-) -> Result<(), Error> {
-    run(inputs, params, &Reads::new(params, roms)?, workspace)
+    run(&mut [Input { password, salt, out }], params, &Reads::new(params, roms)?, workspace)
 }
 
 /// Up to [`MAX_LANES`] independent inputs at once, with ROMs that are in memory.

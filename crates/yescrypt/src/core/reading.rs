@@ -66,6 +66,24 @@ impl RomReading {
         RomReading { nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
     }
 
+    /// All of a ROM of `size` bytes for hashes with this r, read as [`RomReading::new`] says; none
+    /// where these are no power of two of blocks, at least 2.
+    ///
+    /// ```
+    /// use saltern_yescrypt::rom::RomReading;
+    /// assert_eq!(RomReading::whole(1 << 20, 8), Some(RomReading::new(1024)));
+    /// assert_eq!(RomReading::whole(1 << 20, 7), None);
+    /// ```
+    #[must_use]
+    pub const fn whole(size: u64, r: u32) -> Option<Self> {
+        let block = 128 * r as u64;
+        if block == 0 || size % block != 0 {
+            return None;
+        }
+        let nrom = size / block;
+        if nrom > 1 && nrom.is_power_of_two() { Some(Self::new(nrom)) } else { None }
+    }
+
     /// Refuses what the algorithm does not define.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !self.nrom.is_power_of_two() || self.nrom < 2 {
@@ -135,13 +153,6 @@ impl RomUse {
     pub fn view(&self, r: u32) -> Result<RomUse<RomView<'_>>, Error> {
         Ok(RomUse { rom: self.rom.view(r)?, reading: self.reading })
     }
-}
-
-/// What tells the ROMs of computations apart that exist at the same time.
-pub(crate) type Places = [Option<(usize, RomReading)>; MAX_ROMS];
-
-pub(crate) fn places(list: &[RomUse]) -> Places {
-    core::array::from_fn(|i| list.get(i).map(|used| (used.rom.address(), used.reading)))
 }
 
 /// The ROMs of one computation, checked.

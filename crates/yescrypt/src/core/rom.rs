@@ -248,7 +248,7 @@ impl<'a> RomView<'a> {
     ///
     /// # Errors
     /// Those of [`RomView::from_bytes`].
-    pub fn last_block(block: &'a [u8]) -> Result<Self, Error> {
+    pub(crate) fn last_block(block: &'a [u8]) -> Result<Self, Error> {
         Ok(RomView { part: Part::Last, ..Self::from_bytes(block)? })
     }
 

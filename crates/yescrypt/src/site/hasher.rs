@@ -1,8 +1,8 @@
 //! Hashing and verifying passwords: what a server holds.
 
 mod keys;
-mod many;
 mod plan;
+#[cfg(feature = "password-hash")]
 mod shelf;
 
 use alloc::string::String;
@@ -12,13 +12,12 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-pub use self::many::Verification;
 pub use self::plan::Plan;
-use self::shelf::Shelf;
 
-use crate::core::batch::{Derivation, derive_all};
+use crate::core::kdf::run;
 use crate::core::params::{Mode, Params};
-use crate::core::reading::{RomMasks, RomReading, RomUse};
+use crate::core::pass::Input;
+use crate::core::reading::{Reads, RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -48,7 +47,9 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Debug)]
 pub struct Hasher {
     site: Arc<Site>,
-    memory: Arc<Shelf>,
+    /// For the traits of that crate, which have no place for a [`Workspace`].
+    #[cfg(feature = "password-hash")]
+    memory: Arc<shelf::Shelf>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,7 +96,11 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher { site: Arc::new(site), memory: Arc::new(Shelf::new()) }
+        Hasher {
+            site: Arc::new(site),
+            #[cfg(feature = "password-hash")]
+            memory: Arc::new(shelf::Shelf::new()),
+        }
     }
 
     #[cfg(feature = "password-hash")]
@@ -314,43 +319,6 @@ impl Hasher {
         Ok(computed.ct_eq(stored.hash()).into())
     }
 
-    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as
-    /// there were calls at once, each as large as its largest hash. Where memory is to be bounded,
-    /// there are workspaces of one's own, or a pool.
-    ///
-    /// # Errors
-    /// Those of [`Hasher::hash`].
-    #[cfg(feature = "getrandom")]
-    pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
-        self.memory.lend(|workspace| self.hash(workspace, password))
-    }
-
-    /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
-    ///
-    /// ```
-    /// use saltern_yescrypt::{Hasher, Params};
-    /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
-    /// let stored = hasher.hash_shared("correct horse")?;
-    /// assert!(hasher.verify_shared("correct horse", &stored)?);
-    /// # Ok::<(), saltern_yescrypt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Hasher::verify`].
-    pub fn verify_shared(
-        &self,
-        password: impl AsRef<[u8]>,
-        hash: impl AsRef<[u8]>,
-    ) -> Result<bool, Error> {
-        self.memory.lend(|workspace| self.verify(workspace, password, hash))
-    }
-
-    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it
-    /// is not in use.
-    pub fn release_shared(&self) {
-        self.memory.clear();
-    }
-
     /// Whether a stored string is one that this hasher would make now, but for its salt: after a
     /// login with another one, hash the password again. Computes nothing.
     ///
@@ -375,13 +343,13 @@ impl Hasher {
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
         let Plan { params, salt, roms } = self.admit(password, setting)?;
         let mut hash = Zeroizing::new([0; HASH]);
-        let job = Derivation { password, salt: &salt, out: &mut *hash };
-        derive_all(&mut [job], &params, &roms, workspace)?;
+        let input = Input { password, salt: &salt, out: &mut *hash };
+        run(&mut [input], &params, &Reads::of(&params, &roms)?, workspace)?;
         Ok(self.seal(setting, hash))
     }
 
     /// What a hash that this process computes is made from.
-    pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
+    fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
         let plan = self.plan(password, setting)?;
         let Some(at) = plan.roms.iter().position(|used| used.rom.store().is_some()) else {
             return Ok(plan);

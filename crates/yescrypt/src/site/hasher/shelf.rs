@@ -1,4 +1,4 @@
-//! Workspaces that the clones of a hasher share.
+//! Workspaces that the clones of a hasher share, for traits that have no place for one.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;
@@ -36,12 +36,6 @@ impl Shelf {
     #[cfg(not(feature = "std"))]
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         work(&mut Workspace::new())
-    }
-
-    /// Drops all that are idle.
-    pub(super) fn clear(&self) {
-        #[cfg(feature = "std")]
-        drop(core::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
