@@ -218,9 +218,10 @@ fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
 
 /// All blocks of a ROM.
 fn whole(rom: Arc<Attached>, load: &Load) -> anyhow::Result<RomUse> {
-    let nrom = rom.size() / (128 * u64::from(load.params.params().r));
+    let whole =
+        RomReading::whole(rom.size(), load.params.params().r).context("a ROM of odd size")?;
     let (masks, look_ahead) = (load.masks, load.look_ahead);
-    Ok(RomUse { rom: Rom::new(rom)?, reading: RomReading { nrom, masks, look_ahead } })
+    Ok(RomUse { rom: Rom::new(rom)?, reading: RomReading { masks, look_ahead, ..whole } })
 }
 
 fn mapped(image: &Path, load: &Load, random: bool, threads: usize) -> anyhow::Result<Run> {

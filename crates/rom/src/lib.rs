@@ -52,7 +52,7 @@ pub use hashing::source::{Backend, RomReaders};
 #[cfg(unix)]
 pub use operations::attach::attach_descriptor;
 pub use operations::attach::{Access, AttachOptions, Attached, ImagePlace, Lock, attach};
-pub use operations::check::{rebuild_sums, recompute, verify};
+pub use operations::check::{check, rebuild_sums, recompute, verify};
 pub use operations::copy::{CopyOptions, adopt, copy};
 pub use operations::create::{Create, FillIn};
 pub use operations::list::{Cleaned, Found, State, clean, list};

@@ -125,7 +125,7 @@ fn images_and_hashes_are_the_same_in_both_directions() {
         // Theirs here.
         let adopted = adopt(&theirs, &rom_params(case), None, None, &unwatched).unwrap();
         assert_eq!(adopted.hash, manifest.hash);
-        recompute(&theirs, &seed, 2, &unwatched).unwrap();
+        recompute(&theirs, None, &seed, 2, &unwatched).unwrap();
         let attached = Arc::new(attach(&theirs, &AttachOptions::new()).unwrap());
         // Ours there.
         for setting in settings(case) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use saltern_pool::source::Window;
-use saltern_yescrypt::rom::RomId;
+use saltern_yescrypt::rom::{RomId, RomReading};
 use zeroize::Zeroize;
 
 use crate::Error;
@@ -127,14 +127,10 @@ impl RomFile {
     /// # Errors
     /// [`Error::Yescrypt`] if it is none.
     pub fn blocks(&self, r: u32) -> Result<u64, Error> {
-        let (size, block) = (self.manifest.size(), 128 * u64::from(r));
-        let blocks = if block == 0 || !size.is_multiple_of(block) { 0 } else { size / block };
-        if !blocks.is_power_of_two() || blocks < 2 {
-            let expected = "such that the ROM has a power of two of blocks";
-            let (name, value) = ("r", r.into());
-            return Err(saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into());
-        }
-        Ok(blocks)
+        let expected = "such that the ROM has a power of two of blocks";
+        let (name, value) = ("r", r.into());
+        let refused = saltern_yescrypt::Error::InvalidParameter { name, value, expected };
+        Ok(RomReading::whole(self.manifest.size(), r).ok_or(refused)?.nrom)
     }
 
     /// Fills the buffer from any place in the image, with the chunks around it checked.

@@ -221,10 +221,7 @@ pub fn attach_descriptor(
         hasher.update(piece);
         Ok(())
     })?;
-    let table = hasher.finish();
-    if table.root(&manifest.params) != manifest.hash {
-        return Err(Error::Damaged { path: path.to_owned(), offset: None });
-    }
+    let table = hasher.finish_as(manifest, None, path.to_owned())?;
     let granted = Granted { mapping, file: Some(image.file), pages: options.pages };
     let mut attached = Attached::new(granted, manifest.clone(), table, ImagePlace::Memfd);
     attached.checked = Mutex::new(Some(Instant::now()));

@@ -94,10 +94,7 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
             Ok(())
         };
         opened.each_piece(*watch, &mut write)?;
-        let table = hasher.finish();
-        if table.root(&source.params) != source.hash {
-            return Err(Error::Damaged { path: opened.name(), offset: None });
-        }
+        let table = hasher.finish_as(source, Some(from), opened.name())?;
         Ok(Made { manifest: Manifest { location: location.clone(), ..source.clone() }, table })
     })
 }

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::files::kept;
-use crate::files::opened::Opened;
 use crate::files::regular::open_file;
 use crate::files::staged::{part_of, place_of, remove_leftover};
 use crate::format::manifest::Manifest;
-use crate::format::table::Table;
+use crate::operations::check::check;
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
@@ -50,7 +49,7 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             let image = directory.join(image);
             match Manifest::read(&image) {
                 Ok(manifest) => {
-                    let state = match look_at(&image, &manifest) {
+                    let state = match check(&image, Some(manifest.hash)).map(drop) {
                         Ok(()) => State::Ready(Box::new(manifest)),
                         Err(error) => State::Bad(Box::new(manifest), error),
                     };
@@ -72,17 +71,6 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
         }
     }
     Ok(found)
-}
-
-/// Whether image and table fit a manifest. The table of what others may have put there is not
-/// looked at: it could be as long as they like.
-fn look_at(image: &Path, manifest: &Manifest) -> Result<(), Error> {
-    let opened = Opened::open(image, Some(manifest.hash))?;
-    opened.check_shared()?;
-    match opened.check_trust() {
-        Ok(()) => Table::open(image, &opened.manifest).map(drop),
-        Err(_) => Ok(()),
-    }
 }
 
 /// What [`clean`] has done.

@@ -191,7 +191,7 @@ fn a_planted_segment_is_refused() {
     std::fs::write(Manifest::path_for(&path), text).unwrap();
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("segment.rom.sums")).unwrap();
     let refused = attach(&path, &AttachOptions::new());
-    let checked = verify(&path, &unwatched);
+    let checked = verify(&path, None, &unwatched);
     let mut options = CopyOptions::new();
     options.location = Location::Sysv { key };
     let replaced = copy(&file, &path, &options);
@@ -272,7 +272,7 @@ fn lists_wait_for_nothing_and_cleaning_leaves_what_is_not_ours() {
     let left = scratch.names();
     let kept = [".a.saltern-part", ".d.saltern-part", ".e.saltern-part", ".mine.part", ".x.part"];
     assert!(kept.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
-    verify(&good, &unwatched).unwrap();
+    verify(&good, None, &unwatched).unwrap();
     if is_root() {
         // Another user's, which its owner may go on with.
         let theirs = scratch.path(".w.saltern-part");

@@ -40,7 +40,7 @@ fn what_is_being_made_is_not_removed() {
     let answers = answers.into_inner().unwrap();
     assert!(!answers.is_empty());
     assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Busy { .. }))), "{answers:?}");
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
     remove(&path).unwrap();
     assert!(scratch.names().is_empty());
 }
