@@ -1,5 +1,6 @@
 //! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform
-//! in one register, `saltern wiping` with memory that is wiped after each call.
+//! in one register, `saltern wiping` with memory that is wiped after each call, `saltern resumable`
+//! with the driver that pools use.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use saltern_yescrypt::{
     rom::{RomReading, RomUse, RomView, derive_with_roms},
 };
 
+use super::resumable::Resumed;
 use super::rom::{self, RomMemory};
 use super::{Engine, Found, Input, Setup, Task, blake2, inputs};
 use crate::work::{Escrypt, Message, Variant, Work};
@@ -22,15 +24,23 @@ pub struct Saltern {
     named: bool,
     pairs: bool,
     wiping: bool,
+    resumable: bool,
 }
 
 /// By the words after `saltern`.
 pub(super) fn find<'w>(words: impl Iterator<Item = &'w str>) -> anyhow::Result<Found> {
-    let mut found = Saltern { level: Level::detect(), named: false, pairs: false, wiping: false };
+    let mut found = Saltern {
+        level: Level::detect(),
+        named: false,
+        pairs: false,
+        wiping: false,
+        resumable: false,
+    };
     for word in words {
         match word {
             "pairs" => found.pairs = true,
             "wiping" => found.wiping = true,
+            "resumable" => found.resumable = true,
             level => match super::level(level)? {
                 Ok(level) => (found.level, found.named) = (level, true),
                 Err(missing) => return Ok(Err(missing)),
@@ -55,11 +65,15 @@ impl Engine for Saltern {
         if self.wiping {
             name += " wiping";
         }
+        if self.resumable {
+            name += " resumable";
+        }
         name
     }
 
     fn computes(&self, work: &Work) -> bool {
         match work {
+            _ if self.resumable => matches!(work, Work::Yescrypt(_, None)),
             Work::Yescrypt(..) | Work::Escrypt(_) | Work::Fill(_) => true,
             Work::Argon2(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
@@ -95,6 +109,9 @@ impl Engine for Saltern {
             "{together} hashes at once: 1 to {degree} of these advance together"
         );
         let inputs = inputs(work, together)?;
+        if self.resumable {
+            return Ok(Box::new(Resumed::new(workspace, params, inputs)));
+        }
         let mut task = Passwords {
             params,
             rom: setup.rom.clone(),
