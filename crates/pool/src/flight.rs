@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use saltern_yescrypt::{
     Error as Hash,
-    hazmat::{Advance, MAX_LANES, Resumable, RomRead},
+    hazmat::{Advance, BlocksNeeded, MAX_LANES, Resumable},
     rom::MAX_ROMS,
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -38,7 +38,7 @@ struct Set {
     /// How many bytes before each block were read, too.
     skip: [usize; MAX_LANES],
     /// What was announced, from then until it has been supplied.
-    read: Option<RomRead>,
+    read: Option<BlocksNeeded>,
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
@@ -110,8 +110,8 @@ struct Group {
     shape: Arc<Shape>,
     items: Vec<Queued>,
     /// Reads that were announced while no set was free, in order.
-    deferred: VecDeque<RomRead>,
-    needed: Option<RomRead>,
+    deferred: VecDeque<BlocksNeeded>,
+    needed: Option<BlocksNeeded>,
     began: Instant,
     age: u64,
     /// For each item that may not be answered, why.
@@ -154,7 +154,7 @@ impl Place {
     }
 
     /// The set with the blocks of this read, if all of them are there, or are known not to come.
-    fn supply(&self, read: RomRead) -> Option<usize> {
+    fn supply(&self, read: BlocksNeeded) -> Option<usize> {
         self.sets.iter().position(|set| set.read == Some(read) && set.missing == 0)
     }
 

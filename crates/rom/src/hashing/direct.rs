@@ -17,7 +17,7 @@ use crate::Error;
 use crate::files::opened::{Image, Opened};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::Table;
+use crate::format::sums::Sums;
 use crate::hashing::checked::grid;
 use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, read_at};
@@ -42,7 +42,7 @@ pub struct RomFile {
     /// What place and length, and what the address in memory, have to be multiples of.
     alignment: [usize; 2],
     manifest: Manifest,
-    table: Table,
+    sums: Sums,
     /// For the chunks around blocks that are smaller.
     scratch: Mutex<Option<DirectBuffer>>,
     path: PathBuf,
@@ -76,13 +76,12 @@ impl RomFile {
         let Opened { image: Image::File(file), manifest, .. } = opened else {
             return Err(Error::Unsupported { what: "a System V segment cannot be read as a file" });
         };
-        let table = Table::open(image, &manifest)?;
+        let sums = Sums::open(image, &manifest)?;
         let (buffered, path) = (file.file, file.path);
         let alignment = filesystem::direct_alignment(&buffered).unwrap_or([ALIGNMENT; 2]);
         let scratch = Mutex::new(None);
         let (direct, notes) = (None, Vec::new());
-        let mut rom =
-            RomFile { buffered, direct, alignment, manifest, table, scratch, path, notes };
+        let mut rom = RomFile { buffered, direct, alignment, manifest, sums, scratch, path, notes };
         match rom.open_direct() {
             Ok(direct) => rom.direct = Some(direct),
             Err(error) => rom.notes.push(format!(
@@ -176,7 +175,7 @@ impl RomFile {
 
     /// Compares whole chunks with the table.
     pub(crate) fn check_chunks(&self, offset: u64, chunks: &[u8]) -> Result<(), Error> {
-        self.table.check(offset, chunks).map_err(|damage| self.table.error(damage, &self.path))
+        self.sums.check(offset, chunks).map_err(|damage| self.sums.error(damage, &self.path))
     }
 
     /// What is said of damage at a byte of the image.
@@ -234,7 +233,7 @@ impl RomFile {
     pub(crate) fn window_alignment(&self) -> usize {
         let needed = if self.is_direct() { self.alignment[0] } else { 1 };
         // Both are powers of two.
-        needed.max(self.table.chunk() as usize)
+        needed.max(self.sums.chunk() as usize)
     }
 
     /// One attempt to read from any place in the image, past the page cache if that can be.

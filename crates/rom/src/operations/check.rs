@@ -8,7 +8,7 @@ use crate::files::opened::{Image, Opened};
 use crate::files::staged::{Staged, check_room};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::{ImageHasher, Table};
+use crate::format::sums::{ImageHasher, Sums};
 use crate::operations::create::compute;
 use crate::operations::seed::Seed;
 use crate::progress::{PIECE, Watch};
@@ -35,7 +35,7 @@ pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
         check_image(&name, &opened.manifest, memory.bytes())?;
     }
     if opened.check_trust().is_ok() {
-        Table::open(image, &opened.manifest)?;
+        Sums::open(image, &opened.manifest)?;
     }
     Ok(opened.manifest)
 }
@@ -53,7 +53,7 @@ pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
 pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
     let found = hash_all(image, &opened, watch)?;
-    let known = Table::open(image, &opened.manifest)?;
+    let known = Sums::open(image, &opened.manifest)?;
     let differs = known.difference(&found).map_err(|damage| known.error(damage, image))?;
     if differs.is_some() {
         let path = crate::files::kept::path_for(image);
@@ -73,13 +73,13 @@ pub fn rebuild_sums(
     watch: Watch<'_>,
 ) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
-    let table = hash_all(image, &opened, watch)?;
-    opened.manifest.write(image, &table)?;
+    let sums = hash_all(image, &opened, watch)?;
+    opened.manifest.write(image, &sums)?;
     Ok(opened.manifest)
 }
 
 /// The table of an image whose hash is that in the manifest.
-fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Error> {
+fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Sums, Error> {
     let manifest = &opened.manifest;
     let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
     opened.each_piece(watch, &mut |piece| {

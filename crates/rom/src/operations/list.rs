@@ -92,8 +92,8 @@ pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
     for name in names(directory)? {
         let part = place_of(&name).map(|place| remove_own(&directory.join(place)));
         let image = name.strip_suffix(".sums").filter(|image| !image.is_empty());
-        let table = image.map(|image| kept::remove_stray(&directory.join(image)));
-        for outcome in part.into_iter().chain(table) {
+        let sums = image.map(|image| kept::remove_stray(&directory.join(image)));
+        for outcome in part.into_iter().chain(sums) {
             match outcome {
                 Ok(removed) => cleaned.removed += usize::from(removed),
                 Err(error) => cleaned.left.push(error),

@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode, Params};
-use crate::core::pass::{Input, Kind, Pass, Plan, Watch};
-use crate::core::reading::{RomMasks, RomReads, Schedule};
+use crate::core::pass::{Input, Kind, Pass, Sizes, Watch};
+use crate::core::reading::{RomInUse, RomMasks, Schedule};
 use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -191,8 +191,8 @@ pub(crate) fn rom_pass(
     watch: Option<&Watch<'_>>,
 ) -> Result<(), Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
-    let scratch = workspace.take(Plan::new(params, 1, threads)?.scratch)?;
-    let reads = rom.map(|rom| RomReads::new(rom, params.params().n, RomMasks::YESCRYPT));
+    let scratch = workspace.take(Sizes::new(params, 1, threads)?.scratch)?;
+    let reads = rom.map(|rom| RomInUse::new(rom, params.params().n, RomMasks::YESCRYPT));
     let roms = Schedule::new(reads.as_slice(), params.mode() == Mode::Rw);
     let pass = Pass { params: *params, kind, roms, target, threads, watch };
     pass.run(&mut [input], [v, scratch])

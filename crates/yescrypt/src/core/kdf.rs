@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::core::blockmix::MAX_LANES;
 use crate::core::params::CheckedParams;
-use crate::core::pass::{Input, Kind, Pass, Plan};
+use crate::core::pass::{Input, Kind, Pass, Sizes};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{Reads, RomReading, RomUse};
 use crate::core::rom::RomView;
@@ -99,7 +99,7 @@ pub(crate) fn run(
         params.check_output(input.out.len() as u64)?;
     }
     let (target, threads) = (workspace.target(), workspace.threads());
-    let plan = Plan::new(params, inputs.len(), threads)?;
+    let plan = Sizes::new(params, inputs.len(), threads)?;
     let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
     let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {

@@ -158,7 +158,7 @@ impl RomUse {
 /// The ROMs of one computation, checked.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reads<'a> {
-    reads: [RomReads<'a>; MAX_ROMS],
+    reads: [RomInUse<'a>; MAX_ROMS],
     count: usize,
     /// See [`Schedule::opening`].
     opening: bool,
@@ -199,7 +199,7 @@ impl<'a> Reads<'a> {
             let blocks = rom.blocks(nrom, params.block_len())?;
             let elsewhere = rom.elsewhere();
             *reads =
-                RomReads { index, look_ahead, elsewhere, ..RomReads::new(blocks, nrom, masks) };
+                RomInUse { index, look_ahead, elsewhere, ..RomInUse::new(blocks, nrom, masks) };
         }
         Ok(all)
     }
@@ -233,7 +233,7 @@ pub(crate) enum Loop {
 
 /// The blocks of one ROM and when they are read.
 #[derive(Clone, Copy)]
-pub(crate) struct RomReads<'a> {
+pub(crate) struct RomInUse<'a> {
     /// A power of two of blocks, or only the last one of a ROM that is elsewhere.
     pub(crate) blocks: &'a [SubBlock],
     /// How many blocks the ROM has.
@@ -248,10 +248,10 @@ pub(crate) struct RomReads<'a> {
     pub(crate) checked: bool,
 }
 
-impl<'a> RomReads<'a> {
+impl<'a> RomInUse<'a> {
     /// A ROM in memory, without look-ahead.
     pub(crate) fn new(blocks: &'a [SubBlock], nrom: u64, masks: RomMasks) -> Self {
-        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false, index: 0, checked: false }
+        RomInUse { blocks, nrom, masks, look_ahead: 0, elsewhere: false, index: 0, checked: false }
     }
 
     /// Block `x` mod NROM.
@@ -273,9 +273,9 @@ impl<'a> RomReads<'a> {
     }
 }
 
-impl Default for RomReads<'_> {
+impl Default for RomInUse<'_> {
     fn default() -> Self {
-        RomReads::new(&[], 1, RomMasks { fill: 0, mix: 0 })
+        RomInUse::new(&[], 1, RomMasks { fill: 0, mix: 0 })
     }
 }
 
@@ -283,7 +283,7 @@ impl Default for RomReads<'_> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Schedule<'a> {
     /// Where several are to be read in one step, the first one is.
-    pub(crate) roms: &'a [RomReads<'a>],
+    pub(crate) roms: &'a [RomInUse<'a>],
     /// Whether the first step of the first loop reads the last block of the first ROM that this
     /// loop reads at all. (A ROM's last block has its digest, so every bit of the ROM reaches every
     /// hash.)
@@ -295,19 +295,19 @@ pub(crate) struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    pub(crate) fn new(roms: &'a [RomReads<'a>], opening: bool) -> Self {
+    pub(crate) fn new(roms: &'a [RomInUse<'a>], opening: bool) -> Self {
         let ahead = roms.iter().any(|rom| rom.look_ahead != 0);
         Schedule { roms, opening, ahead, elsewhere: roms.iter().any(|rom| rom.elsewhere) }
     }
 
     /// The ROM whose last block step 0 of the first loop reads. It reads no other.
-    pub(crate) fn opening(&self) -> Option<&'a RomReads<'a>> {
+    pub(crate) fn opening(&self) -> Option<&'a RomInUse<'a>> {
         self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)
     }
 
     /// The ROM that step `i`, not 0, of a loop reads.
     #[inline]
-    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomReads<'a>> {
+    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomInUse<'a>> {
         self.roms.iter().find(|rom| rom.due(which, i))
     }
 

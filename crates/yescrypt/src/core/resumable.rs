@@ -13,21 +13,21 @@ use crate::core::check::RomFault;
 use crate::core::log;
 use crate::core::memory::{Arena, Pages};
 use crate::core::params::CheckedParams;
-use crate::core::pass::Plan;
+use crate::core::pass::Sizes;
 use crate::core::reading::{Reads, RomUse};
 use crate::ids::RomId;
 use crate::{Error, Workspace};
 
 /// One read of a ROM that is not in memory, by up to [`MAX_LANES`] instances of hashes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RomRead {
+pub struct BlocksNeeded {
     /// The ROM's place in the list.
     pub rom: usize,
     blocks: [u64; MAX_LANES],
     count: usize,
 }
 
-impl RomRead {
+impl BlocksNeeded {
     /// The numbers of the blocks, each below the ROM's NROM. Block `j` is at bytes 128 * r * j of
     /// the image, 128 * r of them.
     #[must_use]
@@ -37,7 +37,7 @@ impl RomRead {
 }
 
 /// Forgets which blocks it was of.
-impl Zeroize for RomRead {
+impl Zeroize for BlocksNeeded {
     fn zeroize(&mut self) {
         self.blocks.zeroize();
         self.count = 0;
@@ -50,9 +50,9 @@ pub enum Advance {
     /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin.
     /// Nothing has to be supplied, and who does not read ahead can ignore it. The reads of each ROM
     /// are announced in the order in which they are needed.
-    Announces(RomRead),
+    Announces(BlocksNeeded),
     /// It needs these blocks, which were announced before, to go on.
-    Needs(RomRead),
+    Needs(BlocksNeeded),
     /// It is finished.
     Done,
 }
@@ -128,7 +128,7 @@ impl Resumable {
         hashes: usize,
         pages: Pages,
     ) -> Option<u64> {
-        let plan = Plan::new(params, hashes, 1).ok()?;
+        let plan = Sizes::new(params, hashes, 1).ok()?;
         let len = plan.v.checked_add(plan.scratch)?.checked_add(log::room(params, roms, hashes))?;
         Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }

@@ -46,14 +46,14 @@ use crate::text::roms::NamedRom;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Hasher {
-    site: Arc<Site>,
+    config: Arc<Config>,
     /// For the traits of that crate, which have no place for a [`Workspace`].
     #[cfg(feature = "password-hash")]
     memory: Arc<shelf::Shelf>,
 }
 
 #[derive(Clone, Debug)]
-struct Site {
+struct Config {
     params: Params,
     /// For new hashes.
     named_roms: Vec<NamedRom>,
@@ -88,7 +88,7 @@ impl Hasher {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
     pub fn new() -> Self {
-        let site = Site {
+        let config = Config {
             params: Params::default(),
             named_roms: Vec::new(),
             limits: Limits::server(),
@@ -97,7 +97,7 @@ impl Hasher {
             escrypt_rom: None,
         };
         Hasher {
-            site: Arc::new(site),
+            config: Arc::new(config),
             #[cfg(feature = "password-hash")]
             memory: Arc::new(shelf::Shelf::new()),
         }
@@ -108,22 +108,22 @@ impl Hasher {
         &self.memory
     }
 
-    fn site(&mut self) -> &mut Site {
-        Arc::make_mut(&mut self.site)
+    fn config(&mut self) -> &mut Config {
+        Arc::make_mut(&mut self.config)
     }
 
     /// Other parameters for new hashes. They are checked when hashing, by the same limits as those
     /// of stored hashes.
     #[must_use]
     pub fn with_params(mut self, params: Params) -> Self {
-        self.site().params = params;
+        self.config().params = params;
         self
     }
 
     /// Other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.site().limits = limits;
+        self.config().limits = limits;
         self
     }
 
@@ -132,14 +132,14 @@ impl Hasher {
     /// names.
     #[must_use]
     pub fn assuming_unnamed_key(mut self, key: HashKey) -> Self {
-        self.site().keys.assume_unnamed(key);
+        self.config().keys.assume_unnamed(key);
         self
     }
 
     /// Several keys, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
     pub fn with_keys(mut self, keys: KeySet) -> Self {
-        self.site().keys = keys;
+        self.config().keys = keys;
         self
     }
 
@@ -147,14 +147,14 @@ impl Hasher {
     /// which ROM it is: a site that will have another one some day has a [`RomSet`].
     #[must_use]
     pub fn with_rom(mut self, rom: Rom) -> Self {
-        self.site().roms.set_unnamed(rom);
+        self.config().roms.set_unnamed(rom);
         self
     }
 
     /// Several ROMs, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
     pub fn with_roms(mut self, roms: RomSet) -> Self {
-        self.site().roms = roms;
+        self.config().roms = roms;
         self
     }
 
@@ -163,7 +163,7 @@ impl Hasher {
     /// parameters then have NROM 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
-        self.site().named_roms = list.to_vec();
+        self.config().named_roms = list.to_vec();
         self
     }
 
@@ -172,26 +172,26 @@ impl Hasher {
     /// where it is damaged, right passwords do not match.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
-        self.site().escrypt_rom = Some((rom, mask));
+        self.config().escrypt_rom = Some((rom, mask));
         self
     }
 
     /// The parameters for new hashes.
     #[must_use]
     pub fn params(&self) -> &Params {
-        &self.site.params
+        &self.config.params
     }
 
     /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.site.limits
+        &self.config.limits
     }
 
     /// The ROMs, to make a changed copy of.
     #[must_use]
     pub fn roms(&self) -> &RomSet {
-        &self.site.roms
+        &self.config.roms
     }
 
     /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever
@@ -205,32 +205,32 @@ impl Hasher {
     pub fn setting(&self, salt: impl AsRef<[u8]>) -> Result<Setting, Error> {
         let salt = salt.as_ref();
         // Refuse before hashing what could not be verified afterwards.
-        self.site.params.check(&self.site.limits)?;
-        let key = self.site.keys.active();
+        self.config.params.check(&self.config.limits)?;
+        let key = self.config.keys.active();
         if self.params() == &Params::scrypt(self.params().n, self.params().r, self.params().p)
-            && self.site.named_roms.is_empty()
+            && self.config.named_roms.is_empty()
         {
             // Such a string names no key, and there is none to encrypt it with.
-            let keyless = key.is_none() && self.site.keys.unnamed().is_none();
+            let keyless = key.is_none() && self.config.keys.unnamed().is_none();
             return if keyless {
                 let setting = Setting::scrypt(self.params(), salt)?;
-                self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
+                self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
                 Ok(setting)
             } else {
                 Err(Error::KeyNotApplicable)
             };
         }
-        if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
-            let setting = Setting::new(&self.site.params, salt)?;
-            self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
-            let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
+        if self.config.named_roms.is_empty() && self.config.params.flags().is_some() {
+            let setting = Setting::new(&self.config.params, salt)?;
+            self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
+            let rom = self.config.roms.active().filter(|_| self.config.params.nrom != 0);
             return setting.with_ids(rom, key);
         }
-        if key.is_none() && self.site.keys.unnamed().is_some() {
+        if key.is_none() && self.config.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
-        self.site.named_roms.iter().try_for_each(|rom| self.site.roms.rom(rom.id).map(drop))?;
-        Setting::extended(&self.site.params, &self.site.named_roms, key, salt)
+        self.config.named_roms.iter().try_for_each(|rom| self.config.roms.rom(rom.id).map(drop))?;
+        Setting::extended(&self.config.params, &self.config.named_roms, key, salt)
     }
 
     /// [`Hasher::setting`] with a random salt of 16 bytes.
@@ -361,16 +361,16 @@ impl Hasher {
 
     /// The ROMs that a setting needs.
     fn roms_of(&self, setting: &Setting) -> Result<Vec<RomUse>, Error> {
-        let roms = &self.site.roms;
+        let roms = &self.config.roms;
         let nrom = setting.params().nrom;
         if let Some(&NamedRom { reading, .. }) = setting.roms().first()
-            && !self.site.limits.rom
+            && !self.config.limits.rom
         {
             return Err(Error::RomUnavailable { nrom: reading.nrom });
         }
         if let Mode::Escrypt(flags) = setting.params().mode {
             // Without RW nothing can have been hashed with a ROM.
-            let rom = self.site.escrypt_rom.as_ref().filter(|_| flags.rw);
+            let rom = self.config.escrypt_rom.as_ref().filter(|_| flags.rw);
             return Ok(rom
                 .map(|(rom, mask)| older(rom, *mask, setting.params().r))
                 .into_iter()

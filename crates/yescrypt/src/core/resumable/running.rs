@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Advance, RomRead};
+use super::{Advance, BlocksNeeded};
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
@@ -19,7 +19,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Input, Kind, Pass, Plan, groups, list, loops, slice};
+use crate::core::pass::{Input, Kind, Pass, Sizes, groups, list, loops, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -73,9 +73,9 @@ pub(super) struct Running {
     cursor: Cursor,
     /// For each ROM, the reads that have been announced and not been needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
-    needed: Option<RomRead>,
+    needed: Option<BlocksNeeded>,
     /// What the workspace has for the hashes, and behind that for notes of what they read.
-    plan: Plan,
+    plan: Sizes,
     log: usize,
     /// How many notes there are.
     noted: usize,
@@ -141,7 +141,7 @@ impl Running {
             cursor: Cursor::default(),
             announced,
             needed: None,
-            plan: Plan::new(params, inputs.len(), 1)?,
+            plan: Sizes::new(params, inputs.len(), 1)?,
             log: log::room(params, roms, inputs.len()),
             noted: 0,
         })
@@ -396,12 +396,12 @@ impl Running {
         Ok(match stop {
             Stop::Announces { rom, blocks } => {
                 self.announced[rom].push_back(blocks);
-                Advance::Announces(RomRead { rom, blocks, count })
+                Advance::Announces(BlocksNeeded { rom, blocks, count })
             }
             Stop::Needs { rom } => {
                 // Loops need nothing that they have not announced.
                 let blocks = self.announced[rom].pop_front().ok_or(Error::Panicked)?;
-                let read = RomRead { rom, blocks, count };
+                let read = BlocksNeeded { rom, blocks, count };
                 self.needed = Some(read);
                 Advance::Needs(read)
             }
