@@ -1,5 +1,5 @@
-//! `saltern resumable`: hashes as pools compute them, by the driver that can stop at every read of a
-//! ROM. Without a ROM it never does, and is to be as fast as the other one.
+//! `saltern resumable`: hashes as pools compute them, by the driver that can stop at every read of
+//! a ROM. Without a ROM it never does, and is to be as fast as the other one.
 
 use std::hint::black_box;
 

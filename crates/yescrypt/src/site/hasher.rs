@@ -319,8 +319,9 @@ impl Hasher {
         Ok(computed.ct_eq(stored.hash()).into())
     }
 
-    /// Whether a stored string is one that this hasher would make now, but for its salt: after a
-    /// login with another one, hash the password again. Computes nothing.
+    /// Whether a stored string is one that this hasher would make now, but for its salt. Computes
+    /// nothing, and compares nothing but that: a stronger string differs, too. A site's policy,
+    /// floors and schemes of other programs are in the crate `saltern` (`needs_rehash`).
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
