@@ -323,15 +323,15 @@ fn an_image_from_elsewhere_is_adopted() {
 #[test]
 fn paths_that_a_manifest_cannot_name_are_refused_at_once() {
     let scratch = Scratch::new();
-    let odd = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
-    std::fs::write(&odd, "a seed in an oddly named file").unwrap();
-    let odd = Seed::from_file(&odd).unwrap();
+    let path = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
+    std::fs::write(&path, "a seed in an oddly named file").unwrap();
+    let odd = Seed::from_file(&path).unwrap();
     let watch = |_| panic!("it began");
     let mut create = Create::new(params(), &odd);
     create.watch = &watch;
     let refused = create.file(&scratch.path("site.rom")).unwrap_err();
     assert!(matches!(refused, Error::Manifest { .. }), "{refused}");
-    let odd = odd.with_source(SeedSource::Descriptor);
+    let odd = Seed::from_reader(std::fs::File::open(&path).unwrap()).unwrap();
     Create::new(params(), &odd).file(&scratch.path("site.rom")).unwrap();
 }
 

@@ -76,12 +76,12 @@ impl RomReading {
     /// ```
     #[must_use]
     pub const fn whole(size: u64, r: u32) -> Option<Self> {
-        let block = 128 * r as u64;
-        if block == 0 || size % block != 0 {
-            return None;
+        match size.checked_div(128 * r as u64) {
+            Some(nrom) if nrom > 1 && nrom.is_power_of_two() && nrom * 128 * r as u64 == size => {
+                Some(Self::new(nrom))
+            }
+            _ => None,
         }
-        let nrom = size / block;
-        if nrom > 1 && nrom.is_power_of_two() { Some(Self::new(nrom)) } else { None }
     }
 
     /// Refuses what the algorithm does not define.
