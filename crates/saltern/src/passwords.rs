@@ -90,8 +90,9 @@ impl Passwords {
     /// Reads the files with keys, attaches the ROMs, and starts the threads.
     ///
     /// Everything that would make logins fail later is refused here: a missing key, a ROM that is
-    /// not the one of the policy, a decoy that cannot be computed, libcrypt where it is accepted and
-    /// not installed. Attaching a ROM checks all of it, which takes a second for some gigabytes.
+    /// not the one of the policy, a decoy that cannot be computed, libcrypt where it is accepted
+    /// and not installed. Attaching a ROM checks all of it, which takes a second for some
+    /// gigabytes.
     ///
     /// # Errors
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key, a ROM
@@ -200,8 +201,8 @@ impl Passwords {
     /// # Errors
     /// In the ticket, and none of them says that the password is wrong. *Bad input* for a string
     /// that is damaged or of no known scheme, or a password that its scheme cannot have; *over
-    /// limit* for a scheme or a cost that the policy does not allow; *unavailable* if a key or a ROM
-    /// is missing; *overloaded*; *internal*.
+    /// limit* for a scheme or a cost that the policy does not allow; *unavailable* if a key or a
+    /// ROM is missing; *overloaded*; *internal*.
     pub fn verify(
         &self,
         account: impl AsRef<[u8]>,

@@ -111,8 +111,8 @@ pub struct Policy {
     /// Ceilings of memory and work, which hold for every scheme, and other limits. The default is
     /// [`Limits::server`].
     pub limits: Limits,
-    /// The schemes of stored strings that are verified; `yescrypt` has to be among them. The default
-    /// is `yescrypt` alone.
+    /// The schemes of stored strings that are verified; `yescrypt` has to be among them. The
+    /// default is `yescrypt` alone.
     pub schemes: Vec<Scheme>,
     /// The keys of hash encryption.
     pub keys: Vec<Key>,

@@ -36,8 +36,8 @@ pub enum Scheme {
     /// number tells which. As weak as `ldap` without salt. Feature `digest`.
     Hex,
     /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi's DES, computed by the
-    /// libcrypt of the machine (libxcrypt 4.4). Of a password DES counts the first 8 bytes only; the
-    /// update after a match is a hash of the whole password that was given then. Feature
+    /// libcrypt of the machine (libxcrypt 4.4). Of a password DES counts the first 8 bytes only;
+    /// the update after a match is a hash of the whole password that was given then. Feature
     /// `libcrypt`.
     Libcrypt,
 }

@@ -109,8 +109,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// *Bad input* for what is not a stored string; *unavailable* if the string names a key that the
-    /// policy does not have.
+    /// *Bad input* for what is not a stored string; *unavailable* if the string names a key that
+    /// the policy does not have.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
         let rekeyed = hash.map(|hash| self.site.rekeyed(&hash)).transpose()?.flatten();
@@ -141,8 +141,8 @@ impl Table {
     /// it is not the active one, no string and no decoy needs it, and every string could be read.
     ///
     /// # Errors
-    /// [`Error::InUse`], which says what needs it; [`Error::Unavailable`] if the policy has no key of
-    /// this name.
+    /// [`Error::InUse`], which says what needs it; [`Error::Unavailable`] if the policy has no key
+    /// of this name.
     pub fn retire_key(&self, name: &str, census: &Census) -> Result<(), Error> {
         let what = format!("the key {name}");
         if !self.policy().keys.iter().any(|key| key.name.as_str() == name) {

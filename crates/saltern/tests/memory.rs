@@ -1,5 +1,5 @@
-//! Memory of other schemes, as the system counts it. A process of its own: other tests would disturb
-//! it.
+//! Memory of other schemes, as the system counts it. A process of its own: other tests would
+//! disturb it.
 #![cfg(all(target_os = "linux", feature = "argon2"))]
 
 use saltern::policy::{DecoyCost, Scheme};

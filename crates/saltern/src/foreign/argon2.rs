@@ -16,8 +16,8 @@ const SALT: std::ops::RangeInclusive<usize> = 8..=64;
 const DIGEST: std::ops::RangeInclusive<usize> = 16..=64;
 
 /// Blocks of 1 KiB that are asked for at least, though only those that are needed are written. The
-/// allocators of Linux map what is above 32 MiB and give it back at once; of less they may keep some
-/// for each thread, beside the pool's budget.
+/// allocators of Linux map what is above 32 MiB and give it back at once; of less they may keep
+/// some for each thread, beside the pool's budget.
 const MAPPED: usize = (32 << 10) + 1;
 
 struct Argon {

@@ -24,8 +24,8 @@ const LIBRARY: &str = "libcrypt.so.1";
 type CryptRn =
     unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void, c_int) -> *mut c_char;
 
-/// The longest salts that libxcrypt takes. For SHA-1 that is an assertion there, which would end the
-/// whole program.
+/// The longest salts that libxcrypt takes. For SHA-1 that is an assertion there, which would end
+/// the whole program.
 const SHA1_SALT: usize = 64;
 const MD5_SALT: usize = 8;
 

@@ -23,8 +23,8 @@ pub struct Census {
     pub locked: u64,
     /// Strings that could not be read. They are in none of the other counts.
     pub bad: u64,
-    /// Strings that the policy does not verify: their scheme is not accepted, or their cost is above
-    /// the limits.
+    /// Strings that the policy does not verify: their scheme is not accepted, or their cost is
+    /// above the limits.
     pub refused: u64,
     /// Strings by scheme; a wrapped string counts for the scheme of the hash within.
     pub schemes: BTreeMap<Scheme, u64>,

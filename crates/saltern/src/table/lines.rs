@@ -80,8 +80,8 @@ enum Line {
 ///
 /// Up to 256 lines are worked on at once, which bounds the memory: 16 MiB of lines. With
 /// [`Table::rekey`](super::Table::rekey) or [`Passwords::wrap`](crate::Passwords::wrap) as the
-/// operation, strings that are done already stay as they are, so that a run that was interrupted can
-/// be repeated.
+/// operation, strings that are done already stay as they are, so that a run that was interrupted
+/// can be repeated.
 ///
 /// ```
 /// use saltern::{Passwords, Policy, table::{Entry, Format, each_line}};

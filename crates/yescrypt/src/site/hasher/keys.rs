@@ -47,8 +47,8 @@ impl Hasher {
     /// # Errors
     /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
     /// not there, [`Error::KeyNotApplicable`] for a `$y$` string where a key is assumed for strings
-    /// that name none: the result would name none, would be taken to be encrypted with that key, and
-    /// its password would not match any more. [`Hasher::rekey`] gives it a key with a name.
+    /// that name none: the result would name none, would be taken to be encrypted with that key,
+    /// and its password would not match any more. [`Hasher::rekey`] gives it a key with a name.
     pub fn without_key(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
