@@ -8,8 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, RomPages, Seed,
-    SeedSource, Stage, State, adopt, attach, copy, list, recompute, remove, unwatched, verify,
+    SeedSource, Stage, State, adopt, attach, check, copy, list, rebuild_sums, recompute, remove,
+    unwatched, verify,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::rom::{RomParams, RomView};
 
 use super::super::{Scratch, hash, params, reference, seed};
@@ -318,6 +320,24 @@ fn an_image_from_elsewhere_is_adopted() {
     std::fs::write(scratch.path("zeros.rom"), vec![0; reference.as_bytes().len()]).unwrap();
     let refused = adopt(&scratch.path("zeros.rom"), &params(), None, None, &unwatched).unwrap_err();
     assert!(matches!(refused, Error::NotFilled { .. }), "{refused}");
+}
+
+#[test]
+fn another_rom_than_the_expected_one_is_refused_before_it_is_read() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    let (other, watch) = (Some([7; 32].into()), |_| panic!("it is read"));
+    for refused in [
+        check(&path, other),
+        verify(&path, other, &watch),
+        rebuild_sums(&path, other, &watch),
+        recompute(&path, other, &seed(), 1, &watch),
+    ] {
+        assert!(matches!(refused, Err(Error::WrongRom { .. })), "{refused:?}");
+    }
+    assert_eq!(check(&path, Some(manifest.hash)).unwrap(), manifest);
+    flip(&path, (1 << 20) - 1);
+    assert!(matches!(check(&path, None), Err(Error::WrongRom { .. })));
 }
 
 #[test]
