@@ -56,7 +56,7 @@ impl Hasher {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
         let from = self.key_of(stored.setting())?;
-        let assumed = self.site.keys.unnamed().is_some();
+        let assumed = self.config.keys.unnamed().is_some();
         if assumed && stored.setting().scheme() == Scheme::Yescrypt {
             return Err(Error::KeyNotApplicable);
         }
