@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use saltern::policy::{KeySource, Secret};
 use saltern::table::{Reasons, Table};
 use saltern::{Passwords, Policy};
 use saltern_yescrypt::hazmat::Level;
@@ -56,6 +57,10 @@ impl One {
     pub(crate) fn read(file: &Path, level: Option<Level>) -> anyhow::Result<Self> {
         let mut policy = read(file)?;
         let table = table(&policy)?;
+        if let Some(KeySource::File(path)) = &policy.decoy.key {
+            // Needed at the start of the thread only.
+            Secret::read(path, &mut Vec::new())?;
+        }
         let pool = &mut policy.pool;
         (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
         pool.level = level.unwrap_or(pool.level);

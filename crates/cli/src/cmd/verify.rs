@@ -238,13 +238,13 @@ struct Verifier {
 /// What computes strings.
 enum By {
     Options { computer: One, limits: Limits },
-    Policy(Site),
+    Policy(Box<Site>),
 }
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
         let by = match &args.policy {
-            Some(file) => By::Policy(Site::new(file, args.effort.level()?, args.update)?),
+            Some(file) => By::Policy(Box::new(Site::new(file, args.effort.level()?, args.update)?)),
             None => {
                 let (hasher, media) = hasher(args)?;
                 let computer = One::new(hasher, media, &args.effort)?;

@@ -84,6 +84,7 @@ fn a_policy_is_looked_at_before_the_question() {
     for (policy, told) in [
         ("[pool]\nthreads = 0\n", ":2: pool.threads = 0"),
         ("[decoy]\nkeys = 7\n", ":2: decoy.keys"),
+        ("[decoy]\nkey = \"nowhere\"\n", "nowhere"),
     ] {
         let site = Site::new(policy);
         for args in [&["hash", "--policy"][..], &["verify", YESCRYPT, "--policy"]] {
