@@ -237,7 +237,7 @@ struct Verifier {
 
 /// What computes strings.
 enum By {
-    Options { computer: One, limits: Limits },
+    Options { computer: Box<One>, limits: Limits },
     Policy(Box<Site>),
 }
 
@@ -247,7 +247,7 @@ impl Verifier {
             Some(file) => By::Policy(Box::new(Site::new(file, args.effort.level()?, args.update)?)),
             None => {
                 let (hasher, media) = hasher(args)?;
-                let computer = One::new(hasher, media, &args.effort)?;
+                let computer = Box::new(One::new(hasher, media, &args.effort)?);
                 By::Options { computer, limits: args.effort.limits() }
             }
         };
