@@ -5,8 +5,9 @@
 //! ```
 //!
 //! For each kind of string and passwords of 8, 100 and 500 bytes: units of work, milliseconds of
-//! processor time (the median of several; Linux counts it for each thread), and how many times as long a unit takes as one of yescrypt. Right is 1: a
-//! cost that is too low makes the prediction of the pool too good, and the limits too high.
+//! processor time (the median of several; Linux counts it for each thread), and how many times as
+//! long a unit takes as one of yescrypt. Right is 1: a cost that is too low makes the prediction of
+//! the pool too good, and the limits too high.
 
 use saltern::policy::{Limits, Scheme};
 use saltern::{Passwords, Policy};

@@ -89,8 +89,8 @@ impl Setting for Argon {
         Scheme::Argon2
     }
 
-    /// Each pass writes all of the memory once, at two fifths of the speed of yescrypt. It is zeroed
-    /// before and wiped afterwards.
+    /// Each pass writes all of the memory once, at two fifths of the speed of yescrypt. It is
+    /// zeroed before and wiped afterwards.
     fn cost(&self, _: usize) -> Task {
         let memory = u64::from(self.params.m_cost()) << 10;
         let passes = memory.saturating_mul(self.params.t_cost().into());
