@@ -2,7 +2,6 @@
 
 mod keys;
 mod plan;
-#[cfg(feature = "password-hash")]
 mod shelf;
 
 use alloc::string::String;
@@ -13,6 +12,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use self::plan::Plan;
+use self::shelf::Shelf;
 
 use crate::core::kdf::run;
 use crate::core::params::{Mode, Params};
@@ -47,9 +47,7 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Debug)]
 pub struct Hasher {
     config: Arc<Config>,
-    /// For the traits of that crate, which have no place for a [`Workspace`].
-    #[cfg(feature = "password-hash")]
-    memory: Arc<shelf::Shelf>,
+    memory: Arc<Shelf>,
 }
 
 #[derive(Clone, Debug)]
@@ -96,15 +94,11 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher {
-            config: Arc::new(config),
-            #[cfg(feature = "password-hash")]
-            memory: Arc::new(shelf::Shelf::new()),
-        }
+        Hasher { config: Arc::new(config), memory: Arc::new(Shelf::new()) }
     }
 
     #[cfg(feature = "password-hash")]
-    pub(crate) fn memory(&self) -> &shelf::Shelf {
+    pub(crate) fn memory(&self) -> &Shelf {
         &self.memory
     }
 
@@ -317,6 +311,37 @@ impl Hasher {
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password.as_ref(), stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
+    }
+
+    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as
+    /// there were calls at once, each as large as its largest hash. Where memory is to be bounded,
+    /// there are workspaces of one's own, or a pool.
+    ///
+    /// # Errors
+    /// Those of [`Hasher::hash`].
+    #[cfg(feature = "getrandom")]
+    pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
+        self.memory.lend(|workspace| self.hash(workspace, password))
+    }
+
+    /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Hasher, Params};
+    /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
+    /// let stored = hasher.hash_shared("correct horse")?;
+    /// assert!(hasher.verify_shared("correct horse", &stored)?);
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Hasher::verify`].
+    pub fn verify_shared(
+        &self,
+        password: impl AsRef<[u8]>,
+        hash: impl AsRef<[u8]>,
+    ) -> Result<bool, Error> {
+        self.memory.lend(|workspace| self.verify(workspace, password, hash))
     }
 
     /// Whether a stored string is one that this hasher would make now, but for its salt. Computes

@@ -1,4 +1,4 @@
-//! Workspaces that the clones of a hasher share, for traits that have no place for one.
+//! Workspaces that the clones of a hasher share.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;
