@@ -100,7 +100,9 @@ impl Answers {
         let mut copy = RomImage::zeroed(image.as_bytes().len()).unwrap();
         copy.as_bytes_mut().copy_from_slice(image.as_bytes());
         if let Some(poke) = case.0.get("poke") {
-            copy.as_bytes_mut()[poke[0].as_u64().unwrap() as usize] ^=
+            // A byte of an image whose lanes begin with their least byte.
+            let place = if cfg!(target_endian = "big") { 7 } else { 0 };
+            copy.as_bytes_mut()[poke[0].as_u64().unwrap() as usize ^ place] ^=
                 poke[1].as_u64().unwrap() as u8;
         }
         Some(copy)
