@@ -108,11 +108,9 @@ pub(crate) enum Task {
         computer: Arc<Many>,
         /// The string, or what is wrong with it, if that is known without computing.
         stored: fn(&[u8]) -> Result<HashString, String>,
-        /// What a mismatch with a string may also come of, where a key is assumed for those that
-        /// name none.
-        note: fn(&HashString, bool) -> Option<String>,
-        /// Whether one is.
-        key_is_assumed: bool,
+        /// What a mismatch with a string may also come of, where something is assumed of those that
+        /// do not say it.
+        notes: Box<dyn Fn(&HashString) -> Vec<String> + Send>,
     },
     /// Hash as a policy has it.
     New { passwords: Passwords, allow_empty: bool },
@@ -286,9 +284,9 @@ impl Reader {
                 *notes = crypt3::notes(&setting, given.unnamed_key, password);
                 computer.hash(password, &setting, due).map(Pending::Hash)
             }
-            Task::Verify { computer, stored, note, key_is_assumed } => {
+            Task::Verify { computer, stored, notes: told } => {
                 let stored = stored(without_crypt(hash.as_bytes()))?;
-                notes.extend(note(&stored, *key_is_assumed));
+                notes.extend(told(&stored));
                 computer.verify(password, &stored, due).map(Pending::Verify)
             }
             Task::New { passwords, .. } => {

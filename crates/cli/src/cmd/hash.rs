@@ -59,7 +59,7 @@ Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
 /// What a policy says itself.
-const NOT_WITH_POLICY: [&str; 12] = [
+const NOT_WITH_POLICY: [&str; 13] = [
     "cost",
     "n",
     "setting",
@@ -67,6 +67,7 @@ const NOT_WITH_POLICY: [&str; 12] = [
     "named",
     "assume_unnamed_key",
     "roms",
+    "assume_unnamed_rom",
     "masks",
     "no_names",
     "max_memory",

@@ -26,8 +26,9 @@ What is wrong is told with file, line, key, value, and what is allowed:
 Keys of the file, all of them optional: `schemes` that stored strings may
 be; [params] of new hashes; [floor] below which stored ones are reported;
 [limits] for all; [[keys]] of hash encryption and `assume_unnamed_key`;
-[[roms]]; [pool]; [decoy] for what unknown accounts cost. Names of files
-are beside the policy, unless they begin with `/`.
+[[roms]] and `assume_unnamed_rom`; [pool]; [decoy] for what unknown
+accounts cost. Names of files are beside the policy, unless they begin
+with `/`.
 
 Exit status: 0 the policy is good; 2 it is not, or an error.";
 
