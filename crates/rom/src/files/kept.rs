@@ -28,10 +28,18 @@ impl Manifest {
         Self::read_with(image).map(|(manifest, _)| manifest)
     }
 
-    /// The manifest, for whoever follows it: one that names an image elsewhere than beside itself,
-    /// and any in shared memory, has to belong to root or to this user, with nobody else allowed to
-    /// write to it. Otherwise anybody could have what it names opened, and used.
-    pub(crate) fn read_trusted(image: &Path) -> Result<(Self, Metadata), Error> {
+    /// The same for whoever opens, or writes to, what it names: a manifest that names an image
+    /// elsewhere than beside itself, and any in shared memory, has to belong to root or to this
+    /// user, with nobody else allowed to write to it. Otherwise anybody could choose the file.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`]; [`Error::Untrusted`].
+    pub fn read_to_follow(image: &Path) -> Result<Self, Error> {
+        Self::followed(image).map(|(manifest, _)| manifest)
+    }
+
+    /// The same, and what is to be known of its file.
+    pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
         let (manifest, found, kind) = Self::read_from(image)?;
         if manifest.location != Location::Beside || kind != Kind::Disk {
             let (owner, mode) = owner_and_mode(&found);

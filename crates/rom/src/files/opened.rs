@@ -102,7 +102,7 @@ impl Opened {
     /// Opens manifest and image. A manifest that leads elsewhere has to be trusted, and so has a
     /// segment: what its owner writes to it would be read a second time.
     pub(crate) fn find(image: &Path) -> Result<Self, Error> {
-        let (manifest, manifest_file) = Manifest::read_trusted(image)?;
+        let (manifest, manifest_file) = Manifest::followed(image)?;
         let found = match (&manifest.location, manifest.image_path(image)) {
             (_, Some(path)) => Image::File(ImageFile::open(&path)?),
             (&Location::Sysv { key }, None) => {

@@ -177,6 +177,7 @@ fn what_a_planted_manifest_names_is_not_opened() {
     std::fs::write(&of, manifest.to_json().replace("\"at\": \"beside\"", &there)).unwrap();
     assert!(matches!(attach(&planted, &AttachOptions::new()), Err(Error::Io { .. })));
     chown(&of, Some(NOBODY), None).unwrap();
+    untrusted(Manifest::read_to_follow(&planted), &of);
     untrusted(attach(&planted, &AttachOptions::new()), &of);
     untrusted(RomFile::open(&planted, Some(manifest.hash)), &of);
     untrusted(OpenRom::open(&planted, None), &of);

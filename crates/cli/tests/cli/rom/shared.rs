@@ -229,6 +229,10 @@ fn a_planted_manifest_is_not_followed_to_a_disk() {
         assert_one_error(&makes(access), "belongs to user 65534");
         assert_one_error(&verify(&stored, &["--rom", &name, access]), "belongs to user 65534");
     }
+    // Nor written to: root would put a ROM wherever its owner likes.
+    let seed = site.path("seed");
+    let again = run(&["rom", "create", &name, "--again", "--replace", "--seed-file", &seed], "");
+    assert_one_error(&again, "belongs to user 65534");
     let listed = run(&["rom", "list"], "");
     let line = stdout(&listed).lines().find(|line| line.contains(&shared.0)).unwrap();
     assert!(line.contains("bad") && !line.contains("ready"), "{line}");
