@@ -223,9 +223,10 @@ fn no_other_rom_is_used_where_a_hash_is_expected() {
             assert_one_error(&refused, "expected");
         }
     }
-    let both = ["--rom", &right, "--rom", &other, "--rom-expect"];
-    assert_one_error(&verify(&stored, &[&both[..], &[&of(&right)]].concat()), "each ROM needs one");
-    let both = [&both[..], &[&of(&right), "--rom-expect", &of(&other)]].concat();
+    let hashes = [of(&right), of(&other)];
+    let one = ["--rom", &right, "--rom", &other, "--rom-expect", &hashes[0]];
+    assert_one_error(&verify(&stored, &one), "each ROM needs one");
+    let both = [&one[..], &["--rom-expect", &hashes[1]]].concat();
     assert_eq!(seen(&verify(&stored, &both)), (Some(0), "match\n", ""));
 }
 

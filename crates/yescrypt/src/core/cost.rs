@@ -125,7 +125,7 @@ impl Params {
         let (n, p) = (u128::from(self.n), u128::from(self.p));
         let others = p.saturating_sub(1);
         // Every loop of every instance begins with step 0.
-        let chunk = if self.mode.divides() { n / p.max(1) & !1 } else { n };
+        let chunk = if self.mode.divides() { (n / p.max(1)) & !1 } else { n };
         let last = if self.mode.divides() { n - others * chunk } else { n };
         let filling = due(masks.fill, chunk).saturating_mul(others) + due(masks.fill, last);
         let LoopCounts { all, rw } = LoopCounts::new(self, false);
