@@ -47,7 +47,10 @@ fuzz_target!(|input: &[u8]| {
                 .collect();
             derive_many(&mut jobs, &params, None, workspace).unwrap();
             for ((_, stored, pair), hash) in alike.iter().zip(&hashes) {
-                assert_eq!(hasher.matches(stored, hash), hasher.verify(workspace, pair[0], pair[1]));
+                assert_eq!(
+                    hasher.matches(stored, hash),
+                    hasher.verify(workspace, pair[0], pair[1])
+                );
             }
             items = others;
         }

@@ -77,8 +77,8 @@ pub use saltern_simd::Level;
 pub use variant::Variant;
 
 pub mod generic {
-    //! The types of [`blake2b`](crate::blake2b) and [`blake2s`](crate::blake2s) under one name
-    //! each, for functions that are generic over a [`Variant`](crate::Variant).
+    //! The types of [`blake2b`](mod@crate::blake2b) and [`blake2s`](mod@crate::blake2s) under one
+    //! name each, for functions that are generic over a [`Variant`](crate::Variant).
     //!
     //! ```
     //! use saltern_blake2::{Blake2b, Blake2s, Variant, blake2b, generic::Params};
