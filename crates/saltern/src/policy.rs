@@ -67,6 +67,9 @@ mod key_file;
 mod rules;
 #[cfg(feature = "file")]
 mod units;
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
