@@ -125,7 +125,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             (self.tell)(&format!("confirming {} at {:.1} logins/s", rung.words(), target.peak()));
             let seen = self.trial_of(&trials, &rung)?.1;
             let load = self.load(&rung, &seen, target.peak(), self.effort.confirm)?;
-            let held = load.holds(target.p99_ms());
+            let held = seen.bears(target.peak()) && load.holds(target.p99_ms());
             if held || at == 0 {
                 let trial = self.trial_of(&trials, &rung)?;
                 if !held {
@@ -203,7 +203,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         time: Duration,
     ) -> Result<Load, Error> {
         let least = (ENOUGH / time.as_secs_f64()).min(0.5 * seen.rate);
-        let rate = rate.max(least).min(2.0 * seen.rate);
+        let rate = seen.sent(rate.max(least));
         let time = time.max(Duration::from_secs_f64((FEW / rate).min(60.0)));
         let mut load = self.subject.load(setting, rate, time)?;
         for _ in 0..3 {
