@@ -9,7 +9,7 @@ use crate::Error;
 use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, MAX_BYTES, Manifest};
-use crate::format::sums::{Bytes, MAGIC, Sums};
+use crate::format::sums::{Bytes, ImageHasher, MAGIC, Sums};
 use crate::system::filesystem::{self, Kind, own_user, owner_and_mode};
 
 impl Bytes for File {
@@ -87,6 +87,28 @@ impl Manifest {
         sums.commit()?;
         staged.commit()?;
         sync_directory(image)
+    }
+}
+
+impl ImageHasher {
+    /// [`ImageHasher::finish`] for an image that has to be the one of a manifest. Where it is not,
+    /// the table beside `known`, if there is one, tells the place.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub(crate) fn finish_as(
+        self,
+        manifest: &Manifest,
+        known: Option<&Path>,
+        name: PathBuf,
+    ) -> Result<Sums, Error> {
+        let found = self.finish();
+        if found.root(&manifest.params) == manifest.hash {
+            return Ok(found);
+        }
+        let known = known.and_then(|image| Sums::open(image, manifest).ok());
+        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
+        Err(Error::Damaged { path: name, offset })
     }
 }
 

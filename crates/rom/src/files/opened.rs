@@ -161,6 +161,11 @@ pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
     Ok(segment)
 }
 
+/// A segment in memory. It cannot be shortened, so that it may be mapped.
+pub(crate) fn map_segment(key: i32, segment: &Segment) -> Result<Mapping, Error> {
+    Mapping::segment(segment, false).map_err(Error::io("attach", &segment_name(key)))
+}
+
 impl Image {
     /// Hands out `total` bytes of the image in order.
     pub(crate) fn each_piece(
@@ -172,10 +177,7 @@ impl Image {
         let file = match self {
             Image::File(file) => file,
             Image::Segment { key, segment } => {
-                // A segment cannot be shortened, so that it may be mapped.
-                let name = segment_name(*key);
-                let memory =
-                    Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+                let memory = map_segment(*key, segment)?;
                 return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
             }
         };

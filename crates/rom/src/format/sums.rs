@@ -339,26 +339,6 @@ impl ImageHasher {
         }
         self.sums
     }
-
-    /// [`ImageHasher::finish`] for an image that has to be the one of a manifest. Where it is not,
-    /// the table beside `known`, if there is one, tells the place.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`].
-    pub(crate) fn finish_as(
-        self,
-        manifest: &Manifest,
-        known: Option<&Path>,
-        name: PathBuf,
-    ) -> Result<Sums, Error> {
-        let found = self.finish();
-        if found.root(&manifest.params) == manifest.hash {
-            return Ok(found);
-        }
-        let known = known.and_then(|image| Sums::open(image, manifest).ok());
-        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
-        Err(Error::Damaged { path: name, offset })
-    }
 }
 
 #[cfg(test)]

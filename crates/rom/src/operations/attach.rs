@@ -12,7 +12,7 @@ use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
 use crate::files::image::{check_image, length, read_image};
-use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::opened::{Image, ImageFile, Opened, map_segment};
 use crate::files::place::Made;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
@@ -189,9 +189,8 @@ pub(crate) fn attach_opened(
     let mut attached = match &opened.image {
         Image::File(file) => attach_file(opened, file, sums, options)?,
         Image::Segment { key, segment } => {
-            let name = segment_name(*key);
-            let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
-            check_image(&name, &opened.manifest, mapping.bytes())?;
+            let mapping = map_segment(*key, segment)?;
+            check_image(&segment_name(*key), &opened.manifest, mapping.bytes())?;
             let granted = Granted { mapping, file: None, pages: RomPages::Base };
             let place = ImagePlace::Sysv { key: *key };
             Attached::new(granted, opened.manifest.clone(), sums, place)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::files::image::{check_image, length};
-use crate::files::opened::{Image, Opened};
+use crate::files::opened::{Image, Opened, map_segment};
 use crate::files::staged::{Staged, check_room};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
@@ -30,9 +30,8 @@ pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
     opened.check_shared()?;
     if let Image::Segment { key, segment } = &opened.image {
-        let name = segment_name(*key);
-        let memory = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
-        check_image(&name, &opened.manifest, memory.bytes())?;
+        let memory = map_segment(*key, segment)?;
+        check_image(&segment_name(*key), &opened.manifest, memory.bytes())?;
     }
     if opened.check_trust().is_ok() {
         Sums::open(image, &opened.manifest)?;
