@@ -37,6 +37,7 @@ mod decoy;
 mod error;
 mod foreign;
 mod invalid;
+mod known;
 mod passwords;
 pub mod policy;
 mod rehash;

@@ -3,6 +3,7 @@
 #[cfg(feature = "json")]
 mod json;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
@@ -72,6 +73,104 @@ pub struct Report {
     pub bad: u64,
 }
 
+/// A line of a table, as [`rows`] reads it.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The number of the line, counted from 1.
+    pub number: u64,
+    /// The account: the first field of a line of fields, unless that is the string itself.
+    pub account: Option<Vec<u8>>,
+    /// The stored string, which is empty for an account without one; or why it could not be read.
+    pub stored: Result<String, Error>,
+}
+
+/// Without the string: for logs.
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Row").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// Reads the stored string of each line, where [`each_line`] finds it. Lines that have none in
+/// their place are left out, unless they have an account; bad lines are not. At most 64 KiB are in
+/// memory at once.
+///
+/// ```
+/// use saltern::table::{Format, Row, rows};
+/// let table = "# accounts\nroot:!:20000\nbob::20000\n";
+/// let rows: Vec<Row> = rows(table.as_bytes(), &Format::Detect).collect::<Result<_, _>>()?;
+/// let stored: Vec<_> = rows.iter().map(|row| (row.number, row.stored.as_deref())).collect();
+/// assert_eq!(stored, [(2, Ok("!")), (3, Ok(""))]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Result<Row>> {
+    let row = move |(number, piece)| row(number, piece, format);
+    Lines::new(input).filter_map(move |piece| piece.map(row).transpose())
+}
+
+fn row(number: u64, piece: Piece, format: &Format) -> Option<Row> {
+    let (line, stored) = match piece {
+        Piece::More(_) => return None,
+        Piece::Long(line) => (line, Err(LONG)),
+        Piece::Whole(line) => {
+            let read = read(&line, format).transpose()?;
+            let stored = read.map(|(_, stored)| stored.into_owned());
+            (line, stored)
+        }
+    };
+    let account = find(&line, format).ok().flatten().and_then(|place| place.account);
+    let account = account.map(|account| line[account].to_vec());
+    let is_one = account.is_some() || stored != Ok(String::new());
+    is_one.then_some(Row { number, account, stored })
+}
+
+const LONG: Error = Error::malformed("line", "at most 64 KiB");
+
+/// A line, or a piece of one that is too long.
+enum Piece {
+    Whole(Vec<u8>),
+    /// The beginning.
+    Long(Vec<u8>),
+    More(Vec<u8>),
+}
+
+/// The lines of an input, with their numbers.
+struct Lines<R> {
+    input: R,
+    number: u64,
+    /// Whether the last line goes on.
+    inside: bool,
+}
+
+impl<R> Lines<R> {
+    fn new(input: R) -> Self {
+        Lines { input, number: 0, inside: false }
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = io::Result<(u64, Piece)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        match self.input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(Err(error)),
+        }
+        let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
+        let continues = std::mem::replace(&mut self.inside, goes_on);
+        self.number += u64::from(!continues);
+        let piece = match (continues, goes_on) {
+            (true, _) => Piece::More(line),
+            (false, true) => Piece::Long(line),
+            (false, false) => Piece::Whole(line),
+        };
+        Some(Ok((self.number, piece)))
+    }
+}
+
 /// A line on its way.
 enum Line {
     /// To be written as it is.
@@ -112,30 +211,26 @@ enum Line {
 /// # Errors
 /// Errors of reading, once all lines that were read whole have been written; errors of writing.
 pub fn each_line(
-    mut input: impl BufRead,
+    input: impl BufRead,
     mut output: impl Write,
     format: &Format,
     mut operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
     mut bad: impl FnMut(u64, &Error),
 ) -> io::Result<Report> {
-    let (mut report, mut lines, mut ended) = (Report::default(), VecDeque::new(), 0);
-    let mut inside = false;
+    let (mut report, mut lines) = (Report::default(), Lines::new(input));
+    let (mut waiting, mut ended) = (VecDeque::new(), 0);
     loop {
-        let mut line = Vec::new();
-        let read = input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line);
-        let more = read.as_ref().is_ok_and(|read| *read > 0);
-        if more {
-            let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
-            let continues = std::mem::replace(&mut inside, goes_on);
-            report.lines += u64::from(!continues);
-            lines.push_back(match (continues, goes_on) {
-                (true, _) => Line::More(line),
-                (false, true) => Line::Bad(line, Error::malformed("line", "at most 64 KiB")),
-                (false, false) => begin(line, report.lines, format, &mut operation),
-            });
-        }
-        while lines.len() > if more { WINDOW } else { 0 } {
-            let Some(line) = lines.pop_front() else { break };
+        let next = lines.next().transpose();
+        let more = matches!(next, Ok(Some(_)));
+        let next = next.map(|next| {
+            waiting.extend(next.map(|(number, piece)| match piece {
+                Piece::More(line) => Line::More(line),
+                Piece::Long(line) => Line::Bad(line, LONG),
+                Piece::Whole(line) => begin(line, number, format, &mut operation),
+            }));
+        });
+        while waiting.len() > if more { WINDOW } else { 0 } {
+            let Some(line) = waiting.pop_front() else { break };
             ended += u64::from(!matches!(line, Line::More(_)));
             if let Some(error) = end(line, &mut output, &mut report)? {
                 bad(ended, &error);
@@ -143,7 +238,8 @@ pub fn each_line(
         }
         if !more {
             output.flush()?;
-            return read.map(|_| report);
+            report.lines = ended;
+            return next.map(|()| report);
         }
     }
 }
@@ -154,18 +250,10 @@ fn begin(
     format: &Format,
     operation: &mut impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
 ) -> Line {
-    let place = match find(&line, format) {
-        Ok(Some(place)) if !place.range.is_empty() => place,
-        Ok(_) if strays(&line) => {
-            let expected = "a stored string in its place, and not in a comment, another field or \
-                            another key";
-            return Line::Bad(line, Error::malformed("line", expected));
-        }
+    let (place, stored) = match read(&line, format) {
+        Ok(Some((place, stored))) if !stored.is_empty() => (place, stored),
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
-    };
-    let Some(stored) = value(&line[place.range.clone()], place.escaped) else {
-        return Line::Bad(line, Error::malformed("line", "text in UTF-8"));
     };
     let account = place.account.clone().map(|account| &line[account]);
     let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
@@ -198,6 +286,21 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
         }
     }
     output.write_all(&line).map(|()| failed)
+}
+
+/// The string in a line, and its place; an empty one where the place is empty.
+fn read<'l>(line: &'l [u8], format: &Format) -> Result<Option<(Place, Cow<'l, str>)>, Error> {
+    let place = find(line, format)?;
+    if place.as_ref().is_none_or(|place| place.range.is_empty()) && strays(line) {
+        let expected = "a stored string in its place, and not in a comment, another field or \
+                        another key";
+        return Err(Error::malformed("line", expected));
+    }
+    let read = |place: Place| {
+        let stored = value(&line[place.range.clone()], place.escaped);
+        stored.map(|stored| (place, stored)).ok_or(Error::malformed("line", "text in UTF-8"))
+    };
+    place.map(read).transpose()
 }
 
 /// Where the string is in a line, and the account.
@@ -273,7 +376,7 @@ fn is_string(text: &str) -> bool {
 }
 
 /// The string itself. Escapes are read, so that a string that was written with them is the same.
-fn value(text: &[u8], escaped: bool) -> Option<std::borrow::Cow<'_, str>> {
+fn value(text: &[u8], escaped: bool) -> Option<Cow<'_, str>> {
     let text = str::from_utf8(text).ok()?;
     #[cfg(feature = "json")]
     if escaped {
@@ -358,6 +461,29 @@ mod tests {
         let (entries, output, bad) = seen(b"a:b:c\na:b\n\n# x\na:b:\n", &Format::Field(2));
         assert_eq!((entries, bad), (vec![entry(1, "a", "c")], vec![2]));
         assert_eq!(output, b"a:b:new\na:b\n\n# x\na:b:\n");
+    }
+
+    /// The same places as those of [`each_line`], and in the same order what is not there.
+    #[test]
+    fn rows_are_what_is_in_the_lines() {
+        let long = "x".repeat(2 * MAX_LINE);
+        let input = format!("# a\n\nalice:{OURS}:1\nbob::\ncarol::{OURS}\neve:{long}\n{OURS}");
+        let rows: Vec<_> =
+            rows(input.as_bytes(), &Format::Detect).collect::<Result<_, _>>().unwrap();
+        let row = |number, account: Option<&str>, stored: Option<&str>| {
+            (number, account.map(|account| account.as_bytes().to_vec()), stored.map(str::to_owned))
+        };
+        let expected = [
+            row(3, Some("alice"), Some(OURS)),
+            row(4, Some("bob"), Some("")),
+            row(5, Some("carol"), None),
+            row(6, Some("eve"), None),
+            row(7, None, Some(OURS)),
+        ];
+        assert_eq!(rows.len(), expected.len());
+        for (row, expected) in rows.into_iter().zip(expected) {
+            assert_eq!((row.number, row.account, row.stored.ok()), expected);
+        }
     }
 
     #[cfg(feature = "json")]
