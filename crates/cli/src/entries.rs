@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use saltern::table::{Kind, Row, identify, rows, scheme};
 
+use crate::output::printable;
 use crate::streams;
 use crate::table::LineArgs;
 
@@ -123,13 +124,4 @@ impl From<Row> for Entry {
         let stored = row.stored.map_err(|error| error.to_string());
         Entry { line: Some(row.number), user: row.account, stored }
     }
-}
-
-/// Text in which nothing can move the cursor of a terminal or rewrite what is on it.
-pub(crate) fn printable(text: &[u8]) -> String {
-    let mut shown = String::new();
-    for c in String::from_utf8_lossy(text).chars() {
-        if c.is_control() { shown.extend(c.escape_unicode()) } else { shown.push(c) }
-    }
-    shown
 }
