@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use saltern_pool::{Pool, Terms};
 use saltern_yescrypt::params::Syntax;
-use saltern_yescrypt::{Error as Hashing, Hasher, Limit};
+use saltern_yescrypt::{Error as Hashing, HashString, Hasher, Limit};
 use zeroize::Zeroizing;
 
-use crate::decoy::Decoys;
 use crate::error::Error;
 use crate::policy::Policy;
-use crate::site::{Site, Successor};
+use crate::prepared::{Parts, Prepared};
+use crate::site::Successor;
 use crate::stored::{Hash, Stored, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
@@ -37,14 +37,19 @@ use crate::ticket::Ticket;
 pub struct Passwords {
     inner: Arc<Inner>,
     bulk: bool,
+    updates: bool,
     within: Option<Duration>,
 }
 
 struct Inner {
-    table: Table,
-    hasher: Arc<Hasher>,
-    decoys: Decoys,
-    pool: Pool,
+    prepared: Prepared,
+    pool: Arc<Pool>,
+}
+
+impl Inner {
+    fn parts(&self) -> &Parts {
+        self.prepared.parts()
+    }
 }
 
 /// What a login comes to.
@@ -88,22 +93,19 @@ impl Passwords {
     /// [`Error::Policy`]; [`Error::Unavailable`] for a key or a ROM that is not there or is another
     /// one; those of [`Pool::new`].
     pub fn new(policy: Policy) -> Result<Self, Error> {
-        let mut site = Site::attach(&policy)?;
-        let mut config = policy.pool.clone();
-        if config.sources.is_none() {
-            config.sources.clone_from(&site.sources);
-        }
-        let new = site.hasher.setting([0; 16])?;
-        let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
-        let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
-        for ours in decoys.hashes().filter_map(Hash::ours) {
-            // An error for unknown accounts only would tell them.
-            site.hasher.plan([], ours.setting())?;
-        }
-        let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
-        let (table, pool) = (Table { site }, Pool::new(config)?);
-        let inner = Inner { table, hasher, decoys, pool };
-        Ok(Passwords { inner: Arc::new(inner), bulk: false, within })
+        let prepared = Prepared::new(policy)?;
+        let pool = Pool::new(prepared.pool_config())?;
+        Ok(Self::in_pool(&prepared, Arc::new(pool)))
+    }
+
+    /// With the threads, the memory and the queue of a pool that others use as well, whatever
+    /// [`Policy::pool`] says. ROMs that are left in their files need one that can read them:
+    /// [`Prepared::pool_config`].
+    #[must_use]
+    pub fn in_pool(prepared: &Prepared, pool: Arc<Pool>) -> Self {
+        let within = prepared.table().policy().deadline;
+        let inner = Inner { prepared: prepared.clone(), pool };
+        Passwords { inner: Arc::new(inner), bulk: false, updates: true, within }
     }
 
     /// With the policy in a file: [`Policy::read`] and [`Passwords::new`].
@@ -130,10 +132,17 @@ impl Passwords {
         Passwords { bulk: true, within: None, ..self.clone() }
     }
 
+    /// The same for whoever has no use for updates: a match has none, and nothing is computed for
+    /// one.
+    #[must_use]
+    pub fn without_updates(&self) -> Self {
+        Passwords { updates: false, ..self.clone() }
+    }
+
     /// What can be done with stored strings without passwords.
     #[must_use]
     pub fn table(&self) -> &Table {
-        &self.inner.table
+        self.inner.prepared.table()
     }
 
     /// The pool, to see what it does ([`Pool::stats`]).
@@ -156,7 +165,28 @@ impl Passwords {
     /// or with a zero byte; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        Ticket::of(inner.pool.hash_one(&inner.hasher, password, terms))
+        Ticket::of(inner.pool.hash_one(&inner.parts().hasher, password, terms))
+    }
+
+    /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts have to be unique: this is
+    /// for systems that make and keep salts themselves, and for tests.
+    ///
+    /// # Errors
+    /// As there, and for a salt that is too long.
+    pub fn hash_with_salt(
+        &self,
+        password: impl AsRef<[u8]>,
+        salt: impl AsRef<[u8]>,
+    ) -> Ticket<String> {
+        let (inner, terms) = (&self.inner, self.terms());
+        let hasher = &inner.parts().hasher;
+        let setting = match hasher.setting(salt) {
+            Ok(setting) => setting,
+            Err(error) => return Ticket::done(Err(error.into())),
+        };
+        let item = inner.pool.hash_one_with_setting(hasher, password, setting.as_bytes(), terms);
+        let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
+        Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
     }
 
     /// Whether a password is the one of an account, whose stored string is given; `None` if there
@@ -211,7 +241,7 @@ impl Passwords {
         };
         let Some(Hash::Foreign(foreign)) = hash else { return Ticket::done(Ok(None)) };
         let (inner, setting) = (&self.inner, foreign.setting.clone());
-        let policy = inner.table.policy();
+        let policy = inner.prepared.table().policy();
         if let Err(error) = policy.admit(&Hash::Foreign(foreign.clone()), 0) {
             return Ticket::done(Err(error));
         }
@@ -220,7 +250,7 @@ impl Passwords {
             return Ticket::done(Err(Error::malformed("string to be wrapped", expected)));
         }
         let before = before.to_owned();
-        let item = inner.pool.hash_one(&inner.hasher, &foreign.digest, self.terms());
+        let item = inner.pool.hash_one(&inner.parts().hasher, &foreign.digest, self.terms());
         Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
         })
@@ -235,7 +265,7 @@ impl Passwords {
 
     /// Refuses a password whatever it is compared with.
     fn admit(&self, password: &[u8]) -> Result<(), Error> {
-        let limits = &self.inner.table.policy().limits;
+        let limits = &self.table().policy().limits;
         let (value, limit) = (password.len() as u64, limits.max_password as u64);
         if value > limit {
             return Err(Hashing::OverLimit { what: Limit::Password, value, limit }.into());
@@ -253,10 +283,13 @@ impl Passwords {
         text: &str,
         before: &str,
     ) -> Result<Ticket<Outcome>, Error> {
-        let policy = self.inner.table.policy();
+        let policy = self.table().policy();
         policy.admit(hash, password.len())?;
         let terms = self.terms();
-        let successor = self.inner.table.site.successor(hash, before)?;
+        let successor = match self.updates {
+            true => self.table().site.successor(hash, before)?,
+            false => None,
+        };
         let matched = Matched {
             inner: Arc::clone(&self.inner),
             password: copy(password),
@@ -275,8 +308,8 @@ impl Passwords {
         password: &[u8],
         outcome: Outcome,
     ) -> Result<Ticket<Outcome>, Error> {
-        let hash = self.inner.decoys.of(account);
-        self.inner.table.policy().admit(hash, password.len())?;
+        let hash = self.inner.parts().decoys.of(account);
+        self.table().policy().admit(hash, password.len())?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
         Ok(self.compare(hash, password, self.terms(), then))
     }
@@ -292,7 +325,7 @@ impl Passwords {
         let inner = &self.inner;
         match hash {
             Hash::Ours(ours) => {
-                Ticket::then(inner.pool.verify_one(&inner.hasher, password, ours, terms), then)
+                Ticket::then(inner.pool.verify_one(&inner.parts().hasher, password, ours, terms), then)
             }
             Hash::Foreign(foreign) => {
                 let (foreign, password) = (foreign.clone(), copy(password));
@@ -309,7 +342,7 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item = inner.pool.verify_one(&inner.hasher, &*digest, &outer, terms);
+                        let item = inner.pool.verify_one(&inner.parts().hasher, &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),
@@ -347,10 +380,10 @@ impl Matched {
             }
             Some(Successor::Hashed(params, before)) => (params, before),
         };
-        let hasher = if params == *inner.hasher.params() {
-            Arc::clone(&inner.hasher)
+        let hasher = if params == *inner.parts().hasher.params() {
+            Arc::clone(&inner.parts().hasher)
         } else {
-            Arc::new(Hasher::clone(&inner.hasher).with_params(params))
+            Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
         };
         let item = inner.pool.hash_one(&hasher, &*password, terms);
         Ticket::then(item, move |hashed| {
