@@ -1,49 +1,97 @@
-"""Saltern in libpass: for `libpass.context.CryptContext`.
+"""Saltern in libpass, the living fork of passlib: a handler for `passlib.context.CryptContext`.
 
-    >>> from libpass.context import CryptContext
-    >>> from saltern.libpass import YescryptHasher
-    >>> context = CryptContext([YescryptHasher()])
+    >>> from passlib.context import CryptContext
+    >>> from saltern.libpass import yescrypt
+    >>> context = CryptContext([yescrypt])
     >>> context.verify("correct horse", context.hash("correct horse"))
     True
 """
 
 from __future__ import annotations
 
-from saltern._saltern import PasswordHasher
-from saltern.exceptions import VerifyMismatchError
-from saltern.schemes import is_ours
+from typing import Any, ClassVar
 
-__all__ = ["YescryptHasher"]
+from passlib.ifc import PasswordHash
+
+from saltern._saltern import PasswordHasher, inspect
+from saltern.exceptions import BadInputError, SalternError, VerifyMismatchError
+
+__all__ = ["yescrypt"]
 
 
-class YescryptHasher:
-    """A hasher for `libpass.context.CryptContext`, in libpass's order: the stored string first.
+class yescrypt(PasswordHash):
+    """A handler in passlib's order: the password first.
 
-    `hasher` is one with a policy (`PasswordHasher.from_policy`); without it there is one of this
-    cost. What is neither a match nor a mismatch, a key that is missing for example, is raised.
+    `using(cost=…)` (in a context `yescrypt__cost`) has another cost, and `using(policy=…)` the
+    policy of a file, which says everything. What is neither a match nor a mismatch, a key that is
+    missing for example, is raised.
     """
 
-    def __init__(self, cost: int = 5, *, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = PasswordHasher(cost) if hasher is None else hasher
+    name = "yescrypt"
+    setting_kwds = ("cost", "policy")
+    context_kwds = ()
+    deprecated: ClassVar[bool] = False
+    _hasher: ClassVar[PasswordHasher | None] = None
 
-    def hash(self, secret: str | bytes, salt: bytes | None = None) -> str:
-        """A new string."""
-        return self._hasher.hash(secret, salt=salt)
+    @classmethod
+    def _ours(cls) -> PasswordHasher:
+        if cls._hasher is None:
+            cls._hasher = PasswordHasher()
+        return cls._hasher
 
-    def verify(self, hash: str | bytes, secret: str | bytes) -> bool:
-        """Whether the password matches; `False` for strings of other schemes, since contexts ask
-        all of their hashers."""
-        if not self.identify(hash):
-            return False
+    @classmethod
+    def using(
+        cls,
+        relaxed: bool = False,
+        *,
+        cost: int | str | None = None,
+        policy: str | None = None,
+        **unknown: Any,
+    ) -> type[yescrypt]:
+        """A handler with other settings. Those of files are strings."""
+        if unknown:
+            raise TypeError(f"yescrypt.using() knows no {', '.join(sorted(unknown))}")
+        hasher = cls._hasher
+        if policy is not None:
+            hasher = PasswordHasher.from_policy(policy)
+        elif cost is not None:
+            hasher = PasswordHasher(int(cost))
+        return type(cls.__name__, (cls,), {"_hasher": hasher, "__doc__": cls.__doc__})
+
+    @classmethod
+    def hash(cls, secret: str | bytes, **settings: Any) -> str:
+        """A new string; settings are those of `using`, as in old programs."""
+        handler = cls.using(**settings) if settings else cls
+        return handler._ours().hash(secret)
+
+    @classmethod
+    def verify(cls, secret: str | bytes, hash: str | bytes) -> bool:
+        """Whether the password matches."""
         try:
-            return self._hasher.verify(hash, secret)
+            return cls._ours().verify(hash, secret)
         except VerifyMismatchError:
             return False
 
-    def identify(self, hash: str | bytes) -> bool:
+    @classmethod
+    def identify(cls, hash: str | bytes) -> bool:
         """Whether this is a string of yescrypt or scrypt."""
-        return is_ours(hash)
+        try:
+            inspect(hash)
+        except SalternError:
+            return False
+        return True
 
-    def needs_update(self, hash: str | bytes) -> bool:
-        """Whether the string is not what a new one would be, or is none of these."""
-        return not self.identify(hash) or self._hasher.check_needs_rehash(hash)
+    @classmethod
+    def needs_update(cls, hash: str | bytes, secret: str | bytes | None = None) -> bool:
+        """Whether the string is not what a new one would be."""
+        return cls._ours().check_needs_rehash(hash)
+
+    @classmethod
+    def genconfig(cls, **settings: Any) -> str:
+        """Not there: passlib has given it up as well."""
+        raise BadInputError("yescrypt has no strings of settings alone: use hash()")
+
+    @classmethod
+    def genhash(cls, secret: str | bytes, config: str, **context: Any) -> str:
+        """Not there: passlib has given it up as well."""
+        raise BadInputError("yescrypt has no strings of settings alone: use hash()")

@@ -102,7 +102,9 @@ impl<'a> Bytes<'a> {
             }
         })?;
         if view.dimensions() > 1 {
-            return Err(pyo3::exceptions::PyBufferError::new_err("Buffer must be single dimension"));
+            return Err(pyo3::exceptions::PyBufferError::new_err(
+                "Buffer must be single dimension",
+            ));
         }
         Ok(Bytes::Lent(view))
     }

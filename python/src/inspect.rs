@@ -7,8 +7,8 @@ use saltern_yescrypt::{HashString, Scheme};
 use crate::errors;
 use crate::secret::stored;
 
-/// What a stored string of yescrypt or scrypt says of itself: scheme, parameters, salt, the bytes of
-/// memory and the work of a hash, and the names of the key and the ROM that it needs.
+/// What a stored string of yescrypt or scrypt says of itself: scheme, parameters, salt, the bytes
+/// of memory and the work of a hash, and the names of the key and the ROM that it needs.
 ///
 ///     >>> told = inspect(PasswordHasher(cost=2).hash("correct horse"))
 ///     >>> told["scheme"], told["n"], told["r"]
@@ -20,7 +20,8 @@ pub(crate) fn inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let text = stored(hash)?;
     let parsed = HashString::parse(&*text);
-    let parsed = parsed.map_err(|error| errors::named(py, "InvalidHashError", error.to_string()))?;
+    let parsed =
+        parsed.map_err(|error| errors::named(py, "InvalidHashError", error.to_string()))?;
     let (setting, params) = (parsed.setting(), parsed.setting().params());
     let told = PyDict::new(py);
     told.set_item("scheme", scheme(setting.scheme()))?;

@@ -32,11 +32,7 @@ impl<'a> Login<'a> {
 
     /// Submits it. What is no stored string is refused here, with a word about arguments in the
     /// wrong order if that is what it looks like.
-    pub(crate) fn start(
-        &self,
-        py: Python<'_>,
-        passwords: &Passwords,
-    ) -> PyResult<Ticket<Outcome>> {
+    pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
         if let Some(hash) = &self.hash {
             refuse(py, passwords.table(), hash, self.password.as_bytes())?;
         }
@@ -53,9 +49,11 @@ fn refuse(py: Python<'_>, table: &Table, hash: &str, password: &[u8]) -> PyResul
     }
     let password = std::str::from_utf8(password).unwrap_or_default();
     let message = match table.scheme(password) {
-        Ok(Some(_)) => "the arguments are in the wrong order: the password stands where the stored \
+        Ok(Some(_)) => {
+            "the arguments are in the wrong order: the password stands where the stored \
                         string belongs, and the other way round"
-            .to_owned(),
+                .to_owned()
+        }
         _ => error.to_string(),
     };
     Err(errors::named(py, "InvalidHashError", message))

@@ -7,7 +7,7 @@ import sys
 
 import pwdlib
 import pytest
-from libpass.context import CryptContext
+from passlib.context import CryptContext
 from pwdlib.hashers.bcrypt import BcryptHasher
 
 import saltern
@@ -35,8 +35,8 @@ def hashers():
 def test_the_package_needs_none_of_them(run):
     ended = run("""
 import sys
-import saltern, saltern.pwdlib, saltern.libpass
-there = {"django", "pwdlib", "libpass", "argon2", "numpy", "pyarrow", "asyncio"} & set(sys.modules)
+import saltern, saltern.pwdlib
+there = {"django", "pwdlib", "passlib", "argon2", "numpy", "pyarrow", "asyncio"} & set(sys.modules)
 assert there <= {"asyncio"}, there
 """)
     assert ended.returncode == 0, ended.stderr
@@ -69,15 +69,24 @@ def test_pwdlib_with_a_policy():
 
 
 def test_libpass():
-    ours = saltern.libpass.YescryptHasher(1)
-    context = CryptContext([ours])
+    yescrypt = saltern.libpass.yescrypt
+    context = CryptContext(
+        [yescrypt, "bcrypt"], yescrypt__cost=2, bcrypt__rounds=4, deprecated="auto"
+    )
     stored = context.hash(PASSWORD)
+    assert stored.startswith("$y$j85$") and context.identify(stored) == "yescrypt"
     assert context.verify(PASSWORD, stored) and not context.verify("no", stored)
-    assert ours.identify(stored) and not ours.identify("$2b$04$") and not ours.needs_update(stored)
-    assert saltern.libpass.YescryptHasher(2).needs_update(stored)
-    assert not context.verify(PASSWORD, "$2b$04$" + 53 * "a")
+    assert context.verify_and_update(PASSWORD, stored) == (True, None)
+    old = context.hash(PASSWORD, scheme="bcrypt")
+    valid, update = context.verify_and_update(PASSWORD, old)
+    assert valid and update.startswith("$y$j85$")
+    dearer = context.copy(yescrypt__cost=3)
+    assert dearer.needs_update(stored) and not context.needs_update(stored)
+    assert not yescrypt.identify("$2b$04$") and not yescrypt.identify(stored[:-1])
     with pytest.raises(saltern.UnavailableError):
         context.verify(PASSWORD, "{key=gone+0123456789abcdef}" + stored)
+    with pytest.raises(TypeError, match="rounds"):
+        yescrypt.using(rounds=3)
 
 
 def test_django(hashers):

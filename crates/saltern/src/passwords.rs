@@ -324,9 +324,10 @@ impl Passwords {
     ) -> Ticket<Outcome> {
         let inner = &self.inner;
         match hash {
-            Hash::Ours(ours) => {
-                Ticket::then(inner.pool.verify_one(&inner.parts().hasher, password, ours, terms), then)
-            }
+            Hash::Ours(ours) => Ticket::then(
+                inner.pool.verify_one(&inner.parts().hasher, password, ours, terms),
+                then,
+            ),
             Hash::Foreign(foreign) => {
                 let (foreign, password) = (foreign.clone(), copy(password));
                 let cost = foreign.setting.cost(password.len());
@@ -342,7 +343,8 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item = inner.pool.verify_one(&inner.parts().hasher, &*digest, &outer, terms);
+                        let item =
+                            inner.pool.verify_one(&inner.parts().hasher, &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),

@@ -12,8 +12,8 @@ use crate::site::Site;
 use crate::stored::Hash;
 use crate::table::Table;
 
-/// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read and
-/// whose ROMs are attached. Clones are cheap and share everything.
+/// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read
+/// and whose ROMs are attached. Clones are cheap and share everything.
 ///
 /// For programs that start their threads later or share one pool among several policies
 /// ([`Passwords::in_pool`](crate::Passwords::in_pool)). One that is made before a process forks

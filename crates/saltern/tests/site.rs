@@ -12,5 +12,6 @@ mod site {
     mod policies;
     #[cfg(feature = "rom")]
     mod roms;
+    mod shared;
     mod tables;
 }

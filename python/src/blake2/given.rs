@@ -49,7 +49,9 @@ pub(crate) fn byte(name: &str, value: &Bound<'_, PyAny>, least: u8, most: u8) ->
     let number = value.extract::<i32>()?;
     let fits = u8::try_from(number).ok().filter(|number| (least..=most).contains(number));
     fits.ok_or_else(|| {
-        PyValueError::new_err(format!("{name} must be between {least} and {most}, here it is {number}"))
+        PyValueError::new_err(format!(
+            "{name} must be between {least} and {most}, here it is {number}"
+        ))
     })
 }
 

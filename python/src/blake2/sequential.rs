@@ -26,8 +26,7 @@ macro_rules! sequential {
 
         impl Given<$module::Params> {
             fn new(kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-                let (mut params, mut digest_size) =
-                    ($module::Params::new(), $module::OUT_BYTES);
+                let (mut params, mut digest_size) = ($module::Params::new(), $module::OUT_BYTES);
                 given::each($name, kwargs, |name, value| {
                     let given = std::mem::take(&mut params);
                     params = match name {
