@@ -63,7 +63,8 @@ class YescryptPasswordHasher(BasePasswordHasher):
 
     def must_update(self, encoded: str) -> bool:
         decoded = self.decode(encoded)
-        return self._weak(decoded["salt"]) or self._ours().check_needs_rehash(decoded["hash"])
+        weak = self._weak(decoded["salt"])
+        return weak or self._ours().check_needs_rehash(decoded["hash"])
 
     def _weak(self, salt: str) -> bool:
         # Those of other programs are bytes, not letters and digits.

@@ -15,6 +15,7 @@ import saltern
 module = types.ModuleType("_blake2")
 module.blake2b, module.blake2s = saltern.blake2b, saltern.blake2s
 sys.modules["_blake2"] = module
+sys.modules.pop("hashlib", None)
 import hashlib
 assert hashlib.blake2b is saltern.blake2b
 import unittest

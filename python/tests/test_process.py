@@ -164,10 +164,11 @@ assert seen
 @pytest.mark.parametrize("daemon", [True, False])
 def test_the_end_of_the_program_with_work_under_way(run, daemon):
     check(run, f"""
-for _ in range(8):
+message = bytes(100_000_000)
+for _ in range(4):
     work = lambda: saltern.PasswordHasher(6).hash(PASSWORD)
     threading.Thread(target=work, daemon={daemon}).start()
-    digest = lambda: saltern.blake2b(bytes(200_000_000))
+    digest = lambda: saltern.blake2b(message)
     threading.Thread(target=digest, daemon={daemon}).start()
 time.sleep(0.05)
 """)
