@@ -7,9 +7,9 @@ use saltern_yescrypt::Hasher;
 
 use crate::decoy::Decoys;
 use crate::error::Error;
+use crate::foreign;
 use crate::policy::Policy;
 use crate::site::Site;
-use crate::stored::Hash;
 use crate::table::Table;
 
 /// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read
@@ -42,19 +42,20 @@ pub(crate) struct Parts {
 }
 
 impl Prepared {
-    /// Reads the files of keys and attaches the ROMs.
+    /// Reads the files with keys and attaches the ROMs.
     ///
     /// # Errors
-    /// [`Error::Policy`]; [`Error::Unavailable`] for a key or a ROM that is not there or is another
-    /// one.
+    /// Those of [`Passwords::new`](crate::Passwords::new), but for the ones of the pool.
     pub fn new(policy: Policy) -> Result<Self, Error> {
         let mut site = Site::attach(&policy)?;
         let new = site.hasher.setting([0; 16])?;
         let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
+        foreign::ready(&policy.schemes)?;
         let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
-        for ours in decoys.hashes().filter_map(Hash::ours) {
-            // An error for unknown accounts only would tell them.
-            site.hasher.plan([], ours.setting())?;
+        for hash in decoys.hashes() {
+            // An error that only unknown accounts had would give them away.
+            let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
+            site.can_compute(hash).map_err(failed)?;
         }
         let hasher = Arc::new(site.hasher.clone());
         Ok(Prepared(Arc::new(Parts { table: Table { site }, hasher, decoys })))
