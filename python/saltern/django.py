@@ -75,5 +75,5 @@ class YescryptPasswordHasher(BasePasswordHasher):
     def harden_runtime(self, password: str, encoded: str) -> None:
         """Takes, for a weaker string, the time that a new one would have taken in addition."""
         work = self.decode(encoded)["work"]
-        for _time in range(self._ours().work // work - 1):
+        for _time in range(round(self._ours().work / work) - 1):
             self.verify(password, encoded)

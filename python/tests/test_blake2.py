@@ -113,10 +113,12 @@ def test_messages_are_whatever_lends_memory(name):
         array.array("i", range(100)), numbers, io.BytesIO(b"file").getbuffer(), bytes(5000),
     ):  # fmt: skip
         assert ours(message).digest() == theirs(message).digest()
-    for message in numbers[::2], numbers.reshape(10, 100):
-        for constructor in ours, theirs:
-            with pytest.raises((BufferError, ValueError)):
-                constructor(message)
+    assert ours(numbers.reshape(10, 100)).digest() == theirs(numbers.reshape(10, 100)).digest()
+    for constructor in ours, theirs:
+        with pytest.raises(ValueError):
+            constructor(numbers[::2])
+        with pytest.raises(BufferError):
+            constructor(memoryview(bytes(100))[::2])
 
 
 @both

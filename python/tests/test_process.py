@@ -157,6 +157,7 @@ seen = []
 signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
 signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 assert all(isinstance(one, str) for one in saltern.PasswordHasher(5).hash_many([PASSWORD] * 20))
+signal.setitimer(signal.ITIMER_REAL, 0)
 assert seen
 """)
 
@@ -210,7 +211,7 @@ def test_a_million_calls_take_no_memory(hasher, stored):
         wrong = "{key=gone+0123456789abcdef}" + stored
         for _ in range(500_000):
             saltern.blake2b(b"message", key=b"key").hexdigest()
-        for _ in range(20_000):
+        for _ in range(4_000):
             hasher.check_needs_rehash(stored)
             saltern.inspect(stored)
             try:
@@ -225,9 +226,9 @@ def test_hashes_and_batches_take_no_memory(hasher, stored):
     rows = [bytes(64)] * 50_000
 
     def calls() -> None:
-        for _ in range(300):
+        for _ in range(100):
             hasher.verify(stored, PASSWORD)
-        for _ in range(20):
+        for _ in range(10):
             saltern.blake2b.hash_many(rows).data  # noqa: B018
             hasher.hash_many(["a\0b", 7] * 100)
 

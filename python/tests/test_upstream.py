@@ -96,7 +96,7 @@ from django.conf import settings
 settings.configure()
 django.setup()
 OURS = ["saltern.django.YescryptPasswordHasher", "django.contrib.auth.hashers.PBKDF2PasswordHasher",
-        "django.contrib.auth.hashers.SHA1PasswordHasher", "django.contrib.auth.hashers.MD5PasswordHasher"]
+        "django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher", "django.contrib.auth.hashers.MD5PasswordHasher"]
 from saltern.django import YescryptPasswordHasher
 """
 

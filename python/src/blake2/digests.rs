@@ -29,8 +29,8 @@ impl Digests {
         py: Python<'py>,
         index: isize,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        // Python has added the length to negative ones.
-        let at = usize::try_from(index).ok().filter(|&at| at < self.0.len());
+        let at = if index < 0 { index + self.0.len() as isize } else { index };
+        let at = usize::try_from(at).ok().filter(|&at| at < self.0.len());
         let at = at.ok_or_else(|| PyIndexError::new_err("index out of range"))?;
         Ok(self.0.is_valid(at).then(|| PyBytes::new(py, self.0.value(at))))
     }

@@ -1,5 +1,7 @@
 //! `blake2b` and `blake2s`.
 
+use std::sync::LazyLock;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use saltern_blake2::{Function, blake2b, blake2s};
@@ -89,8 +91,14 @@ macro_rules! sequential {
                 args: &Bound<'_, PyTuple>,
                 kwargs: Option<&Bound<'_, PyDict>>,
             ) -> PyResult<Self> {
-                let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
-                Running::new(params.to_hasher(), digest_size).begin($name, args).map(Self)
+                static PLAIN: LazyLock<$module::Hasher> = LazyLock::new($module::Hasher::new);
+                let running = if kwargs.is_none() {
+                    Running::new(PLAIN.clone(), $module::OUT_BYTES)
+                } else {
+                    let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
+                    Running::new(params.to_hasher(), digest_size)
+                };
+                running.begin($name, args).map(Self)
             }
 
             fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -102,7 +110,7 @@ macro_rules! sequential {
             }
 
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-                running::hex(py, self.0.look(py, |state| state.finalize()).as_bytes())
+                PyString::new(py, &self.0.look(py, |state| state.finalize()).to_hex())
             }
 
             fn copy(&self, py: Python<'_>) -> Self {

@@ -75,7 +75,7 @@ macro_rules! tree {
             }
 
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-                running::hex(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
+                PyString::new(py, &self.0.look(py, |tree| tree.hasher.finalize()).to_hex())
             }
 
             fn copy(&self, py: Python<'_>) -> Self {
