@@ -40,8 +40,8 @@ use crate::watch::Watch;
 pub struct Passwords {
     inner: Arc<Inner>,
     bulk: bool,
-    updates: bool,
     within: Option<Duration>,
+    updates: bool,
 }
 
 struct Inner {
@@ -116,7 +116,7 @@ impl Passwords {
         let within = prepared.table().policy().deadline;
         let watch = Watch::start(&prepared.table().site);
         let inner = Inner { prepared: prepared.clone(), pool, watch };
-        Passwords { inner: Arc::new(inner), bulk: false, updates: true, within }
+        Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
     }
 
     /// Reads a policy from a file and makes a `Passwords` of it: [`Policy::read`], then
@@ -145,8 +145,8 @@ impl Passwords {
         Passwords { bulk: true, within: None, ..self.clone() }
     }
 
-    /// A handle for calls that have no use for updates: their matches have none, and nothing is
-    /// computed for one.
+    /// A handle for callers that do not store updates: a match has none, and no new hash is
+    /// computed after it. [`Table::needs_rehash`] tells whether an update would be due.
     #[must_use]
     pub fn without_updates(&self) -> Self {
         Passwords { updates: false, ..self.clone() }
@@ -302,9 +302,9 @@ impl Passwords {
         let none = Error::malformed("stored string", "a hash");
         let hash = Stored::parse(text)?.hash.ok_or(none)?;
         self.table().policy().admit(&hash, password.len())?;
-        let (inner, updates, terms) = (Arc::clone(&self.inner), self.updates, self.terms());
-        let (secret, old) = (copy(password), text.to_owned());
-        let matched = Matched { inner, password: secret, old, updates, terms };
+        let (inner, terms) = (Arc::clone(&self.inner), self.terms());
+        let (password_copy, old, updates) = (copy(password), text.to_owned(), self.updates);
+        let matched = Matched { inner, password: password_copy, old, updates, terms };
         Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
 
@@ -366,6 +366,7 @@ struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,
     old: String,
+    /// Whether the caller stores updates.
     updates: bool,
     terms: Terms,
 }
@@ -375,16 +376,17 @@ impl Matched {
         match matches {
             Err(error) => Ticket::done(Err(error)),
             Ok(false) => Ticket::done(Ok(Outcome::Mismatch)),
-            Ok(true) if self.updates => self.update(),
-            Ok(true) => Ticket::done(Ok(Outcome::Match { update: None })),
+            Ok(true) => self.update(),
         }
     }
 
     /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
     /// whether it can be made or not.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, terms, .. } = self;
-        let (params, before) = match inner.prepared.table().site.successor(&old) {
+        let Matched { inner, password, old, updates, terms } = self;
+        let successor =
+            if updates { inner.prepared.table().site.successor(&old) } else { Ok(None) };
+        let (params, before) = match successor {
             Err(_) | Ok(None) => return Ticket::done(Ok(Outcome::Match { update: None })),
             Ok(Some(Successor::Rekeyed(new))) => {
                 let update = Some(Update { old, new });
