@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from passlib.ifc import PasswordHash
 
 from saltern._saltern import PasswordHasher, inspect
-from saltern.exceptions import BadInputError, SalternError, VerifyMismatchError
+from saltern.exceptions import BadInputError, VerifyMismatchError
 
 __all__ = ["yescrypt"]
 
@@ -67,6 +67,7 @@ class yescrypt(PasswordHash):
     @classmethod
     def verify(cls, secret: str | bytes, hash: str | bytes) -> bool:
         """Whether the password matches."""
+        _checked(hash)
         try:
             return cls._ours().verify(hash, secret)
         except VerifyMismatchError:
@@ -74,24 +75,36 @@ class yescrypt(PasswordHash):
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this is a string of yescrypt or scrypt."""
-        try:
-            inspect(hash)
-        except SalternError:
-            return False
-        return True
+        """Whether this begins as strings of yescrypt or scrypt do."""
+        _checked(hash)
+        return hash.startswith(_TEXT) if isinstance(hash, str) else hash.startswith(_BYTES)
 
     @classmethod
     def needs_update(cls, hash: str | bytes, secret: str | bytes | None = None) -> bool:
         """Whether the string is not what a new one would be."""
+        _checked(hash)
         return cls._ours().check_needs_rehash(hash)
 
     @classmethod
     def genconfig(cls, **settings: Any) -> str:
-        """Not there: passlib has given it up as well."""
-        raise BadInputError("yescrypt has no strings of settings alone: use hash()")
+        """A string for `genhash`, as old programs ask for it."""
+        return cls.hash("", **settings)
 
     @classmethod
-    def genhash(cls, secret: str | bytes, config: str, **context: Any) -> str:
-        """Not there: passlib has given it up as well."""
-        raise BadInputError("yescrypt has no strings of settings alone: use hash()")
+    def genhash(cls, secret: str | bytes, config: str | bytes, **context: Any) -> str:
+        """A string with the salt of another one of this cost, as old programs ask for it."""
+        _checked(config)
+        made = cls._ours().hash(secret, salt=inspect(config)["salt"])
+        text = config if isinstance(config, str) else config.decode("ascii")
+        if made.rsplit("$", 1)[0] != text.rsplit("$", 1)[0]:
+            raise BadInputError("genhash() takes strings of this handler's cost: use verify()")
+        return made
+
+
+_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=")
+_BYTES = tuple(prefix.encode() for prefix in _TEXT)
+
+
+def _checked(hash: object) -> None:
+    if not isinstance(hash, str | bytes):
+        raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")

@@ -29,6 +29,8 @@ class YescryptHasher:
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
         """Whether this is a string of yescrypt or scrypt."""
+        if not isinstance(hash, str | bytes):
+            raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
         return is_ours(hash)
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:

@@ -77,12 +77,16 @@ def test_libpass():
     assert stored.startswith("$y$j85$") and context.identify(stored) == "yescrypt"
     assert context.verify(PASSWORD, stored) and not context.verify("no", stored)
     assert context.verify_and_update(PASSWORD, stored) == (True, None)
-    old = context.hash(PASSWORD, scheme="bcrypt")
+    old = BcryptHasher(4).hash(PASSWORD)
     valid, update = context.verify_and_update(PASSWORD, old)
     assert valid and update.startswith("$y$j85$")
     dearer = context.copy(yescrypt__cost=3)
     assert dearer.needs_update(stored) and not context.needs_update(stored)
-    assert not yescrypt.identify("$2b$04$") and not yescrypt.identify(stored[:-1])
+    assert not yescrypt.identify("$2b$04$") and yescrypt.identify(stored.encode())
+    with pytest.raises(saltern.InvalidHashError):
+        context.verify(PASSWORD, stored[:-1])
+    with pytest.raises(saltern.BadInputError, match="this handler's cost"):
+        yescrypt.genhash(PASSWORD, stored)
     with pytest.raises(saltern.UnavailableError):
         context.verify(PASSWORD, "{key=gone+0123456789abcdef}" + stored)
     with pytest.raises(TypeError, match="rounds"):
