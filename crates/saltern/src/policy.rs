@@ -48,7 +48,8 @@
 //! share = 3
 //! ```
 //!
-//! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`],
+//! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`];
+//! `assume_unnamed_rom`, the id of [`Policy::assume_unnamed_rom`];
 //! and `check_roms = "10min"`, [`Policy::check_roms`].
 //!
 //! # What is refused
@@ -66,6 +67,9 @@ mod key_file;
 mod rules;
 #[cfg(feature = "file")]
 mod units;
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -80,11 +84,13 @@ pub use saltern_yescrypt::{Limits, Params};
 
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
+pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::units::time as parse_time;
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
+pub use crate::strength::Strength;
 
 /// The policy of a site. Each field has a key of the same or a similar name in files: see [the
 /// module](self).
@@ -122,8 +128,13 @@ pub struct Policy {
     /// until all of their strings have been moved to a key with a name. While no key is active, new
     /// hashes are encrypted with it as well.
     pub assume_unnamed_key: Option<KeySource>,
-    /// The ROMs. If there is only one, strings that need a ROM and name none are taken to need it.
+    /// The ROMs.
     pub roms: Vec<SiteRom>,
+    /// Which of the ROMs `$y$` strings need that need one and do not name it. Nothing can check
+    /// that: if it is another ROM of the same size, right passwords do not match. Without it such
+    /// strings are *unavailable*. This is only for hashes that crypt(3) with a ROM has made, and
+    /// other strings without names.
+    pub assume_unnamed_rom: Option<RomId>,
     /// How old the last check of all of a ROM in memory may become before it is checked again:
     /// see [`Passwords::damage`](crate::Passwords::damage). A check reads the ROM at some gigabytes
     /// a second of one processor. The default is 10 minutes.
@@ -224,6 +235,7 @@ impl Default for Policy {
             schemes: vec![Scheme::Yescrypt],
             keys: Vec::new(),
             assume_unnamed_key: None,
+            assume_unnamed_rom: None,
             roms: Vec::new(),
             check_roms: Duration::from_secs(600),
             pool: PoolConfig::default(),

@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::regular::{is_regular_file, open_file};
+use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
-use crate::format::manifest::{MAX_BYTES, Manifest};
-use crate::format::table::{Bytes, MAGIC, Table};
-use crate::system::filesystem::{self, own_user, owner_and_mode};
+use crate::format::manifest::{Location, MAX_BYTES, Manifest};
+use crate::format::sums::{Bytes, ImageHasher, MAGIC, Sums};
+use crate::system::filesystem::{self, Kind, own_user, owner_and_mode};
 
 impl Bytes for File {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
@@ -28,8 +28,32 @@ impl Manifest {
         Self::read_with(image).map(|(manifest, _)| manifest)
     }
 
+    /// The same for whoever opens, or writes to, what it names: a manifest that names an image
+    /// elsewhere than beside itself, and any in shared memory, has to belong to root or to this
+    /// user, with nobody else allowed to write to it. Otherwise anybody could choose the file.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`]; [`Error::Untrusted`].
+    pub fn read_to_follow(image: &Path) -> Result<Self, Error> {
+        Self::followed(image).map(|(manifest, _)| manifest)
+    }
+
+    /// The same, and what is to be known of its file.
+    pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
+        let (manifest, found, kind) = Self::read_from(image)?;
+        if manifest.location != Location::Beside || kind != Kind::Disk {
+            let (owner, mode) = owner_and_mode(&found);
+            check_owner(&Self::path_for(image), &[owner], mode)?;
+        }
+        Ok((manifest, found))
+    }
+
     /// The manifest, and what is to be known of its file.
     pub(crate) fn read_with(image: &Path) -> Result<(Self, Metadata), Error> {
+        Self::read_from(image).map(|(manifest, found, _)| (manifest, found))
+    }
+
+    fn read_from(image: &Path) -> Result<(Self, Metadata, Kind), Error> {
         let path = &Self::path_for(image);
         let (file, found) = open_file(path).map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -37,13 +61,14 @@ impl Manifest {
             }
             other => other,
         })?;
+        let (kind, _) = filesystem::kind_and_page(&file, path)?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
         let refused = |reason| Error::Manifest { path: path.to_owned(), reason };
         if text.len() as u64 > MAX_BYTES {
             return Err(refused(format!("it is longer than {MAX_BYTES} bytes")));
         }
-        Ok((Self::parse(&text).map_err(refused)?, found))
+        Ok((Self::parse(&text).map_err(refused)?, found, kind))
     }
 
     /// Writes it to its place, and the table of its image before it, replacing what is there: each
@@ -52,20 +77,42 @@ impl Manifest {
     /// Between the two there is a table without its manifest, which the next creation replaces, or,
     /// where one ROM replaces another, a table that does not fit the old manifest, which is noticed
     /// when blocks are to be read.
-    pub(crate) fn write(&self, image: &Path, table: &Table) -> Result<(), Error> {
+    pub(crate) fn write(&self, image: &Path, sums: &Sums) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
         let mut staged = Staged::begin(&path, 0o644)?;
         staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
-        let table = table.stage(image)?;
+        let sums = sums.stage(image)?;
         staged.sync()?;
-        table.commit()?;
+        sums.commit()?;
         staged.commit()?;
         sync_directory(image)
     }
 }
 
-impl Table {
+impl ImageHasher {
+    /// [`ImageHasher::finish`] for an image that has to be the one of a manifest. Where it is not,
+    /// the table beside `known`, if there is one, tells the place.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub(crate) fn finish_as(
+        self,
+        manifest: &Manifest,
+        known: Option<&Path>,
+        name: PathBuf,
+    ) -> Result<Sums, Error> {
+        let found = self.finish();
+        if found.root(&manifest.params) == manifest.hash {
+            return Ok(found);
+        }
+        let known = known.and_then(|image| Sums::open(image, manifest).ok());
+        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
+        Err(Error::Damaged { path: name, offset })
+    }
+}
+
+impl Sums {
     /// Opens the table of a ROM; one that is not what the manifest's hash was made of is refused.
     pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let path = path_for(image);
@@ -76,9 +123,9 @@ impl Table {
             }
             other => other,
         })?;
-        let mut table = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
-        table.path = path;
-        Ok(table)
+        let mut sums = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
+        sums.path = path;
+        Ok(sums)
     }
 
     /// Writes it to where it will be renamed from.

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::image::{check_tail, read_exact};
+use crate::files::image::{check_hash, check_tail, read_exact};
 use crate::files::regular::{check_owner, open_file};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
@@ -84,10 +84,8 @@ impl Opened {
     /// is expected, if one is.
     pub(crate) fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
         let opened = Self::find(image)?;
-        let (manifest, path) = (&opened.manifest, image.to_owned());
-        if let Some(expected) = expect.filter(|expected| *expected != manifest.hash) {
-            return Err(Error::WrongRom { path, expected, actual: Some(manifest.hash) });
-        }
+        let manifest = &opened.manifest;
+        check_hash(image, expect, manifest.hash)?;
         match &opened.image {
             Image::File(file) => file.check(manifest)?,
             Image::Segment { key, segment } if segment.size != manifest.size() => {
@@ -99,15 +97,14 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Opens manifest and image, whatever they are.
+    /// Opens manifest and image. A manifest that leads elsewhere has to be trusted, and so has a
+    /// segment: what its owner writes to it would be read a second time.
     pub(crate) fn find(image: &Path) -> Result<Self, Error> {
-        let (manifest, manifest_file) = Manifest::read_with(image)?;
+        let (manifest, manifest_file) = Manifest::followed(image)?;
         let found = match (&manifest.location, manifest.image_path(image)) {
             (_, Some(path)) => Image::File(ImageFile::open(&path)?),
             (&Location::Sysv { key }, None) => {
-                let name = segment_name(key);
-                let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
-                Image::Segment { key, segment }
+                Image::Segment { key, segment: trusted_segment(key)? }
             }
             _ => return Err(Error::Unsupported { what: "the manifest names no segment" }),
         };
@@ -122,19 +119,20 @@ impl Opened {
         check_owner(&self.manifest_path, &[owner], mode)?;
         match &self.image {
             Image::File(file) => file.check_trust(),
-            Image::Segment { key, segment } => {
-                check_owner(&segment_name(*key), &segment.owners, segment.mode)
-            }
+            // Checked when it was found.
+            Image::Segment { .. } => Ok(()),
         }
+    }
+
+    /// Whether the image is in a file of a disk.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(&self.image, Image::File(file) if file.kind == Kind::Disk)
     }
 
     /// The same for what is in shared memory, where anybody may put files. A file on a disk has to
     /// be checked instead, all that is read of it.
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
-        match &self.image {
-            Image::File(file) if file.kind == Kind::Disk => Ok(()),
-            _ => self.check_trust(),
-        }
+        if self.is_on_disk() { Ok(()) } else { self.check_trust() }
     }
 
     /// What errors call the image.
@@ -155,6 +153,19 @@ impl Opened {
     }
 }
 
+/// The segment with this key, if only root and this user can have written to it.
+pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
+    let name = segment_name(key);
+    let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
+    check_owner(&name, &segment.owners, segment.mode)?;
+    Ok(segment)
+}
+
+/// A segment in memory. It cannot be shortened, so that it may be mapped.
+pub(crate) fn map_segment(key: i32, segment: &Segment) -> Result<Mapping, Error> {
+    Mapping::segment(segment, false).map_err(Error::io("attach", &segment_name(key)))
+}
+
 impl Image {
     /// Hands out `total` bytes of the image in order.
     pub(crate) fn each_piece(
@@ -166,10 +177,7 @@ impl Image {
         let file = match self {
             Image::File(file) => file,
             Image::Segment { key, segment } => {
-                // A segment cannot be shortened, so that it may be mapped.
-                let name = segment_name(*key);
-                let memory =
-                    Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+                let memory = map_segment(*key, segment)?;
                 return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
             }
         };

@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
 use crate::core::log::Pen;
 use crate::core::memory::SubBlock;
-use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
+use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomInUse, Schedule};
 
 /// Blocks or memories of a group's instances, empty ones behind the last.
 pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
@@ -139,8 +139,7 @@ impl Mixer<'_> {
     ) -> Option<&'b [SubBlock]> {
         if i == 0 {
             let rom = self.roms.opening()?;
-            let last = &rom.blocks[rom.blocks.len() - len..];
-            return Some(self.noted(rom, lane, rom.nrom - 1, last));
+            return Some(self.noted(rom, lane, rom.nrom - 1, rom.last(len)));
         }
         if let Some(rom) = self.roms.at(Loop::Fill, i as u64) {
             let source = i.saturating_sub(rom.look_ahead as usize);
@@ -298,7 +297,7 @@ impl Mixer<'_> {
     #[inline]
     fn rom_block<'b>(
         &'b self,
-        rom: &'b RomReads<'_>,
+        rom: &'b RomInUse<'_>,
         lane: usize,
         x: u64,
         len: usize,
@@ -313,7 +312,7 @@ impl Mixer<'_> {
     #[inline]
     fn noted<'b>(
         &self,
-        rom: &RomReads<'_>,
+        rom: &RomInUse<'_>,
         lane: usize,
         x: u64,
         block: &'b [SubBlock],
