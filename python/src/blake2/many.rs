@@ -71,7 +71,6 @@ pub(crate) fn hash_many(
     while !py.detach(|| side_by_side(threads, &hash)) {
         py.check_signals()?;
     }
-    drop(parts);
     let nulls = cells.iter().any(Option::is_none);
     let nulls = nulls.then(|| cells.iter().map(Option::is_some).collect::<NullBuffer>());
     let array = FixedSizeBinaryArray::try_new(digest_size as i32, Buffer::from_vec(digests), nulls);
