@@ -135,9 +135,9 @@ pub(crate) fn one<V: Function, R: Row<Word = V::Word>>(
         rows = compress::<V, R>(token, rows, &message, offset);
         count = count.wrapping_add(V::BLOCK_BYTES as u128);
     }
-    let [low, high] = rows.map(R::to_words);
-    h[..4].copy_from_slice(&low);
-    h[4..].copy_from_slice(&high);
+    let [low, high] = rows;
+    h[..4].copy_from_slice(&low.to_words());
+    h[4..].copy_from_slice(&high.to_words());
 }
 
 /// A counter as its two words.

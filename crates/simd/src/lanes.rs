@@ -84,7 +84,11 @@ pub trait Lanes: Vector {
             row.store(words);
         }
         for lane in 0..Self::COUNT {
-            put(lane, words.map(|row| row[lane]));
+            let mut column = [Self::Word::default(); 8];
+            for (word, row) in column.iter_mut().zip(&words) {
+                *word = row[lane];
+            }
+            put(lane, column);
         }
     }
 }
@@ -150,7 +154,8 @@ impl<L: Lanes> Row for [L; 4] {
 
     #[inline(always)]
     fn to_words(self) -> [L::Word; 4] {
-        self.map(Lanes::first)
+        let [a, b, c, d] = self;
+        [a.first(), b.first(), c.first(), d.first()]
     }
 
     #[inline(always)]

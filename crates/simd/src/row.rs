@@ -44,23 +44,27 @@ impl Row for PortableRow {
 
     #[inline(always)]
     fn store(self, mut put: impl FnMut(usize, [u64; 2])) {
-        let [a, b, c, d] = self.0.map(u64::from);
-        put(0, [a | b << 32, c | d << 32]);
+        let pair = |low, high| u64::from(low) | u64::from(high) << 32;
+        let [a, b, c, d] = self.0;
+        put(0, [pair(a, b), pair(c, d)]);
     }
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i].wrapping_add(other.0[i])))
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a.wrapping_add(e), b.wrapping_add(f), c.wrapping_add(g), d.wrapping_add(h)])
     }
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i] ^ other.0[i]))
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a ^ e, b ^ f, c ^ g, d ^ h])
     }
 
     #[inline(always)]
     fn rotate_left<const BITS: u32>(self) -> Self {
-        Self(self.0.map(|word| word.rotate_left(BITS)))
+        let [a, b, c, d] = self.0;
+        Self([a.rotate_left(BITS), b.rotate_left(BITS), c.rotate_left(BITS), d.rotate_left(BITS)])
     }
 
     #[inline(always)]

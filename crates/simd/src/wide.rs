@@ -86,7 +86,12 @@ impl<W: Wide, const PARTS: usize> Wide for Split<W, PARTS> {
     unsafe fn load(token: W::Token, memory: *const u64) -> Self {
         // SAFETY: the caller promises `PARTS * W::LANES` readable lanes, aligned to more than one
         // part.
-        Self(core::array::from_fn(|i| unsafe { W::load(token, memory.add(i * W::LANES)) }))
+        let part = |i| unsafe { W::load(token, memory.add(i * W::LANES)) };
+        let mut parts = [part(0); PARTS];
+        for (i, other) in parts.iter_mut().enumerate().skip(1) {
+            *other = part(i);
+        }
+        Self(parts)
     }
 
     #[inline(always)]
@@ -99,18 +104,27 @@ impl<W: Wide, const PARTS: usize> Wide for Split<W, PARTS> {
     }
 
     #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i].xor(other.0[i])))
+    fn xor(mut self, other: Self) -> Self {
+        for i in 0..PARTS {
+            self.0[i] = self.0[i].xor(other.0[i]);
+        }
+        self
     }
 
     #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i].add(other.0[i])))
+    fn add(mut self, other: Self) -> Self {
+        for i in 0..PARTS {
+            self.0[i] = self.0[i].add(other.0[i]);
+        }
+        self
     }
 
     #[inline(always)]
-    fn multiply_halves(self) -> Self {
-        Self(self.0.map(W::multiply_halves))
+    fn multiply_halves(mut self) -> Self {
+        for part in &mut self.0 {
+            *part = part.multiply_halves();
+        }
+        self
     }
 
     #[inline(always)]

@@ -114,8 +114,8 @@ lanes! {
     }
 
     #[inline(always)]
-    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u64; 8])) {
-        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+    fn columns([a, b, c, d, e, f, g, h]: [Self; 8], mut put: impl FnMut(usize, [u64; 8])) {
+        let [a, b, c, d, e, f, g, h] = [a.0, b.0, c.0, d.0, e.0, f.0, g.0, h.0];
         let pairs = proven!([
             [
                 _mm512_unpacklo_epi64(a, b),
@@ -184,8 +184,8 @@ lanes! {
     }
 
     #[inline(always)]
-    fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [u32; 8])) {
-        let [a, b, c, d, e, f, g, h] = rows.map(|row| row.0);
+    fn columns([a, b, c, d, e, f, g, h]: [Self; 8], mut put: impl FnMut(usize, [u32; 8])) {
+        let [a, b, c, d, e, f, g, h] = [a.0, b.0, c.0, d.0, e.0, f.0, g.0, h.0];
         let (low, high) = (transpose([a, b, c, d]), transpose([e, f, g, h]));
         for (lane, (low, high)) in low.into_iter().zip(high).enumerate() {
             let indices = proven!([

@@ -188,7 +188,9 @@ impl Tables {
             true => ([0, third, 0], 2 * third),
             false => (boxes.order(third), 3 * third),
         };
-        Tables { boxes: order.map(|start| base.wrapping_add(start)), size, write }
+        let [s0, s1, s2] = order;
+        let boxes = [base.wrapping_add(s0), base.wrapping_add(s1), base.wrapping_add(s2)];
+        Tables { boxes, size, write }
     }
 
     /// The end of a call, which wrote one group of `lanes` in each inner round: the boxes rotate.
@@ -258,7 +260,8 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
 ) {
     for k in 0..K {
         // SAFETY: promised by the caller.
-        let [s0, s1, s2] = tables.boxes.map(|first| unsafe { first.add(k * tables.size) });
+        let table = |i: usize| unsafe { tables.boxes[i].add(k * tables.size) };
+        let (s0, s1, s2) = (table(0), table(1), table(2));
         for j in 0..GATHER {
             // SAFETY: promised by the caller.
             unsafe {

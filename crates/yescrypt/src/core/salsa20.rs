@@ -104,38 +104,39 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
     io: &[Pointers],
 ) {
     let Shape { len, step } = shape;
-    let io: [&[Pointers]; K] = core::array::from_fn(|k| &io[k * R::STATES..][..R::STATES]);
+    let states = |k: usize| &io[k * R::STATES..][..R::STATES];
     if step != Step::Plain {
-        for io in io.into_iter().flatten() {
+        for io in &io[..K * R::STATES] {
             prefetch_read(io.other.wrapping_add(len - 1));
             (0..AHEAD).for_each(|i| prefetch_read(io.other.wrapping_add(i)));
         }
     }
     // SAFETY: as everywhere below, every index is below `len`.
-    let mut x = [unsafe { input::<R>(token, step, io[0], len - 1) }; K];
+    let mut x = [unsafe { input::<R>(token, step, states(0), len - 1) }; K];
     for k in 1..K {
         // SAFETY: as above.
-        x[k] = unsafe { input::<R>(token, step, io[k], len - 1) };
+        x[k] = unsafe { input::<R>(token, step, states(k), len - 1) };
     }
     for i in 0..len {
         for k in 0..K {
+            let io = states(k);
             // Even sub-blocks go to the first half, odd ones to the second.
             let to = i / 2 + (i & 1) * (len / 2);
-            for io in io[k] {
+            for io in io {
                 match step {
                     Step::Plain => prefetch_write::<AHEAD_WRITE, _>(io.dst, to * SubBlock::BYTES),
                     _ => prefetch_read(io.other.wrapping_add(i + AHEAD)),
                 }
             }
             // SAFETY: as above.
-            let input = unsafe { input::<R>(token, step, io[k], i) };
+            let input = unsafe { input::<R>(token, step, io, i) };
             if step == Step::Save {
                 // SAFETY: as above; `other` is writable in this step.
-                unsafe { input.store(|state| io[k][state].other.add(i)) };
+                unsafe { input.store(|state| io[state].other.add(i)) };
             }
             x[k] = x[k].xor(input).salsa20(rounds);
             // SAFETY: i / 2 + len / 2 < len.
-            unsafe { x[k].store(|state| io[k][state].dst.add(to)) };
+            unsafe { x[k].store(|state| io[state].dst.add(to)) };
         }
     }
 }

@@ -98,7 +98,8 @@ impl Lane for Paired {
                 entries(s1, (low >> 32) as u32, (high >> 32) as u32),
             )
         };
-        let [s0, s1] = [from_s0, from_s1].map(|s| Self(Wide256::from_register(token, s)));
+        let entries = |s| Self(Wide256::from_register(token, s));
+        let (s0, s1) = (entries(from_s0), entries(from_s1));
         self.multiply_halves().add(s0).xor(s1)
     }
 }

@@ -19,25 +19,36 @@ impl Lane for Wide128 {
         x: &mut State<Self, GATHER, K>,
     ) {
         // The groups of one state, or of two.
-        let by_hand = constants.usual && GATHER == 4;
-        match x.as_flattened_mut() {
-            // SAFETY: promised by the caller; `usual` constants are those that the texts are for.
-            [a, b, c, d] if by_hand => unsafe {
-                match constants.stateless {
-                    false => one::<3>([a, b, c, d], tables),
-                    true => one::<2>([a, b, c, d], tables),
+        let states: &mut [[Self; GATHER]] = x;
+        match states {
+            [state] if constants.usual => {
+                if let Some(lanes) = four(state) {
+                    // SAFETY: promised by the caller; `usual` constants are those that the texts
+                    // are for.
+                    return unsafe {
+                        match constants.stateless {
+                            false => one::<3>(lanes, tables),
+                            true => one::<2>(lanes, tables),
+                        }
+                    };
                 }
-            },
-            // SAFETY: as above.
-            [a, b, c, d, e, f, g, h] if by_hand => unsafe {
-                match constants.stateless {
-                    false => two::<3>([a, b, c, d, e, f, g, h], tables),
-                    true => two::<2>([a, b, c, d, e, f, g, h], tables),
+            }
+            [first, second] if constants.usual => {
+                if let (Some([a, b, c, d]), Some([e, f, g, h])) = (four(first), four(second)) {
+                    let lanes = [a, b, c, d, e, f, g, h];
+                    // SAFETY: as above.
+                    return unsafe {
+                        match constants.stateless {
+                            false => two::<3>(lanes, tables),
+                            true => two::<2>(lanes, tables),
+                        }
+                    };
                 }
-            },
-            // SAFETY: promised by the caller.
-            _ => unsafe { super::pwxform(token, constants, tables, x) },
+            }
+            _ => {}
         }
+        // SAFETY: promised by the caller.
+        unsafe { super::pwxform(token, constants, tables, x) }
     }
 
     #[inline(always)]
@@ -82,6 +93,13 @@ impl Lane for Wide128 {
         }
         Self::from_register(x)
     }
+}
+
+/// The groups of a state, if there are four.
+#[inline(always)]
+fn four<const GATHER: usize>(state: &mut [Wide128; GATHER]) -> Option<[&mut Wide128; 4]> {
+    let groups: &mut [Wide128] = state;
+    if let [a, b, c, d] = groups { Some([a, b, c, d]) } else { None }
 }
 
 /// The text of section 7 for the default flavour, for lanes in the registers `xmm0` and on, four of
