@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use saltern::table::{Reasons, Table};
-use saltern::{Passwords, Policy, Prepared};
+use saltern::{Passwords, Policy, Prepared, Update};
 use saltern_pool::Pool;
 use saltern_yescrypt::hazmat::Level;
 
@@ -46,9 +46,10 @@ pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
 
 /// Hashing one password after the other under the policy in a file.
 ///
-/// Keys are read and ROMs attached first, so that nobody types a password into a program that cannot
-/// use it; the thread starts when there is a password. While the program asks for one there is no
-/// second thread that signals could come to, in another order than the one in which they were sent.
+/// Keys are read and ROMs attached first, so that nobody types a password into a program that
+/// cannot use it; the thread starts when there is a password. While the program asks for one there
+/// is no second thread that signals could come to, in another order than the one in which they were
+/// sent.
 pub(crate) struct One(Prepared);
 
 impl One {
@@ -103,4 +104,20 @@ pub(crate) fn words(reasons: &Reasons) -> Vec<&'static str> {
         (reasons.wrapped, "wrapped"),
     ];
     all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect()
+}
+
+/// What is to be said of a string that matches and is outdated.
+pub(crate) struct Due {
+    /// In what.
+    pub(crate) reasons: Vec<&'static str>,
+    /// What is to take its place, if that was asked for.
+    pub(crate) new: Option<String>,
+}
+
+impl Due {
+    /// None of a string that is as it is to be.
+    pub(crate) fn of(reasons: Vec<&'static str>, update: Option<Update>) -> Option<Self> {
+        let new = update.map(|update| update.new);
+        (new.is_some() || !reasons.is_empty()).then_some(Due { reasons, new })
+    }
 }
