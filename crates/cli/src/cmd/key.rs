@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, bail};
 use clap::Subcommand;
 use saltern::policy::fingerprint_path;
-use saltern_rom::{Error, new_private_file};
+use saltern_rom::new_private_file;
 use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
@@ -83,13 +83,9 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     digits.push(b'\n');
     let key = HashKey::from_slice(&key[..])?;
     let beside = fingerprint_path(path);
+    new_file::check(path, "a key")?;
     new_file::check(&beside, "a fingerprint")?;
-    new_private_file(path, &digits).map_err(|error| match error {
-        Error::Exists { path } => {
-            anyhow!("{} exists, and a key is never overwritten", path.display())
-        }
-        error => anyhow!("cannot write {}: {error}", path.display()),
-    })?;
+    new_private_file(path, &digits)?;
     new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
     Ok(key)
 }
