@@ -1,0 +1,82 @@
+//! The examples, compiled by every compiler that is here, in C and in C++, shared and static.
+
+use std::process::Command;
+
+use crate::installed::{WARNINGS, installed, is_there, repository, succeed};
+
+const EXAMPLES: [(&str, &[&str]); 3] = [
+    ("login", &["saltern"]),
+    ("batch", &["saltern"]),
+    ("derive", &["saltern", "saltern-yescrypt", "saltern-blake2"]),
+];
+
+/// What each prints at the end.
+const ENDS: [&str; 3] = ["mismatch\n", "c is in\n", "\n"];
+
+#[test]
+fn examples_compile_without_a_warning_and_run() {
+    let installed = installed();
+    let dialects: [&[&str]; 4] = [
+        &["gcc", "-std=c99"],
+        &["g++", "-std=c++17", "-x", "c++"],
+        &["clang", "-std=c99"],
+        &["clang++", "-std=c++17", "-x", "c++"],
+    ];
+    let mut ran = 0;
+    for dialect in dialects {
+        if !is_there(dialect[0]) {
+            eprintln!("left out: there is no {}", dialect[0]);
+            continue;
+        }
+        for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
+            let source = repository().join(format!("crates/capi/examples/{name}.c"));
+            let program = installed.program(dialect, &source, packages);
+            let printed = succeed(&mut Command::new(&program));
+            assert!(printed.ends_with(end), "{name}: {printed}");
+            ran += 1;
+        }
+    }
+    assert!(ran >= 6, "gcc and g++ have to be here: {ran}");
+}
+
+#[test]
+fn the_static_libraries_go_together_in_one_program() {
+    let installed = installed();
+    let source = repository().join("crates/capi/examples/derive.c");
+    let program = installed.prefix().join("derive-static");
+    let (_, packages) = EXAMPLES[2];
+    let mut compile = Command::new("gcc");
+    compile.args(["-std=c99"]).args(WARNINGS).arg(source).arg("-o").arg(&program);
+    compile.args(installed.flags(packages, &["--cflags"]));
+    for package in packages {
+        compile.arg(installed.lib().join(format!("lib{package}.a")));
+    }
+    succeed(compile.args(["-lgcc_s", "-lm", "-lpthread", "-ldl", "-lc"]));
+    let shared = installed.program(
+        &["gcc", "-std=c99"],
+        &repository().join("crates/capi/examples/derive.c"),
+        packages,
+    );
+    let [by_static, by_shared] = [&program, &shared].map(|it| succeed(&mut Command::new(it)));
+    assert_eq!(by_static, by_shared);
+    let linked = succeed(Command::new("ldd").arg(&program));
+    assert!(!linked.contains("saltern"), "{linked}");
+}
+
+#[test]
+fn examples_are_clean_under_valgrind() {
+    if !is_there("valgrind") {
+        eprintln!("left out: there is no valgrind");
+        return;
+    }
+    let installed = installed();
+    for (name, packages) in EXAMPLES {
+        let source = repository().join(format!("crates/capi/examples/{name}.c"));
+        let program = installed.program(&["gcc", "-std=c99", "-g"], &source, packages);
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=full"]);
+        // What is still reachable is kept on purpose, for as long as the process lasts.
+        valgrind.args(["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]);
+        succeed(valgrind.arg(program));
+    }
+}

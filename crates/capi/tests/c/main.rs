@@ -1,0 +1,12 @@
+//! What C programs see: the libraries as `scripts/install` makes them, compiled against and run.
+
+mod allocation;
+mod answers;
+mod blake2;
+mod crypt;
+mod examples;
+mod installed;
+mod layout;
+mod preload;
+mod threads;
+mod yescrypt;
