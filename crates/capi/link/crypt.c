@@ -21,7 +21,7 @@ struct crypt_data;
 #define DEFINE(type, prefix, name, params, args) \
 	extern type saltern_##name params; \
 	type prefix##name params; \
-	__attribute__((used, visibility("default"))) type prefix##name params \
+	__attribute__((used, retain)) type prefix##name params \
 	{ \
 		return saltern_##name args; \
 	}

@@ -13,60 +13,67 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes in a piece. What is larger takes several that follow each other.
-const PIECE: usize = 4096;
-const PIECES: usize = u64::BITS as usize;
-
-/// The most pieces that one thing gets.
-const MOST: usize = 16;
+const PIECE: usize = 256;
+/// Pieces whose owners one number tells, and how many such numbers there are.
+const GROUP: usize = u64::BITS as usize;
+const GROUPS: usize = 32;
 
 #[repr(C, align(4096))]
-struct Pieces(UnsafeCell<[[u8; PIECE]; PIECES]>);
+struct Pieces(UnsafeCell<[[u8; PIECE * GROUP]; GROUPS]>);
 
 // SAFETY: a piece is handed out to one owner at a time, which its bit in `TAKEN` sees to.
 unsafe impl Sync for Pieces {}
 
-static RESERVE: Pieces = Pieces(UnsafeCell::new([[0; PIECE]; PIECES]));
-static TAKEN: AtomicU64 = AtomicU64::new(0);
+static RESERVE: Pieces = Pieces(UnsafeCell::new([[0; PIECE * GROUP]; GROUPS]));
+static TAKEN: [AtomicU64; GROUPS] = [const { AtomicU64::new(0) }; GROUPS];
 
 struct WithReserve;
 
 #[global_allocator]
 static ALLOCATOR: WithReserve = WithReserve;
 
-/// Whether there is enough in it for an entry to begin.
-pub(crate) fn is_ready() -> bool {
-    TAKEN.load(Ordering::Relaxed).count_ones() < u64::BITS / 2
+/// How many pieces are taken.
+fn taken() -> u32 {
+    TAKEN.iter().map(|group| group.load(Ordering::Relaxed).count_ones()).sum()
 }
 
-/// Pieces for so many bytes, as the bits of the first ones.
+/// Whether there is enough in it for an entry to begin.
+pub(crate) fn is_ready() -> bool {
+    taken() < u64::BITS * GROUPS as u32 / 2
+}
+
+/// Pieces for so many bytes, as the bits of the first ones of a group.
 fn run_of(bytes: usize) -> Option<(usize, u64)> {
     let pieces = bytes.div_ceil(PIECE).max(1);
-    (pieces <= MOST).then(|| (pieces, (1 << pieces) - 1))
+    (pieces <= GROUP).then(|| (pieces, u64::MAX >> (GROUP - pieces)))
 }
 
 fn take(layout: Layout) -> *mut u8 {
     let Some((pieces, bits)) = run_of(layout.size()).filter(|_| layout.align() <= PIECE) else {
         return ptr::null_mut();
     };
-    for first in 0..=PIECES - pieces {
-        let bits = bits << first;
-        let free = |taken: u64| (taken & bits == 0).then_some(taken | bits);
-        if TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, free).is_ok() {
-            return RESERVE.0.get().cast::<u8>().wrapping_add(first * PIECE);
+    for (number, group) in TAKEN.iter().enumerate() {
+        for first in 0..=GROUP - pieces {
+            let bits = bits << first;
+            let free = |taken: u64| (taken & bits == 0).then_some(taken | bits);
+            if group.fetch_update(Ordering::Acquire, Ordering::Relaxed, free).is_ok() {
+                let piece = number * GROUP + first;
+                return RESERVE.0.get().cast::<u8>().wrapping_add(piece * PIECE);
+            }
         }
     }
     ptr::null_mut()
 }
 
-/// Where in the reserve an address is.
+/// The number of the piece that begins at an address.
 fn place(address: *mut u8) -> Option<usize> {
     let offset = address.addr().wrapping_sub(RESERVE.0.get().addr());
-    (offset < PIECE * PIECES).then_some(offset / PIECE)
+    (offset < size_of::<Pieces>()).then_some(offset / PIECE)
 }
 
-fn give_back(first: usize, layout: Layout) {
+fn give_back(piece: usize, layout: Layout) {
     if let Some((_, bits)) = run_of(layout.size()) {
-        TAKEN.fetch_and(!(bits << first), Ordering::Release);
+        TAKEN[piece / GROUP].fetch_and(!(bits << (piece % GROUP)), Ordering::Release);
     }
 }
 
@@ -125,36 +132,36 @@ unsafe impl GlobalAlloc for WithReserve {
 mod tests {
     use super::*;
 
-    #[test]
-    fn pieces_are_apart_and_come_back() {
-        let small = Layout::from_size_align(100, 8).unwrap();
-        let large = Layout::from_size_align(MOST * PIECE, 64).unwrap();
-        let [a, b, c] = [small, large, small].map(|layout| (place(take(layout)).unwrap(), layout));
-        assert_eq!([a.0, b.0, c.0], [0, 1, 1 + MOST]);
-        assert!(
-            is_ready() && take(Layout::from_size_align(MOST * PIECE + 1, 1).unwrap()).is_null()
-        );
-        let others: Vec<_> = (0..20).map(|_| place(take(small)).unwrap()).collect();
-        assert!(!is_ready(), "{}", TAKEN.load(Ordering::Relaxed).count_ones());
-        others.into_iter().for_each(|first| give_back(first, small));
-        [a, b, c].into_iter().for_each(|(first, layout)| give_back(first, layout));
-        assert_eq!(TAKEN.load(Ordering::Relaxed), 0);
+    fn layout(bytes: usize) -> Layout {
+        Layout::from_size_align(bytes, 8).unwrap()
     }
 
+    /// One test, since all tests share the reserve.
     #[test]
-    fn what_grows_out_of_the_reserve_keeps_its_bytes() {
-        let layout = Layout::from_size_align(3, 1).unwrap();
-        let old = take(layout);
+    fn pieces_are_apart_and_come_back_and_what_grows_keeps_its_bytes() {
+        let sizes = [100, PIECE * GROUP, 2 * PIECE, 1];
+        let places = sizes.map(|bytes| place(take(layout(bytes))).unwrap());
+        assert_eq!(places, [0, GROUP, 1, 3]);
+        assert!(take(layout(PIECE * GROUP + 1)).is_null());
+        assert!(take(Layout::from_size_align(1, 2 * PIECE).unwrap()).is_null());
+        assert!(is_ready());
+        let others: Vec<_> = (0..1000).map(|_| place(take(layout(8))).unwrap()).collect();
+        assert!(!is_ready(), "{}", taken());
+        others.into_iter().for_each(|piece| give_back(piece, layout(8)));
+        places.into_iter().zip(sizes).for_each(|(piece, bytes)| give_back(piece, layout(bytes)));
+        assert_eq!(taken(), 0);
+
+        let old = take(layout(3));
         // SAFETY: three bytes of a piece that is this test's.
         let grown = unsafe {
             old.copy_from_nonoverlapping(b"abc".as_ptr(), 3);
-            ALLOCATOR.realloc(old, layout, 9000)
+            ALLOCATOR.realloc(old, layout(3), 9000)
         };
-        assert!(place(grown).is_none());
+        assert!(place(grown).is_none() && taken() == 0);
         // SAFETY: the three bytes were copied, and the rest is given back as it was allocated.
         unsafe {
             assert_eq!(std::slice::from_raw_parts(grown, 3), b"abc");
-            ALLOCATOR.dealloc(grown, Layout::from_size_align(9000, 1).unwrap());
+            ALLOCATOR.dealloc(grown, layout(9000));
         }
     }
 }

@@ -76,10 +76,10 @@ impl Installed {
         place
     }
 
-    /// A program of these tests, in C99, with gcc.
+    /// A program of these tests, with gcc.
     pub(crate) fn test_program(&self, name: &str, packages: &[&str]) -> PathBuf {
         let source = repository().join("crates/capi/tests/c").join(name);
-        self.program(&["gcc", "-std=gnu99", "-O1", "-g"], &source, packages)
+        self.program(&["gcc", "-std=gnu11", "-O1", "-g"], &source, packages)
     }
 }
 
