@@ -14,18 +14,19 @@ use crate::scheme::Scheme;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What the queue, the limits or a yescrypt hash says.
+    /// The pool or a yescrypt hash refused or failed: a full queue, a deadline, a limit, a key or a
+    /// ROM that is not there, a damaged `$y$` or `$7$` string.
     Pool(saltern_pool::Error),
-    /// A policy that cannot be.
+    /// The policy is not valid.
     Policy(Box<Invalid>),
-    /// A stored string is not what its beginning says.
+    /// A stored string is damaged, or is of no known scheme.
     Malformed {
-        /// The scheme, or what was looked for.
+        /// The scheme that the string begins like, or what was looked for.
         what: &'static str,
         /// What was expected.
         expected: &'static str,
     },
-    /// A stored string of a scheme that the policy does not accept.
+    /// The policy does not accept the scheme of a stored string.
     NotAccepted {
         /// The scheme.
         scheme: Scheme,
@@ -34,32 +35,33 @@ pub enum Error {
     OverLimit {
         /// The scheme.
         scheme: Scheme,
-        /// What is limited: `memory` in bytes or `work` in bytes of the default flavour.
+        /// Which limit: `memory`, in bytes, or `work`, in the unit of
+        /// [`Params::work`](crate::policy::Params::work).
         what: &'static str,
-        /// The value in the string (saturated).
+        /// The cost of the string, or `u64::MAX` if it is larger.
         value: u64,
-        /// The largest value allowed.
+        /// The limit of the policy.
         limit: u64,
     },
-    /// A key, a ROM or a library that is needed is not there, or is another one.
+    /// A key, a ROM, a file or a library that is needed is missing, or is not the right one.
     Unavailable {
-        /// What.
+        /// What is unavailable.
         what: String,
-        /// Why.
+        /// Why it is.
         why: String,
     },
-    /// A key or a ROM that is to be retired is needed still.
+    /// A key or a ROM that was to be retired is still needed.
     InUse {
-        /// What.
+        /// The key or the ROM.
         what: String,
-        /// By whom.
+        /// What still needs it.
         why: String,
     },
-    /// Another scheme could not be computed.
+    /// A hash of another scheme could not be computed.
     Failed {
         /// The scheme.
         scheme: Scheme,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
 }

@@ -69,11 +69,13 @@ impl Foreign {
     }
 }
 
-/// The setting with this text.
+/// The setting with this text, as it stands between the braces of `{over=…}`.
 pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
     let setting = specimen(text)?.setting;
-    // One spelling each: what stands there is what would be written.
-    if setting.to_string() == text { Ok(setting) } else { Err(UNKNOWN) }
+    // One spelling each: what stands there is what would be written. A brace would end it too soon:
+    // some schemes have them in salts.
+    let plain = !text.contains('}') && setting.to_string() == text;
+    if plain { Ok(setting) } else { Err(UNKNOWN) }
 }
 
 /// A string with the setting of this text, and some digest.
@@ -106,6 +108,15 @@ const SCHEMES: &[Known] = &[
     #[cfg(feature = "libcrypt")]
     Known { parse: libcrypt::parse, complete: libcrypt::complete },
 ];
+
+/// Whether what the schemes need is there: the machine's libcrypt, if it is accepted.
+pub(crate) fn ready(schemes: &[Scheme]) -> Result<(), Error> {
+    match schemes.contains(&Scheme::Libcrypt) {
+        #[cfg(feature = "libcrypt")]
+        true => libcrypt::ready(),
+        _ => Ok(()),
+    }
+}
 
 /// A number in decimal digits, without a sign or zeros before it.
 #[allow(dead_code, reason = "which features there are decides")]

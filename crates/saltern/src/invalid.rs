@@ -1,24 +1,24 @@
-//! What is wrong with a policy, and where.
+//! The error for a policy: what is wrong, and where.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A policy that cannot be: which value, where it stands, and what is allowed there.
+/// An invalid value in a policy: which one, where it stands, and what is allowed there.
 ///
-/// Its text is one line, as compilers write theirs: `saltern.toml:12: pool.threads = 0: allowed is
-/// 1 to 1024`. It never contains a key.
+/// The message is one line, in the form that compilers use: `saltern.toml:12: pool.threads = 0:
+/// allowed is 1 to 1024`. It never contains a secret key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Invalid {
-    /// The file, if the policy is from one.
+    /// The file, if the policy was read from one.
     pub file: Option<PathBuf>,
-    /// The line, from 1 on, if it is from a text.
+    /// The line, counted from 1, if the policy was parsed from text.
     pub line: Option<u32>,
-    /// The key, with its tables before it: `pool.threads`. Empty for a text that is no TOML.
+    /// The key with the tables around it, such as `pool.threads`. Empty if the text is not TOML.
     pub key: String,
-    /// The value as it stands there; empty if there is none.
+    /// The value as it is written there. Empty if there is none.
     pub value: String,
-    /// What is allowed there.
+    /// What would be allowed there.
     pub allowed: String,
 }
 

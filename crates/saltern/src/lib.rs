@@ -1,4 +1,4 @@
-//! The passwords of a site: hash, verify, and store the update.
+//! The passwords of a site: hash them, verify them, and store the update.
 //!
 //! ```
 //! use saltern::{Outcome, Passwords, Policy};
@@ -10,22 +10,26 @@
 //! # Ok(()) }
 //! ```
 //!
-//! In async code, `.await` takes the place of `.wait()`, under any executor: the hashes are
-//! computed in threads of a pool with a budget of memory and a queue that knows deadlines.
+//! In async code, write `.await` instead of `.wait()`, under any executor: hashes are computed in
+//! the threads of a pool, which has a budget of memory and a queue that knows deadlines.
 //!
-//! A server reads its policy from a file, [`Policy::read`], that says what new hashes cost, what
-//! stored ones may cost, which schemes, keys and ROMs there are, and what unknown accounts cost.
-//! [`policy`] describes it. [`table`] is for stored strings without passwords: what is there, what
-//! is outdated, moving a whole table to another key.
+//! A server reads its policy from a file with [`Policy::read`]. The policy says what new hashes
+//! cost and what stored ones may cost, which schemes, keys and ROMs there are, and what logins to
+//! unknown accounts cost; the module [`policy`] describes it. The module [`table`] works on stored
+//! strings without passwords: it counts them, finds outdated ones, and moves a whole table to
+//! another key.
 //!
 //! # Outcomes
-//! A login matches, does not, or is locked: [`Outcome`]. Whatever else happens is an [`Error`] of
-//! one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
+//! The password matches, it does not, or the account is locked: [`Outcome`]. Everything else is an
+//! [`Error`] of one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
 //!
 //! # Features
-//! `file` (default): policies in files. `rom`: ROMs. `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`,
-//! `digest`: verifiers of old strings ([`policy::Scheme`]); `legacy`: all of these. `libcrypt`:
-//! what the machine's libcrypt knows beside. `json`: tables in lines of JSON.
+//! * `file` (default): policies in files.
+//! * `rom`: ROMs.
+//! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `digest`: verifiers for strings of other schemes
+//!   ([`policy::Scheme`]). `legacy` stands for all of these.
+//! * `libcrypt`: also the schemes that only the machine's libcrypt knows, loaded at run time.
+//! * `json`: tables as lines of JSON.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod class;
@@ -42,6 +46,7 @@ mod stored;
 mod strength;
 pub mod table;
 mod ticket;
+mod watch;
 
 pub use self::error::{Error, ErrorKind};
 pub use self::passwords::{Outcome, Passwords, Update};

@@ -1,4 +1,4 @@
-//! What a program keeps: hashing and verifying under a policy.
+//! The value that a program keeps: hashing and verifying under a policy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,17 +10,20 @@ use zeroize::Zeroizing;
 
 use crate::decoy::Decoys;
 use crate::error::Error;
+use crate::foreign;
 use crate::policy::Policy;
 use crate::site::{Site, Successor};
-use crate::stored::{Hash, Stored, wrapped};
+use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
+use crate::watch::Watch;
 
 /// Hashing and verifying under one policy: one value for a whole program, shared by all threads.
 /// Clones are cheap and share everything.
 ///
-/// Everything is computed in the threads of one pool, within its memory and its queue; each call
-/// returns a [`Ticket`] at once. Passwords are copied, and wiped when what they are for has ended.
+/// Everything is computed in the threads of one pool, within its budget of memory and its queue;
+/// each call returns a [`Ticket`] at once. Passwords are copied, and the copies are wiped when the
+/// call has ended or its ticket is dropped.
 ///
 /// ```
 /// use saltern::{Outcome, Passwords, Policy};
@@ -45,31 +48,33 @@ struct Inner {
     hasher: Arc<Hasher>,
     decoys: Decoys,
     pool: Pool,
+    watch: Watch,
 }
 
-/// What a login comes to.
+/// The result of a login. That something could not be found out is an [`Error`] instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The password is right.
     Match {
-        /// If the stored string is to be replaced, by what.
+        /// The replacement to store, if the stored string is outdated.
         update: Option<Update>,
     },
-    /// It is not, or there is no such account.
+    /// The password is wrong, or there is no such account.
     Mismatch,
-    /// The stored string is that of a locked account: `!` or `*` stands before it. No password
-    /// matches, and none is tried.
+    /// The account is locked: its stored string has `!` or `*` before it. No password matches, and
+    /// none is tried.
     Locked,
 }
 
-/// A stored string that takes the place of another one.
+/// A new string to store in the place of the one that was verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Update {
-    /// What was verified. Write only where this still stands (`UPDATE … WHERE id = … AND hash =
-    /// old`): another login, or a change of the password, may have come between.
+    /// The string that was verified. Write the new one only where this one still stands (`UPDATE …
+    /// WHERE id = … AND hash = old`): another login, or a change of the password, may have come in
+    /// between.
     pub old: String,
-    /// What to write: never weaker than the old one.
+    /// The string to write. It is never weaker than the old one.
     pub new: String,
 }
 
@@ -82,11 +87,16 @@ impl Outcome {
 }
 
 impl Passwords {
-    /// Reads the files of keys and ROMs, and starts the threads.
+    /// Reads the files with keys, attaches the ROMs, and starts the threads.
+    ///
+    /// Everything that would make logins fail later is refused here: a missing key, a ROM that is
+    /// not the one of the policy, a decoy that cannot be computed, libcrypt where it is accepted
+    /// and not installed. Attaching a ROM checks all of it, which takes a second for some
+    /// gigabytes.
     ///
     /// # Errors
-    /// [`Error::Policy`]; [`Error::Unavailable`] for a key or a ROM that is not there or is another
-    /// one; those of [`Pool::new`].
+    /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key, a ROM
+    /// or a library is missing or is not the right one; the errors of [`Pool::new`].
     pub fn new(policy: Policy) -> Result<Self, Error> {
         let mut site = Site::attach(&policy)?;
         let mut config = policy.pool.clone();
@@ -95,86 +105,104 @@ impl Passwords {
         }
         let new = site.hasher.setting([0; 16])?;
         let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
+        foreign::ready(&policy.schemes)?;
         let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
-        for ours in decoys.hashes().filter_map(Hash::ours) {
-            // An error for unknown accounts only would tell them.
-            site.hasher.plan([], ours.setting())?;
+        for hash in decoys.hashes() {
+            // An error that only unknown accounts had would give them away.
+            let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
+            site.can_compute(hash).map_err(failed)?;
         }
         let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
-        let (table, pool) = (Table { site }, Pool::new(config)?);
-        let inner = Inner { table, hasher, decoys, pool };
+        let (watch, pool) = (Watch::start(&site), Pool::new(config)?);
+        let inner = Inner { table: Table { site }, hasher, decoys, pool, watch };
         Ok(Passwords { inner: Arc::new(inner), bulk: false, within })
     }
 
-    /// With the policy in a file: [`Policy::read`] and [`Passwords::new`].
+    /// Reads a policy from a file and makes a `Passwords` of it: [`Policy::read`], then
+    /// [`Passwords::new`].
     ///
     /// # Errors
-    /// Those of both.
+    /// The errors of both.
     #[cfg(feature = "file")]
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn open(policy: impl AsRef<std::path::Path>) -> Result<Self, Error> {
         Self::new(Policy::read(policy)?)
     }
 
-    /// The same with this much time for each call that follows, instead of [`Policy::deadline`].
-    /// What cannot end in time is refused at once; what has not begun by then never begins.
+    /// A handle whose calls have this much time each, instead of [`Policy::deadline`]. A call that
+    /// cannot be finished in time is refused at once, as far as the pool can tell; one that has not
+    /// begun by its deadline never begins. Both are [`ErrorKind::Overloaded`](crate::ErrorKind).
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Passwords { within: Some(time), ..self.clone() }
     }
 
-    /// The same for work that nobody waits for in particular: it runs on what logins leave, and has
-    /// no deadline.
+    /// A handle for work that no user waits for, such as wrapping a table: it runs only while no
+    /// login waits, and has no deadline.
     #[must_use]
     pub fn bulk(&self) -> Self {
         Passwords { bulk: true, within: None, ..self.clone() }
     }
 
-    /// What can be done with stored strings without passwords.
+    /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.inner.table
     }
 
-    /// The pool, to see what it does ([`Pool::stats`]).
+    /// The pool that computes everything; [`Pool::stats`] shows its load.
     #[must_use]
     pub fn pool(&self) -> &Pool {
         &self.inner.pool
     }
 
-    /// What people should know about files of keys and ROMs: loose permissions, what could not be
-    /// had.
+    /// Remarks for the operator about the files of keys and ROMs, such as permissions that let
+    /// others read a key, or huge pages that could not be had. Log them at the start.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         self.table().notes()
     }
 
+    /// The ROMs in memory that a check has found damaged since the start, one line each; usually
+    /// none. All of each ROM is checked again once its last check is older than
+    /// [`Policy::check_roms`].
+    ///
+    /// No answer depends on these checks: what a hash has read is checked before a mismatch or a
+    /// new hash is given out, and damage there is an error. But they find damage before a login
+    /// does. Ask from time to time, as for a health check.
+    #[must_use]
+    pub fn damage(&self) -> Vec<String> {
+        self.inner.watch.damage()
+    }
+
     /// Hashes a new password into a string to store.
     ///
     /// # Errors
-    /// In the ticket: a password of more than [`Limits::max_password`](crate::policy::Limits) bytes
-    /// or with a zero byte; *overloaded*; *internal*.
+    /// In the ticket. *Bad input* for a password with a zero byte (unless
+    /// [`Limits::syntax`](crate::policy::Limits) is wide); *over limit* for one of more than
+    /// [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
         Ticket::of(inner.pool.hash_one(&inner.hasher, password, terms))
     }
 
-    /// Whether a password is the one of an account, whose stored string is given; `None` if there
-    /// is no such account, or it has no password.
+    /// Verifies a password against the stored string of an account. Pass `None` for the string if
+    /// there is no such account, or if it has no password.
     ///
-    /// After a match an [`Update`] may be there: the string is outdated ([`Table::needs_rehash`])
-    /// and this is the new one. It is computed after the answer is known, within the same deadline;
-    /// where that is too short, or the pool too busy, the match has no update, and the next login
-    /// has it. `{CRYPT}` before a string stays before its update.
+    /// If the password matches and the string is outdated ([`Table::needs_rehash`]), the outcome
+    /// has an [`Update`] with a new string. That is computed once the answer is known, within the
+    /// same deadline: if there is not enough time, or the pool is too busy, the match comes without
+    /// it, and the next login gets it. `{CRYPT}` before a string stays before its update.
     ///
-    /// Without a stored string, and for a locked account, as much is computed as for an account of
-    /// the table: see [`Decoy`](crate::policy::Decoy). The account's name is only for that: it is
-    /// no part of any hash.
+    /// For an unknown or a locked account as much is computed as for an account of the table, so
+    /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
+    /// name of the account is used for nothing else, and is part of no hash.
     ///
     /// # Errors
-    /// In the ticket. *Bad input*: a stored string that is none, a password that no scheme takes.
-    /// *Over limit*: a scheme or a cost that the policy does not allow. *Unavailable*: a key or a
-    /// ROM. *Overloaded*, *internal*. The password was not found to be wrong in any of these.
+    /// In the ticket, and none of them says that the password is wrong. *Bad input* for a string
+    /// that is damaged or of no known scheme, or a password that its scheme cannot have; *over
+    /// limit* for a scheme or a cost that the policy does not allow; *unavailable* if a key or a
+    /// ROM is missing; *overloaded*; *internal*.
     pub fn verify(
         &self,
         account: impl AsRef<[u8]>,
@@ -184,56 +212,51 @@ impl Passwords {
         let (password, account) = (password.as_ref(), account.as_ref());
         let started = self.admit(password).and_then(|()| match stored {
             None => self.pretend(account, password, Outcome::Mismatch),
-            Some(text) => {
-                let stored = Stored::parse(text)?;
-                match stored.to_verify() {
-                    None => self.pretend(account, password, Outcome::Locked),
-                    Some(hash) => self.check(hash, password, text, stored.before),
-                }
-            }
+            Some(text) if locked(text) => self.pretend(account, password, Outcome::Locked),
+            Some(text) => self.check(password, text),
         });
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
-    /// Puts our hash over one of another scheme, without the password: `{over=…}$y$…`. It is
-    /// verified as before, and the update after a match is a hash of the password alone. `None` for
-    /// a string that is ours already, or has none.
+    /// Puts a new hash over a stored one of another scheme, without the password:
+    /// `{over=…}$y$…`. Such a string is verified like any other, and the update after a match is a
+    /// plain hash of the password. The result is `None` for a string that needs no hash over it:
+    /// one of yescrypt or scrypt, a wrapped one, or that of a locked account without a hash.
     ///
-    /// Store it only where the old string still stands.
+    /// Store the result only where the old string still stands.
     ///
     /// # Errors
-    /// In the ticket: as [`Passwords::verify`].
+    /// In the ticket: those of [`Passwords::verify`] for the string. A string whose salt has a `}`
+    /// cannot be wrapped, which is *bad input*.
     pub fn wrap(&self, stored: &str) -> Ticket<Option<String>> {
-        let parsed = Stored::parse(stored);
-        let Stored { before, hash, .. } = match parsed {
-            Ok(stored) => stored,
-            Err(error) => return Ticket::done(Err(error)),
-        };
-        let Some(Hash::Foreign(foreign)) = hash else { return Ticket::done(Ok(None)) };
-        let (inner, setting) = (&self.inner, foreign.setting.clone());
-        let policy = inner.table.policy();
-        if let Err(error) = policy.admit(&Hash::Foreign(foreign.clone()), 0) {
-            return Ticket::done(Err(error));
-        }
-        if crate::foreign::setting(&setting.to_string()).is_err() {
+        let started = self.wrapping(stored);
+        started.unwrap_or_else(|error| Ticket::done(Err(error)))
+    }
+
+    fn wrapping(&self, stored: &str) -> Result<Ticket<Option<String>>, Error> {
+        let Stored { before, hash, .. } = Stored::parse(stored)?;
+        let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
+        let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
+        inner.table.policy().admit(hash, 0)?;
+        if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can stand between braces";
-            return Ticket::done(Err(Error::malformed("string to be wrapped", expected)));
+            return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();
         let item = inner.pool.hash_one(&inner.hasher, &foreign.digest, self.terms());
-        Ticket::then(item, move |ours| {
+        Ok(Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
-        })
+        }))
     }
 
-    /// What is asked of the pool for a call that begins now.
+    /// The terms under which the pool computes a call that begins now.
     fn terms(&self) -> Terms {
         let terms = if self.bulk { Terms::bulk() } else { Terms::interactive() };
         let until = self.within.and_then(|time| Instant::now().checked_add(time));
         until.map_or(terms, |until| terms.by(until))
     }
 
-    /// Refuses a password whatever it is compared with.
+    /// Refuses a password that is too long, or that crypt(3) would refuse, whatever the account.
     fn admit(&self, password: &[u8]) -> Result<(), Error> {
         let limits = &self.inner.table.policy().limits;
         let (value, limit) = (password.len() as u64, limits.max_password as u64);
@@ -246,29 +269,17 @@ impl Passwords {
         Ok(())
     }
 
-    fn check(
-        &self,
-        hash: &Hash,
-        password: &[u8],
-        text: &str,
-        before: &str,
-    ) -> Result<Ticket<Outcome>, Error> {
-        let policy = self.inner.table.policy();
-        policy.admit(hash, password.len())?;
-        let terms = self.terms();
-        let successor = self.inner.table.site.successor(hash, before)?;
-        let matched = Matched {
-            inner: Arc::clone(&self.inner),
-            password: copy(password),
-            old: text.to_owned(),
-            successor,
-            terms,
-        };
-        let then = move |matches| matched.outcome(matches);
-        Ok(self.compare(hash, password, terms, then))
+    /// Verifies a password against the string of an account that is not locked.
+    fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
+        let none = Error::malformed("stored string", "a hash");
+        let hash = Stored::parse(text)?.hash.ok_or(none)?;
+        self.inner.table.policy().admit(&hash, password.len())?;
+        let (inner, terms) = (Arc::clone(&self.inner), self.terms());
+        let matched = Matched { inner, password: copy(password), old: text.to_owned(), terms };
+        Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
 
-    /// Computes what an account costs that is not there.
+    /// Computes as much as a login of an account of the table would.
     fn pretend(
         &self,
         account: &[u8],
@@ -281,7 +292,7 @@ impl Passwords {
         Ok(self.compare(hash, password, self.terms(), then))
     }
 
-    /// Whether a password is that of a hash, and what then.
+    /// Finds out whether a password is that of a hash, and then does what follows.
     fn compare(
         &self,
         hash: &Hash,
@@ -319,12 +330,11 @@ impl Passwords {
     }
 }
 
-/// What follows a match.
+/// What is needed after a match.
 struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,
     old: String,
-    successor: Option<Successor>,
     terms: Terms,
 }
 
@@ -337,15 +347,17 @@ impl Matched {
         }
     }
 
+    /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
+    /// whether it can be made or not.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, successor, terms } = self;
-        let (params, before) = match successor {
-            None => return Ticket::done(Ok(Outcome::Match { update: None })),
-            Some(Successor::Rekeyed(new)) => {
+        let Matched { inner, password, old, terms } = self;
+        let (params, before) = match inner.table.site.successor(&old) {
+            Err(_) | Ok(None) => return Ticket::done(Ok(Outcome::Match { update: None })),
+            Ok(Some(Successor::Rekeyed(new))) => {
                 let update = Some(Update { old, new });
                 return Ticket::done(Ok(Outcome::Match { update }));
             }
-            Some(Successor::Hashed(params, before)) => (params, before),
+            Ok(Some(Successor::Hashed(params, before))) => (params, before),
         };
         let hasher = if params == *inner.hasher.params() {
             Arc::clone(&inner.hasher)
@@ -354,7 +366,6 @@ impl Matched {
         };
         let item = inner.pool.hash_one(&hasher, &*password, terms);
         Ticket::then(item, move |hashed| {
-            // Who is right is right, whether there is time for more or not.
             let update = hashed.ok().map(|new| Update { old, new: before + &new });
             Ticket::done(Ok(Outcome::Match { update }))
         })

@@ -1,27 +1,27 @@
-//! The policy of a site: what new hashes cost, what stored ones may cost, and what there is to
-//! compute them with.
+//! The policy of a site: what new hashes cost, what stored ones may cost, and which keys, ROMs,
+//! threads and memory there are to compute them with.
 //!
-//! A policy is made in code, out of [`Policy::default`], or read from a file, [`Policy::read`]:
+//! A policy is made in code from [`Policy::default`], or read from a file with [`Policy::read`]:
 //!
 //! ```toml
-//! # saltern.toml. All of it is optional; what is not known here is refused.
-//! schemes = ["yescrypt", "bcrypt"]     # what stored strings may be
+//! # saltern.toml. Everything is optional; unknown keys are refused.
+//! schemes = ["yescrypt", "bcrypt"]     # the schemes of stored strings
 //!
-//! [params]                             # of new hashes
+//! [params]                             # the cost of new hashes
 //! cost = 5                             # 1 to 11; or n, r, p and t
 //!
-//! [floor]                              # what is weaker is reported, and replaced at a login
+//! [floor]                              # weaker hashes are reported, and replaced at a login
 //! cost = 3                             # or n, r, p and t
-//! salt = 8                             # bytes
+//! salt = 8                             # bytes; shorter salts are replaced
 //!
-//! [limits]                             # of new and stored hashes, whatever their scheme
+//! [limits]                             # for new and stored hashes of every scheme
 //! memory = "256MiB"
 //! work = "2GiB"                        # about a second of one processor
 //! password = 511                       # bytes; also: n, r, p, t, flavors, syntax, rom
 //!
-//! [[keys]]                             # of hash encryption
+//! [[keys]]                             # keys of hash encryption
 //! name = "2026-11"
-//! file = "keys/2026-11"                # beside this file, unless it begins with /
+//! file = "keys/2026-11"                # in the folder of this file, unless it begins with /
 //! fingerprint = "e4aa7fcb1ea5ee3f"     # `saltern key fingerprint` shows it
 //! active = true                        # encrypts new hashes; at most one
 //!
@@ -36,9 +36,9 @@
 //! memory = "2GiB"
 //! queue = 4096                         # also: patience, in_flight, wipe, huge_pages, prepare,
 //!                                      # processors
-//! deadline = "2s"                      # of a login
+//! deadline = "2s"                      # for a login, from call to answer
 //!
-//! [decoy]                              # what unknown accounts cost
+//! [decoy]                              # what logins to unknown accounts cost
 //! key = "keys/decoy"
 //! [[decoy.costs]]                      # as `saltern census --decoy` prints them
 //! like = "$y$j9T$......................"
@@ -48,14 +48,15 @@
 //! share = 3
 //! ```
 //!
-//! `assume_unnamed_key` at the top names the file of [`Policy::assume_unnamed_key`].
+//! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`],
+//! and `check_roms = "10min"`, [`Policy::check_roms`].
 //!
 //! # What is refused
-//! Whatever is wrong is an [`Invalid`] that names file, line, key, value and what is allowed: keys
-//! that are not known, values out of their range, and what cannot be together, such as new hashes
-//! that the limits would refuse. Files of keys and ROMs are looked at by
-//! [`Passwords::new`](crate::Passwords::new): one that is missing, or another than the policy says,
-//! is *unavailable* there, before the first login.
+//! Unknown keys, values out of their range, and combinations that contradict each other, such as
+//! new hashes that the limits would refuse. The error is an [`Invalid`], which names the file, the
+//! line, the key, the value, and what is allowed. The files of keys and ROMs are looked at by
+//! [`Passwords::new`](crate::Passwords::new): if one is missing, or is not the one that the policy
+//! describes, that is *unavailable* there, before the first login.
 
 #[cfg(feature = "file")]
 mod document;
@@ -85,7 +86,8 @@ pub use self::units::time as parse_time;
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 
-/// The policy of a site. Fields are what the keys of a file are; see [the module](self).
+/// The policy of a site. Each field has a key of the same or a similar name in files: see [the
+/// module](self).
 ///
 /// ```
 /// use saltern::{Policy, policy::{Params, Scheme}};
@@ -98,41 +100,49 @@ pub use crate::scheme::Scheme;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Policy {
-    /// Costs of new hashes, which are `$y$` strings. Their NROM is that of the active ROM. The
-    /// default is cost 5: 16 MiB.
+    /// The cost of new hashes, which are `$y$` strings. NROM has to be 0 here; hashes get it from
+    /// the active ROM. The default is cost 5, which takes 16 MiB.
     pub params: Params,
-    /// What is weaker than these is below the floor. The default is cost 1: 1 MiB.
+    /// Hashes that are weaker than these parameters are below the floor. The default is cost 1,
+    /// which takes 1 MiB.
     pub floor: Params,
-    /// The shortest salt that is not to be replaced, in bytes. The default is 8.
+    /// Strings with a shorter salt than this are replaced, in bytes, at most 16. The default is 8.
     pub min_salt: usize,
-    /// Ceilings of memory and work, for every scheme, and other limits. The default is
+    /// Ceilings of memory and work, which hold for every scheme, and other limits. The default is
     /// [`Limits::server`].
     pub limits: Limits,
-    /// The schemes of stored strings that are verified. The default is `yescrypt` alone.
+    /// The schemes of stored strings that are verified; `yescrypt` has to be among them. The
+    /// default is `yescrypt` alone.
     pub schemes: Vec<Scheme>,
     /// The keys of hash encryption.
     pub keys: Vec<Key>,
-    /// A key for strings that name none, and that are taken to be encrypted all the same. Nothing
-    /// can check that: with the wrong one, right passwords do not match. Only for tables that were
-    /// encrypted before keys had names, until all of it has been rekeyed.
+    /// A key for `$y$` strings that do not name one, which are then all taken to be encrypted with
+    /// it. Nothing can check that: if it is the wrong key, or a string is not encrypted, right
+    /// passwords do not match. This is only for tables that were encrypted before keys had names,
+    /// until all of their strings have been moved to a key with a name. While no key is active, new
+    /// hashes are encrypted with it as well.
     pub assume_unnamed_key: Option<KeySource>,
-    /// The ROMs.
+    /// The ROMs. If there is only one, strings that need a ROM and name none are taken to need it.
     pub roms: Vec<SiteRom>,
-    /// Threads, memory and queue.
+    /// How old the last check of all of a ROM in memory may become before it is checked again:
+    /// see [`Passwords::damage`](crate::Passwords::damage). A check reads the ROM at some gigabytes
+    /// a second of one processor. The default is 10 minutes.
+    pub check_roms: Duration,
+    /// The threads, the memory and the queue.
     pub pool: PoolConfig,
-    /// How long a login may take, from call to answer; `None` for as long as it takes. See
+    /// How long a login may take, from call to answer; `None` for no limit. See
     /// [`Passwords::within`](crate::Passwords::within).
     pub deadline: Option<Duration>,
-    /// What unknown accounts cost.
+    /// What logins to unknown accounts cost.
     pub decoy: Decoy,
 }
 
-/// A key and its name.
+/// A key of hash encryption.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its name, with the fingerprint for a key in a file.
+    /// Its name. If the name has a fingerprint, the key has to have it as well.
     pub name: KeyId,
-    /// Where it is.
+    /// Where the key is.
     pub source: KeySource,
     /// Whether new hashes are encrypted with it.
     pub active: bool,
@@ -141,19 +151,20 @@ pub struct Key {
 /// Where a key is.
 #[derive(Clone, Debug)]
 pub enum KeySource {
-    /// In a file: 32 bytes, or 64 hexadecimal digits and perhaps an end of line. If there is a file
-    /// with `.fingerprint` after its name beside it, that has to agree.
+    /// In a regular file, which has 32 bytes, or 64 hexadecimal digits and perhaps an end of line.
+    /// If there is a file beside it whose name has `.fingerprint` after it
+    /// ([`fingerprint_path`]), the fingerprint in there has to be that of the key.
     File(PathBuf),
-    /// Here.
+    /// In memory.
     Value(Secret),
 }
 
-/// A ROM and whether new hashes use it.
+/// A ROM of a site.
 #[derive(Clone, Debug)]
 pub struct SiteRom {
-    /// Its id, the first 16 digits of its hash.
+    /// Its id: the first 16 digits of its hash.
     pub id: RomId,
-    /// Where it is.
+    /// Where the ROM is.
     pub source: RomSource,
     /// Whether new hashes use it.
     pub active: bool,
@@ -162,42 +173,43 @@ pub struct SiteRom {
 /// Where a ROM is.
 #[derive(Clone, Debug)]
 pub enum RomSource {
-    /// In an image, with its manifest beside it.
+    /// In an image file, which has its manifest beside it.
     #[cfg(feature = "rom")]
     #[cfg_attr(docsrs, doc(cfg(feature = "rom")))]
     Image {
-        /// The image.
+        /// The file.
         path: PathBuf,
-        /// What all of it has to be.
+        /// The hash of the whole image.
         hash: RomHash,
-        /// How it gets into memory; `None` if it stays in its file, to be read block by block.
+        /// How the image gets into memory; `None` if it stays in its file, from which blocks are
+        /// read when a hash needs them.
         access: Option<Access>,
     },
-    /// Here.
+    /// In memory.
     Value(Rom),
 }
 
-/// What accounts cost that are not there.
+/// What logins to unknown accounts cost, so that their time does not give them away.
 ///
-/// A login for an unknown account is computed with one of these costs, chosen by a keyed hash of
-/// the account's name: always the same for one account, and over all accounts as often as the table
-/// has it. [`Census::costs`](crate::table::Census::costs) counts them.
+/// Such a login computes a hash of one of these costs. A keyed hash of the account's name chooses
+/// it: always the same one for the same name, and over many names as often as the table has it.
+/// [`Census::costs`](crate::table::Census::costs) counts the costs of a table.
 #[derive(Clone, Default, Debug)]
 pub struct Decoy {
-    /// The key, without which an account's choice cannot be foretold. The same on all machines of
-    /// a site. Needed if there are several costs.
+    /// A secret key, without which nobody can foretell which cost a name gets. Needed if there are
+    /// several costs. Use the same key on all machines of a site.
     pub key: Option<KeySource>,
-    /// The costs; none for those of new hashes.
+    /// The costs. If there are none, unknown accounts cost as much as new hashes.
     pub costs: Vec<DecoyCost>,
 }
 
 /// One of the costs of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecoyCost {
-    /// A string that costs as much; its salt and digest do not matter, and the digest may be left
-    /// out.
+    /// A stored string of this cost. Its salt and its digest do not matter, and the digest may be
+    /// left out.
     pub like: String,
-    /// How many accounts have it, at least 1; only the proportions count.
+    /// How many accounts have this cost, from 1 to 2^48. Only the proportions matter.
     pub share: u64,
 }
 
@@ -213,6 +225,7 @@ impl Default for Policy {
             keys: Vec::new(),
             assume_unnamed_key: None,
             roms: Vec::new(),
+            check_roms: Duration::from_secs(600),
             pool: PoolConfig::default(),
             deadline: None,
             decoy: Decoy::default(),

@@ -9,10 +9,11 @@ use saltern_yescrypt::{HashString, Params};
 use crate::stored::Hash;
 use crate::strength::Strength;
 
-/// In what a stored string is not what a new one would be.
+/// The ways in which a stored string differs from a new one.
 ///
-/// What is stronger than new hashes is not outdated for that: it is kept. Strength is memory times
-/// work, ROMs not counted.
+/// A string that is stronger than new hashes is not outdated for that, and is kept. Strength is
+/// memory times work; ROMs are not counted. Whoever tries passwords on a wrapped hash has to
+/// compute both hashes, so that its strength is that of the stronger one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Reasons {
@@ -22,25 +23,25 @@ pub struct Reasons {
     pub cost: bool,
     /// It is weaker than the floor.
     pub floor: bool,
-    /// Its salt is shorter than the policy wants.
+    /// Its salt is shorter than the policy asks for.
     pub salt: bool,
-    /// It is encrypted with another key than the active one, or not, where there is one, or
-    /// encrypted where there is none. No password is needed to change that.
+    /// It is not encrypted with the active key, or is encrypted although no key is active. This can
+    /// be changed without the password.
     pub key: bool,
-    /// It needs another ROM than the active one, or none, where there is one.
+    /// It does not use the active ROM, or uses a ROM although none is active.
     pub rom: bool,
-    /// It is a hash over a hash.
+    /// It is a hash over a hash of another scheme, and that one is not stronger than a new hash.
     pub wrapped: bool,
 }
 
 impl Reasons {
-    /// Whether there is any.
+    /// Whether there is any reason to replace the string.
     #[must_use]
     pub const fn any(&self) -> bool {
         self.key || self.needs_password()
     }
 
-    /// Whether there is one that only a login can do away with.
+    /// Whether there is a reason that only a login can remove, because it takes the password.
     #[must_use]
     pub const fn needs_password(&self) -> bool {
         let Reasons { scheme, cost, floor, salt, rom, wrapped, key: _ } = *self;
@@ -56,6 +57,8 @@ pub(crate) struct Target {
     pub(crate) floor: Strength,
     pub(crate) min_salt: usize,
     pub(crate) key: Option<KeyId>,
+    /// Whether strings without the name of a key are taken to be encrypted.
+    pub(crate) assumes_key: bool,
     pub(crate) rom: Option<ActiveRom>,
 }
 
@@ -84,51 +87,63 @@ impl Target {
             cost: stored < new,
             floor: stored < self.floor,
             salt: hash.salt() < self.min_salt,
+            key: hash.ours().is_some_and(|ours| self.other_key(ours)),
             ..Reasons::default()
         };
         match hash {
-            Hash::Foreign(_) => reasons.scheme = stored <= new,
-            Hash::Ours(ours) => {
-                if ours.setting().scheme() == Ours::Yescrypt
-                    && ours.setting().params().mode == Mode::Rw
-                {
-                    self.compare(ours, &mut reasons);
-                } else {
-                    reasons.scheme = stored <= new;
-                }
-            }
-            Hash::Wrapped(_, ours) => {
-                self.compare(ours, &mut reasons);
-                reasons.wrapped = true;
+            Hash::Ours(ours) if like_new(ours) => reasons.rom = self.other_rom(ours),
+            Hash::Ours(_) | Hash::Foreign(_) => reasons.scheme = stored <= new,
+            Hash::Wrapped(_, outer) => {
+                reasons.wrapped = !self.inner_is_kept(hash);
+                reasons.rom = reasons.wrapped && self.other_rom(outer);
             }
         }
         reasons
     }
 
-    /// Keys and ROMs of strings that can have them.
-    fn compare(&self, ours: &HashString, reasons: &mut Reasons) {
+    /// Whether a string is to be encrypted with another key than it is. Without an active key that
+    /// is none, but where strings without the name of a key are taken to be encrypted, a string
+    /// that is not would be lost.
+    pub(crate) fn other_key(&self, ours: &HashString) -> bool {
         let setting = ours.setting();
-        reasons.key = setting.key_id() != self.key;
+        let applicable = match setting.scheme() {
+            Ours::Extended => true,
+            Ours::Yescrypt => self.key.is_some() || !self.assumes_key,
+            _ => false,
+        };
+        applicable && setting.key_id() != self.key
+    }
+
+    fn other_rom(&self, ours: &HashString) -> bool {
+        let setting = ours.setting();
         let rom = self.rom.and_then(|rom| Some((rom.id, rom.blocks(setting.params().r)?)));
         let stored = (setting.rom_id(), setting.params().nrom);
-        reasons.rom = stored != rom.map_or((None, 0), |(id, blocks)| (Some(id), blocks));
-        if let Some(named) = setting.roms().first() {
-            reasons.rom |= self.rom.is_none_or(|rom| rom.id != named.id);
-        }
+        let listed = setting.roms().first();
+        stored != rom.map_or((None, 0), |(id, blocks)| (Some(id), blocks))
+            || listed.is_some_and(|named| self.rom.is_none_or(|rom| rom.id != named.id))
+    }
+
+    /// Whether a hash is stronger than new ones by what is not ours in it: it has no successor,
+    /// which would be weaker.
+    fn inner_is_kept(&self, hash: &Hash) -> bool {
+        let strength = Strength::of(hash);
+        let ours = |ours: &HashString| Strength::of_params(ours.setting().params());
+        strength > Strength::of_params(&self.params)
+            && hash.ours().is_none_or(|hash| ours(hash) < strength)
     }
 
     /// The parameters of the hash that takes the place of a stored one: those of new ones, or its
     /// own, if it is stronger; none if nothing takes its place.
     pub(crate) fn successor(&self, hash: &Hash) -> Option<Params> {
-        if !self.reasons(hash).needs_password() {
+        if !self.reasons(hash).needs_password() || self.inner_is_kept(hash) {
             return None;
         }
         if Strength::of(hash) <= Strength::of_params(&self.params) {
             return Some(self.params);
         }
-        // Another scheme that is stronger has no successor: it cannot be said in ours.
         let own = hash.ours()?.setting();
         let mut params = *own.params();
+        // Another scheme of ours that is stronger cannot be said in new strings.
         let sayable = own.scheme() == Ours::Yescrypt && params.flags() == self.params.flags();
         params.nrom = match self.rom {
             Some(rom) => rom.blocks(params.r)?,
@@ -136,4 +151,9 @@ impl Target {
         };
         sayable.then_some(params)
     }
+}
+
+/// Whether a string is of the scheme and the mode of new ones.
+fn like_new(ours: &HashString) -> bool {
+    ours.setting().scheme() == Ours::Yescrypt && ours.setting().params().mode == Mode::Rw
 }

@@ -1,42 +1,49 @@
-//! The schemes of stored strings, by the names that a policy has for them.
+//! The schemes of stored strings, and their names in a policy.
 
 use std::fmt;
 
-/// A scheme, or a family of them, that a policy accepts or does not.
+/// A scheme of stored strings, or a family of them, that a policy accepts or does not. The name in
+/// a policy stands first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// `yescrypt`: `$y$`, and `$saltern-yescrypt$`. New hashes are of this one.
+    /// `yescrypt`: `$y$` and `$saltern-yescrypt$`. New hashes are of this scheme.
     Yescrypt,
     /// `scrypt`: `$7$` and `$scrypt$ln=`….
     Scrypt,
     /// `escrypt`: `$7X`, generation 0.5 of yescrypt.
     Escrypt,
-    /// `argon2`: `$argon2id$`, `$argon2i$`, `$argon2d$` of versions 16 and 19, without a key or
+    /// `argon2`: `$argon2id$`, `$argon2i$` and `$argon2d$` of versions 16 and 19, without a key or
     /// associated data. Feature `argon2`.
     Argon2,
-    /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, all of them as libxcrypt computes them: `$2a$`
-    /// is not `$2b$` for a few passwords with bytes above 127, and `$2x$` is never. Of a password
-    /// the first 72 bytes count; the update after a match is a hash of all of it. Feature `bcrypt`.
+    /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, each as libxcrypt computes it. For a few
+    /// passwords with bytes above 127, `$2a$` differs from `$2b$`. `$2x$` is for strings of an old
+    /// program with a mistake in such bytes.
+    ///
+    /// Only the first 72 bytes of a password count, so that a longer one matches by its beginning.
+    /// The update after a match is a hash of the whole password that was given then. Feature
+    /// `bcrypt`.
     Bcrypt,
     /// `sha-crypt`: `$5$` and `$6$`. Feature `sha-crypt`.
     ShaCrypt,
-    /// `pbkdf2`: with HMAC of SHA-1, SHA-256 or SHA-512, in the forms of the PHC, passlib and
-    /// Django. Feature `pbkdf2`.
+    /// `pbkdf2`: PBKDF2 with HMAC of SHA-1, SHA-256 or SHA-512, as the PHC string format, passlib
+    /// and Django write it. Feature `pbkdf2`.
     Pbkdf2,
-    /// `ldap`: `{SSHA}`, `{SSHA256}`, `{SSHA512}`, `{SMD5}`, and without salt `{SHA}` and `{MD5}`.
-    /// Feature `digest`.
+    /// `ldap`: `{SSHA}`, `{SSHA256}`, `{SSHA512}` and `{SMD5}`, and `{SHA}` and `{MD5}`, which have
+    /// no salt. One fast digest each: wrap such a table at once. Feature `digest`.
     Ldap,
-    /// `hex`: bare hexadecimal digits of MD5, SHA-1, SHA-256 or SHA-512, told apart by their
-    /// number. Feature `digest`.
+    /// `hex`: the hexadecimal digits of MD5, SHA-1, SHA-256 or SHA-512 and nothing else; their
+    /// number tells which. As weak as `ldap` without salt. Feature `digest`.
     Hex,
-    /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi, by the machine's libcrypt.
-    /// Feature `libcrypt`.
+    /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi's DES, computed by the
+    /// libcrypt of the machine (libxcrypt 4.4). Of a password DES counts the first 8 bytes only;
+    /// the update after a match is a hash of the whole password that was given then. Feature
+    /// `libcrypt`.
     Libcrypt,
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Scheme; 10] = [
         Scheme::Yescrypt,
         Scheme::Scrypt,
@@ -50,7 +57,7 @@ impl Scheme {
         Scheme::Libcrypt,
     ];
 
-    /// Its name in policies.
+    /// The name of the scheme in policies.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,13 +74,13 @@ impl Scheme {
         }
     }
 
-    /// The one of this name.
+    /// The scheme with this name, if there is one.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// The feature without which this build cannot compute it; `None` if it can.
+    /// The feature that this build lacks to compute the scheme; `None` if it lacks nothing.
     #[must_use]
     pub const fn missing_feature(self) -> Option<&'static str> {
         match self {

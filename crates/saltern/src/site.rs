@@ -5,12 +5,12 @@ use std::sync::Arc;
 use saltern_pool::source::BlockSources;
 use saltern_yescrypt::keys::KeySet;
 use saltern_yescrypt::rom::RomSet;
-use saltern_yescrypt::{Hasher, Params, Scheme};
+use saltern_yescrypt::{Hasher, Params};
 
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, read_key};
 use crate::rehash::{ActiveRom, Target};
-use crate::stored::Hash;
+use crate::stored::{Hash, Stored};
 use crate::strength::Strength;
 
 /// A policy whose files have been read.
@@ -21,6 +21,9 @@ pub(crate) struct Site {
     pub(crate) target: Target,
     /// What reads ROMs that are left in files.
     pub(crate) sources: Option<Arc<dyn BlockSources>>,
+    /// ROMs from images that are in memory.
+    #[cfg(feature = "rom")]
+    pub(crate) in_memory: Vec<Arc<saltern_rom::Attached>>,
     /// For people.
     pub(crate) notes: Vec<String>,
 }
@@ -55,11 +58,20 @@ impl Site {
             floor: Strength::of_params(&policy.floor),
             min_salt: policy.min_salt,
             key: keys.active(),
+            assumes_key: policy.assume_unnamed_key.is_some(),
             rom,
         };
         let hasher = Hasher::new().with_params(params).with_limits(policy.limits.clone());
         let hasher = hasher.with_keys(keys);
-        Ok(Site { policy: policy.clone(), hasher, target, sources: None, notes })
+        Ok(Site {
+            policy: policy.clone(),
+            hasher,
+            target,
+            sources: None,
+            #[cfg(feature = "rom")]
+            in_memory: Vec::new(),
+            notes,
+        })
     }
 
     /// With its ROMs as well.
@@ -93,25 +105,39 @@ pub(crate) enum Successor {
 }
 
 impl Site {
-    /// What takes the place of a stored hash after a match, if it is outdated; `before` stays
-    /// before it.
-    pub(crate) fn successor(&self, hash: &Hash, before: &str) -> Result<Option<Successor>, Error> {
-        if let Some(params) = self.target.successor(hash) {
+    /// Whether a hash can be computed here, as far as that can be told before it is. libcrypt alone
+    /// knows what it refuses, so that it is asked.
+    pub(crate) fn can_compute(&self, hash: &Hash) -> Result<(), Error> {
+        if let Some(ours) = hash.ours() {
+            self.hasher.plan([], ours.setting())?;
+        }
+        let setting = match hash {
+            Hash::Ours(_) => return Ok(()),
+            Hash::Foreign(foreign) => &foreign.setting,
+            Hash::Wrapped(inner, _) => inner,
+        };
+        let asked = setting.scheme() == crate::scheme::Scheme::Libcrypt;
+        if asked { setting.compute(b"").map(drop) } else { Ok(()) }
+    }
+
+    /// What takes the place of a stored string after a match, if it is outdated. What is before
+    /// the string stays there.
+    pub(crate) fn successor(&self, stored: &str) -> Result<Option<Successor>, Error> {
+        let Stored { before, hash, .. } = Stored::parse(stored)?;
+        let Some(hash) = hash else { return Ok(None) };
+        if let Some(params) = self.target.successor(&hash) {
             return Ok(Some(Successor::Hashed(params, before.to_owned())));
         }
-        let rekeyed = self.rekeyed(hash)?;
+        let rekeyed = self.rekeyed(&hash)?;
         Ok(rekeyed.map(|rekeyed| Successor::Rekeyed(before.to_owned() + &rekeyed)))
     }
 
-    /// The same hash under the active key, or under none if none is active; nothing if it is, or if
-    /// it cannot be encrypted.
+    /// The same hash under the active key, or under none if none is active; nothing if it is
+    /// already, or if it cannot be encrypted.
     pub(crate) fn rekeyed(&self, hash: &Hash) -> Result<Option<String>, Error> {
-        let Some(ours) = hash.ours() else { return Ok(None) };
-        let setting = ours.setting();
-        let can = matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended);
-        if !can || setting.key_id() == self.target.key {
+        let Some(ours) = hash.ours().filter(|ours| self.target.other_key(ours)) else {
             return Ok(None);
-        }
+        };
         let ours = match self.target.key {
             Some(_) => self.hasher.rekey(ours)?,
             None => self.hasher.without_key(ours)?,
@@ -165,6 +191,9 @@ fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, 
                 }
             };
             site.notes.extend(open.notes().iter().cloned());
+            if let OpenRom::Memory(attached) = &open {
+                site.in_memory.push(Arc::clone(attached));
+            }
             open.rom().map_err(unavailable)
         }
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use saltern_yescrypt::keys::KeyId;
+use saltern_yescrypt::rom::RomId;
 use saltern_yescrypt::{HashString, Scheme as Ours};
 
 use crate::error::Error;
@@ -15,7 +17,7 @@ pub(crate) struct Stored<'t> {
     /// `{CRYPT}`.
     pub(crate) before: &'t str,
     pub(crate) locked: bool,
-    /// Nothing after the marks of a locked account that could be one.
+    /// `None` only for a locked account whose marks have no string after them.
     pub(crate) hash: Option<Hash>,
 }
 
@@ -33,24 +35,36 @@ const OVER: &str = "{over=";
 /// What LDAP writes before strings of crypt(3).
 const CRYPT: &str = "{CRYPT}";
 
+/// The marks of a locked account: any number of them, before or after `{CRYPT}`.
+const MARKS: [char; 2] = ['!', '*'];
+
 impl<'t> Stored<'t> {
-    /// A string, or one behind the mark of a locked account.
+    /// A string, or one behind the marks of a locked account. What follows such marks and is no
+    /// string (`*LK*`, `!!`, Django's `!` and random characters) is none, unless it begins as one
+    /// does: a damaged string may need a key, and is not to be overlooked.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Error> {
-        let marks = text.len() - text.trim_start_matches(['!', '*']).len();
-        let start = marks + strip_crypt(&text[marks..]).map_or(0, |_| CRYPT.len());
-        let (before, rest) = text.split_at(start);
+        let (before, rest) = split(text);
+        let locked = before.contains(MARKS);
         match Hash::parse(rest) {
-            Ok(hash) => Ok(Stored { before, locked: marks > 0, hash: Some(hash) }),
-            // `*LK*`, `!!` and their like.
-            Err(_) if marks > 0 => Ok(Stored { before: text, locked: true, hash: None }),
+            Ok(hash) => Ok(Stored { before, locked, hash: Some(hash) }),
+            Err(_) if locked && !rest.starts_with(['$', '{']) => {
+                Ok(Stored { before: text, locked, hash: None })
+            }
             Err(error) => Err(error),
         }
     }
+}
 
-    /// What is to be verified; none for a locked account.
-    pub(crate) fn to_verify(&self) -> Option<&Hash> {
-        self.hash.as_ref().filter(|_| !self.locked)
-    }
+/// Whether it is that of a locked account, whatever follows.
+pub(crate) fn locked(text: &str) -> bool {
+    split(text).0.contains(MARKS)
+}
+
+/// What is before a string, and the string.
+fn split(text: &str) -> (&str, &str) {
+    let unmarked = text.trim_start_matches(MARKS);
+    let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
+    text.split_at(text.len() - rest.len())
 }
 
 /// The rest, if it begins so, in any case of letters.
@@ -99,6 +113,17 @@ impl Hash {
             Hash::Ours(hash) | Hash::Wrapped(_, hash) => Some(hash),
             Hash::Foreign(_) => None,
         }
+    }
+
+    /// The name of the key that it is encrypted with.
+    pub(crate) fn key(&self) -> Option<KeyId> {
+        self.ours()?.setting().key_id()
+    }
+
+    /// The ids of the ROMs that it names.
+    pub(crate) fn roms(&self) -> Vec<RomId> {
+        let Some(setting) = self.ours().map(HashString::setting) else { return Vec::new() };
+        setting.rom_id().into_iter().chain(setting.roms().iter().map(|rom| rom.id)).collect()
     }
 
     /// Bytes of its salt; of a wrapped one, that of the hash around it.

@@ -1,6 +1,6 @@
 //! How much a hash asks of whoever tries passwords: one number for every scheme.
 
-use saltern_yescrypt::Params;
+use saltern_yescrypt::{HashString, Params};
 
 use crate::foreign::Setting;
 use crate::stored::Hash;
@@ -17,16 +17,18 @@ impl Strength {
         Strength(params.memory().saturating_mul(params.work()))
     }
 
-    pub(crate) fn of_setting(setting: &dyn Setting) -> Self {
+    fn of_setting(setting: &dyn Setting) -> Self {
         let cost = setting.cost(0);
         Strength(u128::from(cost.memory) * u128::from(cost.work))
     }
 
-    /// Of a wrapped one, the hash around it.
+    /// Of a wrapped one, the stronger of both: whoever tries a password computes both.
     pub(crate) fn of(hash: &Hash) -> Self {
+        let ours = |ours: &HashString| Self::of_params(ours.setting().params());
         match hash {
-            Hash::Ours(ours) | Hash::Wrapped(_, ours) => Self::of_params(ours.setting().params()),
+            Hash::Ours(hash) => ours(hash),
             Hash::Foreign(foreign) => Self::of_setting(&*foreign.setting),
+            Hash::Wrapped(inner, outer) => ours(outer).max(Self::of_setting(&**inner)),
         }
     }
 }

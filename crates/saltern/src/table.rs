@@ -1,29 +1,36 @@
-//! Stored strings without passwords: what is outdated, what is there, and other keys for all of it.
+//! Work on stored strings without passwords: counting them, finding outdated ones, and moving them
+//! to another key.
 //!
 //! [`Table`] works on single strings, [`each_line`] on files of them: lines that are strings, lines
 //! with fields such as those of `/etc/shadow`, and lines of JSON.
 //!
 //! # Moving to another key
-//! Add the new key to the policy and make it the active one; both are there from then on. Put every
-//! string through [`Table::rekey`], writing where the old one still stands, as often as you like: a
-//! second run changes nothing. Count the table anew ([`Census`]); when [`Table::retire_key`] has no
-//! objection, take the old key out of the policy. ROMs retire in the same way
-//! ([`Table::retire_rom`]), but only logins move strings from one to another.
+//! 1. Add the new key to the policy and make it the active one. Keep the old key.
+//! 2. Put every string through [`Table::rekey`], and write the result where the old string still
+//!    stands. This may be done as often as you like: a second run changes nothing.
+//! 3. When every server has the new policy, and the logins that began under the old one have ended,
+//!    count the table again ([`Census`]): until then a login may still write a string with the old
+//!    key.
+//! 4. When [`Table::retire_key`] has no objection, take the old key out of the policy.
+//!
+//! ROMs retire in the same way ([`Table::retire_rom`]), but only logins move strings from one ROM
+//! to another.
 
 mod census;
 mod lines;
 
 pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, each_line};
+use crate::class::specimen;
 use crate::error::Error;
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
 use crate::site::Site;
-use crate::stored::Stored;
+use crate::stored::{Hash, Stored};
 
-/// What can be done with stored strings without passwords and without hashing: no threads, no
-/// memory worth mentioning, and no ROM is attached.
+/// A policy, for work on stored strings that needs no password and computes no hash. It starts no
+/// thread, attaches no ROM, and takes no memory worth mentioning.
 ///
 /// ```
 /// use saltern::{Policy, table::Table};
@@ -38,11 +45,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the files of keys, and of ROMs the manifests.
+    /// Reads the files with keys, and the manifests of ROMs.
     ///
     /// # Errors
-    /// [`Error::Policy`]; [`Error::Unavailable`] for a key or a ROM that is not there or is another
-    /// one.
+    /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key or a ROM
+    /// is missing or is not the right one.
     pub fn open(policy: &Policy) -> Result<Self, Error> {
         Site::open(policy).map(|site| Table { site })
     }
@@ -53,36 +60,39 @@ impl Table {
         &self.site.policy
     }
 
-    /// What people should know about files of keys: loose permissions.
+    /// Remarks for the operator about the files of keys, such as permissions that let others read
+    /// them.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.site.notes
     }
 
-    /// The scheme of a stored string, of a wrapped one that of the hash within, whether the policy
-    /// accepts it or not; none for a locked account without a string.
+    /// The scheme of a stored string, whether the policy accepts it or not: for a wrapped string
+    /// that of the hash within, and `None` for a locked account without a hash.
     ///
     /// # Errors
-    /// *Bad input* for what is no stored string.
+    /// *Bad input* for what is not a stored string.
     pub fn scheme(&self, stored: &str) -> Result<Option<Scheme>, Error> {
         Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
     }
 
-    /// In what a stored string is not what a new one would be; none of it for a locked account
-    /// without a string. After a match, [`Passwords::verify`](crate::Passwords::verify) has an
-    /// update if there is any reason; strings of other schemes that are stronger than new hashes
-    /// are kept.
+    /// The ways in which a stored string differs from a new one; none for a locked account without
+    /// a hash. If there is any, a login has an update
+    /// ([`Passwords::verify`](crate::Passwords::verify)), except that a string of another scheme
+    /// that is stronger than new hashes is kept even if its salt is short.
     ///
     /// # Errors
-    /// *Bad input* for what is no stored string.
+    /// *Bad input* for what is not a stored string.
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
         let hash = Stored::parse(stored)?.hash;
         Ok(hash.map(|hash| self.site.target.reasons(&hash)).unwrap_or_default())
     }
 
-    /// The same hash, encrypted with the active key, or with none if none is active. `None` if it
-    /// is so already, or cannot be encrypted: strings of other schemes. No password is needed, and
-    /// the password stays what it was. Marks of locked accounts stay.
+    /// The same hash encrypted with the active key, or not encrypted if no key is active. `None`
+    /// if nothing changes: it is so already, or it is of a scheme that cannot be encrypted. The
+    /// password stays what it was, and the marks of locked accounts stay. Where the policy has
+    /// [`Policy::assume_unnamed_key`] and no active key, nothing changes either: a string without
+    /// the name of a key would be taken to be encrypted.
     ///
     /// ```
     /// use saltern::{Policy, policy::{Key, KeySource, Secret}, table::Table};
@@ -99,18 +109,18 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// *Bad input* for what is no stored string, *unavailable* for a key that it names and that the
-    /// policy does not have.
+    /// *Bad input* for what is not a stored string; *unavailable* if the string names a key that
+    /// the policy does not have.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
         let rekeyed = hash.map(|hash| self.site.rekeyed(&hash)).transpose()?.flatten();
         Ok(rekeyed.map(|rekeyed| before.to_owned() + &rekeyed))
     }
 
-    /// Adds a string to a census.
+    /// Counts a string in a census.
     ///
     /// # Errors
-    /// *Bad input* for what is no stored string, which is counted as such.
+    /// *Bad input* for what is not a stored string, which is counted in [`Census::bad`].
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
         match Stored::parse(stored) {
             Ok(stored) => {
@@ -127,35 +137,61 @@ impl Table {
         }
     }
 
-    /// Whether a key can be taken out of the policy, as far as a census of the whole table says:
-    /// nothing needs it, nothing is there that could not be read, and it is not the active one.
+    /// Whether a key can be taken out of the policy, as far as a census of the whole table tells:
+    /// it is not the active one, no string and no decoy needs it, and every string could be read.
     ///
     /// # Errors
-    /// [`Error::InUse`], with who needs it.
+    /// [`Error::InUse`], which says what needs it; [`Error::Unavailable`] if the policy has no key
+    /// of this name.
     pub fn retire_key(&self, name: &str, census: &Census) -> Result<(), Error> {
+        let what = format!("the key {name}");
+        if !self.policy().keys.iter().any(|key| key.name.as_str() == name) {
+            return Err(Error::unavailable(what, "the policy has no key of this name"));
+        }
+        let needs = |hash: &Hash| hash.key().is_some_and(|key| key.as_str() == name);
         let active = self.site.target.key.is_some_and(|key| key.as_str() == name);
         let used = census.keys.get(name).copied().unwrap_or(0);
-        retire(format!("the key {name}"), active, used, census)
+        retire(what, active, [used, self.decoys(needs)], census)
     }
 
-    /// The same for a ROM, by its id. Strings that name no ROM are taken to need it.
+    /// The same as [`Table::retire_key`] for a ROM, which is named by its id. Strings that need a
+    /// ROM and name none are taken to need this one.
     ///
     /// # Errors
-    /// [`Error::InUse`], with who needs it.
+    /// As there.
     pub fn retire_rom(&self, id: &str, census: &Census) -> Result<(), Error> {
+        let what = format!("the ROM {id}");
+        if !self.policy().roms.iter().any(|rom| rom.id.to_string() == id) {
+            return Err(Error::unavailable(what, "the policy has no ROM of this id"));
+        }
+        let needs = |hash: &Hash| hash.roms().iter().any(|rom| rom.to_string() == id);
         let active = self.site.target.rom.is_some_and(|rom| rom.id.to_string() == id);
         let used = [id, census::UNNAMED].iter().filter_map(|id| census.roms.get(*id)).sum();
-        retire(format!("the ROM {id}"), active, used, census)
+        retire(what, active, [used, self.decoys(needs)], census)
+    }
+
+    /// How many costs of decoys are such.
+    fn decoys(&self, needs: impl Fn(&Hash) -> bool) -> u64 {
+        let costs = self.policy().decoy.costs.iter();
+        costs.filter(|cost| specimen(&cost.like).is_ok_and(|hash| needs(&hash))).count() as u64
     }
 }
 
-fn retire(what: String, active: bool, used: u64, census: &Census) -> Result<(), Error> {
+/// Whether something is needed by the policy, by stored strings, or by decoys.
+fn retire(
+    what: String,
+    active: bool,
+    [used, decoys]: [u64; 2],
+    census: &Census,
+) -> Result<(), Error> {
     let why = if active {
         "new hashes are made with it".to_owned()
     } else if used > 0 {
         format!("{used} stored strings need it")
     } else if census.bad > 0 {
         format!("{} stored strings could not be read, and may need it", census.bad)
+    } else if decoys > 0 {
+        format!("{decoys} of [[decoy.costs]] name it: replace them by those of a new census")
     } else {
         return Ok(());
     };

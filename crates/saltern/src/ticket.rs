@@ -10,10 +10,11 @@ use saltern_pool::OneTicket;
 
 use crate::error::Error;
 
-/// Something that is being computed. It can be waited for, or awaited under any executor.
+/// A result that is being computed. It can be waited for, or awaited under any executor.
 ///
-/// Dropping it gives up what has not begun. What follows a first step (the new hash after a match)
-/// is submitted when the first step has ended and somebody waits or polls.
+/// Dropping the ticket gives up what has not begun yet. Where one step follows another, as the new
+/// hash follows a match, the second is submitted once the first has ended and somebody waits for
+/// the ticket or polls it.
 #[must_use = "dropping a ticket cancels what it stands for"]
 pub struct Ticket<T>(State<T>);
 
@@ -61,10 +62,10 @@ impl<T: Send + 'static> Ticket<T> {
         Self::then(item, Ticket::done)
     }
 
-    /// Waits for the result.
+    /// Waits for the result, however long it takes.
     ///
     /// # Errors
-    /// Those of the call that made the ticket.
+    /// The errors that are documented for the call that made the ticket.
     pub fn wait(self) -> Result<T, Error> {
         let mut ticket = self;
         loop {
@@ -76,10 +77,10 @@ impl<T: Send + 'static> Ticket<T> {
         }
     }
 
-    /// Waits at most for so long.
+    /// Waits for the result, but no longer than this.
     ///
     /// # Errors
-    /// The ticket, if the result is not there by then.
+    /// The ticket itself, to wait again or to drop, if there is no result by then.
     pub fn wait_timeout(self, timeout: Duration) -> Result<Result<T, Error>, Self> {
         let until = Instant::now().checked_add(timeout);
         let Some(until) = until else { return Ok(self.wait()) };
@@ -123,7 +124,7 @@ impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
     }
 }
 
-/// One that is there already: for operations that compute nothing.
+/// A ticket whose result is there already, for operations that compute nothing.
 impl<T: Send + 'static> From<Result<T, Error>> for Ticket<T> {
     fn from(result: Result<T, Error>) -> Self {
         Ticket::done(result)

@@ -6,6 +6,7 @@ mod site {
     #[allow(dead_code, reason = "the example is a program, too")]
     #[path = "../../examples/axum.rs"]
     mod example;
+    mod hostile;
     mod http;
     mod life;
     mod logins;

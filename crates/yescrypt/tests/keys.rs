@@ -71,6 +71,8 @@ fn nothing_is_encrypted_twice() {
     // be decrypted again.
     let assuming = both.clone().assuming_unnamed_key(HashKey::new([3; 32]));
     assert_eq!(assuming.without_key(&plain), Err(Error::KeyNotApplicable));
+    // Nor can what names a key be made plain: it would be taken to be encrypted with the other.
+    assert_eq!(assuming.without_key(&once), Err(Error::KeyNotApplicable));
     assert_eq!(assuming.rekey(&once).as_ref(), Ok(&once));
     // What is moved without names cannot be told from what was not.
     let key = HashKey::new([1; 32]);

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64ct::{Base64Unpadded, Encoding};
 use saltern_pool::task::Task;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::{Foreign, Setting, decimal};
 use crate::error::Error;
@@ -14,6 +14,11 @@ use crate::scheme::Scheme;
 /// Lengths of salts and digests, in bytes: what RFC 9106 recommends is 16 and 32.
 const SALT: std::ops::RangeInclusive<usize> = 8..=64;
 const DIGEST: std::ops::RangeInclusive<usize> = 16..=64;
+
+/// Blocks of 1 KiB that are asked for at least, though only those that are needed are written. The
+/// allocators of Linux map what is above 32 MiB and give it back at once; of less they may keep
+/// some for each thread, beside the pool's budget.
+const MAPPED: usize = (32 << 10) + 1;
 
 struct Argon {
     algorithm: Algorithm,
@@ -103,14 +108,17 @@ impl Setting for Argon {
         let version = self.version.unwrap_or(Version::V0x10);
         let argon2 = Argon2::new(self.algorithm, version, self.params.clone());
         let mut digest = Zeroizing::new(vec![0; self.len]);
-        let failed = |error| match error {
-            argon2::Error::OutOfMemory => {
-                let bytes = u64::from(self.params.m_cost()) << 10;
-                saltern_yescrypt::Error::OutOfMemory { bytes }.into()
-            }
-            _ => Error::Failed { scheme: Scheme::Argon2, why: "its parameters were refused" },
-        };
-        argon2.hash_password_into(password, &self.salt, &mut digest).map_err(failed)?;
+        let mut blocks: Vec<Block> = Vec::new();
+        let (count, bytes) = (self.params.block_count(), u64::from(self.params.m_cost()) << 10);
+        let reserved = blocks.try_reserve_exact(count.max(MAPPED));
+        reserved.map_err(|_| saltern_yescrypt::Error::OutOfMemory { bytes })?;
+        blocks.resize(count, Block::default());
+        let salt = &self.salt;
+        let made = argon2.hash_password_into_with_memory(password, salt, &mut digest, &mut blocks);
+        // The first blocks are quick to compute from the password.
+        blocks.iter_mut().for_each(Zeroize::zeroize);
+        let why = "its parameters were refused";
+        made.map_err(|_| Error::Failed { scheme: Scheme::Argon2, why })?;
         Ok(Zeroizing::new(Base64Unpadded::encode_string(&digest)))
     }
 }

@@ -24,64 +24,115 @@ const LIBRARY: &str = "libcrypt.so.1";
 type CryptRn =
     unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void, c_int) -> *mut c_char;
 
+/// The longest salts that libxcrypt takes. For SHA-1 that is an assertion there, which would end
+/// the whole program.
+const SHA1_SALT: usize = 64;
+const MD5_SALT: usize = 8;
+
 #[derive(Clone)]
 struct Crypt {
     /// Without the digest.
     text: String,
     /// Where the salt is.
     salt: Range<usize>,
-    cost: Task,
+    cost: Cost,
+}
+
+/// Bytes of memory; work; and the work that each byte of the password adds.
+#[derive(Clone, Copy)]
+struct Cost {
+    memory: u64,
+    work: u64,
+    byte: u64,
+}
+
+impl Cost {
+    const fn work(work: u64, byte: u64) -> Self {
+        Cost { memory: 0, work, byte }
+    }
 }
 
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
     let (at, salt, cost) = shape(text)?;
-    let expected = "printable characters without : ; * ! and \\, at most 383";
+    let (setting, digest) = text.split_at_checked(at)?;
     let plain = |c: u8| c.is_ascii_graphic() && !b"!*:;\\".contains(&c);
-    if text.len() > 383 || !text.bytes().all(plain) {
+    let printable = text.len() <= 383 && setting.bytes().all(plain);
+    if !printable || digest.len() != digest_len(setting) || !digits(digest) {
+        let expected =
+            "at most 383 printable characters without : ; * ! and \\, and all of the digest";
         return Some(Err(Error::malformed("string for libcrypt", expected)));
     }
-    let (setting, digest) = text.split_at_checked(at)?;
     Some(Ok(Foreign::new(Crypt { text: setting.to_owned(), salt, cost }, digest)))
 }
 
-/// Where the digest begins, where the salt is, and the cost.
-fn shape(text: &str) -> Option<(usize, Range<usize>, Task)> {
-    let task = |memory: u64, work: u64| Task { memory: memory + DATA as u64, work };
-    let digit = |c: u8| c.is_ascii_alphanumeric() || b"./".contains(&c);
-    if text.len() == 13 && text.bytes().all(digit) {
-        return Some((2, 0..2, task(0, 200_000)));
+/// Characters of the digest that belongs to a setting.
+fn digest_len(setting: &str) -> usize {
+    match setting.strip_prefix('$') {
+        None => 11,
+        Some(rest) if rest.starts_with("3$") => 32,
+        Some(rest) if rest.starts_with("sha1$") => 28,
+        Some(rest) if rest.starts_with("gy$") => 43,
+        Some(_) => 22,
+    }
+}
+
+/// Where the digest begins, where the salt is, and the cost. What libxcrypt would read in another
+/// way than it is read here has no shape: what it costs would not be known.
+fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
+    if text.len() == 13 && digits(text) {
+        return Some((2, 0..2, Cost::work(200_000, 0)));
     }
     if let Some(rest) = text.strip_prefix('_') {
-        let whole = text.len() == 20 && rest.bytes().all(digit);
         // Four digits, the lowest first.
         let count = rest.bytes().take(4).rev().fold(0, |count, c| count << 6 | u64::from(value(c)));
-        return whole.then(|| (9, 5..9, task(0, 20_000 + 1000 * count)));
+        let whole = text.len() == 20 && digits(rest);
+        return whole.then(|| (9, 5..9, Cost::work(20_000 + 1000 * count, 1000)));
     }
     let at = text.rfind('$')? + 1;
     let fields: Vec<&str> = text.get(1..at - 1)?.split('$').collect();
-    let place = |salt: &str| {
-        let start = salt.as_ptr().addr() - text.as_ptr().addr();
-        start..start + salt.len()
-    };
-    let rounds = |text: &str| decimal(text).map(u64::from);
-    Some(match fields[..] {
-        ["1", salt] => (at, place(salt), task(0, 1_000_000)),
-        ["3", ""] => (at, 3..3, task(0, 4096)),
-        ["sha1", count, salt] => (at, place(salt), task(0, rounds(count)?.checked_mul(2800)?)),
-        ["md5", salt, ..] => (at, place(salt), task(0, 4096 * 8000)),
-        [head, salt, ..] if head.starts_with("md5,rounds=") => {
-            let count = rounds(head.strip_prefix("md5,rounds=")?)?;
-            (at, place(salt), task(0, (4096 + count).checked_mul(8000)?))
+    let (salt, most, cost) = match fields[..] {
+        ["1", salt] => (salt, MD5_SALT, Cost::work(1_000_000, 30_000)),
+        ["3", salt] => (salt, 0, Cost::work(4096, 32)),
+        ["sha1", count, salt] if !salt.is_empty() => {
+            let count = u64::from(decimal(count)?);
+            let cost = Cost::work(count.checked_mul(2800)?, count.checked_mul(12)?);
+            (salt, SHA1_SALT, cost)
+        }
+        ["md5", rounds, salt] | ["md5", rounds, salt, ""] if rounds.starts_with("rounds=") => {
+            (salt, usize::MAX, sun_md5(rounds)?)
+        }
+        ["md5", salt] | ["md5", salt, ""] => (salt, usize::MAX, sun_md5("")?),
+        [head, salt] | [head, salt, ""] if head.starts_with("md5,") => {
+            (salt, usize::MAX, sun_md5(head.strip_prefix("md5,")?)?)
         }
         ["gy", params, salt] => {
             // GOST only frames it: two hashes more.
             let inner = saltern_yescrypt::Setting::parse(format!("$y${params}${salt}")).ok()?;
             let (memory, work) = (inner.params().memory(), inner.params().work());
             let sized = |size: u128| u64::try_from(size).unwrap_or(u64::MAX / 4);
-            (at, place(salt), task(sized(memory), sized(work).saturating_mul(2)))
+            let work = sized(work).saturating_mul(2);
+            (salt, usize::MAX, Cost { memory: sized(memory), work, byte: 64 })
         }
         _ => return None,
-    })
+    };
+    let start = salt.as_ptr().addr() - text.as_ptr().addr();
+    // The salts of `$1$` may have other characters, too.
+    let plain = salt.len() <= most && (digits(salt) || fields.first() == Some(&"1"));
+    plain.then_some((at, start..start + salt.len(), cost))
+}
+
+/// The cost of Sun's MD5, whose rounds are `rounds=N` or nothing.
+fn sun_md5(rounds: &str) -> Option<Cost> {
+    let more = match rounds.strip_prefix("rounds=") {
+        Some(count) => decimal(count)?,
+        None if rounds.is_empty() => 0,
+        None => return None,
+    };
+    Some(Cost::work((4096 + u64::from(more)).checked_mul(8000)?, 32))
+}
+
+fn digits(text: &str) -> bool {
+    text.bytes().all(|c| c.is_ascii_alphanumeric() || b"./".contains(&c))
 }
 
 /// The value of a digit of crypt(3).
@@ -95,8 +146,7 @@ fn value(c: u8) -> u8 {
 }
 
 pub(super) fn complete(text: &str) -> Option<String> {
-    let digest = if text.len() == 2 || text.starts_with('_') { 11 } else { 22 };
-    Some(text.to_owned() + &".".repeat(digest))
+    Some(text.to_owned() + &".".repeat(digest_len(text)))
 }
 
 impl fmt::Display for Crypt {
@@ -110,8 +160,10 @@ impl Setting for Crypt {
         Scheme::Libcrypt
     }
 
-    fn cost(&self, _: usize) -> Task {
-        self.cost
+    fn cost(&self, password: usize) -> Task {
+        let Cost { memory, work, byte } = self.cost;
+        let work = work.saturating_add(byte.saturating_mul(password as u64));
+        Task { memory: memory.saturating_add(DATA as u64), work }
     }
 
     fn salt(&self) -> usize {
@@ -130,17 +182,21 @@ impl Setting for Crypt {
         phrase.extend_from_slice(without_zeros(password)?);
         phrase.push(0);
         let phrase = CStr::from_bytes_with_nul(&phrase).map_err(|_| failed("a zero byte"))?;
-        // The dot is the beginning of a digest, which the functions do not look at.
         let setting = CString::new(&*self.text).map_err(|_| failed("a zero byte"))?;
-        let whole = call(phrase, &setting)?.ok_or(failed("libcrypt refused the string"))?;
-        let digest =
-            whole.strip_prefix(&self.text).ok_or(failed("libcrypt changed the setting"))?;
+        let whole = call(phrase, &setting)?;
+        // One that is written in another way than libcrypt writes it is never made by it.
+        let digest = whole.strip_prefix(&self.text).ok_or(REFUSED)?;
         Ok(Zeroizing::new(digest.to_owned()))
     }
 }
 
-/// What libcrypt makes of it; none if it refuses.
-fn call(phrase: &CStr, setting: &CStr) -> Result<Option<Zeroizing<String>>, Error> {
+const REFUSED: Error =
+    Error::malformed("string for libcrypt", "one that the libcrypt of this machine makes");
+/// Of errno(3): an argument that makes no sense.
+const EINVAL: i32 = 22;
+
+/// The complete string that libcrypt makes.
+fn call(phrase: &CStr, setting: &CStr) -> Result<Zeroizing<String>, Error> {
     let library = library()?;
     let unavailable = |error| Error::unavailable(LIBRARY, error);
     // SAFETY: this is the type that <crypt.h> of libxcrypt declares it with.
@@ -151,11 +207,22 @@ fn call(phrase: &CStr, setting: &CStr) -> Result<Option<Zeroizing<String>>, Erro
         crypt(phrase.as_ptr(), setting.as_ptr(), data.as_mut_ptr().cast(), DATA as c_int)
     };
     if made.is_null() {
-        return Ok(None);
+        let refused = std::io::Error::last_os_error().raw_os_error() == Some(EINVAL);
+        let why = "libcrypt has no memory for it, or does not take so long a password";
+        return Err(if refused {
+            REFUSED
+        } else {
+            Error::Failed { scheme: Scheme::Libcrypt, why }
+        });
     }
     // SAFETY: if it is not null, it is a string within `data`, which outlives this.
     let text = unsafe { CStr::from_ptr(made) };
-    Ok(text.to_str().ok().map(|text| Zeroizing::new(text.to_owned())))
+    text.to_str().map(|text| Zeroizing::new(text.to_owned())).map_err(|_| REFUSED)
+}
+
+/// Whether there is a libcrypt on this machine.
+pub(super) fn ready() -> Result<(), Error> {
+    library().map(drop)
 }
 
 fn library() -> Result<&'static Library, Error> {
@@ -163,4 +230,69 @@ fn library() -> Result<&'static Library, Error> {
     // SAFETY: libcrypt does nothing when it is loaded, and is never unloaded.
     let load = || unsafe { Library::new(LIBRARY) }.map_err(|error| error.to_string());
     LOADED.get_or_init(load).as_ref().map_err(|error| Error::unavailable(LIBRARY, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a setting is taken to cost for a short password, if it is taken at all.
+    fn work(setting: &str) -> Option<u64> {
+        Some(parse(&complete(setting)?)?.ok()?.setting.cost(8).work)
+    }
+
+    /// Whatever libxcrypt reads a number of rounds in is counted, and what would end the program is
+    /// not given to it.
+    #[test]
+    fn rounds_are_counted_in_every_form() {
+        let most = u64::from(u32::MAX);
+        for text in ["$md5$rounds=4294967295$salt$", "$md5,rounds=4294967295$salt$$"] {
+            assert!(work(text) >= Some(most * 8000), "{text}");
+        }
+        assert!(work("$sha1$4294967295$salt$") >= Some(most * 2800));
+        assert!(work("_zzzz....") > work("_z......."));
+        assert!(work("$gy$jFT$salt$") > work("$gy$j75$salt$"));
+        for text in [
+            "$md5$rounds=x$salt$",
+            "$md5$rounds=1$salt$x$",
+            "$md5,rounds=04$salt$",
+            "$md5,rounds=99999999999$salt$",
+            "$md5$sa=lt$",
+            "$md5,round=1$salt$",
+            "$md5,rounds=1$salt$x$",
+            "$sha1$+4$salt$",
+            "$sha1$99999999999$salt$",
+            "$sha1$4$$",
+            "$1$saltsalts$",
+            "$3$x$",
+            "_zzzz...",
+            "$gy$jzzzzzzzz$salt$",
+            &format!("$sha1$4${}$", "s".repeat(65)),
+        ] {
+            assert_eq!(work(text), None, "{text}");
+        }
+    }
+
+    /// A digest that is not whole is no mismatch.
+    #[test]
+    fn digests_are_whole() {
+        for setting in ["$1$salt$", "$3$$", "$sha1$4$salt$", "$md5$salt$$", "$gy$j75$salt$"] {
+            let whole = complete(setting).unwrap();
+            assert!(parse(&whole).unwrap().is_ok(), "{whole}");
+            for bad in [&*format!("{whole}."), &whole[..whole.len() - 1], setting] {
+                assert!(parse(bad).is_none_or(|parsed| parsed.is_err()), "{bad}");
+            }
+            let other = whole[..whole.len() - 1].to_owned() + "=";
+            assert!(parse(&other).unwrap().is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_longest_salt_is_computed_and_what_libcrypt_refuses_is_bad_input() {
+        let long = complete(&format!("$sha1$4${}$", "s".repeat(64))).unwrap();
+        let one = parse(&long).unwrap().unwrap();
+        assert_eq!(one.setting.compute(b"password").unwrap().len(), 28);
+        let none = parse(&complete("$md5,rounds=0$salt$$").unwrap()).unwrap().unwrap();
+        assert_eq!(none.setting.compute(b"password").map(drop), Err(REFUSED));
+    }
 }

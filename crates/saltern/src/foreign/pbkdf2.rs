@@ -112,7 +112,7 @@ impl Form {
     fn encode(self, bytes: &[u8]) -> String {
         match self {
             Form::Phc => Base64Unpadded::encode_string(bytes),
-            Form::Passlib => Base64Unpadded::encode_string(bytes).replace('+', "."),
+            Form::Passlib => Zeroizing::new(Base64Unpadded::encode_string(bytes)).replace('+', "."),
             Form::Django => Base64::encode_string(bytes),
         }
     }

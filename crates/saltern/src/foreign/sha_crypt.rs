@@ -91,14 +91,18 @@ impl Setting for ShaCrypt {
         Scheme::ShaCrypt
     }
 
-    /// A round takes in the password up to twice, the salt and a digest.
+    /// A round takes in the password up to twice, the salt and a digest. Before the first one the
+    /// password is taken in as often as it has bytes.
     fn cost(&self, password: usize) -> Task {
         let rounds = u64::from(self.rounds.unwrap_or(Params::RECOMMENDED_ROUNDS));
-        let round = match self.hash {
-            Hash::Sha256 => 800 + 8 * password as u64,
-            Hash::Sha512 => 1600 + 16 * password as u64,
+        let password = password as u64;
+        let (round, byte): (u64, u64) = match self.hash {
+            Hash::Sha256 => (800, 8),
+            Hash::Sha512 => (1600, 16),
         };
-        Task { memory: 4 << 10, work: (rounds + 300).saturating_mul(round) }
+        let rounds = (rounds + 300).saturating_mul(round + byte.saturating_mul(password));
+        let before = password.saturating_mul(password).saturating_mul(byte);
+        Task { memory: 4 << 10, work: rounds.saturating_add(before) }
     }
 
     fn salt(&self) -> usize {

@@ -12,11 +12,13 @@ use crate::stored::{Hash, Stored};
 #[derive(Deserialize)]
 struct Vectors {
     made_by: String,
+    seed: u64,
     cases: Vec<(String, String, bool)>,
 }
 
-/// Where the vectors are, if they are not those of the repository.
+/// Where the vectors are, if they are not those of the repository, and how many times as many.
 const FOLDER: &str = "SALTERN_LEGACY_VECTORS";
+const TIMES: &str = "SALTERN_LEGACY_TIMES";
 
 fn vectors(program: &str) -> Vectors {
     let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -43,11 +45,16 @@ fn admitted(text: &str, password: &[u8]) -> Option<Foreign> {
 
 /// Every verdict is ours too, but for those of `differs`.
 fn agree(program: &str, count: usize, differs: fn(&str, &[u8], bool) -> bool) {
-    let Vectors { made_by, cases } = vectors(program);
-    let (mut right, mut wrong, mut other) = (0, 0, 0);
+    let Vectors { made_by, seed, cases } = vectors(program);
+    let times = std::env::var(TIMES).map_or(1, |times| times.parse().unwrap());
+    // The vectors of the repository, which take the place of others, are of seed 1.
+    let count = if seed == 1 { count } else { count * times };
+    let (mut right, mut wrong, mut other, mut refused) = (0, 0, 0, 0);
     for (password, text, verdict) in &cases {
         let password = bytes(password);
-        let ours = admitted(text, &password).is_some_and(|one| one.matches(&password) == Ok(true));
+        let admitted = admitted(text, &password);
+        refused += usize::from(admitted.is_none());
+        let ours = admitted.is_some_and(|one| one.matches(&password) == Ok(true));
         if ours != *verdict {
             assert!(
                 differs(text, &password, ours),
@@ -60,14 +67,22 @@ fn agree(program: &str, count: usize, differs: fn(&str, &[u8], bool) -> bool) {
             wrong += 1;
         }
     }
-    println!("{made_by}: {right} right, {wrong} wrong, {other} where we differ");
+    println!(
+        "{made_by}: {right} right, {wrong} wrong, of these {refused} refused; {other} where we differ"
+    );
     assert_eq!(cases.len(), count);
-    assert!(right > count / 2 && wrong > count / 10 && other < count / 10);
+    assert!(right > count / 2 && wrong > count / 10 && refused > count / 20 && other < count / 10);
+}
+
+/// What is left over in the last digit of a salt means nothing, but libcrypt writes it as zeros and
+/// compares whole strings. Other programs have written other digits there, which verify here.
+fn loose_salt(text: &str, ours: bool) -> bool {
+    ours && text.starts_with("$2") && text.get(28..29).is_some_and(|c| !".Oeu".contains(c))
 }
 
 #[test]
 fn libcrypt_agrees() {
-    agree("libcrypt", 2400, |_, _, _| false);
+    agree("libcrypt", 2400, |text, _, ours| loose_salt(text, ours));
 }
 
 #[test]
@@ -81,7 +96,7 @@ fn argon2_cffi_agrees() {
 fn the_package_bcrypt_agrees() {
     agree("bcrypt", 600, |text, password, ours| {
         let odd = text.starts_with("$2a$") && password.iter().any(|byte| *byte > 127);
-        if ours { password.len() > 72 } else { odd }
+        if ours { password.len() > 72 || loose_salt(text, ours) } else { odd }
     });
 }
 
@@ -116,7 +131,9 @@ fn settings_have_one_spelling_and_strings_are_made() {
             let mut password = bytes(password);
             let Some(foreign) = admitted(text, &password) else { continue };
             let said = foreign.setting.to_string();
-            if !said.contains('}') {
+            if said.contains('}') {
+                assert!(setting(&said).is_err(), "{said}");
+            } else {
                 let again = setting(&said).unwrap();
                 assert_eq!(again.to_string(), said);
                 assert_eq!(again.compute(&password), foreign.setting.compute(&password));

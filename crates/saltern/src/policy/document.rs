@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::invalid::Invalid;
 
-/// Longer ones are not policies.
-const MAX: usize = 1 << 20;
+/// Bytes of the longest policy.
+pub(super) const MAX: usize = 1 << 20;
 
 pub(super) struct Document {
     entries: BTreeMap<String, Value>,

@@ -8,6 +8,7 @@ use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 use super::document::Document;
+use super::key_file::content;
 use super::{DecoyCost, Key, KeySource, Policy, units};
 use crate::error::Error;
 use crate::invalid::Invalid;
@@ -19,23 +20,27 @@ const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
 const COUNT: &str = "a number from 0 on";
 
 impl Policy {
-    /// Reads a policy from a file. Other files that it names are beside it, unless their names
-    /// begin with `/`.
+    /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
+    /// to the folder of this one.
     ///
     /// # Errors
     /// [`Error::Policy`] with the file, the line, the key, the value and what is allowed;
-    /// [`Error::Unavailable`] for a file that cannot be read.
+    /// [`Error::Unavailable`] if the file cannot be read.
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn read(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = file.as_ref();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Error::unavailable(format!("the policy {}", file.display()), error))?;
+        let unavailable = |why: &dyn std::fmt::Display| {
+            Error::unavailable(format!("the policy {}", file.display()), why)
+        };
+        let (_, bytes) =
+            content(file, super::document::MAX).map_err(|error| unavailable(&error))?;
+        let text = str::from_utf8(&bytes).map_err(|error| unavailable(&error))?;
         let beside = file.parent().unwrap_or(Path::new(""));
         let with_file = |invalid| Invalid { file: Some(file.to_owned()), ..invalid };
-        Ok(Self::parse(&text, beside).map_err(with_file)?)
+        Ok(Self::parse(text, beside).map_err(with_file)?)
     }
 
-    /// A policy out of the text of a file, whose other files are in a folder.
+    /// Parses the text of a policy. Names of other files in it are relative to `beside`.
     ///
     /// ```
     /// use saltern::Policy;
@@ -45,7 +50,7 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// [`Invalid`].
+    /// [`Invalid`], with the line.
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn parse(text: &str, beside: impl AsRef<Path>) -> Result<Self, Invalid> {
         let mut document = Document::parse(text)?;
@@ -53,6 +58,8 @@ impl Policy {
         let mut policy = Policy::default();
         policy.take_schemes(&mut document)?;
         policy.take_params(&mut document)?;
+        let check_roms = document.parsed("check_roms", TIME, units::time)?;
+        policy.check_roms = check_roms.unwrap_or(policy.check_roms);
         policy.take_limits(&mut document)?;
         policy.take_keys(&mut document, beside)?;
         policy.take_roms(&mut document, beside)?;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use saltern_yescrypt::keys::HashKey;
@@ -12,10 +12,12 @@ use zeroize::{Zeroize, Zeroizing};
 use super::KeySource;
 use crate::error::Error;
 
-/// The longest content: 64 digits and an end of line; one byte more shows that there is too much.
+/// The longest content: 64 digits and an end of line.
 const MAX: usize = 64 + 2;
+/// The longest fingerprint with the white space around it.
+const MAX_FINGERPRINT: usize = 256;
 
-/// The file beside a key file that says what the key's fingerprint is: `NAME.fingerprint`.
+/// The file beside a key file that has the fingerprint of the key: `NAME.fingerprint`.
 #[must_use]
 pub fn fingerprint_path(key: &Path) -> PathBuf {
     let mut name = OsString::from(key);
@@ -23,12 +25,12 @@ pub fn fingerprint_path(key: &Path) -> PathBuf {
     name.into()
 }
 
-/// 32 secret bytes. Wiped on drop; `Debug` shows nothing.
+/// 32 secret bytes, which are wiped on drop. `Debug` does not show them.
 #[derive(Clone)]
 pub struct Secret(Box<Zeroizing<[u8; 32]>>);
 
 impl Secret {
-    /// Out of these bytes.
+    /// Takes the bytes, and wipes the parameter.
     #[must_use]
     pub fn new(mut bytes: [u8; 32]) -> Self {
         let secret = Self::copied(&bytes);
@@ -58,32 +60,45 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The key, wherever it is. What people should know about its file is added to the notes.
+/// The key, wherever it is. What the operator should know about its file is added to the notes.
 pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Secret, Error> {
     let path = match source {
         KeySource::Value(secret) => return Ok(secret.clone()),
         KeySource::File(path) => path,
     };
-    let secret = read(path, notes)?;
-    match std::fs::read_to_string(fingerprint_path(path)) {
-        Ok(said) if said.trim() != secret.key()?.fingerprint().to_string() => {
-            let why = "its fingerprint is not the one in the file beside it";
-            Err(Error::unavailable(format!("the key in {}", path.display()), why))
+    let unavailable =
+        |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
+    let (file, content) = content(path, MAX).map_err(|error| unavailable(&error))?;
+    notes.extend(loose(&file, path));
+    let wrong = "it has to hold 32 bytes or 64 hexadecimal digits";
+    let bytes = parse(&content).ok_or_else(|| unavailable(&wrong))?;
+    let secret = Secret::copied(&bytes);
+    let beside = fingerprint_path(path);
+    match self::content(&beside, MAX_FINGERPRINT) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(secret),
+        // A check that cannot be made has not been passed.
+        Err(error) => Err(unavailable(&format!("{}: {error}", beside.display()))),
+        Ok((_, said))
+            if said.trim_ascii() == secret.key()?.fingerprint().to_string().as_bytes() =>
+        {
+            Ok(secret)
         }
-        _ => Ok(secret),
+        Ok(_) => Err(unavailable(&"its fingerprint is not the one in the file beside it")),
     }
 }
 
-fn read(path: &Path, notes: &mut Vec<String>) -> Result<Secret, Error> {
-    let unavailable =
-        |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
-    let file = File::open(path).map_err(|error| unavailable(&error))?;
-    notes.extend(loose(&file, path));
-    let mut content = Zeroizing::new(Vec::with_capacity(MAX + 1));
-    let all = file.take(MAX as u64 + 1).read_to_end(&mut content);
-    all.map_err(|error| unavailable(&error))?;
-    let wrong = "it has to hold 32 bytes or 64 hexadecimal digits";
-    parse(&content).map(|bytes| Secret::copied(&bytes)).ok_or_else(|| unavailable(&wrong))
+/// The content of a file that has at most so many bytes; of a longer one, one byte more. Only
+/// regular files are opened: a pipe would be waited for.
+pub(super) fn content(path: &Path, most: usize) -> io::Result<(File, Zeroizing<Vec<u8>>)> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut file = File::open(path)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(most).min(most);
+    // Memory that grows would leave copies of a key behind.
+    let mut content = Zeroizing::new(Vec::with_capacity(length + 1));
+    file.by_ref().take(most as u64 + 1).read_to_end(&mut content)?;
+    Ok((file, content))
 }
 
 fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
@@ -123,6 +138,58 @@ fn loose(file: &File, path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The key in a file, and what is said of it otherwise.
+    fn key(path: &Path) -> Result<[u8; 32], String> {
+        let key = read_key(&KeySource::File(path.to_owned()), &mut Vec::new());
+        key.map(|secret| *secret.bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_regular_files_of_the_right_size_are_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        assert!(key(&path).unwrap_err().contains("is unavailable"));
+        assert!(key(folder.path()).unwrap_err().contains("not a regular file"));
+        #[cfg(unix)]
+        assert!(key(Path::new("/dev/zero")).unwrap_err().contains("not a regular file"));
+        for length in [0, 31, 33, MAX + 1, 1 << 20] {
+            std::fs::write(&path, vec![b'7'; length]).unwrap();
+            assert!(key(&path).unwrap_err().contains("32 bytes or 64"), "{length}");
+        }
+        std::fs::write(&path, [7; 32]).unwrap();
+        assert_eq!(key(&path), Ok([7; 32]));
+    }
+
+    /// A pipe to which nobody writes is refused, and not waited for.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(key(&path).unwrap_err().contains("not a regular file"));
+    }
+
+    #[test]
+    fn a_fingerprint_that_cannot_be_read_is_no_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, [7; 32]).unwrap();
+        let right = Secret::new([7; 32]).key().unwrap().fingerprint().to_string();
+        let beside = fingerprint_path(&path);
+        std::fs::write(&beside, format!("{right}\n")).unwrap();
+        assert_eq!(key(&path), Ok([7; 32]));
+        for wrong in ["", "00", "0011223344556677", &right.repeat(2), &right.repeat(100)] {
+            std::fs::write(&beside, wrong).unwrap();
+            assert!(key(&path).unwrap_err().contains("not the one in the file beside"), "{wrong}");
+        }
+        std::fs::write(&beside, b"\xff\xff").unwrap();
+        assert!(key(&path).is_err());
+        std::fs::remove_file(&beside).unwrap();
+        std::fs::create_dir(&beside).unwrap();
+        assert!(key(&path).unwrap_err().contains("not a regular file"));
+    }
 
     #[test]
     fn bytes_and_digits_are_keys_and_nothing_else_is() {

@@ -1,4 +1,4 @@
-//! What cannot be together in a policy.
+//! What must not stand together in a policy.
 
 use saltern_yescrypt::{Hasher, Params};
 
@@ -15,10 +15,10 @@ use crate::strength::Strength;
 const BESIDE: u64 = 2 << 20;
 
 impl Policy {
-    /// Whether the policy can be, as far as that can be told without looking at files.
+    /// Checks the policy for contradictions, as far as that is possible without looking at files.
     ///
     /// # Errors
-    /// [`Invalid`], which names the field as files spell it.
+    /// [`Invalid`], which names the first invalid field as files spell it.
     pub fn check(&self) -> Result<(), Invalid> {
         self.check_params()?;
         self.check_schemes()?;
@@ -93,6 +93,9 @@ impl Policy {
                 return Err(Invalid::new(place, true, "true for one ROM only"));
             }
         }
+        if self.check_roms.is_zero() {
+            return Err(Invalid::new("check_roms", "0s", "a time above zero"));
+        }
         if !self.roms.is_empty() && !self.limits.rom {
             return Err(Invalid::new("limits.rom", false, "true if there are ROMs"));
         }
@@ -138,8 +141,17 @@ impl Policy {
             let (like, share) =
                 (format!("decoy.costs[{at}].like"), format!("decoy.costs[{at}].share"));
             let refused = |error: Error| format!("a string that is verified here ({error})");
-            let admitted = specimen(&cost.like).and_then(|hash| self.admit(&hash, 0));
-            admitted.map_err(|error| Invalid::new(like, &cost.like, refused(error)))?;
+            let admitted = specimen(&cost.like).and_then(|hash| {
+                self.admit(&hash, 0)?;
+                Ok(memory(&hash))
+            });
+            let refuse = |allowed: String| Invalid::new(&*like, &cost.like, allowed);
+            let needed = admitted.map_err(|error| refuse(refused(error)))?;
+            if needed > self.pool.memory {
+                let limit = self.pool.memory;
+                let allowed = format!("what fits into pool.memory of {limit} bytes ({needed})");
+                return Err(refuse(allowed));
+            }
             if cost.share == 0 || cost.share > 1 << 48 {
                 return Err(Invalid::new(share, cost.share, "1 to 2^48"));
             }
@@ -171,6 +183,18 @@ impl Policy {
         over.map_or(Ok(()), |(what, value, limit)| {
             Err(Error::OverLimit { scheme, what, value, limit })
         })
+    }
+}
+
+/// Bytes that one computation of a hash takes at most.
+fn memory(hash: &Hash) -> u64 {
+    let ours = hash.ours().map(|ours| ours.setting().params().memory());
+    let ours = ours.map_or(0, |bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+    let ours = if ours > 0 { ours.saturating_add(BESIDE) } else { 0 };
+    match hash {
+        Hash::Ours(_) => ours,
+        Hash::Foreign(foreign) => foreign.setting.cost(0).memory,
+        Hash::Wrapped(inner, _) => ours.max(inner.cost(0).memory),
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// A time, as policies have them: `250ms`, `2s`, `5min`. `None` for any other text.
+/// Parses a time as policies write it: `250ms`, `2s`, `5min`. `None` for any other text.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {
     let (number, unit) = split(text, &[("ms", 1), ("min", 60_000), ("s", 1000)])?;

@@ -1,4 +1,4 @@
-//! What is in a table.
+//! Counts of what is in a table.
 
 use std::collections::BTreeMap;
 
@@ -17,32 +17,33 @@ pub(super) const UNNAMED: &str = "unnamed";
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Census {
-    /// All that was counted, but not what could not be read.
+    /// Strings that could be read, those of locked accounts among them.
     pub accounts: u64,
-    /// Of these, locked ones.
+    /// Strings of locked accounts.
     pub locked: u64,
-    /// What could not be read.
+    /// Strings that could not be read. They are in none of the other counts.
     pub bad: u64,
-    /// What the policy does not verify: schemes that it does not accept, costs above its limits.
+    /// Strings that the policy does not verify: their scheme is not accepted, or their cost is
+    /// above the limits.
     pub refused: u64,
-    /// By scheme; wrapped ones by that of the hash within.
+    /// Strings by scheme; a wrapped string counts for the scheme of the hash within.
     pub schemes: BTreeMap<Scheme, u64>,
-    /// By cost, as [`DecoyCost::like`] has it. Locked accounts are not in it, nor
-    /// what is refused.
+    /// Strings by cost, in the form of [`DecoyCost::like`]. Locked accounts and refused strings are
+    /// not counted here.
     pub costs: BTreeMap<String, u64>,
-    /// Of more than 10 000 different costs the rest.
+    /// Strings whose cost was new when 10 000 different ones had been counted.
     pub other_costs: u64,
-    /// By the name of the key, where there is one.
+    /// Encrypted strings by the name of the key.
     pub keys: BTreeMap<String, u64>,
-    /// By the id of the ROM, where one is needed; `unnamed` where none is named.
+    /// Strings that need a ROM, by its id; `unnamed` for those that do not name it.
     pub roms: BTreeMap<String, u64>,
-    /// Hashes over hashes.
+    /// Wrapped strings.
     pub wrapped: u64,
-    /// Those for which there is any [reason](super::Reasons) to be replaced.
+    /// Strings for which there is any [reason](super::Reasons) to replace them.
     pub outdated: u64,
-    /// Those that only a login can replace.
+    /// Strings that only a login can replace.
     pub needs_login: u64,
-    /// Those below the floor.
+    /// Strings below the floor.
     pub below_floor: u64,
 }
 
@@ -62,18 +63,16 @@ impl Census {
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
         self.below_floor += u64::from(reasons.floor);
-        if let Some(setting) = hash.ours().map(saltern_yescrypt::HashString::setting) {
-            if let Some(key) = setting.key_id() {
-                *self.keys.entry(key.as_str().to_owned()).or_default() += 1;
-            }
-            let named = setting.rom_id().into_iter().chain(setting.roms().iter().map(|rom| rom.id));
-            let mut named: Vec<String> = named.map(|id| id.to_string()).collect();
-            if named.is_empty() && setting.params().nrom != 0 {
-                named.push(UNNAMED.to_owned());
-            }
-            for id in named {
-                *self.roms.entry(id).or_default() += 1;
-            }
+        if let Some(key) = hash.key() {
+            *self.keys.entry(key.as_str().to_owned()).or_default() += 1;
+        }
+        let mut named: Vec<String> = hash.roms().iter().map(ToString::to_string).collect();
+        let reads = hash.ours().is_some_and(|ours| ours.setting().params().nrom != 0);
+        if named.is_empty() && reads {
+            named.push(UNNAMED.to_owned());
+        }
+        for id in named {
+            *self.roms.entry(id).or_default() += 1;
         }
         if !stored.locked && !refused {
             self.add_cost(hash);
@@ -89,8 +88,9 @@ impl Census {
         *self.costs.entry(label).or_default() += 1;
     }
 
-    /// The costs for [`Decoy::costs`](crate::policy::Decoy), the most frequent first, at most so
-    /// many: what is left out is as rare as it is visible.
+    /// The costs for [`Decoy::costs`](crate::policy::Decoy), the most frequent first, and at most
+    /// this many. An account whose cost is left out can be told from an unknown one, so leave out
+    /// only what is rare.
     ///
     /// ```
     /// use saltern::{Policy, table::{Census, Table}};

@@ -12,51 +12,51 @@ const WINDOW: usize = 256;
 /// The longest line that can have a string; what is longer passes in pieces of this size.
 const MAX_LINE: usize = 64 << 10;
 
-/// Where the stored string is in a line.
+/// Where the stored string stands in a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Format {
-    /// What the line looks like: an object of JSON has it under the key `hash`; a line that begins
-    /// with `$`, or has no colon, is the string; another one has it between its first two colons.
-    /// Lines that begin with `#` have none.
+    /// As the line looks: an object of JSON has the string under the key `hash` (feature `json`); a
+    /// line that begins with `$`, or has no colon, is the string; any other line has it between its
+    /// first two colons. Lines that begin with `#` have none.
     Detect,
-    /// It is the line.
+    /// The whole line is the string.
     Bare,
-    /// It is one of the fields between colons, from 0 on: 1 in `user:hash:…`. Lines with fewer
-    /// fields are left as they are.
+    /// The string is one of the fields between colons, counted from 0: 1 in `user:hash:…`. Lines
+    /// with fewer fields are left as they are.
     Field(usize),
-    /// It is the value of this key of an object. Lines without the key are left as they are, and so
-    /// are those where it is `null`.
+    /// The string is the value of this key of a JSON object. Lines without the key, or with `null`
+    /// as its value, are left as they are.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),
 }
 
-/// A line with a stored string. Where nothing stands in the place of the string, there is none.
+/// A line that has a stored string. A line where nothing stands in its place is none of these.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<'l> {
-    /// The number of the line, from 1 on.
+    /// The number of the line, counted from 1.
     pub number: u64,
-    /// All of the line, with its end.
+    /// The whole line, with the end of line.
     pub line: &'l [u8],
-    /// In a line of fields the first one, unless that is the string: the account.
+    /// The account: the first field of a line of fields, unless that is the string itself.
     pub account: Option<&'l [u8]>,
-    /// The string.
+    /// The stored string.
     pub stored: &'l str,
 }
 
-/// What became of the lines.
+/// How many lines there were, and what happened to them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// All lines.
     pub lines: u64,
-    /// Those without a stored string.
+    /// Lines without a stored string.
     pub others: u64,
-    /// Those that were changed.
+    /// Lines whose string was replaced.
     pub changed: u64,
-    /// Those that could not be, and were left as they were.
+    /// Lines whose string could not be read or whose operation failed. They were left as they were.
     pub bad: u64,
 }
 
@@ -64,20 +64,24 @@ pub struct Report {
 enum Line {
     /// To be written as it is.
     Whole(Vec<u8>),
-    /// With its string at this place replaced, if that comes out.
-    Part(Vec<u8>, Range<usize>, Ticket<Option<String>>),
+    /// With its string at this place replaced, if there is a result.
+    Part(Vec<u8>, Place, Ticket<Option<String>>),
     Bad(Vec<u8>, Error),
     /// A further piece of a line that is too long.
     More(Vec<u8>),
 }
 
-/// Puts the stored string of each line through an operation, and writes the lines in their order:
-/// with the string that came out, or as they were if nothing did. `bad` is told the number of each
-/// line, from 1 on, whose string could not be read or whose operation failed, and why; such lines
-/// are left as they were. So are lines of more than 64 KiB.
+/// Applies an operation to the stored string of each line, and writes all lines in their order:
+/// with the new string in the place of the old one, or as they were if there is no new one.
 ///
-/// Up to 256 lines are on their way at once. The output of [`Table::rekey`](super::Table::rekey)
-/// for an input is that for its output, so that a run that was broken off can be done again.
+/// `bad` is called for each line whose string could not be read or whose operation failed, with the
+/// number of the line, counted from 1, and the error; such lines are written as they were. So are
+/// lines of more than 64 KiB, which are bad as well.
+///
+/// Up to 256 lines are worked on at once, which bounds the memory: 16 MiB of lines. With
+/// [`Table::rekey`](super::Table::rekey) or [`Passwords::wrap`](crate::Passwords::wrap) as the
+/// operation, strings that are done already stay as they are, so that a run that was interrupted
+/// can be repeated.
 ///
 /// ```
 /// use saltern::{Passwords, Policy, table::{Entry, Format, each_line}};
@@ -93,7 +97,7 @@ enum Line {
 /// ```
 ///
 /// # Errors
-/// Those of reading, when all lines that were read before are written; those of writing.
+/// Errors of reading, once all lines that were read whole have been written; errors of writing.
 pub fn each_line(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -137,18 +141,18 @@ fn begin(
     format: &Format,
     operation: &mut impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
 ) -> Line {
-    let Place { range, account, escaped } = match find(&line, format) {
+    let place = match find(&line, format) {
         Ok(Some(place)) if !place.range.is_empty() => place,
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
-    let Some(stored) = value(&line[range.clone()], escaped) else {
+    let Some(stored) = value(&line[place.range.clone()], place.escaped) else {
         return Line::Bad(line, Error::malformed("line", "text in UTF-8"));
     };
-    let account = account.map(|account| &line[account]);
+    let account = place.account.clone().map(|account| &line[account]);
     let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
     drop(stored);
-    Line::Part(line, range, ticket)
+    Line::Part(line, place, ticket)
 }
 
 /// Writes a line; why its string was left as it was.
@@ -159,15 +163,15 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
             report.others += 1;
             return output.write_all(&line).map(|()| None);
         }
-        Line::Bad(line, error) => (line, 0..0, Err(error)),
+        Line::Bad(line, error) => (line, Place::default(), Err(error)),
         Line::Part(line, place, ticket) => (line, place, ticket.wait()),
     };
     let mut failed = None;
     match new {
         Ok(Some(new)) => {
             report.changed += 1;
-            // Within quotes, where there are any: nothing in a stored string needs to be escaped.
-            line.splice(place, new.into_bytes());
+            let new = if place.escaped { escaped(&new) } else { new };
+            line.splice(place.range, new.into_bytes());
         }
         Ok(None) => {}
         Err(error) => {
@@ -228,6 +232,19 @@ fn value(text: &[u8], escaped: bool) -> Option<std::borrow::Cow<'_, str>> {
         return Some(serde_json::from_str::<String>(&format!("\"{text}\"")).ok()?.into());
     }
     Some(text.into()).filter(|_| !escaped)
+}
+
+/// A string as it stands between the quotes of JSON: salts of some schemes may have quotes and
+/// backslashes.
+#[cfg(feature = "json")]
+fn escaped(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+#[cfg(not(feature = "json"))]
+fn escaped(text: &str) -> String {
+    text.to_owned()
 }
 
 #[cfg(feature = "json")]
@@ -312,6 +329,19 @@ mod tests {
         let written =
             b"{\"a\" : 1.0,\"hash\" : \"new\" }\n{\"hash\":null}\n{}\n{\"hash\":1}\n{\"\n";
         assert_eq!(output, written);
+    }
+
+    /// What an operation makes of a string may have to be escaped: salts can have quotes.
+    #[cfg(feature = "json")]
+    #[test]
+    fn json_stays_json() {
+        let (input, mut output) = (b"{\"hash\":\"a\\\"b\\\\c\"}\n", Vec::new());
+        let operation = |entry: &Entry<'_>| {
+            assert_eq!(entry.stored, "a\"b\\c");
+            Ok(Some(format!("new {}", entry.stored))).into()
+        };
+        each_line(&input[..], &mut output, &Format::Detect, operation, |_, _| {}).unwrap();
+        assert_eq!(output, b"{\"hash\":\"new a\\\"b\\\\c\"}\n");
     }
 
     #[test]

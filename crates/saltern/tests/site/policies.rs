@@ -5,10 +5,10 @@ use saltern::policy::{Params, Scheme, fingerprint_path};
 use saltern::{ErrorKind, Passwords, Policy};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 33] = [
+const WRONG: [(&str, &str); 45] = [
     (
         "x = 1",
-        "1: x = 1: allowed is one of assume_unnamed_key, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
+        "1: x = 1: allowed is one of assume_unnamed_key, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
     ),
     ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
     ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
@@ -65,6 +65,55 @@ const WRONG: [(&str, &str); 33] = [
         "1: decoy.costs[0].share = 0: allowed is 1 to 2^48",
     ),
     ("a = [", "1: "),
+    (
+        concat!(
+            "[[keys]]\nname = \"a\"\nfile = \"a\"\nfingerprint = \"0011223344556677\"\n",
+            "[[keys]]\nname = \"a\"\nfile = \"b\"\nfingerprint = \"8899aabbccddeeff\"\n",
+        ),
+        "6: keys[1].name = \"a\": allowed is each name once",
+    ),
+    (
+        concat!(
+            "[[keys]]\nname = \"a\"\nfile = \"a\"\nfingerprint = \"0011223344556677\"\n",
+            "active = true\n[[keys]]\nname = \"b\"\nfile = \"b\"\n",
+            "fingerprint = \"8899aabbccddeeff\"\nactive = true",
+        ),
+        "10: keys[1].active = true: allowed is true for one key only",
+    ),
+    ("[pool]\nthreads = 1\nthreads = 2", "3: "),
+    ("check_roms = \"0s\"", "1: check_roms = \"0s\": allowed is a time above zero"),
+    (
+        "[[decoy.costs]]\nlike = \"$2b$12$......................\"\nshare = 1",
+        "2: decoy.costs[0].like = \"$2b$12$......................\": allowed is a string that is \
+         verified here (the policy does not accept bcrypt",
+    ),
+    (
+        "schemes = ['yescrypt', 'bcrypt']\n[[decoy.costs]]\n\
+         like = '$2b$31$......................'\nshare = 1",
+        "3: decoy.costs[0].like = '$2b$31$......................': allowed is a string that is \
+         verified here (work 47",
+    ),
+    (
+        "[pool]\nmemory = '20MiB'\n[[decoy.costs]]\nlike = '$y$jBT$abcd'\nshare = 1",
+        "4: decoy.costs[0].like = '$y$jBT$abcd': allowed is what fits into pool.memory",
+    ),
+    (
+        "schemes = ['yescrypt', 'argon2']\n[pool]\nmemory = '20MiB'\n[[decoy.costs]]\n\
+         like = '$argon2id$v=19$m=65536,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32'\nshare = 1",
+        "5: decoy.costs[0].like = '$argon2id$v=19$m=65536,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32': \
+         allowed is what fits into pool.memory",
+    ),
+    (
+        "[[decoy.costs]]\nlike = '$y$j75$abcd'\nshare = 1\n\
+         [[decoy.costs]]\nlike = '$y$j9T$abcd'\nshare = 1",
+        "1: decoy.key: allowed is a file with a key if there are several costs",
+    ),
+    (
+        "[[decoy.costs]]\nlike = '!$y$j75$abcd'\nshare = 1",
+        "2: decoy.costs[0].like = '!$y$j75$abcd': allowed is a string that is verified here",
+    ),
+    ("[limits]\nmemory = \"1e9\"", "2: limits.memory = \"1e9\": allowed is bytes"),
+    ("[limits]\npassword = -1", "2: limits.password = -1: allowed is a number from 0 on"),
     ("\"pool.threads\" = 1", "1: \"pool.threads\" = 1: allowed is"),
 ];
 
@@ -86,6 +135,14 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(error.to_string(), place);
     let missing = Policy::read(folder.path().join("other.toml")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Unavailable);
+    let no_text = folder.path().join("bytes.toml");
+    std::fs::write(&no_text, b"a = '\xff'").unwrap();
+    assert_eq!(Policy::read(&no_text).unwrap_err().kind(), ErrorKind::Unavailable);
+    let long = folder.path().join("long.toml");
+    std::fs::write(&long, "# long\n".repeat(1 << 18)).unwrap();
+    assert!(Policy::read(&long).unwrap_err().to_string().contains("allowed is at most 1 MiB"));
+    let device = Policy::read("/dev/zero").unwrap_err().to_string();
+    assert!(device.contains("not a regular file"), "{device}");
 }
 
 #[test]

@@ -53,6 +53,54 @@ fn a_site_hashes_with_a_rom_and_moves_to_the_next() {
     assert_eq!(gone.kind(), ErrorKind::Unavailable, "{gone}");
 }
 
+/// The policy of an image in a folder, with more of it after its hash.
+fn one_rom(folder: &std::path::Path, top: &str, image: &str, hash: &str, more: &str) -> String {
+    let costs = "[params]\nn = 256\nr = 8\n[floor]\nn = 64\nr = 8\n";
+    let text = format!("{top}{costs}[[roms]]\nimage = '{image}'\nhash = '{hash}'\n{more}");
+    std::fs::write(folder.join("saltern.toml"), &text).unwrap();
+    text
+}
+
+#[test]
+fn a_rom_twice_and_two_active_ones_are_refused() {
+    let (folder, [a, b]) = (std::env::temp_dir(), ["a".repeat(64), "b".repeat(64)]);
+    for (second, more, told) in [
+        (&a, "", "roms[1].hash = "),
+        (&b, "active = true", "roms[1].active = true: allowed is true for one ROM only"),
+    ] {
+        let more = format!("active = true\n[[roms]]\nimage = 'b'\nhash = '{second}'\n{more}");
+        let text = format!("[[roms]]\nimage = 'a'\nhash = '{a}'\n{more}");
+        let invalid = Policy::parse(&text, &folder).unwrap_err().to_string();
+        assert!(invalid.contains(told) && !invalid.starts_with("policy: "), "{invalid}");
+    }
+}
+
+/// All of a ROM is checked again and again, and damage that no hash has read is told.
+#[test]
+fn damage_is_told_before_a_login_meets_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let hash = make(&folder.path().join("site.rom"), b"a seed, not for real use");
+    let more = "access = 'map'\nactive = true\n";
+    one_rom(folder.path(), "check_roms = '20ms'\n", "site.rom", &hash, more);
+    let passwords = Passwords::open(folder.path().join("saltern.toml")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(passwords.damage().is_empty());
+    let image = folder.path().join("site.rom");
+    let mut bytes = std::fs::read(&image).unwrap();
+    bytes[300_000] ^= 1;
+    let file = std::fs::OpenOptions::new().write(true).open(&image).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while passwords.damage().is_empty() && std::time::Instant::now() < until {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let damage = passwords.damage();
+    assert!(damage.len() == 1 && damage[0].starts_with(&format!("the ROM {}: ", &hash[..16])));
+    // No answer depends on it.
+    let late = passwords.hash("secret").wait().map_err(|error| error.kind());
+    assert!(late.is_ok() || late == Err(ErrorKind::Unavailable), "{late:?}");
+}
+
 /// The documentation's policy is one, but for the files that it names and the digits that are not
 /// there.
 #[test]

@@ -20,6 +20,7 @@ pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
     if let Some(source) = &policy.assume_unnamed_key {
         writeln!(text, "assume_unnamed_key = {}", key_file(source)?)?;
     }
+    writeln!(text, "check_roms = \"{}ms\"", policy.check_roms.as_millis())?;
     writeln!(text, "\n# New hashes: {} each.\n[params]", memory(&policy.params))?;
     params(&mut text, &policy.params)?;
     writeln!(text, "\n# What is weaker is reported: {}.\n[floor]", memory(&policy.floor))?;

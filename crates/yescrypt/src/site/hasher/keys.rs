@@ -46,14 +46,15 @@ impl Hasher {
     ///
     /// # Errors
     /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
-    /// not there, [`Error::KeyNotApplicable`] for one that names no key where a key is assumed for
-    /// such strings: the result would not differ from it in form, and would be decrypted again the
-    /// next time. [`Hasher::rekey`] gives it a key with a name first.
+    /// not there, [`Error::KeyNotApplicable`] for a `$y$` string where a key is assumed for strings
+    /// that name none: the result would name none, would be taken to be encrypted with that key,
+    /// and its password would not match any more. [`Hasher::rekey`] gives it a key with a name.
     pub fn without_key(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
         let from = self.key_of(stored.setting())?;
-        if from.is_some() && stored.setting().key_id().is_none() {
+        let assumed = self.site.keys.unnamed().is_some();
+        if assumed && stored.setting().scheme() == Scheme::Yescrypt {
             return Err(Error::KeyNotApplicable);
         }
         Ok(ascii(rekeyed(&stored, &renamed, from, None)))

@@ -1,0 +1,49 @@
+//! Whole checks of the ROMs in memory, again and again while a site runs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::site::Site;
+
+/// The text of an error for each damaged ROM, by its id.
+type Damage = Mutex<BTreeMap<String, String>>;
+
+/// Runs until it is dropped.
+pub(crate) struct Watch {
+    damage: Arc<Damage>,
+    #[cfg(feature = "rom")]
+    _thread: Option<saltern_rom::Recheck>,
+}
+
+impl Watch {
+    /// Begins to check the ROMs of a site, if it has any in memory. Where the system has no thread
+    /// for it, there are no such checks: no answer depends on them.
+    pub(crate) fn start(site: &Site) -> Self {
+        let damage = Arc::new(Damage::default());
+        #[cfg(feature = "rom")]
+        {
+            let found = Arc::clone(&damage);
+            let tell = move |rom: &saltern_rom::Attached, error: &saltern_rom::Error| {
+                lock(&found).insert(rom.id().to_string(), error.to_string());
+            };
+            let (roms, age) = (site.in_memory.clone(), site.policy.check_roms);
+            let start = || saltern_rom::Recheck::start(roms, age, tell).ok();
+            let _thread = if site.in_memory.is_empty() { None } else { start() };
+            Watch { damage, _thread }
+        }
+        #[cfg(not(feature = "rom"))]
+        {
+            let _ = site;
+            Watch { damage }
+        }
+    }
+
+    /// The ROMs that a check has found damaged, each with its id and where.
+    pub(crate) fn damage(&self) -> Vec<String> {
+        lock(&self.damage).iter().map(|(id, error)| format!("the ROM {id}: {error}")).collect()
+    }
+}
+
+fn lock(damage: &Damage) -> MutexGuard<'_, BTreeMap<String, String>> {
+    damage.lock().unwrap_or_else(PoisonError::into_inner)
+}
