@@ -226,15 +226,17 @@ pub unsafe extern "C" fn saltern_crypt_ra(
             // SAFETY: as many bytes as the caller says; realloc may leave a copy of them behind.
             unsafe { libc::explicit_bzero(old, room) };
         }
-        // SAFETY: it is null or malloc's, by the caller's contract. On failure the old one stays.
-        let new = unsafe { libc::realloc(old, DATA) };
+        // Not by malloc, which the reserve stands behind (`link/memory.c`).
+        // SAFETY: a size that is a multiple of the alignment. On failure the old one stays.
+        let new = unsafe { libc::aligned_alloc(64, DATA) };
         if new.is_null() {
             return new.cast();
         }
-        // SAFETY: the memory that was allocated just now, and the caller's places.
+        // SAFETY: the memory that was allocated just now, the caller's places, and what was in them.
         unsafe {
             libc::memset(new, 0, DATA);
             (*data, *size) = (new, DATA as c_int);
+            libc::free(old);
         }
     }
     // SAFETY: as much room as there has to be.

@@ -120,8 +120,9 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_ra(
         // SAFETY: the arguments of this call.
         return unsafe { (next.gensalt_ra)(prefix, count, rbytes, nrbytes) };
     }
-    // SAFETY: a size that is not zero.
-    let output = unsafe { libc::malloc(OUTPUT) }.cast::<c_char>();
+    // Not by malloc, which the reserve stands behind (`link/memory.c`).
+    // SAFETY: a size that is a multiple of the alignment.
+    let output = unsafe { libc::aligned_alloc(64, OUTPUT) }.cast::<c_char>();
     if output.is_null() {
         return output;
     }

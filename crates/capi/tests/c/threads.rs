@@ -13,7 +13,9 @@ fn program() -> &'static PathBuf {
         let source = repository().join("crates/capi/tests/c/threads.c");
         let program = installed.prefix().join("threads");
         let mut compile = Command::new("gcc");
-        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-nonnull", "-O1", "-g"]).arg(source);
+        compile
+            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-nonnull", "-O1", "-g"])
+            .arg(source);
         // The shim first: the program's crypt_r is the shim's.
         compile.arg("-o").arg(&program).arg(installed.shim());
         let packages = ["saltern", "saltern-yescrypt", "saltern-blake2"];
