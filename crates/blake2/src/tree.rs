@@ -316,8 +316,8 @@ impl<V: Variant> Hasher<V> {
     }
 }
 
-/// Compresses whole stripes of which none is the last of any leaf, into as many leaves as there are;
-/// returns the leaves' count after them.
+/// Compresses whole stripes of which none is the last of any leaf, into as many leaves as there
+/// are; returns the leaves' count after them.
 pub(crate) fn absorb<V: Variant>(
     (kernels, is_secret): (&Kernels<V>, bool),
     leaves: &mut [State<V>],

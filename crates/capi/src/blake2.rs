@@ -2,7 +2,6 @@
 //! (`include/blake2.h`). States are plain: copied by assignment, never freed, without a pointer.
 #![allow(unsafe_code, reason = "functions for C")]
 
-mod kind;
 mod node;
 mod simple;
 mod state;

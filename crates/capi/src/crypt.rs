@@ -223,7 +223,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
     let (old, room) = unsafe { (*data, usize::try_from(*size).unwrap_or_default()) };
     if old.is_null() || room < DATA {
         if !old.is_null() {
-            // SAFETY: as many bytes as the caller says; realloc may leave a copy of them behind.
+            // SAFETY: as many bytes as the caller says.
             unsafe { libc::explicit_bzero(old, room) };
         }
         // Not by malloc, which the reserve stands behind (`link/memory.c`).
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
         if new.is_null() {
             return new.cast();
         }
-        // SAFETY: the memory that was allocated just now, the caller's places, and what was in them.
+        // SAFETY: the memory that was allocated just now, and the caller's places and memory.
         unsafe {
             libc::memset(new, 0, DATA);
             (*data, *size) = (new, DATA as c_int);

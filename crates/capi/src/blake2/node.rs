@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 
 use saltern_blake2::{Blake2b, Blake2s};
 
-use super::kind::{Kind, params};
 use super::state::State;
+use super::state::kind::{Kind, params};
 use super::{answer, with};
 use crate::boundary::{bytes, copied, write};
 

@@ -2,10 +2,12 @@
 //!
 //! What programs write into the struct can give a wrong hash or an error, and nothing worse.
 
+pub(super) mod kind;
+
 use saltern_blake2::hazmat;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::kind::Kind;
+use self::kind::Kind;
 
 /// The struct, in both functions.
 #[repr(C)]

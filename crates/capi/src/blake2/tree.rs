@@ -6,9 +6,9 @@ use std::ffi::{c_int, c_void};
 use saltern_blake2::{Blake2b, Blake2s, hazmat};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::kind::{Kind, params, set_node, set_node_offset};
 use super::node::{is_key, is_output, put};
 use super::state::State;
+use super::state::kind::{Kind, params, set_node, set_node_offset};
 use super::{answer, with};
 use crate::boundary::{bytes, write};
 
@@ -63,7 +63,8 @@ impl<K: Kind> Tree<K> {
         Some(())
     }
 
-    /// Whole stripes, of which the last one stays in the leaves: it may hold the last block of each.
+    /// Whole stripes, of which the last one stays in the leaves: it may hold the last block of
+    /// each.
     fn absorb_stripes(&mut self, stripes: &[u8]) -> Option<()> {
         let Some(last) = stripes.len().checked_sub(STRIPE) else { return Some(()) };
         let block = K::BLOCK_BYTES;

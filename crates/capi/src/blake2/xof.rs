@@ -6,11 +6,11 @@ use std::ffi::{c_int, c_void};
 use saltern_blake2::{Blake2b, Blake2s};
 use zeroize::Zeroizing;
 
-use super::kind::{
-    Kind, params, set_leaf_length, set_node, set_node_offset, set_xof_length, xof_length,
-};
 use super::node::put;
 use super::state::State;
+use super::state::kind::{
+    Kind, params, set_leaf_length, set_node, set_node_offset, set_xof_length, xof_length,
+};
 use super::{answer, with};
 use crate::boundary::{bytes, write};
 

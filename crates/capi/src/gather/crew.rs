@@ -54,6 +54,7 @@ pub(super) struct Partner {
 }
 
 /// What becomes of a call.
+#[allow(clippy::large_enum_variant, reason = "once in each call, where no memory is allocated")]
 pub(super) enum Next {
     Done(Result<(), Error>),
     /// It computes, and these with its own.

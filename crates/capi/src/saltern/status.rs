@@ -115,7 +115,8 @@ impl Message {
     }
 }
 
-/// Runs a call that answers with a status, and tells what went wrong where the caller wants to know.
+/// Runs a call that answers with a status, and tells what went wrong where the caller wants to
+/// know.
 ///
 /// # Safety
 /// A message that is not null has room.

@@ -74,8 +74,8 @@ fn examples_are_clean_under_valgrind() {
         let source = repository().join(format!("crates/capi/examples/{name}.c"));
         let program = installed.program(&["gcc", "-std=c99", "-g"], &source, packages);
         let mut valgrind = Command::new("valgrind");
-        // Parameters are enums with bytes that mean nothing in some cases: the compiler compares them all
-        // at once, and memcheck cannot know that what it makes of them is masked.
+        // Parameters are enums with bytes that mean nothing in some cases: the compiler compares
+        // them all at once, and memcheck cannot know that what it makes of them is masked.
         valgrind.args(["--quiet", "--error-exitcode=9", "--undef-value-errors=no"]);
         valgrind.arg("--leak-check=full");
         // What is still reachable is kept on purpose, for as long as the process lasts.

@@ -1,5 +1,7 @@
 //! What C programs see: the libraries as `scripts/install` makes them, compiled against and run.
 
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+
 mod allocation;
 mod answers;
 mod blake2;

@@ -3,7 +3,7 @@
 use saltern_blake2::{Blake2b, Blake2s, Variant};
 use zeroize::Zeroizing;
 
-use super::state::State;
+use super::State;
 
 /// BLAKE2b or BLAKE2s.
 pub trait Kind: Variant {
@@ -93,34 +93,39 @@ const NODE_OFFSET: usize = 8;
 const XOF_LENGTH: usize = 12;
 
 /// Output and key lengths, fanout and depth; all else 0.
-pub(super) fn params<K: Kind>(outlen: usize, keylen: usize, fanout: u8, depth: u8) -> K::Param {
+pub(in crate::blake2) fn params<K: Kind>(
+    outlen: usize,
+    keylen: usize,
+    fanout: u8,
+    depth: u8,
+) -> K::Param {
     let mut block = K::NO_PARAM;
     block.as_mut()[..4].copy_from_slice(&[outlen as u8, keylen as u8, fanout, depth]);
     block
 }
 
-pub(super) fn set_leaf_length<K: Kind>(params: &mut K::Param, length: u32) {
+pub(in crate::blake2) fn set_leaf_length<K: Kind>(params: &mut K::Param, length: u32) {
     params.as_mut()[LEAF_LENGTH..NODE_OFFSET].copy_from_slice(&length.to_le_bytes());
 }
 
-pub(super) fn set_node_offset<K: Kind>(params: &mut K::Param, offset: u32) {
+pub(in crate::blake2) fn set_node_offset<K: Kind>(params: &mut K::Param, offset: u32) {
     params.as_mut()[NODE_OFFSET..XOF_LENGTH].copy_from_slice(&offset.to_le_bytes());
 }
 
 /// The length of a BLAKE2X output, of which BLAKE2s has two bytes.
-pub(super) fn set_xof_length<K: Kind>(params: &mut K::Param, length: u32) {
+pub(in crate::blake2) fn set_xof_length<K: Kind>(params: &mut K::Param, length: u32) {
     let bytes = &length.to_le_bytes()[..K::XOF_LENGTH];
     params.as_mut()[XOF_LENGTH..][..K::XOF_LENGTH].copy_from_slice(bytes);
 }
 
-pub(super) fn xof_length<K: Kind>(params: &K::Param) -> u32 {
+pub(in crate::blake2) fn xof_length<K: Kind>(params: &K::Param) -> u32 {
     let mut bytes = [0; 4];
     bytes[..K::XOF_LENGTH].copy_from_slice(&params.as_ref()[XOF_LENGTH..][..K::XOF_LENGTH]);
     u32::from_le_bytes(bytes)
 }
 
 /// The depth of the node, and the length of inner hashes.
-pub(super) fn set_node<K: Kind>(params: &mut K::Param, depth: u8, inner: usize) {
+pub(in crate::blake2) fn set_node<K: Kind>(params: &mut K::Param, depth: u8, inner: usize) {
     let at = XOF_LENGTH + K::XOF_LENGTH;
     params.as_mut()[at..at + 2].copy_from_slice(&[depth, inner as u8]);
 }
