@@ -47,7 +47,7 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
 /// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it.
 /// One with a key that it does not name does not show that.
 pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
-    let mut found = match Setting::parse(setting) {
+    let found = match Setting::parse(setting) {
         Ok(setting) => {
             let mut found = obstacles(&setting);
             if unnamed_key && setting.key_id().is_none() {
@@ -58,9 +58,18 @@ pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<S
         // It will not be hashed either.
         Err(_) => Vec::new(),
     };
-    found.extend(password_obstacle(password));
-    let note = |reason| format!("crypt(3) of a plain Linux cannot verify this string: {reason}");
-    found.into_iter().map(note).collect()
+    let mut notes: Vec<String> = found.into_iter().map(note).collect();
+    notes.extend(notes_of_password(password));
+    notes
+}
+
+/// Of these what the password is the reason of.
+pub(crate) fn notes_of_password(password: &[u8]) -> Vec<String> {
+    password_obstacle(password).into_iter().map(note).collect()
+}
+
+fn note(reason: String) -> String {
+    format!("crypt(3) of a plain Linux cannot verify this string: {reason}")
 }
 
 /// Why crypt(3) cannot take a password; `None` if it can.

@@ -25,7 +25,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use self::answers::Answers;
 use self::input::WipedReader;
-use self::pending::{Answer, Pending, Told};
+use self::pending::{Answer, Pending};
 use self::request::Request;
 use crate::compute::Many;
 use crate::crypt3;
@@ -120,8 +120,6 @@ pub(crate) enum Task {
         passwords: Passwords,
         /// What is wrong with a string that no password can match.
         obstacle: fn(&[u8]) -> Option<String>,
-        /// Whether to tell the string that is to take the place of an outdated one.
-        update: bool,
     },
 }
 
@@ -287,16 +285,16 @@ impl Reader {
                 computer.verify(password, &stored, due).map(Pending::Verify)
             }
             Task::New { passwords, .. } => {
+                *notes = crypt3::notes_of_password(password);
                 Ok(Pending::New(timed(passwords, due).hash(&**password)))
             }
-            Task::Login { passwords, obstacle, update } => {
+            Task::Login { passwords, obstacle } => {
                 if let Some(reason) = obstacle(without_crypt(hash.as_bytes())) {
                     return Err(reason);
                 }
                 let reasons = passwords.table().needs_rehash(hash).map_err(|e| e.to_string())?;
-                let told = Told { reasons: policy::words(&reasons), update: *update };
                 let ticket = timed(passwords, due).verify("", &**password, Some(hash));
-                Ok(Pending::Login(ticket, told))
+                Ok(Pending::Login(ticket, policy::words(&reasons)))
             }
         }
     }

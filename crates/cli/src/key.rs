@@ -1,20 +1,14 @@
 //! Keys of hash encryption, read from files only.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use saltern::policy::Secret;
 use saltern_yescrypt::keys::{HashKey, KeyId, KeySet};
-use zeroize::Zeroizing;
 
-use crate::hex;
-use crate::secret_file;
-
-/// Longest content: 64 digits and a newline; one byte more shows that there is too much.
-const MAX: usize = 64 + 2;
+use crate::policy;
 
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
@@ -110,62 +104,8 @@ fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
 
 /// Read a key file.
 pub(crate) fn read(path: &Path) -> anyhow::Result<HashKey> {
-    let context = || format!("cannot read the key file {}", path.display());
-    let mut file = File::open(path).with_context(context)?;
-    secret_file::warn_if_loose(&file, path, "key");
-    let mut content = Zeroizing::new([0; MAX + 1]);
-    let mut length = 0;
-    while length < content.len() {
-        match file.read(&mut content[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error).with_context(context),
-        }
-    }
-    let Some(key) = parse(&content[..length]) else {
-        let size = if length > MAX { format!("more than {MAX}") } else { length.to_string() };
-        bail!(
-            "the key file {} is not a key ({size} bytes): it has to hold 32 bytes or 64 hexadecimal digits",
-            path.display()
-        );
-    };
-    Ok(key)
-}
-
-/// The key in a file's content.
-fn parse(content: &[u8]) -> Option<HashKey> {
-    if let Ok(key) = HashKey::from_slice(content) {
-        return Some(key);
-    }
-    let mut key = Zeroizing::new([0; 32]);
-    let digits = content.strip_suffix(b"\n").unwrap_or(content);
-    let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
-    hex::decode_into(digits, &mut *key)?;
-    HashKey::from_slice(&key[..]).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_and_digits_are_keys() {
-        let digits = b"000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F";
-        let bytes: Vec<u8> = (0..32).collect();
-        let newline = [&digits[..], b"\n"].concat();
-        let windows = [&digits[..], b"\r\n"].concat();
-        let fingerprint = HashKey::from_slice(&bytes).unwrap().fingerprint();
-        for content in [&digits[..], &newline, &windows, &bytes] {
-            assert_eq!(parse(content).unwrap().fingerprint(), fingerprint);
-        }
-    }
-
-    #[test]
-    fn anything_else_is_not() {
-        for length in (0..=MAX + 1).filter(|&length| length != 32 && length != 64) {
-            assert!(parse(&vec![b'0'; length]).is_none(), "{length}");
-        }
-        assert!(parse(&[b'g'; 64]).is_none() && parse(&[b'\n'; 33]).is_none());
-    }
+    let mut notes = Vec::new();
+    let secret = Secret::read(path, &mut notes);
+    policy::warn(&notes);
+    Ok(secret?.key()?)
 }

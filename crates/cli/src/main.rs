@@ -14,6 +14,7 @@ mod interrupt;
 mod jsonl;
 mod key;
 mod lines;
+mod new_file;
 mod output;
 mod password;
 mod policy;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use saltern::policy::{KeySource, Secret};
 use saltern::table::{Reasons, Table};
 use saltern::{Passwords, Policy};
 use saltern_yescrypt::hazmat::Level;
@@ -36,20 +37,49 @@ pub(crate) fn table(policy: &Policy) -> anyhow::Result<Table> {
 }
 
 /// Hashing under a policy.
-fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
+pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
     let passwords = Passwords::new(policy)?;
     warn(passwords.notes());
     Ok(passwords)
 }
 
 /// Hashing one password after the other under the policy in a file.
-pub(crate) fn one(file: &Path, level: Option<Level>) -> anyhow::Result<Passwords> {
-    let mut policy = read(file)?;
-    let pool = &mut policy.pool;
-    (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
-    pool.level = level.unwrap_or(pool.level);
-    // Nobody is kept waiting by whoever asks here.
-    passwords(policy).map(|passwords| passwords.bulk())
+///
+/// The policy, its keys, and the manifests of its ROMs are read first; the thread starts when there
+/// is a password. While the program asks for one there is no second thread that signals could come
+/// to, in another order than the one in which they were sent.
+pub(crate) struct One {
+    policy: Policy,
+    table: Table,
+}
+
+impl One {
+    pub(crate) fn read(file: &Path, level: Option<Level>) -> anyhow::Result<Self> {
+        let mut policy = read(file)?;
+        let table = table(&policy)?;
+        if let Some(KeySource::File(path)) = &policy.decoy.key {
+            // Needed at the start of the thread only.
+            Secret::read(path, &mut Vec::new())?;
+        }
+        let pool = &mut policy.pool;
+        (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
+        pool.level = level.unwrap_or(pool.level);
+        Ok(One { policy, table })
+    }
+
+    /// What needs no passwords.
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Attaches the ROMs and starts the thread.
+    pub(crate) fn start(&self) -> anyhow::Result<Passwords> {
+        let passwords = Passwords::new(self.policy.clone())?;
+        let is_new = |note: &&String| !self.table.notes().contains(note);
+        warn(passwords.notes().iter().filter(is_new));
+        // Nobody is kept waiting by whoever asks here.
+        Ok(passwords.bulk())
+    }
 }
 
 /// Hashing many passwords under the policy in a file, up to so many at once.
@@ -62,7 +92,7 @@ pub(crate) fn many(file: &Path, level: Option<Level>, waiting: usize) -> anyhow:
     passwords(policy).map(|passwords| passwords.bulk())
 }
 
-fn warn(notes: &[String]) {
+pub(crate) fn warn<'n>(notes: impl IntoIterator<Item = &'n String>) {
     for note in notes {
         tell(format_args!("warning: {note}"));
     }

@@ -1,5 +1,5 @@
 //! Streams of stored strings, one in each line: from standard input, and back to standard output.
-//! No line is lost: what ends a run early is told with what has been written until then.
+//! No line is lost: if a run ends early, the message says how many lines were written until then.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use saltern::table::{Entry, Format, Report, each_line};
 use saltern::{Error, Ticket};
 
@@ -29,11 +29,14 @@ const BUFFER: usize = 64 << 10;
 macro_rules! lines_help {
     () => {
         "\
-Lines are told apart by what they look like: a string alone; fields with
-colons between, the second of which is the string, as in /etc/shadow;
-objects of JSON with the string in `hash`. `{CRYPT}` before a string,
-and `!` or `*` of a locked account, stay where they are. Empty lines,
-comments (`#`), and empty strings are no strings."
+The form of each line is recognised: a string alone; fields separated by
+colons, the second of which is the string, as in /etc/shadow; or a JSON
+object with the string under `hash`. `{CRYPT}` before a string, and the
+`!` or `*` of a locked account, stay where they are. Empty lines,
+comments (`#`), empty fields, and objects in which `hash` is missing or
+null hold no string. If there is a string elsewhere in such a line, the
+line is bad, so that no account is passed over; lines of more than 64 KiB
+are bad as well. An input in which no line holds a string is an error."
     };
 }
 pub(crate) use lines_help;
@@ -42,11 +45,11 @@ pub(crate) use lines_help;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Lines")]
 pub(crate) struct LineArgs {
-    /// The string is this field of each line, with colons between; the first one is 1
+    /// The string is this field of each line; fields are separated by colons and counted from 1
     #[arg(long, value_name = "N", conflicts_with = "json_key")]
     field: Option<NonZero<u16>>,
 
-    /// The string is the value of this key of the object of JSON in each line
+    /// The string is the value of this key of the JSON object in each line
     #[arg(long, value_name = "KEY")]
     json_key: Option<String>,
 }
@@ -61,15 +64,21 @@ impl LineArgs {
     }
 
     /// Puts each string of standard input through an operation, and writes all lines to standard
-    /// output. What is wrong with a line is told, in these words.
+    /// output. Errors in lines are told in these words, and counted.
     pub(crate) fn rewrite(
         &self,
         operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
         words: impl Fn(&Error) -> String,
     ) -> anyhow::Result<Report> {
         let output = streams::raw_stdout().context("cannot write to standard output")?;
-        let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
         let mut input = Input::new()?;
+        input.is_rewritten = true;
+        ensure!(
+            !is_one_file(input.file.get_ref(), &output),
+            "standard input and standard output are the same file: write to another one, and put it \
+             in its place when that has ended well"
+        );
+        let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
         let result = input.run(&mut output, &self.format(), operation, words);
         // Without another try to write what is in the buffer.
         let (output, _) = output.into_parts();
@@ -89,8 +98,8 @@ impl LineArgs {
         }
     }
 
-    /// Looks at each string of standard input. What is wrong with a line is told; another failure
-    /// ends it.
+    /// Looks at each string of standard input. Errors in lines are told and counted; any other
+    /// failure ends the run.
     pub(crate) fn look(
         &self,
         mut operation: impl FnMut(&Entry<'_>) -> Result<anyhow::Result<()>, Error>,
@@ -115,6 +124,16 @@ impl LineArgs {
     }
 }
 
+/// Tells of an input in which no line holds a string, which is an error: it is not where it was
+/// looked for.
+pub(crate) fn is_without_strings(report: &Report) -> bool {
+    let nothing = report.lines > 0 && report.others == report.lines;
+    if nothing {
+        tell("no line holds a stored string: say with --field or --json-key where it is");
+    }
+    nothing
+}
+
 /// Tells what is to be counted at the end, and gives the exit status: bad lines are errors.
 pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
     let Report { lines, others, changed: new, bad, .. } = *report;
@@ -126,7 +145,7 @@ pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
         "{lines} lines, {new} {changed}, {} {unchanged},{others_text} {bad} bad and left as they were",
         lines - new - others - bad
     ));
-    if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) }
+    if bad == 0 && !is_without_strings(report) { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
 /// Standard input, which ends in an error when a signal comes.
@@ -139,6 +158,8 @@ struct Input {
     lines: u64,
     /// Whether no more are wanted.
     stop: Rc<Cell<bool>>,
+    /// Whether lines are on their way when the input ends.
+    is_rewritten: bool,
 }
 
 impl Input {
@@ -154,6 +175,7 @@ impl Input {
             shown: Instant::now(),
             lines: 0,
             stop: Rc::default(),
+            is_rewritten: false,
         })
     }
 
@@ -176,6 +198,12 @@ impl Input {
     /// Waits until there is something to read, or a signal has come.
     fn wait(&mut self) -> io::Result<()> {
         loop {
+            if self.interrupt.came() && self.is_rewritten {
+                let finishing = "the lines that were read are being finished";
+                self.progress.aside(|| {
+                    tell(format_args!("{finishing}; a second signal ends this at once"));
+                });
+            }
             if self.interrupt.came() || self.stop.get() {
                 return Err(io::Error::other("interrupted"));
             }
@@ -188,6 +216,23 @@ impl Input {
             }
         }
     }
+}
+
+/// Whether two streams are the same file, of which what is read would be overwritten, or what is
+/// written read again.
+#[cfg(unix)]
+fn is_one_file(one: &File, other: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |file: &File| {
+        let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    place(one).is_some_and(|place_of_one| place(other) == Some(place_of_one))
+}
+
+#[cfg(not(unix))]
+fn is_one_file(_: &File, _: &File) -> bool {
+    false
 }
 
 /// Whether there is something to read, or an error to be seen, within [`LOOK`].

@@ -41,6 +41,7 @@ pub struct Passwords {
     inner: Arc<Inner>,
     bulk: bool,
     within: Option<Duration>,
+    updates: bool,
 }
 
 struct Inner {
@@ -115,7 +116,7 @@ impl Passwords {
         let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
         let (watch, pool) = (Watch::start(&site), Pool::new(config)?);
         let inner = Inner { table: Table { site }, hasher, decoys, pool, watch };
-        Ok(Passwords { inner: Arc::new(inner), bulk: false, within })
+        Ok(Passwords { inner: Arc::new(inner), bulk: false, within, updates: true })
     }
 
     /// Reads a policy from a file and makes a `Passwords` of it: [`Policy::read`], then
@@ -142,6 +143,13 @@ impl Passwords {
     #[must_use]
     pub fn bulk(&self) -> Self {
         Passwords { bulk: true, within: None, ..self.clone() }
+    }
+
+    /// A handle for callers that do not store updates: a match has none, and no new hash is
+    /// computed after it. [`Table::needs_rehash`] tells whether an update would be due.
+    #[must_use]
+    pub fn without_updates(&self) -> Self {
+        Passwords { updates: false, ..self.clone() }
     }
 
     /// The operations on stored strings that need no password.
@@ -275,7 +283,8 @@ impl Passwords {
         let hash = Stored::parse(text)?.hash.ok_or(none)?;
         self.inner.table.policy().admit(&hash, password.len())?;
         let (inner, terms) = (Arc::clone(&self.inner), self.terms());
-        let matched = Matched { inner, password: copy(password), old: text.to_owned(), terms };
+        let (password_copy, old, updates) = (copy(password), text.to_owned(), self.updates);
+        let matched = Matched { inner, password: password_copy, old, updates, terms };
         Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
 
@@ -335,6 +344,8 @@ struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,
     old: String,
+    /// Whether the caller stores updates.
+    updates: bool,
     terms: Terms,
 }
 
@@ -350,8 +361,9 @@ impl Matched {
     /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
     /// whether it can be made or not.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, terms } = self;
-        let (params, before) = match inner.table.site.successor(&old) {
+        let Matched { inner, password, old, updates, terms } = self;
+        let successor = if updates { inner.table.site.successor(&old) } else { Ok(None) };
+        let (params, before) = match successor {
             Err(_) | Ok(None) => return Ticket::done(Ok(Outcome::Match { update: None })),
             Ok(Some(Successor::Rekeyed(new))) => {
                 let update = Some(Update { old, new });

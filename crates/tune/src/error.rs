@@ -61,6 +61,11 @@ pub enum Error {
     },
     /// The pool, the policy, a key or a ROM.
     Passwords(saltern::Error),
+    /// What was measured came out wrong: a mistake in here.
+    Failed {
+        /// What.
+        why: &'static str,
+    },
     /// A ROM's manifest.
     Rom(saltern_rom::Error),
 }
@@ -70,8 +75,9 @@ impl fmt::Display for Error {
         match self {
             Error::Target { what, allowed } => write!(f, "{what}: allowed is {allowed}"),
             Error::NoSetting { why } => f.write_str(why),
+            Error::Failed { why } => write!(f, "the measurement failed: {why}"),
             Error::Unmet { binds, why } => {
-                write!(f, "the target cannot be met: {binds} binds. {why}")
+                write!(f, "the target cannot be met; what binds: {binds}. {why}")
             }
             Error::Passwords(error) => error.fmt(f),
             Error::Rom(error) => error.fmt(f),

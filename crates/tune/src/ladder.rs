@@ -2,6 +2,7 @@
 
 use saltern::Policy;
 use saltern::policy::{Limits, Params};
+use saltern_chart::markup::bytes;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -142,10 +143,12 @@ impl Bounds {
         }
         let why = match admitted.first() {
             Some(weakest) => format!(
-                "the weakest setting above the policy's floor, {}, takes {} bytes of memory, of \
-                 which there are {memory}: memory binds",
+                "the target cannot be met; what binds: memory for hashing. The weakest setting at or \
+                 above the floor, {}, takes {}, and there is {}. What would do: so much memory, or \
+                 a lower floor",
                 weakest.words(),
-                weakest.memory() + BESIDE
+                bytes(weakest.memory().saturating_add(BESIDE) as f64),
+                bytes(memory as f64)
             ),
             None => "no setting is at or above the policy's floor and within its limits".to_owned(),
         };
@@ -188,7 +191,8 @@ mod tests {
         assert_eq!(rungs[0].threads, 4);
         assert!(bounds().memory_ends(last, 40 << 20) && !bounds().memory_ends(last, 80 << 20));
         let refused = bounds().ladder(32, 4, 1 << 20).unwrap_err().to_string();
-        assert!(refused.contains("memory binds"), "{refused}");
+        assert!(refused.contains("what binds: memory for hashing"), "{refused}");
+        assert!(refused.contains("takes 3.02 MiB, and there is 1 MiB"), "{refused}");
     }
 
     #[test]

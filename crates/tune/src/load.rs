@@ -21,8 +21,13 @@ pub trait Subject {
     /// Those of the subject. Logins that are refused or given up are no errors: they count as late.
     fn load(&mut self, setting: &Setting, rate: f64, time: Duration) -> Result<Load, Error>;
 
-    /// What else the machine does, as far as it has been seen; `None` if nobody looked.
+    /// Who shares the cores, as far as it has been seen; `None` if nobody looked.
     fn neighbours(&self) -> Option<crate::neighbour::Neighbours> {
+        None
+    }
+
+    /// What the rest of the machine did; `None` if nobody looked.
+    fn others(&self) -> Option<crate::others::Others> {
         None
     }
 }

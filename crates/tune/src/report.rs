@@ -8,6 +8,7 @@ use crate::error::Binds;
 use crate::ladder::Setting;
 use crate::load::{Load, Saturation};
 use crate::neighbour::Neighbours;
+use crate::others::Others;
 use crate::target::Target;
 
 /// The layout of the JSON.
@@ -56,8 +57,10 @@ pub struct Report {
     pub model: Vec<[f64; 2]>,
     /// What other settings would do.
     pub(crate) alternatives: Vec<Alternative>,
-    /// What else the machine did.
+    /// Who shared the cores.
     pub neighbours: Option<Neighbours>,
+    /// What the rest of the machine did.
+    pub others: Option<Others>,
     /// Why the numbers are not to be trusted; none on a quiet machine.
     pub warnings: Vec<String>,
     /// What attackers have been seen to reach.
@@ -118,6 +121,8 @@ impl Report {
             .curve
             .iter()
             .chain(&self.confirmation)
+            // Where nobody came, nothing was seen.
+            .filter(|load| load.logins > 0)
             .map(|load| (load.rate, load.p99_ms.unwrap_or(f64::INFINITY)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -140,6 +145,7 @@ impl Report {
                 100.0 * share
             ));
         }
+        doubts.extend(self.others.iter().flat_map(Others::doubts));
         if let Some(seen) = self.neighbours.filter(|seen| !seen.is_quiet()) {
             doubts.push(format!("the processor is {}", seen.words()));
         }

@@ -65,6 +65,12 @@ const MARGIN: f64 = 0.8;
 /// Another number of threads, or another block size, has to do so much more to be taken.
 const BETTER: f64 = 1.03;
 
+/// Logins that a load has at least, where the pool can answer so many in the time of the load.
+const ENOUGH: f64 = 20.0;
+
+/// The same where it takes longer for that.
+const FEW: f64 = 4.0;
+
 /// Parts of the capacity at which latency is measured.
 const CURVE: [f64; 6] = [0.3, 0.5, 0.7, 0.85, 0.95, 1.05];
 
@@ -117,7 +123,8 @@ impl<'a, S: Subject> Tuner<'a, S> {
         loop {
             let rung = survey.rungs[at];
             (self.tell)(&format!("confirming {} at {:.1} logins/s", rung.words(), target.peak()));
-            let load = self.subject.load(&rung, target.peak(), self.effort.confirm)?;
+            let seen = self.trial_of(&trials, &rung)?.1;
+            let load = self.load(&rung, &seen, target.peak(), self.effort.confirm)?;
             let held = load.holds(target.p99_ms());
             if held || at == 0 {
                 let trial = self.trial_of(&trials, &rung)?;
@@ -169,7 +176,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         let binds = self.load_binds(&survey, setting, &seen);
         let load = target.map(|target| {
             (self.tell)(&format!("confirming at {:.1} logins/s", target.peak()));
-            self.subject.load(setting, target.peak(), self.effort.confirm)
+            self.load(setting, &seen, target.peak(), self.effort.confirm)
         });
         let load = load.transpose()?;
         let report = self.report(setting, &(*setting, seen), (p99_ms, memory), binds)?;
@@ -183,6 +190,29 @@ impl<'a, S: Subject> Tuner<'a, S> {
         let threads = saltern_chart::markup::plural(setting.threads, "thread");
         (self.tell)(&format!("measuring {} in {threads}", setting.words()));
         self.subject.saturate(setting, self.effort.probe)
+    }
+
+    /// Loads a setting. Where few logins come, more of them come, and for longer, so that there is
+    /// something to see: who is in time then is in time with fewer, too. Where more than twice as
+    /// many would come as can be answered, no more than these do: they are enough to see that.
+    fn load(
+        &mut self,
+        setting: &Setting,
+        seen: &Saturation,
+        rate: f64,
+        time: Duration,
+    ) -> Result<Load, Error> {
+        let least = (ENOUGH / time.as_secs_f64()).min(0.5 * seen.rate);
+        let rate = rate.max(least).min(2.0 * seen.rate);
+        let time = time.max(Duration::from_secs_f64((FEW / rate).min(60.0)));
+        let mut load = self.subject.load(setting, rate, time)?;
+        for _ in 0..3 {
+            if load.logins > 0 {
+                break;
+            }
+            load = self.subject.load(setting, rate, time)?;
+        }
+        Ok(load)
     }
 
     /// What all threads do together, for each one of them, beside what one does alone.
@@ -248,7 +278,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             let enough = seen.rate * LOAD >= target.peak();
             let load = if enough || (at == 0 && seen.rate > target.peak()) {
                 (self.tell)(&format!("trying {} at {:.1} logins/s", rung.words(), target.peak()));
-                Some(self.subject.load(&rung, target.peak(), self.effort.trial)?)
+                Some(self.load(&rung, &seen, target.peak(), self.effort.trial)?)
             } else {
                 None
             };
@@ -327,21 +357,33 @@ impl<'a, S: Subject> Tuner<'a, S> {
         let alone = 1000.0 * seen.alone;
         let slow = alone > MARGIN * target.p99_ms();
         let binds = if slow { Binds::Latency } else { self.load_binds(survey, setting, seen) };
-        let p99 = load.p99_ms.map_or("not answered".to_owned(), |p99| format!("{p99:.0} ms"));
-        let each = seen.rate * LOAD / setting.threads as f64;
-        let logins = seen.rate * LOAD / target.burst;
+        let loaded = match load.p99_ms {
+            _ if load.logins == 0 => String::new(),
+            Some(p99) => {
+                format!(", 99 of 100 logins within {p99:.0} ms at {:.1} a second", load.rate)
+            }
+            None => {
+                format!(", and not even 99 of 100 logins answered at {:.1} a second", load.rate)
+            }
+        };
+        let would = if slow {
+            // No number of them makes one hash faster.
+            format!("more than {:.0} ms for a login; or a lower floor", target.p99_ms())
+        } else {
+            let each = seen.rate * LOAD / setting.threads as f64;
+            format!(
+                "{:.1} logins/s in place of {}; or {} processors like these; or a lower floor",
+                seen.rate * LOAD / target.burst,
+                target.logins,
+                (target.peak() / each).ceil().max(1.0)
+            )
+        };
         let why = format!(
             "The weakest setting at or above the floor, {}, in {} of the pool: {:.1} hashes/s at \
-             most, {alone:.0} ms for one alone, 99 of 100 logins within {p99} at {:.1} logins/s. \
-             What would do: {}{logins:.1} logins/s in place of {}; or {} processors like these; or \
-             a lower floor",
+             most, {alone:.0} ms for one alone{loaded}. What would do: {would}",
             setting.words(),
             saltern_chart::markup::plural(setting.threads, "thread"),
             seen.rate,
-            target.peak(),
-            if slow { "more time than that for a login, and " } else { "" },
-            target.logins,
-            (target.peak() / each).ceil().max(1.0),
         );
         Error::Unmet { binds, why }
     }
@@ -389,6 +431,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             model: model.filter_map(|load| Some([load.rate, load.p99_ms?])).collect(),
             alternatives: Vec::new(),
             neighbours: self.subject.neighbours(),
+            others: self.subject.others(),
             warnings: Vec::new(),
             attackers: crate::attack::PUBLISHED,
         };

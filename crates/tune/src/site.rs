@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::ladder::Setting;
 use crate::load::{Arrivals, Load, Saturation, Subject};
 use crate::neighbour::{Neighbour, Neighbours};
+use crate::others::{Others, Watch};
 
 /// [`Passwords`] under a policy, of which settings change the costs and the threads.
 pub struct Site {
@@ -20,6 +21,7 @@ pub struct Site {
     exact: bool,
     ready: Option<Ready>,
     neighbour: Neighbour,
+    watch: Watch,
     /// So that no two loads come at the same times.
     runs: u64,
 }
@@ -43,7 +45,8 @@ impl Site {
     /// A site whose policy is looked for.
     #[must_use]
     pub fn new(base: Policy) -> Self {
-        Site { base, exact: false, ready: None, neighbour: Neighbour::default(), runs: 0 }
+        let (neighbour, watch) = (Neighbour::default(), Watch::begin());
+        Site { base, exact: false, ready: None, neighbour, watch, runs: 0 }
     }
 
     /// A site with the policy that it has.
@@ -73,7 +76,7 @@ impl Site {
             let stored = passwords.bulk().hash(PASSWORD).wait()?;
             self.ready = Some(Ready { setting: *setting, passwords, stored });
         }
-        self.ready.as_ref().ok_or_else(|| Error::NoSetting { why: "no pool".to_owned() })
+        self.ready.as_ref().ok_or(Error::Failed { why: "there is no pool" })
     }
 }
 
@@ -164,6 +167,10 @@ impl Subject for Site {
     fn neighbours(&self) -> Option<Neighbours> {
         self.neighbour.seen()
     }
+
+    fn others(&self) -> Option<Others> {
+        self.watch.seen()
+    }
 }
 
 /// What came of the logins of a load.
@@ -245,7 +252,7 @@ impl Login {
         let ended = self.ended.0.get().copied().unwrap_or_else(Instant::now);
         match result {
             Ok(Outcome::Match { .. }) => Ok(Some((ended - self.due).as_secs_f64())),
-            Ok(_) => Err(Error::NoSetting { why: "a right password did not match".to_owned() }),
+            Ok(_) => Err(Error::Failed { why: "a right password did not match" }),
             Err(error) if error.kind() == saltern::ErrorKind::Overloaded => Ok(None),
             Err(error) => Err(error.into()),
         }

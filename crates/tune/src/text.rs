@@ -89,6 +89,9 @@ impl Report {
         if let Some(seen) = self.neighbours {
             facts.push(("neighbours", seen.words()));
         }
+        if let Some(seen) = self.others {
+            facts.push(("others", seen.words()));
+        }
         facts
     }
 

@@ -4,32 +4,37 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use saltern::Policy;
 use saltern::table::{Census, Table};
 use serde::Serialize;
 
 use crate::output::{Output, tell};
 use crate::policy::{self, PolicyArgs};
-use crate::table::{LineArgs, lines_help};
+use crate::table::{self, LineArgs, lines_help};
 
 const EXAMPLES: &str = concat!(
     "\
 Examples:
   saltern census --policy saltern.toml < users.txt
   saltern census --json < users.jsonl
-  saltern census --decoy < users.txt     for the policy: [[decoy.costs]]
+  saltern census --policy saltern.toml --decoy < users.txt
+                                         for the policy: [[decoy.costs]]
   saltern census --policy saltern.toml --retire-key 2024 < users.txt
 
 ",
     lines_help!(),
     "
 
+The policy does not verify strings that are `refused`: it does not accept
+their scheme, or they are above its limits. They are left out of --decoy.
+
 With --retire-key or --retire-rom the last line says whether the key or
-the ROM can be taken out of the policy, as far as these lines are the
-whole table: nothing needs it, and every string could be read.
+the ROM can be taken out of the policy: whether no string needs it and
+every string could be read. The input has to be the whole table.
 
 Exit status: 0 counted; 1 the key or ROM to be retired is needed; 2 an
-error, or lines that hold no stored string, which are reported."
+error, or bad lines, which are reported."
 );
 
 /// Count what a table of stored strings holds: schemes, costs, keys, ROMs
@@ -73,6 +78,7 @@ struct Record<'a> {
     locked: u64,
     without_string: u64,
     bad: u64,
+    refused: u64,
     outdated: u64,
     needs_login: u64,
     below_floor: u64,
@@ -87,6 +93,7 @@ struct Record<'a> {
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let table = policy::table(&args.policy.read()?)?;
+    args.check_names(table.policy())?;
     let mut census = Census::default();
     let report = args.lines.look(|entry| table.count(entry.stored, &mut census).map(Ok))?;
     // Lines whose string could not even be found are bad as well.
@@ -99,6 +106,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let (like, share) = (toml(&cost.like), cost.share);
             output.line(format!("[[decoy.costs]]\nlike = {like}\nshare = {share}"))?;
         }
+        if census.refused > 0 {
+            let left = census.refused;
+            tell(format_args!("{left} strings are left out: the policy refuses them"));
+        }
     } else {
         args.show(&census, report.others, table.policy(), &mut output)?;
     }
@@ -106,6 +117,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     output.flush()?;
     if census.bad > 0 {
         tell(format_args!("{} of {} lines are bad", census.bad, report.lines));
+        return Ok(ExitCode::from(2));
+    }
+    if table::is_without_strings(&report) {
         return Ok(ExitCode::from(2));
     }
     Ok(if needed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -120,9 +134,11 @@ impl Args {
         output: &mut Output,
     ) -> anyhow::Result<()> {
         let Census { accounts, locked, bad, outdated, needs_login, below_floor, .. } = census;
+        let refused = census.refused;
         output.line(format!("accounts     {accounts}, of which {locked} locked"))?;
         output.line(format!("no string    {others}"))?;
         output.line(format!("bad          {bad}"))?;
+        output.line(format!("refused      {refused}, which the policy does not verify"))?;
         output.line(format!("outdated     {outdated}, of which {needs_login} need a login"))?;
         output.line(format!("below floor  {below_floor}"))?;
         output.line(format!("wrapped      {}", census.wrapped))?;
@@ -134,10 +150,26 @@ impl Args {
         list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
         list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
         let costs = census.costs(self.most);
-        let rest = census.costs.len() - costs.len();
+        let rest: u64 = census.costs.values().sum::<u64>() + census.other_costs;
+        let rest = rest - costs.iter().map(|cost| cost.share).sum::<u64>();
         list("costs", costs.iter().map(|cost| (&cost.like, cost.share)), output)?;
-        if rest > 0 || census.other_costs > 0 {
-            output.line(format!("  and {rest} more kinds; --most shows more"))?;
+        if rest > 0 {
+            output.line(format!("{rest:>12}  of other costs; --most shows more of them"))?;
+        }
+        Ok(())
+    }
+
+    /// What the policy does not have, nothing can be said about: a slip in the name would look as
+    /// if nobody needed it.
+    fn check_names(&self, policy: &Policy) -> anyhow::Result<()> {
+        let keys: Vec<_> = policy.keys.iter().map(|key| key.name.as_str().to_owned()).collect();
+        let roms: Vec<_> = policy.roms.iter().map(|rom| rom.id.to_string()).collect();
+        for (what, wanted, has) in
+            [("key", &self.retire_key, keys), ("ROM", &self.retire_rom, roms)]
+        {
+            let Some(name) = wanted.as_ref().filter(|name| !has.contains(name)) else { continue };
+            let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+            bail!("the policy has no {what} {name}: it has {has}");
         }
         Ok(())
     }
@@ -145,6 +177,10 @@ impl Args {
     /// Whether what is to be retired is needed.
     fn retire(&self, table: &Table, census: &Census, output: &mut Output) -> anyhow::Result<bool> {
         let mut needed = false;
+        if (self.retire_key.is_some() || self.retire_rom.is_some()) && census.accounts == 0 {
+            output.flush()?;
+            bail!("no stored string was counted, so that nothing says what can be retired");
+        }
         let key = self.retire_key.as_ref().map(|key| ("key", key, table.retire_key(key, census)));
         let rom = self.retire_rom.as_ref().map(|rom| ("ROM", rom, table.retire_rom(rom, census)));
         for (what, name, result) in [key, rom].into_iter().flatten() {
@@ -179,6 +215,7 @@ fn record(census: &Census, without_string: u64) -> Record<'_> {
         locked: census.locked,
         without_string,
         bad: census.bad,
+        refused: census.refused,
         outdated: census.outdated,
         needs_login: census.needs_login,
         below_floor: census.below_floor,

@@ -90,7 +90,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     how: SettingArgs,
 
-    /// As this policy of the site has it: costs, key, ROM
+    /// Hash as this policy of the site says: cost, key, ROM
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
@@ -263,11 +263,12 @@ impl Args {
             let task = Task::New { passwords, allow_empty: self.allow_empty };
             return jsonl::run(&self.many, task);
         }
-        let passwords = policy::one(file, self.effort.level()?)?;
+        let one = policy::One::read(file, self.effort.level()?)?;
         let password = self.read()?;
+        let passwords = one.start()?;
         let hash = passwords.hash(&*password).wait()?;
         let notes = crypt3::notes(hash.as_bytes(), false, &password);
-        drop((passwords, password));
+        drop((passwords, one, password));
         print(&hash, &notes)
     }
 

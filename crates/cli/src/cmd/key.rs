@@ -1,7 +1,5 @@
 //! `saltern key`: make keys of hash encryption, and tell which one a file holds.
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,8 +8,9 @@ use clap::Subcommand;
 use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
-use crate::key;
+use crate::new_file::{self, Readers};
 use crate::output::Output;
+use crate::{hex, key};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,9 +18,14 @@ Examples:
   saltern hash --key 2026=pepper.key     strings carry that name
   saltern key fingerprint pepper.key     which key is in this file?
 
-The fingerprint is derived from the key and does not help to find it.
+The fingerprint is derived from the key and does not help to find it. If
+there is a file with the name of the key file and `.fingerprint` after
+it, the fingerprint in it has to be that of the key.
+
 Keep a copy of every key: without it, no string that is encrypted with
-it can be verified.";
+it can be verified.
+
+Exit status: 0 done; 2 an error.";
 
 /// Make keys for hash encryption, and print their fingerprints
 #[derive(clap::Args)]
@@ -72,24 +76,8 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).context("the system gives no random bytes for a key")?;
     let mut digits = Zeroizing::new(Vec::with_capacity(65));
-    for byte in &*key {
-        digits.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)]));
-    }
+    hex::push(&mut digits, &key[..]);
     digits.push(b'\n');
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            anyhow::anyhow!("{} exists, and a key is never overwritten", path.display())
-        }
-        _ => anyhow::Error::new(error).context(format!("cannot write {}", path.display())),
-    })?;
-    if let Err(error) = file.write_all(&digits).and_then(|()| file.sync_all()) {
-        // A part of a key is of no use.
-        let _ = fs::remove_file(path);
-        return Err(error).with_context(|| format!("cannot write {}", path.display()));
-    }
+    new_file::create(path, &digits, Readers::Owner, "a key")?;
     Ok(HashKey::from_slice(&key[..])?)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::entries::printable;
 use crate::output::{Output, tell};
 use crate::policy::{self, PolicyArgs};
-use crate::table::{LineArgs, lines_help};
+use crate::table::{self, LineArgs, lines_help};
 
 const EXAMPLES: &str = concat!(
     "\
@@ -20,18 +20,23 @@ Examples:
     lines_help!(),
     "
 
-What is printed names the account, or else the line, and why its string
-is outdated: `scheme` another one than yescrypt, `cost` weaker than new
-hashes, `floor` weaker than the policy's floor, `salt` too short, `key`
-or `rom` another one than the active one, `wrapped` a hash over a hash. For
-`key` alone no password is needed: see `saltern reencrypt`. Everything
-else changes at the next login.
+Each line of output names the account, or else the line, and says in what
+its string is outdated:
+  scheme   it is of another scheme than yescrypt
+  cost     it is weaker than new hashes
+  floor    it is weaker than the policy's floor
+  salt     its salt is too short
+  key      it is not encrypted with the active key
+  rom      it does not use the active ROM
+  wrapped  it is a hash over another hash
+A string with `key` alone needs no password: see `saltern reencrypt`. The
+next login replaces all others.
 
-Exit status: 0 no string is outdated; 1 some are; 2 an error, or lines
-that hold no stored string, which are reported."
+Exit status: 0 no string is outdated; 1 some are; 2 an error, or bad
+lines, which are reported."
 );
 
-/// List stored strings that are not what the policy makes now
+/// List stored strings that differ from what the policy makes now
 ///
 /// Reads lines with stored strings from standard input. Nothing is computed, and no password is
 /// needed.
@@ -66,10 +71,10 @@ struct Record<'a> {
 
 /// Run the subcommand.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let table = policy::table(&args.policy.read()?)?;
+    let site = policy::table(&args.policy.read()?)?;
     let (mut output, mut outdated) = (Output::new(), 0_u64);
     let report = args.lines.look(|entry| {
-        let reasons = table.needs_rehash(entry.stored)?;
+        let reasons = site.needs_rehash(entry.stored)?;
         if !reasons.any() {
             return Ok(Ok(()));
         }
@@ -92,6 +97,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{outdated} of {strings} strings are outdated, {} lines are bad",
         report.bad
     ));
+    if table::is_without_strings(&report) {
+        return Ok(ExitCode::from(2));
+    }
     Ok(match (report.bad, outdated) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::FAILURE,

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use saltern::Passwords;
+use saltern::table::Table;
+use saltern_yescrypt::Setting;
 
 use crate::output::Output;
 use crate::policy;
@@ -20,18 +21,20 @@ Examples:
   saltern policy show saltern.toml       with the defaults filled in
   saltern hash --policy saltern.toml     a string as the site makes them
 
-What is wrong is told with file, line, key, value, and what is allowed:
+An error names the file, the line, the key, its value, and what is
+allowed:
   saltern.toml:4: pool.threads = 0: allowed is 1 to 1024
 
-Keys of the file, all of them optional: `schemes` that stored strings may
-be; [params] of new hashes; [floor] below which stored ones are reported;
-[limits] for all; [[keys]] of hash encryption and `assume_unnamed_key`;
-[[roms]]; [pool]; [decoy] for what unknown accounts cost. Names of files
-are beside the policy, unless they begin with `/`.
+All parts of the file are optional: `schemes`, the schemes that stored
+strings may have; [params], the cost of new hashes; [floor], below which
+stored hashes are reported; [limits] for all hashes; [[keys]] of hash
+encryption, and `assume_unnamed_key`; [[roms]]; [pool], threads and
+memory; [decoy], what logins to unknown accounts cost. Files are looked
+for in the folder of the policy, unless their names begin with `/`.
 
 Exit status: 0 the policy is good; 2 it is not, or an error.";
 
-/// Check the policy of a site, or show all of it
+/// Check the policy of a site, or print all of it
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -41,17 +44,17 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check a policy, its files of keys, and the manifests of its ROMs
+    /// Check a policy, its key files, and the manifests of its ROMs
     Check {
         /// Policy, such as saltern.toml
         file: PathBuf,
-        /// Check the policy alone: keys and ROMs need not be there
+        /// Check the text of the policy alone; its keys and ROMs need not be there
         #[arg(long)]
         text: bool,
     },
-    /// Print a policy as a file with every value, also those that it leaves to the defaults
+    /// Print a policy with every value, including those that it leaves to the defaults
     Show {
-        /// Policy, such as saltern.toml (default: the defaults)
+        /// Policy, such as saltern.toml; without one, the defaults are printed
         file: Option<PathBuf>,
     },
 }
@@ -78,10 +81,23 @@ fn check(file: &Path, text: bool) -> anyhow::Result<()> {
     if text {
         return Ok(());
     }
-    policy::table(&policy)?;
-    // What hashing needs beside that, but for the images of ROMs, which take long, and memory.
+    Table::open(&policy)?;
+    // What hashing needs beside that, but for memory and for the images of ROMs, which take long:
+    // without them, nothing that reads one can be looked at.
     policy.roms.clear();
+    policy.decoy.costs.retain(|cost| !needs_rom(&cost.like));
     (policy.pool.threads, policy.pool.prepare) = (1, None);
-    Passwords::new(policy)?;
+    policy::passwords(policy)?;
     Ok(())
+}
+
+/// Whether hashes like this one read a ROM.
+fn needs_rom(like: &str) -> bool {
+    let ours = match like.strip_prefix("{over=").and_then(|rest| rest.split_once('}')) {
+        Some((_, ours)) => ours,
+        None => like,
+    };
+    Setting::parse(ours).is_ok_and(|setting| {
+        setting.rom_id().is_some() || setting.params().nrom != 0 || !setting.roms().is_empty()
+    })
 }

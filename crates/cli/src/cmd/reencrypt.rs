@@ -32,24 +32,25 @@ encrypted twice: a string that already has the wanted key, or none with
 --to-plain, is passed on unchanged. A string without a key name is taken
 to be unencrypted.
 
-With a policy the active key is the wanted one, or none if none is
-active, and strings of other schemes that it accepts, which cannot be
-encrypted, are passed on unchanged. When `saltern census --retire-key` has no
+With a policy, strings get its active key, or none if no key is active.
+Strings of other schemes that the policy accepts cannot be encrypted and
+are passed on unchanged. When `saltern census --retire-key` has no
 objection, the old key can be taken out of the policy.
 
 With --assume-unnamed-key a wrong key, or a string that is not encrypted,
 cannot be noticed, and no password will match afterwards. Keep the old
 strings until some of the new ones have been verified.
 
-Exit status: 0 every string now has the wanted key; 2 an error, or a line
-that holds no stored string of an accepted scheme, or names a key that
-was not given, which is reported and passed on unchanged; 130
-interrupted, 143 terminated: how many lines are written is told."
+Exit status: 0 every string now has the wanted key; 2 an error, or bad
+lines, or strings of a scheme that is not accepted or with a key that was
+not given: these are reported and passed on unchanged; 130 interrupted,
+143 terminated: the lines that were read are finished first, and the
+message says how many were written."
 );
 
 /// Change the key of encrypted strings, without passwords
 ///
-/// Reads lines with `$y$` strings from standard input and prints them in the same order, with the
+/// Reads lines with stored strings from standard input and prints them in the same order, with the
 /// re-encrypted strings in their places.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("target").args(["to", "to_plain", "policy"]).required(true))]
@@ -98,7 +99,9 @@ impl Args {
             return policy::read(file);
         }
         let mut policy = Policy::default();
-        for NamedFile { id, path } in &self.named {
+        for (at, NamedFile { id, path }) in self.named.iter().enumerate() {
+            let is_same = |other: &NamedFile| other.id.as_str() == id.as_str();
+            ensure!(!self.named[..at].iter().any(is_same), "the key {id} is given twice");
             let active = self.to.as_ref().is_some_and(|to| to.as_str() == id.as_str());
             let source = KeySource::File(path.clone());
             policy.keys.push(Key { name: *id, source, active });

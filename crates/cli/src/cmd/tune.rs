@@ -1,11 +1,10 @@
 //! `saltern tune`: which costs this machine can bear, found by loading it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern::Policy;
 use saltern::policy::{Access, Params, RomSource, SiteRom};
@@ -13,19 +12,20 @@ use saltern_rom::Manifest;
 use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 
 use crate::cmd::rom::size;
+use crate::new_file::{self, Readers};
 use crate::output::{Output, tell};
 
 const EXAMPLES: &str = "\
-Without --params, --cost or --policy, the strongest hash is looked for
-that holds the target; with them, that one is measured. Logins come at
-random times, whether those before them have been answered or not, and
-their time counts from when they come. A search takes some minutes, of
-which the last one confirms what is promised; --quick takes 20 seconds
-and promises less.
+Without --params, --cost or --policy, the program looks for the strongest
+hash that holds the target; with one of them, it measures that hash.
+Logins arrive at random times, whether earlier ones have been answered or
+not, and the time of each counts from its arrival. A search takes some
+minutes, and the last of them confirms what is promised; --quick takes 20
+seconds and promises less.
 
-Everything is measured with as many threads as a login server would
-have. Run it where the server runs, with nothing else running: on a
-busy machine it says so, and its numbers are those of what was left.
+Run it on the machine of the server, with nothing else running. If the
+machine is busy, the report says so first, and its numbers are those of
+what was left.
 
 Examples:
   saltern tune --logins 200 --p99 250ms --memory 4GiB --burst 3 \\
@@ -38,8 +38,9 @@ Examples:
   saltern tune --logins 50 --rom site.rom -o saltern.toml
 
 Exit status:
-  0  the target holds, or there was none
-  1  it does not, or nothing at or above the floor can hold it
+  0  the target holds, or none was given
+  1  it does not hold, or nothing at or above the floor can hold it: what
+     binds (memory, processors, the time of one hash) is told
   2  an error";
 
 /// Find the strongest hash that this machine can bear, or what it can do with a given one
@@ -48,7 +49,7 @@ Exit status:
 #[command(group = ArgGroup::new("given").args(["params", "cost", "policy"]))]
 #[command(group = ArgGroup::new("what").args(["logins", "params", "cost"]).required(true).multiple(true))]
 pub(crate) struct Args {
-    /// Logins per second, in the mean
+    /// Logins per second, on average
     #[arg(long, value_name = "RATE")]
     logins: Option<f64>,
 
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse, conflicts_with = "policy")]
     memory: u64,
 
-    /// How many times as many logins come at a peak, which is taken to last
+    /// Logins at a peak, as a multiple of --logins; the peak is taken to last
     #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     burst: f64,
 
@@ -80,7 +81,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COST", default_value = "1", value_parser = cost, conflicts_with = "policy")]
     floor: Params,
 
-    /// Threads, in place of what is found; with --params and --cost: of one for each processor
+    /// At most so many threads; with --params and --cost, exactly so many (default: one for each
+    /// processor)
     #[arg(long, value_name = "N", conflicts_with = "policy")]
     threads: Option<std::num::NonZero<u16>>,
 
@@ -88,7 +90,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IMAGE", conflicts_with = "policy")]
     rom: Option<PathBuf>,
 
-    /// How the ROM gets into memory, or that it stays in its file
+    /// How the ROM gets into memory; with `direct` it stays in its file
     #[arg(long, value_name = "HOW", default_value = "auto", requires = "rom")]
     rom_access: RomAccess,
 
@@ -97,7 +99,7 @@ pub(crate) struct Args {
     quick: bool,
 
     /// How long what is promised is confirmed [default: 60s, or 6s with --quick]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = confirm)]
     confirm: Option<Duration>,
 
     /// Write the policy that was found to this new file
@@ -123,8 +125,8 @@ enum RomAccess {
 
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if let Some(file) = args.output.as_ref().filter(|file| file.exists()) {
-        bail!("{} exists, and a policy is never overwritten", file.display());
+    if let Some(file) = &args.output {
+        new_file::check(file, "a policy")?;
     }
     let policy = args.base()?;
     let memory = args.policy.as_ref().map_or(args.memory, |_| policy.pool.memory);
@@ -140,7 +142,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(_) => Some(policy.params),
         None => args.params.or(args.cost),
     };
-    let wanted = Target { logins: 1.0, burst: 1.0, p99: args.p99, memory };
+    let wanted = target.unwrap_or(Target { logins: 1.0, burst: 1.0, p99: args.p99, memory });
+    wanted.check()?;
     let mut site = match &args.policy {
         Some(_) => Site::exact(policy),
         None => Site::new(wanted.policy(policy)),
@@ -176,6 +179,8 @@ impl Args {
         if let Some(image) = &self.rom {
             let path = image.canonicalize();
             let path = path.with_context(|| format!("cannot find {}", image.display()))?;
+            // The policy names it.
+            ensure!(path.to_str().is_some(), "the path {} is not UTF-8", path.display());
             let hash = Manifest::read(&path)?.hash;
             let access = match self.rom_access {
                 RomAccess::Auto => Some(Access::Auto),
@@ -204,17 +209,20 @@ impl Args {
         }
         output.flush()?;
         if let Some(file) = &self.html {
-            write(file, &report.page())?;
+            new_file::replace(file, report.page().as_bytes())?;
         }
-        if let Some(file) = self.output.as_ref().filter(|_| report.holds()) {
-            write(file, &report.policy(&site.policy(&report.setting)))?;
+        match &self.output {
+            Some(file) if report.holds() => {
+                let policy = report.policy(&site.policy(&report.setting));
+                new_file::create(file, policy.as_bytes(), Readers::All, "a policy")?;
+            }
+            Some(file) => {
+                tell(format_args!("{} is not written: nothing held the target", file.display()));
+            }
+            None => {}
         }
         Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 fn rom_size(image: &Path) -> anyhow::Result<u64> {
@@ -224,6 +232,12 @@ fn rom_size(image: &Path) -> anyhow::Result<u64> {
 fn time(text: &str) -> Result<Duration, String> {
     let known = saltern::policy::parse_time(text);
     known.ok_or_else(|| "a time such as 250ms, 2s or 1min".to_owned())
+}
+
+fn confirm(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(100)..=Duration::from_secs(24 * 3600);
+    let known = time(text)?;
+    range.contains(&known).then_some(known).ok_or_else(|| "100ms to 1440min".to_owned())
 }
 
 fn cost(text: &str) -> Result<Params, String> {

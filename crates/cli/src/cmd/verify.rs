@@ -30,11 +30,11 @@ reported: accounts that are locked (`!`, `*`) or have no password, and
 schemes other than yescrypt ($y$), its older generation 0.5 ($7X) and
 scrypt ($7$), such as sha512crypt ($6$).
 
-With --policy strings are verified as the site does: of the schemes,
-within the costs, with the keys and ROMs that the policy has. A match
-says whether an update is due, and why, in the words of
-`saltern needs-rehash`; with --update it is printed. Store it only where
-the old string still stands.
+With --policy strings are verified as the site verifies them, with the
+schemes, limits, keys and ROMs of the policy. If a string that matches is
+outdated, the answer says in what, in the words of `saltern
+needs-rehash`; --update also computes and prints the string to store
+instead. Store it only where the old string still stands.
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -84,11 +84,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
 
-    /// As this policy of the site has it: schemes, limits, keys, ROMs
+    /// Verify as this policy of the site says: schemes, limits, keys, ROMs
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
-    /// After a match, print the string that is to take the place of an outdated one
+    /// If a string that matches is outdated, print the string to store instead
     #[arg(long, requires = "policy", conflicts_with = "quiet")]
     update: bool,
 
@@ -159,7 +159,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let passwords = policy::many(file, args.effort.level()?, jsonl::WAITING)?;
         let obstacle =
             |field: &[u8]| site::settled(field).map(|outcome| outcome.reason().to_owned());
-        return jsonl::run(&args.many, Task::Login { passwords, obstacle, update: args.update });
+        let passwords = if args.update { passwords } else { passwords.without_updates() };
+        return jsonl::run(&args.many, Task::Login { passwords, obstacle });
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
@@ -183,7 +184,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             let note = key_note(&stored, args.key.assumes_unnamed());
             note.iter().for_each(|note| tell(format_args!("note: {note}")));
         }
-        args.show(entry, &outcome, &mut output)?;
+        args.show(entry, verifier.scheme(entry), &outcome, &mut output)?;
         output.flush()?;
     }
     tally.exit_code(&entries)
@@ -236,17 +237,17 @@ struct Verifier {
 
 /// What computes strings.
 enum By {
-    Options { computer: One, limits: Limits },
-    Policy(Site),
+    Options { computer: Box<One>, limits: Limits },
+    Policy(Box<Site>),
 }
 
 impl Verifier {
     fn new(args: &Args) -> anyhow::Result<Verifier> {
         let by = match &args.policy {
-            Some(file) => By::Policy(Site::new(file, args.effort.level()?)?),
+            Some(file) => By::Policy(Box::new(Site::new(file, args.effort.level()?, args.update)?)),
             None => {
                 let (hasher, media) = hasher(args)?;
-                let computer = One::new(hasher, media, &args.effort)?;
+                let computer = Box::new(One::new(hasher, media, &args.effort)?);
                 By::Options { computer, limits: args.effort.limits() }
             }
         };
@@ -254,7 +255,7 @@ impl Verifier {
     }
 
     fn outcome(&mut self, source: &PasswordArgs, entry: &Entry) -> anyhow::Result<Outcome> {
-        match &self.by {
+        match &mut self.by {
             By::Options { computer, limits } => {
                 let stored = match settle(entry, limits) {
                     Ok(stored) => stored,
@@ -269,9 +270,17 @@ impl Verifier {
             }
             By::Policy(site) => match entry.field().map_err(Outcome::Error).map(site::settled) {
                 Err(outcome) | Ok(Some(outcome)) => Ok(outcome),
-                Ok(None) => Ok(site.verify(entry, asked(&mut self.password, source)?)),
+                Ok(None) => site.verify(entry, asked(&mut self.password, source)?),
             },
         }
+    }
+}
+
+impl Verifier {
+    /// The name of the scheme of a string; none for what is no string.
+    fn scheme(&self, entry: &Entry) -> Option<&'static str> {
+        let of_site = || if let By::Policy(site) = &self.by { site.scheme(entry) } else { None };
+        scheme_name(entry).or_else(of_site)
     }
 }
 
@@ -339,16 +348,22 @@ impl Outcome {
 }
 
 impl Args {
-    fn show(&self, entry: &Entry, outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
+    fn show(
+        &self,
+        entry: &Entry,
+        scheme: Option<&'static str>,
+        outcome: &Outcome,
+        output: &mut Output,
+    ) -> anyhow::Result<()> {
         if self.json {
             return output.json(&Record {
                 line: entry.line,
                 user: entry.user(),
-                scheme: scheme_name(entry),
+                scheme,
                 result: outcome.name(),
                 matches: outcome.matches(),
                 outdated: outcome.due().map_or(&[], |due| &due.reasons),
-                update: outcome.due().filter(|_| self.update).map(|due| &*due.new),
+                update: outcome.due().and_then(|due| due.new.as_deref()),
                 error: outcome.detail(),
             });
         }
@@ -362,10 +377,10 @@ impl Args {
             return output.line(format!("{label}{}{detail}", outcome.name()));
         };
         output.line(format!("{label}match, an update is due: {}", due.reasons.join(", ")))?;
-        if self.update {
-            output.line(format!("{label}update: {}", due.new))?;
+        match &due.new {
+            Some(new) => output.line(format!("{label}update: {new}")),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

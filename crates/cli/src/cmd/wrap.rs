@@ -20,15 +20,17 @@ Examples:
     lines_help!(),
     "
 
-The policy says which schemes there may be, what they may cost, and what
-the hash around them costs. A string that is ours, or wrapped already, is
-passed on unchanged, so that a run that was broken off can be done again.
-Replace a string only where the old one still stands.
+The policy says which schemes are accepted, what they may cost, and what
+the hash around them costs. Strings of yescrypt and scrypt, and those
+that are wrapped already, are passed on unchanged, so that a run that was
+interrupted can be repeated. Replace a string only where the old one
+still stands: somebody may have logged in meanwhile.
 
-Exit status: 0 every string is yescrypt now, or wrapped; 2 an error, or a
-line that is malformed, or of a scheme or a cost that the policy does not
-allow, which is reported and passed on unchanged; 130 interrupted, 143
-terminated: how many lines are written is told."
+Exit status: 0 every string is yescrypt or scrypt now, or wrapped; 2 an
+error, or bad lines, or strings of a scheme or a cost that the policy
+does not allow: these are reported and passed on unchanged; 130
+interrupted, 143 terminated: the lines that were read are finished first,
+and the message says how many were written."
 );
 
 /// Protect stored strings of older schemes by a new hash over them, without the passwords

@@ -138,9 +138,13 @@ impl Answers {
     }
 
     fn write(&mut self, line: &Line, answer: Result<Answer, String>) -> anyhow::Result<()> {
-        let (mut outdated, mut update) = (Vec::new(), None);
+        let (mut outdated, mut update, mut said) = (Vec::new(), None, Vec::new());
         let (hash, matches, error) = match answer {
             Ok(Answer::Hash(hash)) => (Some(hash), None, None),
+            Ok(Answer::New { hash, notes }) => {
+                said = notes;
+                (Some(hash), None, None)
+            }
             Ok(Answer::Match(matches)) => (None, Some(matches), None),
             Ok(Answer::Outdated { reasons, update: new }) => {
                 (outdated, update) = (reasons, new);
@@ -152,7 +156,10 @@ impl Answers {
         self.tally.errors += u64::from(error.is_some());
         self.tally.mismatches += u64::from(matches == Some(false));
         let is_told = matches != Some(true) && error.is_none();
-        let notes = if is_told { &line.notes[..] } else { &[] };
+        if is_told {
+            said.extend(line.notes.iter().cloned());
+        }
+        let notes = &said[..];
         let id = line.id.as_deref();
         let line = line.number;
         self.output.json(&Record { line, id, hash, matches, outdated, update, notes, error })

@@ -7,6 +7,7 @@ use saltern_pool::OneTicket;
 use saltern_yescrypt::HashString;
 
 use crate::compute::wait_for;
+use crate::crypt3;
 
 /// What is said of a line that is not answered.
 pub(super) const TOO_LATE: &str = "the deadline passed before there was an answer";
@@ -14,6 +15,11 @@ pub(super) const TOO_LATE: &str = "the deadline passed before there was an answe
 /// What comes of a line.
 pub(super) enum Answer {
     Hash(String),
+    /// One that is as a policy has it, with what is to be said of that.
+    New {
+        hash: String,
+        notes: Vec<String>,
+    },
     Match(bool),
     /// A match, with the update that is due under a policy.
     Outdated {
@@ -22,19 +28,13 @@ pub(super) enum Answer {
     },
 }
 
-/// What is told of an outdated string.
-pub(super) struct Told {
-    pub(super) reasons: Vec<&'static str>,
-    /// Whether to tell what is to take its place.
-    pub(super) update: bool,
-}
-
 /// An answer that is being computed.
 pub(super) enum Pending {
     Hash(OneTicket<HashString>),
     Verify(OneTicket<bool>),
     New(Ticket<String>),
-    Login(Ticket<Outcome>, Told),
+    /// With what the string is outdated in.
+    Login(Ticket<Outcome>, Vec<&'static str>),
 }
 
 impl Pending {
@@ -50,30 +50,33 @@ impl Pending {
                 Err(ticket) => Err(Pending::Verify(ticket)),
             },
             Pending::New(ticket) => match ticket.wait_timeout(time) {
-                Ok(answer) => Ok(answer.map(Answer::Hash).map_err(|error| error.to_string())),
+                Ok(answer) => Ok(answer.map(new).map_err(|error| error.to_string())),
                 Err(ticket) => Err(Pending::New(ticket)),
             },
-            Pending::Login(ticket, told) => match ticket.wait_timeout(time) {
-                Ok(Ok(outcome)) => Ok(told.answer(outcome)),
+            Pending::Login(ticket, reasons) => match ticket.wait_timeout(time) {
+                Ok(Ok(outcome)) => Ok(login(outcome, reasons)),
                 Ok(Err(error)) => Ok(Err(error.to_string())),
-                Err(ticket) => Err(Pending::Login(ticket, told)),
+                Err(ticket) => Err(Pending::Login(ticket, reasons)),
             },
         }
     }
 }
 
-impl Told {
-    fn answer(self, outcome: Outcome) -> Result<Answer, String> {
-        match outcome {
-            Outcome::Match { update: Some(update) } => {
-                let update = self.update.then_some(update.new);
-                Ok(Answer::Outdated { reasons: self.reasons, update })
-            }
-            Outcome::Match { update: None } => Ok(Answer::Match(true)),
-            Outcome::Mismatch => Ok(Answer::Match(false)),
-            Outcome::Locked => Err("the account is locked, no password matches".to_owned()),
+fn login(outcome: Outcome, reasons: Vec<&'static str>) -> Result<Answer, String> {
+    match outcome {
+        Outcome::Match { update } => {
+            let update = update.map(|update| update.new);
+            let is_outdated = update.is_some() || !reasons.is_empty();
+            Ok(if is_outdated { Answer::Outdated { reasons, update } } else { Answer::Match(true) })
         }
+        Outcome::Mismatch => Ok(Answer::Match(false)),
+        Outcome::Locked => Err("the account is locked, no password matches".to_owned()),
     }
+}
+
+fn new(hash: String) -> Answer {
+    let notes = crypt3::notes(hash.as_bytes(), false, b"");
+    Answer::New { hash, notes }
 }
 
 fn text(hash: HashString) -> Result<Answer, String> {

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod budget;
+mod documents;
 mod hash;
 mod hostile;
 mod inspect;

@@ -1,5 +1,8 @@
 //! `saltern policy`, and `--policy` of `hash` and `verify`.
 
+#[cfg(target_os = "linux")]
+mod roms;
+
 use std::fs;
 
 use crate::program::{YESCRYPT, assert_one_error, run, seen, stderr, stdout};
@@ -33,7 +36,7 @@ impl Site {
         self.path("saltern.toml")
     }
 
-    fn write(&self, policy: &str) {
+    pub(crate) fn write(&self, policy: &str) {
         fs::write(self.policy(), policy).unwrap();
     }
 }
@@ -167,6 +170,11 @@ fn a_match_says_whether_an_update_is_due() {
     assert_eq!(json["result"], "match");
     assert_eq!(json["outdated"], serde_json::json!(["scheme", "cost", "floor"]));
     assert!(json["update"].as_str().unwrap().starts_with("$y$j75$"), "{json}");
+    // Of a wrapped one the scheme is that of the hash within.
+    let wrapped = stdout(&run(&["wrap", "--policy", file], BCRYPT)).trim_end().to_owned();
+    let json = verify(&["--json"], &wrapped, "U*U");
+    let json: serde_json::Value = serde_json::from_str(stdout(&json)).unwrap();
+    assert_eq!((&json["scheme"], &json["result"]), (&"bcrypt".into(), &"match".into()), "{json}");
     // Without asking for the password.
     let locked = verify(&[], &format!("!{BCRYPT}"), "");
     assert_one_error(&locked, "the account is locked");
@@ -179,6 +187,73 @@ fn a_match_says_whether_an_update_is_due() {
     let expected =
         "a: match, an update is due: scheme, cost, floor\nb: locked\nc: no-password\nd: match\n";
     assert_eq!(seen(&output), (Some(0), expected, ""));
+}
+
+/// The hash of an update would take 512 MiB, which the process cannot have: nobody asked for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_update_that_nobody_asked_for_is_not_computed() {
+    let site = Site::new(
+        "[params]\ncost = 10\n[limits]\nmemory = \"1GiB\"\nwork = \"8GiB\"\n[pool]\nmemory = \"1GiB\"\n",
+    );
+    let stored = stdout(&run(&["hash", "--stdin", "--cost", "1"], "secret")).trim_end().to_owned();
+    let run = |script: &str| {
+        let mut shell = assert_cmd::Command::new("sh");
+        let script = format!("ulimit -v 400000; \"$0\" {script}");
+        shell.args(["-c", &script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
+        let args = [&*site.policy(), &stored];
+        shell.args(args).write_stdin("secret\n").output().unwrap()
+    };
+    let output = run("verify --stdin --policy \"$1\" \"$2\"");
+    assert_eq!(seen(&output), (Some(0), "match, an update is due: cost\n", ""));
+    let json = run("verify --stdin --json --policy \"$1\" \"$2\"");
+    assert!(stdout(&json).contains("\"outdated\":[\"cost\"]}"), "{json:?}");
+    let lines = r#"read -r password; printf '{"password":"%s","hash":"%s"}\n' "$password" "$2""#;
+    let output = run(&format!("-V > /dev/null; {lines} | \"$0\" verify --jsonl --policy \"$1\""));
+    let answer = "{\"line\":1,\"match\":true,\"outdated\":[\"cost\"]}\n";
+    assert_eq!(seen(&output), (Some(0), answer, ""));
+}
+
+/// Whoever asks in JSON is told what is told on the terminal.
+#[test]
+fn notes_under_a_policy_are_those_without_one() {
+    let site = Site::new(&format!("{CHEAP}[limits]\nsyntax = \"wide\"\npassword = 600\n{{key}}"));
+    let file = &site.policy();
+    let long = "x".repeat(512);
+    let one = run(&["hash", "--stdin", "--policy", file], &long);
+    let told: Vec<String> = stderr(&one)
+        .lines()
+        .map(|line| line.strip_prefix("saltern: note: ").unwrap().to_owned())
+        .collect();
+    assert!(told.len() == 2 && told[0].contains("encrypted with the key 2026"), "{told:?}");
+    let many = run(&["hash", "--jsonl", "--policy", file], format!("{{\"password\":\"{long}\"}}"));
+    let answer: serde_json::Value = serde_json::from_str(stdout(&many)).unwrap();
+    assert_eq!(answer["notes"], serde_json::json!(told));
+}
+
+/// One reader for all: what is beside a key file counts with and without a policy.
+#[test]
+fn a_key_file_is_read_in_one_way() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    let (file, key) = (&site.policy(), &site.path("key"));
+    let named = format!("2026={key}");
+    let readers = [
+        &["hash", "--stdin", "--policy", file][..],
+        &["hash", "--stdin", "--cost", "1", "--key", &named],
+        &["reencrypt", "--key", &named, "--to", "2026"],
+        &["key", "fingerprint", key],
+    ];
+    for (beside, content, told) in [
+        ("key.fingerprint", &b"0011223344556677\n"[..], "its fingerprint is not the one in"),
+        ("key", &[7; 31], "it has to hold 32 bytes or 64 hexadecimal digits"),
+        ("key", &[b'7'; 99], "it has to hold 32 bytes or 64 hexadecimal digits"),
+    ] {
+        fs::write(site.path(beside), content).unwrap();
+        for args in readers {
+            assert_one_error(&run(args, YESCRYPT), told);
+        }
+        fs::remove_file(site.path("key.fingerprint")).unwrap_or_default();
+    }
 }
 
 #[test]

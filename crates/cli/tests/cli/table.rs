@@ -1,14 +1,16 @@
 //! Streams of stored strings: `census`, `needs-rehash`, `wrap`, `reencrypt`.
 
+mod losses;
 mod streams;
 
 use crate::policy::{BCRYPT, CHEAP, Site};
-use crate::program::{SCRYPT, YESCRYPT, run, seen, stderr, stdout};
+use crate::program::{SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
 
 /// MD5 of `secret`.
 const HEX: &str = "5ebe2294ecd0e0f08eab7690d2a6ee69";
 
-/// Each form of line, with strings of each kind; the lines that are bad are the last three.
+/// Each form of line, with strings of each kind; the bad ones are the first one, a comment in which
+/// there is a string, and the last three.
 fn mixed() -> String {
     [
         format!("# a comment: {BCRYPT}"),
@@ -38,12 +40,12 @@ fn old_strings_are_wrapped_and_verify_as_before() {
     let told: Vec<_> = stderr(&output).lines().collect();
     assert_eq!(output.status.code(), Some(2));
     // scrypt is ours: it needs nothing around it.
-    for (told, line) in told.iter().zip([13, 14, 15]) {
+    for (told, line) in told.iter().zip([1, 13, 14, 15]) {
         assert!(told.starts_with(&format!("saltern: line {line}: ")), "{told}");
     }
-    let counts = "saltern: 15 lines, 4 wrapped, 3 as they are to be, 5 without a string, 3 bad and left as \
+    let counts = "saltern: 15 lines, 4 wrapped, 3 as they are to be, 4 without a string, 4 bad and left as \
                   they were";
-    assert_eq!(&told[3..], [counts]);
+    assert_eq!(&told[4..], [counts]);
     let (before, after): (Vec<_>, Vec<_>) =
         (input.split('\n').collect(), stdout(&output).split('\n').collect());
     assert_eq!(before.len(), after.len());
@@ -125,6 +127,15 @@ fn a_table_moves_to_the_key_of_the_policy() {
     assert_eq!(stdout(&free).lines().last(), Some("the key 2026 can be retired"));
     // What could not be read may need it.
     assert_eq!(census(without, b"a:nonsense\n").status.code(), Some(2));
+    // Neither a slip in the name nor a table that is not there says that nobody needs it.
+    let slip = run(&["census", "--policy", without, "--retire-key", "2O26"], &back.stdout);
+    assert_one_error(&slip, "the policy has no key 2O26: it has 2026");
+    for nothing in ["", "\n", "erin::\n"] {
+        let output = census(without, nothing.as_bytes());
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains("no stored string was counted"), "{output:?}");
+        assert!(!stdout(&output).contains("can be retired"), "{output:?}");
+    }
 }
 
 #[test]
@@ -155,19 +166,21 @@ fn a_table_is_counted() {
     let file = &site.policy();
     let output = run(&["census", "--policy", file, "--json"], mixed());
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(stderr(&output).lines().count(), 4, "{output:?}");
+    assert_eq!(stderr(&output).lines().count(), 5, "{output:?}");
     let json: serde_json::Value = serde_json::from_str(stdout(&output)).unwrap();
     let schemes = serde_json::json!({"bcrypt": 3, "hex": 1, "scrypt": 1, "yescrypt": 1});
     assert_eq!(json["schemes"], schemes, "{json}");
-    let counts =
-        ["accounts", "locked", "without_string", "bad"].map(|key| json[key].as_u64().unwrap());
-    assert_eq!(counts, [7, 2, 5, 3], "{json}");
+    let counts = ["accounts", "locked", "without_string", "bad", "refused"]
+        .map(|key| json[key].as_u64().unwrap());
+    assert_eq!(counts, [7, 2, 4, 4, 1], "{json}");
     let output = run(&["census", "--policy", file], mixed());
     assert!(stdout(&output).contains("scrypt (not accepted by the policy)"), "{output:?}");
+    assert!(stdout(&output).contains("refused      1, which the policy"), "{output:?}");
     // What is printed for the policy is taken by it.
     let input = format!("{YESCRYPT}\n").repeat(3) + BCRYPT;
     let costs = run(&["census", "--decoy"], &input);
-    assert_eq!((costs.status.code(), stderr(&costs)), (Some(0), ""));
+    let left = "saltern: 1 strings are left out: the policy refuses them\n";
+    assert_eq!((costs.status.code(), stderr(&costs)), (Some(0), left));
     let text = format!("{CHEAP}[decoy]\nkey = \"key\"\n{}", stdout(&costs));
     let site = Site::new(&text);
     assert_eq!(run(&["policy", "check", &site.policy()], "").status.code(), Some(0), "{text}");
@@ -184,6 +197,7 @@ fn the_string_can_be_in_any_field_and_under_any_key() {
         |args: &[&str], input: &str| run(&[&["wrap", "--policy", file], args].concat(), input);
     let output = wrap(&["--field", "3"], &format!("1:$x:{BCRYPT}:4\n1:2\n"));
     assert!(stdout(&output).starts_with("1:$x:{over=") && stdout(&output).ends_with(":4\n1:2\n"));
+    assert!(stderr(&output).starts_with("saltern: line 2: ") && output.status.code() == Some(2));
     let output = wrap(&["--json-key", "p\u{e9}"], &format!("{{\"p\\u00e9\":\"{BCRYPT}\"}}\n"));
     assert!(stdout(&output).starts_with("{\"p\\u00e9\":\"{over="), "{output:?}");
     assert_eq!(wrap(&["--field", "0"], "").status.code(), Some(2));

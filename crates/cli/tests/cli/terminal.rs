@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
+use crate::policy::{CHEAP, Site};
 use crate::program::{PASSWORD, YESCRYPT};
 
 mod signals;
@@ -75,6 +76,29 @@ fn hashing_asks_twice_without_echo() {
 fn known_password() {
     let (shown, status) = on_terminal(&["verify", "--quiet", YESCRYPT], PASSWORD);
     assert_eq!((shown.trim(), status), ("Password:", 0));
+}
+
+/// Nobody types a password for a policy that is no good, or whose keys are not there.
+#[test]
+fn a_policy_is_looked_at_before_the_question() {
+    for (policy, told) in [
+        ("[pool]\nthreads = 0\n", ":2: pool.threads = 0"),
+        ("[decoy]\nkeys = 7\n", ":2: decoy.keys"),
+        ("[decoy]\nkey = \"nowhere\"\n", "nowhere"),
+    ] {
+        let site = Site::new(policy);
+        for args in [&["hash", "--policy"][..], &["verify", YESCRYPT, "--policy"]] {
+            let (shown, status) = on_terminal(&[args, &[&site.policy()]].concat(), "x\nx");
+            assert!(status == 2 && shown.contains(told) && !shown.contains("Password"), "{shown}");
+        }
+    }
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    std::fs::remove_file(site.path("key")).unwrap();
+    let (shown, status) = on_terminal(&["hash", "--policy", &site.policy()], "x\nx");
+    assert!(
+        status == 2 && shown.contains("No such file") && !shown.contains("Password"),
+        "{shown}"
+    );
 }
 
 #[test]

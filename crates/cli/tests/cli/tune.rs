@@ -67,6 +67,75 @@ fn a_target_that_cannot_be_met_names_what_binds() {
     assert!(err.contains("cannot be met") && err.contains("What would do"), "{err}");
 }
 
+/// One for each thing that can bind, none of which any machine can do.
+#[test]
+fn impossible_targets_name_what_binds_and_what_would_do() {
+    for (args, binds, would) in [
+        (
+            &["--logins", "1", "--memory", "1MiB"][..],
+            "what binds: memory for hashing. ",
+            "so much memory",
+        ),
+        (
+            &["--logins", "1000000", "--p99", "60s", "--memory", "8MiB", "--threads", "1"],
+            "what binds: the processors. ",
+            "processors like these",
+        ),
+        (
+            &["--logins", "0.1", "--p99", "1ms", "--floor", "5", "--threads", "1"],
+            "what binds: the time of one hash. ",
+            "more than 1 ms for a login; or a lower floor",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let policy = dir.path().join("saltern.toml");
+        let more = ["--quick", "--confirm", "300ms", "-o", policy.to_str().unwrap()];
+        let output = run(&[&["tune"], args, &more].concat(), "");
+        let (code, out, err) = seen(&output);
+        assert_eq!((code, out), (Some(1), ""), "{err}");
+        let last = err.lines().last().unwrap();
+        assert!(last.starts_with("saltern: the target cannot be met; "), "{err}");
+        assert!(last.contains(binds) && last.contains(would), "{err}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is written");
+    }
+}
+
+/// Before minutes of work, whose result would be lost.
+#[test]
+fn what_cannot_be_is_told_at_once() {
+    let began = std::time::Instant::now();
+    for (args, told) in [
+        (&["--logins", "1", "-o", "/nowhere/at/all/saltern.toml"][..], "cannot write /nowhere"),
+        (&["--logins", "1", "--p99", "18446744073709551615s"], "invalid value"),
+        (&["--logins", "1", "--p99", "9223372036854775807ms"], "p99: allowed is 1 ms to 60 s"),
+        (&["--cost", "1", "--p99", "0s"], "p99: allowed is 1 ms to 60 s"),
+        (&["--logins", "NaN"], "logins: allowed is"),
+        (&["--logins", "1", "--burst", "0.5"], "burst: allowed is"),
+        (&["--logins", "1", "--confirm", "0s"], "100ms to 1440min"),
+        (&["--logins", "1", "--memory", "1MB"], "invalid value"),
+    ] {
+        let output = run(&[&["tune"], args].concat(), "");
+        let (code, out, err) = seen(&output);
+        assert_eq!((code, out), (Some(2), ""), "{args:?}: {err}");
+        assert!(err.contains(told), "{args:?}: {err}");
+    }
+    assert!(began.elapsed().as_secs() < 60, "nothing was measured");
+}
+
+#[test]
+fn a_target_that_does_not_hold_leaves_no_policy_and_a_page_anywhere() {
+    let policy = ["tune", "--params", "1024,8", "--threads", "1", "--logins", "1000000"];
+    let more = ["--quick", "--confirm", "300ms", "--html", "/dev/null"];
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("saltern.toml");
+    let out = ["-o", file.to_str().unwrap()];
+    let output = run(&[&policy[..], &more, &out].concat(), "");
+    let (code, out, err) = seen(&output);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(out.contains("DOES NOT HOLD") && err.contains("is not written"), "{out}{err}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn what_is_below_the_floor_is_not_measured() {
     let output = run(&["tune", "--params", "1024,8", "--floor", "5"], "");

@@ -89,11 +89,13 @@ impl Setting for Argon {
         Scheme::Argon2
     }
 
-    /// Each pass writes all of the memory once, at half the speed of yescrypt.
+    /// Each pass writes all of the memory once, at two fifths of the speed of yescrypt. It is
+    /// zeroed before and wiped afterwards.
     fn cost(&self, _: usize) -> Task {
         let memory = u64::from(self.params.m_cost()) << 10;
         let passes = memory.saturating_mul(self.params.t_cost().into());
-        Task { memory, work: passes.saturating_mul(2).saturating_add(64 << 10) }
+        let work = (passes.saturating_mul(5) / 2).saturating_add(memory / 4);
+        Task { memory, work: work.saturating_add(64 << 10) }
     }
 
     fn salt(&self) -> usize {

@@ -74,7 +74,7 @@ impl Setting for Bcrypt {
 
     /// Each step enciphers 2 * 521 blocks.
     fn cost(&self, _: usize) -> Task {
-        Task { memory: 4 << 10, work: 220_000 << self.cost }
+        Task { memory: 4 << 10, work: 180_000 << self.cost }
     }
 
     fn salt(&self) -> usize {

@@ -80,22 +80,22 @@ fn digest_len(setting: &str) -> usize {
 /// way than it is read here has no shape: what it costs would not be known.
 fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
     if text.len() == 13 && digits(text) {
-        return Some((2, 0..2, Cost::work(200_000, 0)));
+        return Some((2, 0..2, Cost::work(40_000, 0)));
     }
     if let Some(rest) = text.strip_prefix('_') {
         // Four digits, the lowest first.
         let count = rest.bytes().take(4).rev().fold(0, |count, c| count << 6 | u64::from(value(c)));
         let whole = text.len() == 20 && digits(rest);
-        return whole.then(|| (9, 5..9, Cost::work(20_000 + 1000 * count, 1000)));
+        return whole.then(|| (9, 5..9, Cost::work(20_000 + 420 * count, 100)));
     }
     let at = text.rfind('$')? + 1;
     let fields: Vec<&str> = text.get(1..at - 1)?.split('$').collect();
     let (salt, most, cost) = match fields[..] {
-        ["1", salt] => (salt, MD5_SALT, Cost::work(1_000_000, 30_000)),
+        ["1", salt] => (salt, MD5_SALT, Cost::work(450_000, 10_000)),
         ["3", salt] => (salt, 0, Cost::work(4096, 32)),
         ["sha1", count, salt] if !salt.is_empty() => {
             let count = u64::from(decimal(count)?);
-            let cost = Cost::work(count.checked_mul(2800)?, count.checked_mul(12)?);
+            let cost = Cost::work(count.checked_mul(2200)?, count.checked_mul(5)?);
             (salt, SHA1_SALT, cost)
         }
         ["md5", rounds, salt] | ["md5", rounds, salt, ""] if rounds.starts_with("rounds=") => {
@@ -128,7 +128,7 @@ fn sun_md5(rounds: &str) -> Option<Cost> {
         None if rounds.is_empty() => 0,
         None => return None,
     };
-    Some(Cost::work((4096 + u64::from(more)).checked_mul(8000)?, 32))
+    Some(Cost::work((4096 + u64::from(more)).checked_mul(4300)?, 32))
 }
 
 fn digits(text: &str) -> bool {
@@ -247,9 +247,9 @@ mod tests {
     fn rounds_are_counted_in_every_form() {
         let most = u64::from(u32::MAX);
         for text in ["$md5$rounds=4294967295$salt$", "$md5,rounds=4294967295$salt$$"] {
-            assert!(work(text) >= Some(most * 8000), "{text}");
+            assert!(work(text) >= Some(most * 4300), "{text}");
         }
-        assert!(work("$sha1$4294967295$salt$") >= Some(most * 2800));
+        assert!(work("$sha1$4294967295$salt$") >= Some(most * 2200));
         assert!(work("_zzzz....") > work("_z......."));
         assert!(work("$gy$jFT$salt$") > work("$gy$j75$salt$"));
         for text in [

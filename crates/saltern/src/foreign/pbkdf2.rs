@@ -140,9 +140,9 @@ impl Setting for Pbkdf2 {
     /// Two compressions for each round of each block of the digest.
     fn cost(&self, password: usize) -> Task {
         let (block, round) = match self.hash {
-            Hash::Sha1 => (20, 500),
-            Hash::Sha256 => (32, 500),
-            Hash::Sha512 => (64, 2200),
+            Hash::Sha1 => (20, 540),
+            Hash::Sha256 => (32, 540),
+            Hash::Sha512 => (64, 2900),
         };
         let rounds = u64::from(self.rounds) * self.len.div_ceil(block) as u64;
         Task { memory: 4 << 10, work: rounds.saturating_mul(round) + 64 * password as u64 }

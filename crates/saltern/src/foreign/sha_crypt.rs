@@ -97,8 +97,8 @@ impl Setting for ShaCrypt {
         let rounds = u64::from(self.rounds.unwrap_or(Params::RECOMMENDED_ROUNDS));
         let password = password as u64;
         let (round, byte): (u64, u64) = match self.hash {
-            Hash::Sha256 => (800, 8),
-            Hash::Sha512 => (1600, 16),
+            Hash::Sha256 => (400, 6),
+            Hash::Sha512 => (1600, 26),
         };
         let rounds = (rounds + 300).saturating_mul(round + byte.saturating_mul(password));
         let before = password.saturating_mul(password).saturating_mul(byte);

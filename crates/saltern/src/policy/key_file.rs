@@ -49,8 +49,21 @@ impl Secret {
     }
 
     /// The key of hash encryption with these bytes.
-    pub(crate) fn key(&self) -> Result<HashKey, Error> {
+    ///
+    /// # Errors
+    /// Those of [`HashKey::from_slice`], which takes every 32 bytes.
+    pub fn key(&self) -> Result<HashKey, Error> {
         Ok(HashKey::from_slice(self.bytes())?)
+    }
+
+    /// Reads a key file, as [`KeySource::File`] describes it. Remarks for the operator, such as
+    /// permissions that let others read the file, are added to the notes.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the file cannot be read or holds no key, or if the file with its
+    /// fingerprint ([`fingerprint_path`]) has another one. No error has any of the content.
+    pub fn read(path: impl Into<PathBuf>, notes: &mut Vec<String>) -> Result<Self, Error> {
+        read_key(&KeySource::File(path.into()), notes)
     }
 }
 

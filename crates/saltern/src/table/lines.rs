@@ -1,10 +1,14 @@
 //! Stored strings in lines.
 
+#[cfg(feature = "json")]
+mod json;
+
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
 
 use crate::error::Error;
+use crate::stored::Stored;
 use crate::ticket::Ticket;
 
 /// How many lines are on their way at once: enough to keep many threads busy.
@@ -18,15 +22,16 @@ const MAX_LINE: usize = 64 << 10;
 pub enum Format {
     /// As the line looks: an object of JSON has the string under the key `hash` (feature `json`); a
     /// line that begins with `$`, or has no colon, is the string; any other line has it between its
-    /// first two colons. Lines that begin with `#` have none.
+    /// first two colons. Lines that begin with `#` have none. A line of LDIF in base 64
+    /// (`name:: value`) is bad.
     Detect,
     /// The whole line is the string.
     Bare,
     /// The string is one of the fields between colons, counted from 0: 1 in `user:hash:…`. Lines
-    /// with fewer fields are left as they are.
+    /// with fewer fields are bad, unless they are empty or begin with `#`.
     Field(usize),
-    /// The string is the value of this key of a JSON object. Lines without the key, or with `null`
-    /// as its value, are left as they are.
+    /// The string is the value of this key of a JSON object. Objects without the key, or with
+    /// `null` as its value, have none. An object that has a key twice is bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),
@@ -76,7 +81,8 @@ enum Line {
 ///
 /// `bad` is called for each line whose string could not be read or whose operation failed, with the
 /// number of the line, counted from 1, and the error; such lines are written as they were. So are
-/// lines of more than 64 KiB, which are bad as well.
+/// lines of more than 64 KiB, which are bad as well. No string is passed over in silence: a line
+/// that has none in its place, but one in a comment, in another field or under another key, is bad.
 ///
 /// Up to 256 lines are worked on at once, which bounds the memory: 16 MiB of lines. With
 /// [`Table::rekey`](super::Table::rekey) or [`Passwords::wrap`](crate::Passwords::wrap) as the
@@ -143,6 +149,11 @@ fn begin(
 ) -> Line {
     let place = match find(&line, format) {
         Ok(Some(place)) if !place.range.is_empty() => place,
+        Ok(_) if strays(&line) => {
+            let expected = "a stored string in its place, and not in a comment, another field or \
+                            another key";
+            return Line::Bad(line, Error::malformed("line", expected));
+        }
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
     };
@@ -199,15 +210,23 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
         Format::Detect => match line {
             [b'#', ..] => Ok(None),
             #[cfg(feature = "json")]
-            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json(line, "hash"),
+            [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash"),
             [b'$', ..] => find(line, &Format::Bare),
+            _ if is_base64_of_ldif(line) => {
+                Err(Error::malformed("line", "a string that can be read, and not base 64 of LDIF"))
+            }
             _ if line.contains(&b':') => Ok(field(line, 1)),
             _ => find(line, &Format::Bare),
         },
         Format::Bare => Ok(Some(Place { range: 0..line.len(), ..Place::default() })),
-        Format::Field(index) => Ok(field(line, *index)),
+        Format::Field(index) => match field(line, *index) {
+            None if !matches!(line, [] | [b'#', ..]) => {
+                Err(Error::malformed("line", "the field that is to have the stored string"))
+            }
+            place => Ok(place),
+        },
         #[cfg(feature = "json")]
-        Format::Json(key) => json(line, key),
+        Format::Json(key) => json::find(line, key),
     }
 }
 
@@ -222,6 +241,28 @@ fn field(line: &[u8], index: usize) -> Option<Place> {
         account.get_or_insert(range);
     }
     None
+}
+
+/// `userPassword:: e1NTSEF9…`, which would look like an account without a password.
+fn is_base64_of_ldif(line: &[u8]) -> bool {
+    let mut fields = line.splitn(3, |c| *c == b':').skip(1);
+    fields.next() == Some(b"") && fields.next().is_some_and(|rest| rest.starts_with(b" "))
+}
+
+/// Whether a line that has no string in its place has one elsewhere.
+fn strays(line: &[u8]) -> bool {
+    #[cfg(feature = "json")]
+    if let Some(strays) = json::has_text(line, is_string) {
+        return strays;
+    }
+    let between = |c: char| c.is_whitespace() || ":;'\"#".contains(c);
+    String::from_utf8_lossy(line).split(between).any(is_string)
+}
+
+/// Whether a text is a stored string and cannot be anything else, as digits alone can.
+fn is_string(text: &str) -> bool {
+    let is_one = |text| Stored::parse(text).is_ok_and(|stored| stored.hash.is_some());
+    text.contains(['$', '{']) && is_one(text)
 }
 
 /// The string itself. Escapes are read, so that a string that was written with them is the same.
@@ -245,38 +286,6 @@ fn escaped(text: &str) -> String {
 #[cfg(not(feature = "json"))]
 fn escaped(text: &str) -> String {
     text.to_owned()
-}
-
-#[cfg(feature = "json")]
-fn json(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
-    use std::borrow::Cow;
-    use std::collections::HashMap;
-
-    use serde::Deserialize;
-    use serde_json::value::RawValue;
-
-    /// A key, with or without escapes.
-    #[derive(Deserialize, PartialEq, Eq, Hash)]
-    struct Name<'l>(#[serde(borrow)] Cow<'l, str>);
-
-    let malformed = Error::malformed("line", "an object of JSON, whose string is text");
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return Ok(None);
-    }
-    let text = str::from_utf8(line).map_err(|_| malformed.clone())?;
-    let object: HashMap<Name<'_>, &RawValue> =
-        serde_json::from_str(text).map_err(|_| malformed.clone())?;
-    let Some(raw) = object.get(&Name(Cow::Borrowed(key))).map(|value| value.get()) else {
-        return Ok(None);
-    };
-    if raw == "null" {
-        return Ok(None);
-    }
-    if raw.len() < 2 || !raw.starts_with('"') {
-        return Err(malformed);
-    }
-    let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
-    Ok(Some(Place { range: start..start + raw.len() - 2, account: None, escaped: true }))
 }
 
 #[cfg(test)]
@@ -316,6 +325,51 @@ mod tests {
         assert_eq!(bad, [7]);
         let written = b"new\n# $y$a\r\n\nalice:new:1\r\nbob::\nnew\ncarol:\xff\nnew";
         assert_eq!(output, written);
+    }
+
+    /// A string of ours that can be read.
+    const OURS: &str =
+        "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
+
+    #[test]
+    fn no_string_is_passed_over() {
+        let lines = [
+            format!("#alice:{OURS}:19000"),
+            format!("# was: {OURS}"),
+            format!("bob::{OURS}"),
+            format!("#carol:!{{CRYPT}}{OURS}\r"),
+            "userPassword:: e1NTSEF9MTIzNDU2".to_owned(),
+            "# $y$, as crypt(5) has it, or {SSHA}".to_owned(),
+            "dave::19000:0:99999".to_owned(),
+            "#5ebe2294ecd0e0f08eab7690d2a6ee69".to_owned(),
+        ];
+        let input = lines.join("\n");
+        let (entries, output, bad) = seen(input.as_bytes(), &Format::Detect);
+        assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3, 4, 5]));
+        assert_eq!(output, input.as_bytes());
+        // A table whose lines lack the field is not the table that was meant.
+        let (entries, output, bad) = seen(b"a:b:c\na:b\n\n# x\na:b:\n", &Format::Field(2));
+        assert_eq!((entries, bad), (vec![entry(1, "a", "c")], vec![2]));
+        assert_eq!(output, b"a:b:new\na:b\n\n# x\na:b:\n");
+    }
+
+    #[cfg(feature = "json")]
+    #[test]
+    fn no_string_of_json_is_passed_over() {
+        let escaped = OURS.replace('/', "\\/").replacen('$', "\\u0024", 1);
+        let lines = [
+            format!("{{\"password\":\"{escaped}\"}}"),
+            format!("{{\"hash\":null,\"old\":[1,{{\"is\":\"{escaped}\"}}]}}"),
+            format!("{{\"hash\":\"{OURS}\",\"h\\u0061sh\":\"x\"}}"),
+            "{\"id\":1,\"id\":2,\"hash\":\"x\"}".to_owned(),
+            format!("{{\"hash\":{{\"hash\":\"{OURS}\"}}}}"),
+            "{\"hash\":null,\"etag\":\"5ebe2294ecd0e0f08eab7690d2a6ee69\"}".to_owned(),
+            "{\"hash\":\"\"}".to_owned(),
+        ];
+        let input = lines.join("\n");
+        let (entries, output, bad) = seen(input.as_bytes(), &Format::Detect);
+        assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3, 4, 5]));
+        assert_eq!(output, input.as_bytes());
     }
 
     #[cfg(feature = "json")]

@@ -96,6 +96,21 @@ fn a_stronger_hash_is_kept_and_moves_between_keys_as_it_is() {
 }
 
 #[test]
+fn who_stores_no_updates_has_none_and_nothing_is_computed_for_them() {
+    let passwords = Passwords::new(cheap()).unwrap();
+    let weak = saltern_yescrypt::Hasher::new().with_params(Params::yescrypt(64, 8));
+    let stored = &weak.hash(&mut saltern_yescrypt::Workspace::new(), b"secret").unwrap();
+    let asks = passwords.without_updates();
+    assert_eq!(login(&asks, "secret", stored), Ok(Outcome::Match { update: None }));
+    assert_eq!(passwords.pool().stats().hashes, 1);
+    assert!(passwords.table().needs_rehash(stored).unwrap().cost);
+    assert!(matches!(login(&passwords, "secret", stored), Ok(Outcome::Match { update: Some(_) })));
+    assert_eq!(passwords.pool().stats().hashes, 3);
+    // It is the same in all else.
+    assert_eq!(login(&asks.bulk(), "wrong", stored), Ok(Outcome::Mismatch));
+}
+
+#[test]
 fn locked_accounts_match_nothing_and_cost_what_others_do() {
     let passwords = Passwords::new(cheap()).unwrap();
     let stored = passwords.hash("secret").wait().unwrap();

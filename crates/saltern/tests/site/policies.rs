@@ -91,7 +91,7 @@ const WRONG: [(&str, &str); 45] = [
         "schemes = ['yescrypt', 'bcrypt']\n[[decoy.costs]]\n\
          like = '$2b$31$......................'\nshare = 1",
         "3: decoy.costs[0].like = '$2b$31$......................': allowed is a string that is \
-         verified here (work 47",
+         verified here (work 38",
     ),
     (
         "[pool]\nmemory = '20MiB'\n[[decoy.costs]]\nlike = '$y$jBT$abcd'\nshare = 1",

@@ -5,6 +5,7 @@ use saltern::policy::Params;
 
 use super::*;
 use crate::neighbour::Neighbours;
+use crate::others::Others;
 
 /// Four threads of 1 GB/s each, of which pairs do 1.4 times as much.
 struct Simulated {
@@ -18,6 +19,7 @@ struct Simulated {
     /// So many times slower in loads than it was when it was measured.
     slower: f64,
     neighbours: Option<Neighbours>,
+    others: Option<Others>,
     loads: Vec<(Setting, f64, f64)>,
 }
 
@@ -29,6 +31,7 @@ fn site() -> Simulated {
         stalled: 0.0,
         slower: 1.0,
         neighbours: Some(Neighbours { median: 0.99, low: 0.97, samples: 100 }),
+        others: Some(Others { busy: 0.02, stolen: 0.0, processors: 4 }),
         loads: Vec::new(),
     }
 }
@@ -51,6 +54,10 @@ impl Subject for Simulated {
 
     fn neighbours(&self) -> Option<Neighbours> {
         self.neighbours
+    }
+
+    fn others(&self) -> Option<Others> {
+        self.others
     }
 }
 
@@ -142,8 +149,9 @@ fn a_target_out_of_reach_is_refused_with_what_would_do() {
     let soon = Target { p99: Duration::from_millis(50), logins: 0.1, burst: 1.0, ..target() };
     let bounds = Bounds::new(&policy, None).with_threads(4);
     let refused = Tuner::new(&mut site(), bounds, Effort::quick()).search(&soon);
-    let Err(Error::Unmet { binds, .. }) = refused else { panic!("{refused:?}") };
+    let Err(Error::Unmet { binds, why }) = refused else { panic!("{refused:?}") };
     assert_eq!(binds, Binds::Latency);
+    assert!(why.contains("more than 50 ms") && !why.contains("processors like these"), "{why}");
 
     for wrong in [Target { logins: f64::NAN, ..target() }, Target { burst: 0.5, ..target() }] {
         assert!(matches!(search(&mut site(), &wrong), Err(Error::Target { .. })));
@@ -162,6 +170,30 @@ fn a_busy_machine_is_said_to_be_busy() {
     assert!(report.policy(&Policy::default()).contains("# WARNING: "));
 }
 
+/// It was there before anything was measured, and never rested, so that all that is compared
+/// within the run looks quiet.
+#[test]
+fn a_neighbour_who_never_rests_is_noticed() {
+    let mut busy = site();
+    busy.others = Some(Others { busy: 1.0, stolen: 0.0, processors: 4 });
+    let report = search(&mut busy, &target()).unwrap();
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    assert!(report.text().starts_with("WARNING: other programs kept 1.00 of the 4 processors"));
+    busy.others = Some(Others { busy: 0.0, stolen: 0.5, processors: 4 });
+    let report = search(&mut busy, &target()).unwrap();
+    assert!(report.warnings[0].contains("which its host gave to others"), "{:?}", report.warnings);
+}
+
+/// A login every minute, of which a quick run would see none.
+#[test]
+fn rare_logins_are_seen_all_the_same() {
+    let rare = Target { logins: 0.02, burst: 1.0, p99: Duration::from_secs(1), ..target() };
+    let mut site = site();
+    let report = Tuner::new(&mut site, bounds(), Effort::quick()).search(&rare).unwrap();
+    let seen = report.confirmation.as_ref().unwrap();
+    assert!(report.holds() && seen.logins >= 10 && report.held > 0.0, "{seen:?}");
+}
+
 #[test]
 fn a_setting_below_the_floor_is_refused_and_any_other_measured() {
     let setting = |n| Setting { n, r: 8, p: 1, t: 0, threads: 4 };
@@ -176,6 +208,10 @@ fn a_setting_below_the_floor_is_refused_and_any_other_measured() {
     let over = Target { logins: 10.0 * report.held, burst: 1.0, p99, memory: 1 << 30 };
     let report = tuner.capacity(&setting(4096), p99, 1 << 30, Some(&over)).unwrap();
     assert!(!report.holds() && report.text().contains("DOES NOT HOLD"), "{}", report.text());
+    // No more are sent than it takes to see that.
+    drop(tuner);
+    let most = site.loads.iter().map(|(_, rate, _)| *rate).fold(0.0, f64::max);
+    assert!(most < 2.1 * report.saturation.rate, "{most}");
 }
 
 #[test]

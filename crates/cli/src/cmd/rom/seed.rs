@@ -46,7 +46,7 @@ impl SeedArgs {
             (Some(path), _) => {
                 let open = || format!("cannot open {}", path.display());
                 let file = File::open(path).with_context(open)?;
-                secret_file::warn_if_loose(&file, path, "seed");
+                secret_file::warn_if_loose(&file, path);
                 Some(Seed::from_open_file(&file, path)?)
             }
             (None, Some(fd)) => {

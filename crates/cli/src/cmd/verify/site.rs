@@ -7,18 +7,24 @@ use saltern_yescrypt::hazmat::Level;
 
 use super::{Outcome, known};
 use crate::entries::Entry;
-use crate::policy;
+use crate::policy::{self, One};
 use crate::scheme::{self, Stored};
 
 /// What computes strings under a policy.
-pub(super) struct Site(Passwords);
+pub(super) struct Site {
+    one: One,
+    /// Whether updates are to be computed.
+    update: bool,
+    /// Once there is a password.
+    passwords: Option<Passwords>,
+}
 
 /// A string that is outdated.
 pub(super) struct Due {
     /// In what.
     pub(super) reasons: Vec<&'static str>,
-    /// What is to take its place.
-    pub(super) new: String,
+    /// What is to take its place, if that was asked for.
+    pub(super) new: Option<String>,
 }
 
 /// The outcome where it does not depend on the password.
@@ -29,26 +35,49 @@ pub(super) fn settled(field: &[u8]) -> Option<Outcome> {
 }
 
 impl Site {
-    pub(super) fn new(policy: &Path, level: Option<Level>) -> anyhow::Result<Self> {
-        policy::one(policy, level).map(Site)
+    pub(super) fn new(policy: &Path, level: Option<Level>, update: bool) -> anyhow::Result<Self> {
+        Ok(Site { one: One::read(policy, level)?, update, passwords: None })
     }
 
-    pub(super) fn verify(&self, entry: &Entry, password: &[u8]) -> Outcome {
-        let stored = entry.whole().map(str::from_utf8);
-        let Ok(Ok(stored)) = stored else {
-            return Outcome::Error("the string is not UTF-8".to_owned());
+    pub(super) fn verify(&mut self, entry: &Entry, password: &[u8]) -> anyhow::Result<Outcome> {
+        let Some(stored) = text(entry) else {
+            return Ok(Outcome::Error("the string is not UTF-8".to_owned()));
         };
         let account = entry.user.as_deref().unwrap_or_default();
-        match self.0.verify(account, password, Some(stored)).wait() {
-            Ok(saltern::Outcome::Match { update }) => Outcome::Match(update.map(|update| {
-                let reasons = self.0.table().needs_rehash(&update.old);
+        let outcome = self.passwords()?.verify(account, password, Some(stored)).wait();
+        Ok(match outcome {
+            Ok(saltern::Outcome::Match { update }) => {
+                let reasons = self.one.table().needs_rehash(stored);
                 let reasons = reasons.map(|reasons| policy::words(&reasons)).unwrap_or_default();
-                Due { reasons, new: update.new }
-            })),
+                let new = update.map(|update| update.new);
+                let is_due = new.is_some() || !reasons.is_empty();
+                Outcome::Match(is_due.then_some(Due { reasons, new }))
+            }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,
             Ok(saltern::Outcome::Locked) => Outcome::Locked,
             Err(error @ Error::NotAccepted { .. }) => Outcome::Unsupported(error.to_string()),
             Err(error) => Outcome::Error(error.to_string()),
-        }
+        })
     }
+
+    /// The scheme of a string, of a wrapped one that of the hash within.
+    pub(super) fn scheme(&self, entry: &Entry) -> Option<&'static str> {
+        let scheme = self.one.table().scheme(text(entry)?).ok().flatten();
+        scheme.map(saltern::policy::Scheme::name)
+    }
+
+    fn passwords(&mut self) -> anyhow::Result<&Passwords> {
+        let Site { one, update, passwords } = self;
+        Ok(match passwords {
+            Some(passwords) => passwords,
+            None => {
+                let new = one.start()?;
+                passwords.insert(if *update { new } else { new.without_updates() })
+            }
+        })
+    }
+}
+
+fn text(entry: &Entry) -> Option<&str> {
+    str::from_utf8(entry.whole().ok()?).ok()
 }

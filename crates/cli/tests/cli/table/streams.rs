@@ -96,6 +96,72 @@ fn a_signal_ends_it_after_what_was_read() {
     }
 }
 
+/// In the middle of a stream that goes on: all that was read is written, line by line and whole,
+/// and as many lines as is told.
+#[test]
+fn a_signal_in_the_middle_of_a_stream_cuts_no_line() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    let policy = &site.policy();
+    let line = |command: &str, at: usize| match command {
+        "wrap" => format!("user{at}:{at:032x}:1\n"),
+        _ => format!("user{at}:{YESCRYPT}:1\n"),
+    };
+    for (command, signal, status) in [
+        ("wrap", "INT", 130),
+        ("wrap", "TERM", 143),
+        ("reencrypt", "INT", 130),
+        ("reencrypt", "TERM", 143),
+    ] {
+        let mut child = start(&[command, "--policy", policy]);
+        let mut input = child.stdin.take().unwrap();
+        let feeder = std::thread::spawn(move || {
+            (0..).take_while(|at| input.write_all(line(command, *at).as_bytes()).is_ok()).count()
+        });
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut text = String::new();
+        output.read_line(&mut text).unwrap();
+        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        output.read_to_string(&mut text).unwrap();
+        let end = child.wait_with_output().unwrap();
+        let fed = feeder.join().unwrap();
+        assert_eq!(end.status.code(), Some(status), "{command} {signal}");
+        assert!(text.ends_with('\n'), "{command} {signal}");
+        let written = text.lines().count();
+        assert!(written <= fed);
+        let told = String::from_utf8(end.stderr).unwrap();
+        let count = format!(
+            "saltern: interrupted: the first {written} lines are written; {written} were read"
+        );
+        assert_eq!(told.lines().last(), Some(&*count));
+        // Every string is one that can be read, and its account is its own.
+        for (at, line) in text.lines().enumerate() {
+            assert!(line.starts_with(&format!("user{at}:{{")) && line.ends_with(":1"), "{line}");
+        }
+        let again = crate::program::run(&[command, "--policy", policy], &text);
+        assert!(again.status.code() == Some(0) && again.stdout == text.as_bytes(), "{command}");
+    }
+}
+
+/// The line of how far it is, on a terminal and after two seconds; what is bad goes above it.
+#[test]
+fn progress_is_shown_on_a_terminal() {
+    let site = Site::new(&format!("{CHEAP}{{key}}"));
+    for command in ["wrap", "reencrypt", "census", "needs-rehash"] {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/table/progress.py");
+        let mut python = Command::new("python3");
+        python.arg(script).arg(assert_cmd::cargo::cargo_bin!("saltern"));
+        let shown = python.args([command, "--policy", &site.policy()]).output().unwrap();
+        assert!(shown.status.success(), "{command}: {}", String::from_utf8_lossy(&shown.stderr));
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("B/s"), "{command}: {shown:?}");
+        assert!(shown.contains("saltern: line 2: "), "{command}: {shown:?}");
+        // At the end the line is gone, and what is counted stands by itself.
+        let last = shown.trim_end().rsplit(['\n', '\r']).next().unwrap();
+        assert!(last.contains("saltern: ") && !last.contains("B/s"), "{command}: {shown:?}");
+    }
+}
+
 /// Until the program has taken all that is in its pipe and waits for more.
 fn wait_until_read(child: &Child) {
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);

@@ -328,7 +328,20 @@ def run_few(program, limit):
     session.wait()
 
 
+def run_single(program, *args):
+    """While it asks there is one thread: to another one a signal could come in another order."""
+    session = Session([program, *args])
+    session.expect("Password: ")
+    session.expect_modes(silent=True)
+    threads = len(os.listdir(f"/proc/{session.program()}/task"))
+    session.type("\x03")
+    session.wait()
+    if threads != 1:
+        fail(f"{threads} threads", session)
+
+
 CASES = {
+    "single": run_single,
     "signal": run_signal,
     "ignored": run_ignored,
     "stop": run_stop,

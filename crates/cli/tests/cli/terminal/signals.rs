@@ -4,6 +4,9 @@
 
 use std::process::Command;
 
+use crate::policy::{CHEAP, Site};
+use crate::program::YESCRYPT;
+
 #[track_caller]
 fn prompt(case: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal/prompt.py");
@@ -21,6 +24,16 @@ fn whatever_ends_the_program_leaves_the_terminal_as_it_was() {
         "XFSZ", "IO", "PWR", "STKFLT", "RTMIN", "RTMAX",
     ] {
         prompt(&["signal", signal]);
+    }
+}
+
+#[test]
+fn no_other_thread_is_there_to_take_a_signal() {
+    let site = Site::new(CHEAP);
+    let policy = ["--policy", &site.policy()];
+    for more in [&[][..], &policy] {
+        prompt(&[&["single", "hash"], more].concat());
+        prompt(&[&["single", "verify", YESCRYPT], more].concat());
     }
 }
 

@@ -1,0 +1,106 @@
+//! ROMs of a policy: shown, checked, hashed with, retired.
+
+use std::fs;
+
+use super::Site;
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
+
+/// A policy with the ROMs of these names, of which the last one is active, and their ids.
+fn with_roms(names: &[&str]) -> (Site, Vec<String>) {
+    let site = Site::new("");
+    let mut text = "[params]\nn = 64\nr = 32\n[floor]\nn = 16\nr = 8\n".to_owned();
+    let mut ids = Vec::new();
+    for name in names {
+        let (image, seed) = (site.path(name), site.path("seed"));
+        fs::write(&seed, format!("a seed that is long enough, for {name}")).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(&seed, private).unwrap();
+        let made = run(&["rom", "create", &image, "--size", "1MiB", "--seed-file", &seed], "");
+        assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+        let info = run(&["rom", "info", "--json", &image], "");
+        let info: serde_json::Value = serde_json::from_slice(&info.stdout).unwrap();
+        let hash = info["hash"].as_str().unwrap();
+        let active = Some(name) == names.last();
+        text += &format!("[[roms]]\nimage = \"{name}\"\nhash = \"{hash}\"\nactive = {active}\n");
+        ids.push(hash[..16].to_owned());
+    }
+    site.write(&text);
+    (site, ids)
+}
+
+#[test]
+fn a_policy_with_a_rom_is_shown_checked_and_hashed_with() {
+    let (site, ids) = with_roms(&["site.rom"]);
+    let file = &site.policy();
+    let good = format!("{file}: good\n");
+    assert_eq!(seen(&run(&["policy", "check", file], "")), (Some(0), &*good, ""));
+    let shown = run(&["policy", "show", file], "");
+    assert_eq!((shown.status.code(), stderr(&shown)), (Some(0), ""));
+    for line in [
+        format!("image = \"{}\"", site.path("site.rom")),
+        format!("hash = \"{}", ids[0]),
+        "access = \"auto\"".to_owned(),
+        "active = true".to_owned(),
+    ] {
+        assert!(stdout(&shown).lines().any(|shown| shown.starts_with(&line)), "{line}: {shown:?}");
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copy = elsewhere.path().join("copy.toml");
+    fs::write(&copy, &shown.stdout).unwrap();
+    let copy = copy.to_str().unwrap();
+    assert_eq!(seen(&run(&["policy", "show", copy], "")), (Some(0), stdout(&shown), ""));
+
+    for policy in [file, copy] {
+        let made = run(&["hash", "--stdin", "--policy", policy], "secret");
+        let stored = stdout(&made).trim_end();
+        assert!(stored.starts_with(&format!("{{rom={}}}$y$", ids[0])), "{made:?}");
+        assert!(stderr(&made).contains(&format!("it needs the ROM {}", ids[0])), "{made:?}");
+        let verify = |password| run(&["verify", "--stdin", "--policy", file, stored], password);
+        assert_eq!(seen(&verify("secret")), (Some(0), "match\n", ""));
+        assert_eq!(seen(&verify("Secret")), (Some(1), "mismatch\n", ""));
+    }
+    let many = run(&["hash", "--jsonl", "--policy", file], "{\"password\":\"x\"}\n");
+    assert!(stdout(&many).contains(&format!("{{rom={}}}$y$", ids[0])), "{many:?}");
+    // What unknown accounts cost can be the cost of such strings, also where only the text is
+    // looked at.
+    let costs = run(
+        &["census", "--policy", file, "--decoy"],
+        stdout(&run(&["hash", "--stdin", "--policy", file], "secret")),
+    );
+    assert!(stdout(&costs).contains(&format!("{{rom={}}}$y$", ids[0])), "{costs:?}");
+    site.write(&(fs::read_to_string(file).unwrap() + stdout(&costs)));
+    assert_eq!(seen(&run(&["policy", "check", file], "")), (Some(0), &*good, ""));
+    assert_eq!(run(&["hash", "--stdin", "--policy", file], "x").status.code(), Some(0));
+
+    fs::rename(site.path("site.rom.json"), site.path("gone")).unwrap();
+    assert_one_error(&run(&["policy", "check", file], ""), &format!("the ROM {}", ids[0]));
+    assert_eq!(run(&["policy", "check", "--text", file], "").status.code(), Some(0));
+}
+
+#[test]
+fn a_rom_is_retired_when_no_string_needs_it() {
+    let (before, _) = with_roms(&["old.rom"]);
+    let stored = stdout(&run(&["hash", "--stdin", "--policy", &before.policy()], "x")).to_owned();
+    let (site, ids) = with_roms(&["old.rom", "new.rom"]);
+    let file = &site.policy();
+    let retire =
+        |id: &str, table: &str| run(&["census", "--policy", file, "--retire-rom", id], table);
+    let last = |output: &std::process::Output| stdout(output).lines().last().map(str::to_owned);
+    let used = retire(&ids[0], &stored);
+    let told = format!("the ROM {} cannot be retired: 1 stored strings need it", ids[0]);
+    assert_eq!((used.status.code(), last(&used)), (Some(1), Some(told)), "{used:?}");
+    let due = run(&["verify", "--stdin", "--policy", file, "--update", stored.trim_end()], "x");
+    let (told, new) = stdout(&due).split_once("\nupdate: ").unwrap();
+    assert_eq!(told, "match, an update is due: rom", "{due:?}");
+    assert!(new.starts_with(&format!("{{rom={}}}$y$", ids[1])), "{due:?}");
+    let free = retire(&ids[0], new);
+    let told = format!("the ROM {} can be retired", ids[0]);
+    assert_eq!((free.status.code(), last(&free)), (Some(0), Some(told)), "{free:?}");
+    let active = retire(&ids[1], new);
+    assert!(
+        active.status.code() == Some(1) && stdout(&active).contains("new hashes are made with")
+    );
+    // A slip in the id is no ROM that nobody needs.
+    let slip = retire("0011223344556677", new);
+    assert_one_error(&slip, "the policy has no ROM 0011223344556677: it has ");
+}

@@ -1,0 +1,83 @@
+//! Lines that are objects of JSON.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Place;
+use crate::error::Error;
+
+/// A key, with or without escapes.
+#[derive(Deserialize, PartialEq, Eq, Hash)]
+struct Name<'l>(#[serde(borrow)] Cow<'l, str>);
+
+/// An object, as it is written.
+struct Object<'l>(HashMap<Name<'l>, &'l RawValue>);
+
+/// Where the string is: the value of a key.
+pub(super) fn find(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
+    const EXPECTED: &str = "an object of JSON that has each key once, and whose string is text";
+    let malformed = Error::malformed("line", EXPECTED);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    let text = str::from_utf8(line).map_err(|_| malformed.clone())?;
+    let Object(object) = serde_json::from_str(text).map_err(|_| malformed.clone())?;
+    let Some(raw) = object.get(&Name(Cow::Borrowed(key))).map(|value| value.get()) else {
+        return Ok(None);
+    };
+    if raw == "null" {
+        return Ok(None);
+    }
+    if raw.len() < 2 || !raw.starts_with('"') {
+        return Err(malformed);
+    }
+    let start = raw.as_ptr().addr() - text.as_ptr().addr() + 1;
+    Ok(Some(Place { range: start..start + raw.len() - 2, account: None, escaped: true }))
+}
+
+/// Whether there is such a text in an object, at any depth; `None` for what is no object.
+pub(super) fn has_text(line: &[u8], is_such: fn(&str) -> bool) -> Option<bool> {
+    fn any(value: &Value, is_such: fn(&str) -> bool) -> bool {
+        match value {
+            Value::String(text) => is_such(text),
+            Value::Array(values) => values.iter().any(|value| any(value, is_such)),
+            Value::Object(values) => values.values().any(|value| any(value, is_such)),
+            _ => false,
+        }
+    }
+    let value = serde_json::from_slice::<Value>(line).ok().filter(Value::is_object)?;
+    Some(any(&value, is_such))
+}
+
+impl<'de: 'l, 'l> Deserialize<'de> for Object<'l> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys;
+
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut object = HashMap::new();
+                while let Some((name, value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+                    // Who reads the line may take the other one.
+                    if object.insert(name, value).is_some() {
+                        return Err(A::Error::custom("a key twice"));
+                    }
+                }
+                Ok(Object(object))
+            }
+        }
+
+        deserializer.deserialize_map(Keys)
+    }
+}
