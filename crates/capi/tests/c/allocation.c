@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <yescrypt.h>
 
 extern void *__libc_malloc(size_t);
@@ -146,8 +148,50 @@ static const struct {
 	int (*run)(void);
 } calls[] = {{"site", a_site}, {"string", a_string}, {"rom", a_rom}, {"crypt", a_crypt}};
 
+/* The memory of a hash, which is mapped: with no more than 8 MiB left, 16 MiB are an error. */
+static int large_fails(void)
+{
+	static const char setting[] = "$y$j9T$LdJMENpBABJJ3hIHjB1Bi.";
+	char stored[SALTERN_STRING_SIZE];
+	struct crypt_data data;
+	yescrypt_local_t local;
+	struct rlimit limit;
+	uint8_t buffer[256];
+	saltern *site;
+	long pages = 0;
+	FILE *file;
+	int told;
+
+	memset(&data, 0, sizeof data);
+	yescrypt_init_local(&local);
+	if (saltern_open_text("[pool]\nthreads = 1\n", NULL, &site, NULL) != SALTERN_OK)
+		return 1;
+	file = fopen("/proc/self/statm", "r");
+	if (file == NULL || fscanf(file, "%ld", &pages) != 1)
+		return 1;
+	fclose(file);
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + (8 << 20));
+	setrlimit(RLIMIT_AS, &limit);
+	errno = 0;
+	told = yescrypt_r(NULL, &local, (const uint8_t *)"a", 1, (const uint8_t *)setting, NULL,
+	           buffer, sizeof buffer) == NULL && errno == ENOMEM;
+	errno = 0;
+	told &= crypt_r("a", setting, &data)[0] == '*' && errno == ENOMEM;
+	told &= saltern_hash(site, "a", 1, stored, sizeof stored, NULL) == SALTERN_INTERNAL;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_AS, &limit);
+	told &= saltern_hash(site, "a", 1, stored, sizeof stored, NULL) == SALTERN_OK;
+	told &= crypt_r("a", setting, &data)[0] == '$';
+	saltern_close(site);
+	yescrypt_free_local(&local);
+	return !told;
+}
+
 int main(void)
 {
+	if (large_fails())
+		return 2;
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		for (int all = 0; all < 2; all++) {
 			long n = 0, errors = 0;
