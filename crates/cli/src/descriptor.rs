@@ -1,4 +1,5 @@
 //! Descriptors that the program was started with and is told to read by their numbers.
+#![cfg_attr(unix, allow(unsafe_code, reason = "a number of a descriptor, as the user gives it"))]
 
 use std::fs::File;
 use std::io;
@@ -6,8 +7,11 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The file behind a descriptor, opened while the command line is parsed: later the number could be
-/// that of a file which the program has opened itself.
+/// A copy of a descriptor, made while the command line is parsed: later the number could be that of
+/// a file which the program has opened itself.
+///
+/// The copy shares its position with the original, so that whoever reads on from there begins where
+/// this program ended; and it needs no right but that of reading, which the descriptor has.
 #[derive(Clone)]
 pub(crate) struct Descriptor {
     pub(crate) number: u32,
@@ -19,16 +23,16 @@ impl FromStr for Descriptor {
 
     fn from_str(text: &str) -> Result<Self, ParseIntError> {
         let number = text.parse()?;
-        Ok(Descriptor { number, file: Arc::new(open(number)) })
+        Ok(Descriptor { number, file: Arc::new(copy(number)) })
     }
 }
 
 impl Descriptor {
-    /// The file, read from where the descriptor stood.
+    /// The file, read from where the descriptor stands.
     ///
     /// # Errors
     ///
-    /// There was no such descriptor, or it cannot be opened anew.
+    /// There was no such descriptor when the program started.
     pub(crate) fn file(&self) -> anyhow::Result<&File> {
         self.file.as_ref().as_ref().map_err(|error| match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code).into(),
@@ -37,16 +41,25 @@ impl Descriptor {
     }
 }
 
-/// Open a descriptor anew by its name under /dev/fd. That starts a regular file at its beginning,
-/// hence the seek to where the descriptor stands; a pipe goes on where it is; a socket cannot be
-/// opened in this way.
-fn open(number: u32) -> io::Result<File> {
-    use std::io::Seek;
-    let mut file = File::open(format!("/dev/fd/{number}"))?;
-    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{number}")).unwrap_or_default();
-    let position = info.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok());
-    if let (true, Some(position)) = (file.metadata()?.is_file(), position) {
-        file.seek(io::SeekFrom::Start(position))?;
+#[cfg(unix)]
+fn copy(number: u32) -> io::Result<File> {
+    use std::os::fd::FromRawFd;
+
+    let closed = || io::Error::from(rustix::io::Errno::BADF);
+    let number = i32::try_from(number).map_err(|_| closed())?;
+    if crate::streams::was_closed(number) {
+        return Err(closed());
     }
-    Ok(file)
+    // SAFETY: F_DUPFD_CLOEXEC takes any number; one that is not open is an error.
+    let copy = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if copy == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the system has just made this descriptor, which nobody else knows of.
+    Ok(unsafe { File::from_raw_fd(copy) })
+}
+
+#[cfg(not(unix))]
+fn copy(_number: u32) -> io::Result<File> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no descriptors with numbers"))
 }

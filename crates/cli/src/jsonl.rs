@@ -27,6 +27,7 @@ use self::answers::Answers;
 use self::input::WipedReader;
 use self::pending::{Answer, Pending};
 use self::request::Request;
+use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
@@ -99,19 +100,17 @@ pub(crate) enum Task {
         computer: Arc<Many>,
         new_setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
         allow_empty: bool,
-        /// There is a key that no string will name.
-        unnamed_key: bool,
+        /// The keys and ROMs.
+        given: Given,
     },
     /// Compare with the hash of the line.
     Verify {
         computer: Arc<Many>,
         /// The string, or what is wrong with it, if that is known without computing.
         stored: fn(&[u8]) -> Result<HashString, String>,
-        /// What a mismatch with a string may also come of, where a key is assumed for those that
-        /// name none.
-        note: fn(&HashString, bool) -> Option<String>,
-        /// Whether one is.
-        key_is_assumed: bool,
+        /// What a mismatch with a string may also come of, where something is assumed of those that
+        /// do not say it.
+        notes: Box<dyn Fn(&HashString) -> Vec<String> + Send>,
     },
     /// Hash as a policy has it.
     New { passwords: Passwords, allow_empty: bool },
@@ -271,17 +270,21 @@ impl Reader {
     ) -> Result<Pending, String> {
         let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
         match &self.task {
-            Task::Hash { computer, new_setting, unnamed_key, .. } => {
+            Task::Hash { computer, new_setting, given, .. } => {
                 let setting = match &request.setting {
-                    Some(setting) => setting.as_bytes().to_vec(),
+                    Some(text) => {
+                        let setting = Setting::parse(text.as_bytes()).map_err(|e| e.to_string())?;
+                        given.check(&setting).map_err(|error| error.to_string())?;
+                        text.as_bytes().to_vec()
+                    }
                     None => new_setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
                 };
-                *notes = crypt3::notes(&setting, *unnamed_key, password);
+                *notes = crypt3::notes(&setting, given.unnamed_key, password);
                 computer.hash(password, &setting, due).map(Pending::Hash)
             }
-            Task::Verify { computer, stored, note, key_is_assumed } => {
+            Task::Verify { computer, stored, notes: told } => {
                 let stored = stored(without_crypt(hash.as_bytes()))?;
-                notes.extend(note(&stored, *key_is_assumed));
+                notes.extend(told(&stored));
                 computer.verify(password, &stored, due).map(Pending::Verify)
             }
             Task::New { passwords, .. } => {

@@ -7,8 +7,8 @@ mod name;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use clap::ValueEnum;
-use saltern_rom::{Access, AttachOptions, Error, Manifest, OpenRom, RomFile, attach, is_in_memory};
+use clap::{ArgGroup, ValueEnum};
+use saltern_rom::{Access, AttachOptions, Error, Manifest, OpenRom, RomHash, attach};
 use saltern_yescrypt::{
     Params,
     rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
@@ -21,16 +21,30 @@ use crate::output::tell;
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]
 #[command(next_help_heading = "ROM")]
+#[command(group = ArgGroup::new("any_rom").args(["roms", "assume_unnamed_rom"]).multiple(true))]
 pub(crate) struct RomArgs {
     /// Attach this ROM: the path of its image, shm:NAME or sysv:KEY; may be given several times
     ///
-    /// The manifest has to be beside the image, as `saltern rom` makes it. With one ROM, strings
-    /// that do not name theirs are taken to need that one; with several, such strings are an error.
+    /// The manifest has to be beside the image, as `saltern rom` makes it. Strings name the ROM
+    /// that they need; for those that do not, see --assume-unnamed-rom.
     #[arg(long = "rom", value_name = "ROM", value_parser = RomName::parser())]
     roms: Vec<RomName>,
 
+    /// The hash that the ROM has to have: once for each --rom, in the same order
+    ///
+    /// `saltern rom info` shows it. Another ROM is an error, whatever its own manifest says.
+    #[arg(long = "rom-expect", value_name = "HASH", requires = "roms")]
+    expected: Vec<RomHash>,
+
+    /// Assume that strings that need a ROM and do not name it need this one
+    ///
+    /// crypt(3) with a ROM makes such strings, and so does --no-names. This cannot be checked: if
+    /// they need another ROM of the same size, no password matches. It may be one of --rom.
+    #[arg(long, value_name = "ROM", value_parser = RomName::parser())]
+    assume_unnamed_rom: Option<RomName>,
+
     /// How the image of a file gets into memory
-    #[arg(long, value_name = "HOW", requires = "roms", default_value = "auto")]
+    #[arg(long, value_name = "HOW", requires = "any_rom", default_value = "auto")]
     rom_access: AccessName,
 }
 
@@ -87,24 +101,36 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 }
 
 impl RomArgs {
-    /// Attach all of them, to the end of the program. With one, it is also for strings that name
-    /// none.
+    /// Attach all of them, to the end of the program.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         let (set, all) = self.attach()?;
         Ok(OldRoms { set, media: Media::new(&all)? })
     }
 
+    /// Whether there is one for strings that name none.
+    pub(crate) fn assumes_unnamed(&self) -> bool {
+        self.assume_unnamed_rom.is_some()
+    }
+
+    /// Those with `--rom` come first, in their order.
     fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, OpenRom)>)> {
         let (mut set, mut all) = (RomSet::new(), Vec::new());
-        for name in &self.roms {
-            let rom = self.rom_access.open(name.image());
+        let (given, expected) = (self.roms.len(), self.expected.len());
+        ensure!(
+            expected == 0 || expected == given,
+            "{given} --rom and {expected} --rom-expect are given: each ROM needs one"
+        );
+        let assumed = self.assume_unnamed_rom.as_ref();
+        let further = assumed.filter(|assumed| !self.roms.contains(assumed));
+        for (at, name) in self.roms.iter().chain(further).enumerate() {
+            let rom = self.rom_access.open(name.image(), self.expected.get(at).copied());
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
             for note in rom.notes() {
                 tell(format_args!("note: ROM {name}: {note}"));
             }
             let held = rom.rom()?;
-            if self.roms.len() == 1 {
-                set.set_unnamed(held.clone());
+            if assumed == Some(name) {
+                set.assume_unnamed(held.clone());
             }
             set.attach(rom.manifest().id(), held.clone())?;
             all.push((held, rom));
@@ -114,25 +140,17 @@ impl RomArgs {
 }
 
 impl AccessName {
-    fn open(self, image: &Path) -> Result<OpenRom, Error> {
-        if self == AccessName::Direct && is_in_file(image) {
-            return Ok(RomFile::open(image, None)?.into());
-        }
+    fn open(self, image: &Path, expect: Option<RomHash>) -> Result<OpenRom, Error> {
         let mut options = AttachOptions::new();
+        options.expect = expect;
         options.access = match self {
+            AccessName::Direct => return OpenRom::open(image, expect),
             AccessName::Map => Access::Map,
             AccessName::Copy => Access::Copy,
-            AccessName::Auto | AccessName::Direct => Access::Auto,
+            AccessName::Auto => Access::Auto,
         };
         Ok(attach(image, &options)?.into())
     }
-}
-
-/// Whether the manifest says that an image is in a file of a disk. Only how it is read depends on
-/// that: what is done with it, the library decides by the file that it opens.
-fn is_in_file(image: &Path) -> bool {
-    let place = Manifest::read(image).ok().and_then(|manifest| manifest.image_path(image));
-    place.is_some_and(|place| is_in_memory(&place).is_ok_and(|memory| !memory))
 }
 
 /// What stored hashes are verified with.
@@ -156,7 +174,7 @@ pub(crate) struct NewRoms {
 impl NewRomArgs {
     /// Whether there is any ROM.
     pub(crate) fn is_given(&self) -> bool {
-        !self.roms.roms.is_empty()
+        !self.roms.roms.is_empty() || self.roms.assumes_unnamed()
     }
 
     /// Whether names are to be left out.
@@ -184,12 +202,18 @@ impl NewRomArgs {
     ) -> anyhow::Result<Vec<NamedRom>> {
         let mut list = Vec::new();
         let blocks = |rom: &OpenRom| blocks(rom.manifest(), params.r);
-        match (all, &self.masks[..]) {
-            ([], _) => {}
-            ([(_, one)], []) => {
+        match (&all[..self.roms.roms.len()], &self.masks[..]) {
+            // Only what is assumed, which the string does not name either.
+            ([], _) => {
+                for (_, assumed) in all {
+                    params.nrom = blocks(assumed)?;
+                }
+            }
+            ([(held, one)], []) => {
                 params.nrom = blocks(one)?;
-                if !self.no_names {
-                    set.activate(one.manifest().id())?;
+                match self.no_names {
+                    true => set.assume_unnamed(held.clone()),
+                    false => set.activate(one.manifest().id())?,
                 }
             }
             (_, []) => bail!(

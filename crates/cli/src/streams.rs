@@ -72,6 +72,13 @@ pub(crate) fn stdout_is_closed() -> bool {
     check(1).is_err()
 }
 
+/// Whether one of the standard streams, 0 to 2, was closed when the program started. Of other
+/// descriptors nothing is known.
+#[cfg(unix)]
+pub(crate) fn was_closed(number: i32) -> bool {
+    (0..3).contains(&number) && check(number).is_err()
+}
+
 #[cfg(target_os = "linux")]
 fn check(number: i32) -> io::Result<()> {
     match closed::at_start(number) {

@@ -40,7 +40,7 @@ impl Site {
             ids.push(file.id());
         }
         set.activate(ids[0]).unwrap();
-        set.set_unnamed(set.rom(ids[0]).unwrap().clone());
+        set.assume_unnamed(set.rom(ids[0]).unwrap().clone());
         (Arc::new(Hasher::new().with_params(params()).with_roms(set).with_keys(keys)), ids)
     }
 }
@@ -76,7 +76,7 @@ fn strings(site: &Site) -> Vec<String> {
     });
     let mut named = set.clone();
     named.activate(ids[0]).unwrap();
-    set.set_unnamed(set.rom(ids[0]).unwrap().clone());
+    set.assume_unnamed(set.rom(ids[0]).unwrap().clone());
     let with = |set| Hasher::new().with_params(params()).with_roms(set);
     let mut encrypted = keys();
     encrypted.activate("2026".parse().unwrap()).unwrap();

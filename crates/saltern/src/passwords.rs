@@ -53,7 +53,7 @@ struct Inner {
 }
 
 /// The result of a login. That something could not be found out is an [`Error`] instead.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The password is right.
     Match {
@@ -68,7 +68,7 @@ pub enum Outcome {
 }
 
 /// A new string to store in the place of the one that was verified.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Update {
     /// The string that was verified. Write the new one only where this one still stands (`UPDATE …
@@ -391,5 +391,23 @@ fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
 impl std::fmt::Debug for Passwords {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Passwords {{ {:?} }}", self.inner.pool)
+    }
+}
+
+/// Without salts and hashes: for logs.
+impl std::fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Outcome::Match { update } => f.debug_struct("Match").field("update", update).finish(),
+            Outcome::Mismatch => f.write_str("Mismatch"),
+            Outcome::Locked => f.write_str("Locked"),
+        }
+    }
+}
+
+/// The same.
+impl std::fmt::Debug for Update {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Update").finish_non_exhaustive()
     }
 }

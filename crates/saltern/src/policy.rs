@@ -48,7 +48,8 @@
 //! share = 3
 //! ```
 //!
-//! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`],
+//! At the top there may also be `assume_unnamed_key`, the file of [`Policy::assume_unnamed_key`];
+//! `assume_unnamed_rom`, the id of [`Policy::assume_unnamed_rom`];
 //! and `check_roms = "10min"`, [`Policy::check_roms`].
 //!
 //! # What is refused
@@ -122,8 +123,13 @@ pub struct Policy {
     /// until all of their strings have been moved to a key with a name. While no key is active, new
     /// hashes are encrypted with it as well.
     pub assume_unnamed_key: Option<KeySource>,
-    /// The ROMs. If there is only one, strings that need a ROM and name none are taken to need it.
+    /// The ROMs.
     pub roms: Vec<SiteRom>,
+    /// Which of the ROMs `$y$` strings need that need one and do not name it. Nothing can check
+    /// that: if it is another ROM of the same size, right passwords do not match. Without it such
+    /// strings are *unavailable*. This is only for hashes that crypt(3) with a ROM has made, and
+    /// other strings without names.
+    pub assume_unnamed_rom: Option<RomId>,
     /// How old the last check of all of a ROM in memory may become before it is checked again:
     /// see [`Passwords::damage`](crate::Passwords::damage). A check reads the ROM at some gigabytes
     /// a second of one processor. The default is 10 minutes.
@@ -224,6 +230,7 @@ impl Default for Policy {
             schemes: vec![Scheme::Yescrypt],
             keys: Vec::new(),
             assume_unnamed_key: None,
+            assume_unnamed_rom: None,
             roms: Vec::new(),
             check_roms: Duration::from_secs(600),
             pool: PoolConfig::default(),

@@ -80,9 +80,8 @@ impl Site {
         let mut set = RomSet::new();
         for rom in &policy.roms {
             let held = attach(rom, &mut site)?;
-            if policy.roms.len() == 1 {
-                // Strings that name none need the only one.
-                set.set_unnamed(held.clone());
+            if policy.assume_unnamed_rom == Some(rom.id) {
+                set.assume_unnamed(held.clone());
             }
             set.attach(rom.id, held)?;
             if rom.active {

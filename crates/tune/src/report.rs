@@ -121,12 +121,12 @@ impl Report {
             .curve
             .iter()
             .chain(&self.confirmation)
-            // Where nobody came, nothing was seen.
             .filter(|load| load.logins > 0)
             .map(|load| (load.rate, load.p99_ms.unwrap_or(f64::INFINITY)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        self.held = crossing(&points, self.p99_ms).unwrap_or(0.0);
+        // For a moment more can come than the pool computes, but not for long.
+        self.held = crossing(&points, self.p99_ms).unwrap_or(0.0).min(self.saturation.rate);
         let idle = 2000.0 * self.saturation.alone;
         self.knee = crossing(&points, idle);
         self.headroom = self.target.map(|target| self.held / target.peak());

@@ -405,7 +405,11 @@ impl<'a, S: Subject> Tuner<'a, S> {
             (self.tell)(&format!("latency at {rate:.1} logins/s"));
             // Fewer than thirty logins say little.
             let time = self.effort.point.max(Duration::from_secs_f64(30.0 / rate));
-            curve.push(self.subject.load(setting, rate, time.min(most))?);
+            let load = self.subject.load(setting, rate, time.min(most))?;
+            // Where nobody came, nothing was seen.
+            if load.logins > 0 {
+                curve.push(load);
+            }
         }
         let model = Model::of(setting, seen);
         let parts = (1..=20).map(|step| 0.05 * f64::from(step) * seen.rate);

@@ -180,7 +180,7 @@ impl fmt::Display for Error {
             ),
             Error::RomUnavailable { nrom } => {
                 write!(f, "a ROM of {nrom} blocks is needed and none is available: attach it ")?;
-                f.write_str("(where several are: choose one for strings that name none)")
+                f.write_str("(for a string that does not name it: assume that it is the one)")
             }
             Error::RomNotLoaded { id } => {
                 write!(f, "the ROM {id} is needed and is not available: attach it")

@@ -350,7 +350,7 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
         let mut others = RomSet::new();
         others.attach(two_id, two.clone()).unwrap();
         others.activate(two_id).unwrap();
-        others.set_unnamed(two.clone());
+        others.assume_unnamed(two.clone());
         let hasher = named.clone().with_roms(others);
         assert_eq!(answers(&hasher, &stored), Err(other_rom));
         let hasher = named.clone().with_keys(KeySet::new()).assuming_unnamed_key(key(1));

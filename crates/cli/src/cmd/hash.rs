@@ -1,5 +1,7 @@
 //! `saltern hash`: a password in, one string out.
 
+mod given;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,8 +9,9 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_yescrypt::{Hasher, Params, Scheme, Setting};
+use saltern_yescrypt::{Hasher, Params, Setting};
 
+pub(crate) use self::given::Given;
 use crate::compute::{Many, One};
 use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
@@ -56,7 +59,7 @@ Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
 /// What a policy says itself.
-const NOT_WITH_POLICY: [&str; 12] = [
+const NOT_WITH_POLICY: [&str; 13] = [
     "cost",
     "n",
     "setting",
@@ -64,6 +67,7 @@ const NOT_WITH_POLICY: [&str; 12] = [
     "named",
     "assume_unnamed_key",
     "roms",
+    "assume_unnamed_rom",
     "masks",
     "no_names",
     "max_memory",
@@ -180,13 +184,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed
     // needs neither.
     params.check(&limits).map_err(explain)?;
-    let given = args.how.setting.as_ref().and_then(|text| Scheme::of(text.as_encoded_bytes()));
-    let scrypt = args.how.scheme == SchemeName::Scrypt;
-    if scrypt || given == Some(Scheme::Escrypt) {
+    if args.how.scheme == SchemeName::Scrypt {
         ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
-    }
-    if scrypt || matches!(given, Some(Scheme::Scrypt | Scheme::Escrypt)) {
         ensure!(!args.key.is_given(), "a key works with yescrypt strings only");
+    }
+    let given = Given::new(&args.key, &args.rom);
+    if let Some(text) = &args.how.setting {
+        given.check(&Setting::parse(text.as_encoded_bytes())?)?;
     }
     let new = args.how.setting.is_none();
     let keys = if new { args.key.read_for_new(args.rom.no_names())? } else { args.key.read()? };
@@ -203,14 +207,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             computer,
             new_setting: Box::new(move || how.setting(&settings)),
             allow_empty,
-            unnamed_key: args.key.is_given(),
+            given,
         };
         return jsonl::run(&args.many, task);
     }
     let computer = One::new(hasher, roms.media, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
-    let given = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
-    args.hash_one(computer, given.unwrap_or(setting.as_bytes()))
+    let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
+    args.hash_one(computer, given, whole.unwrap_or(setting.as_bytes()))
 }
 
 impl SettingArgs {
@@ -247,10 +251,10 @@ impl SettingArgs {
 impl Args {
     /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
     /// will not verify it.
-    fn hash_one(&self, computer: One, setting: &[u8]) -> anyhow::Result<ExitCode> {
+    fn hash_one(&self, computer: One, given: Given, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.read()?;
         let hash = computer.hash(&password, setting)?;
-        let notes = crypt3::notes(setting, self.key.is_given(), &password);
+        let notes = crypt3::notes(setting, given.unnamed_key, &password);
         // Writing may take as long as it likes: by then no secret is left.
         drop((computer, password));
         print(&hash, &notes)

@@ -69,8 +69,8 @@ With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
 /// What a policy says itself.
-const NOT_WITH_POLICY: [&str; 6] =
-    ["named", "assume_unnamed_key", "roms", "max_memory", "max_work", "wide"];
+const NOT_WITH_POLICY: [&str; 7] =
+    ["named", "assume_unnamed_key", "roms", "assume_unnamed_rom", "max_memory", "max_work", "wide"];
 
 /// Check whether a password matches a stored string
 ///
@@ -165,9 +165,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
         let (hasher, media) = hasher(&args)?;
-        let key_is_assumed = args.key.assumes_unnamed();
         let computer = Arc::new(Many::new(hasher, media, pool)?);
-        let task = Task::Verify { computer, stored, note: key_note, key_is_assumed };
+        let assumed = Assumed::of(&args);
+        let notes = Box::new(move |stored: &HashString| assumed.notes(stored));
+        let task = Task::Verify { computer, stored, notes };
         return jsonl::run(&args.many, task);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
@@ -181,8 +182,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let outcome = verifier.outcome(&args.password, entry)?;
         tally.count(&outcome);
         if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.field().map(known)) {
-            let note = key_note(&stored, args.key.assumes_unnamed());
-            note.iter().for_each(|note| tell(format_args!("note: {note}")));
+            let notes = Assumed::of(&args).notes(&stored);
+            notes.iter().for_each(|note| tell(format_args!("note: {note}")));
         }
         args.show(entry, verifier.scheme(entry), &outcome, &mut output)?;
         output.flush()?;
@@ -217,16 +218,33 @@ fn stored(field: &[u8]) -> Result<HashString, String> {
     known(field).map_err(|outcome| outcome.reason().to_owned())
 }
 
-/// What else a mismatch may come of: an assumption about the key that nothing in the string
-/// confirms.
-fn key_note(stored: &HashString, assumed: bool) -> Option<String> {
-    let setting = stored.setting();
-    let unnamed = setting.scheme() == Scheme::Yescrypt && setting.key_id().is_none();
-    (assumed && unnamed).then(|| {
-        "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: if it \
-         is plain, or of another key, no password matches"
-            .to_owned()
-    })
+/// What is assumed of strings, and nothing in them confirms.
+#[derive(Clone, Copy)]
+struct Assumed {
+    key: bool,
+    rom: bool,
+}
+
+impl Assumed {
+    fn of(args: &Args) -> Assumed {
+        Assumed { key: args.key.assumes_unnamed(), rom: args.rom.assumes_unnamed() }
+    }
+
+    /// What else a mismatch with this string may come of.
+    fn notes(self, stored: &HashString) -> Vec<String> {
+        let setting = stored.setting();
+        let plain = setting.scheme() == Scheme::Yescrypt;
+        let key = "the string names no key and was assumed to be encrypted with that of --assume-unnamed-key: \
+                   if it is plain, or of another key, no password matches";
+        let rom = "the string names no ROM and was assumed to need that of --assume-unnamed-rom: if it needs \
+                   another one of the same size, no password matches";
+        let unnamed_rom = setting.params().nrom != 0 && setting.rom_id().is_none();
+        let notes = [
+            (self.key && plain && setting.key_id().is_none()).then_some(key),
+            (self.rom && plain && unnamed_rom).then_some(rom),
+        ];
+        notes.into_iter().flatten().map(str::to_owned).collect()
+    }
 }
 
 /// What is needed to compute strings; the password is asked for when the first one has to be.

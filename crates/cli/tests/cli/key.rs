@@ -77,3 +77,34 @@ fn a_mismatch_under_an_assumption_says_so() {
     let output = run(&["verify", "--stdin", plain], "Secret");
     assert_eq!(seen(&output), (Some(1), "mismatch\n", ""));
 }
+
+/// Such a string is not encrypted, and was said to be.
+#[test]
+fn a_setting_has_to_use_what_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let key = key.to_str().unwrap();
+    let id = run(&["key", "new", "a", key], "");
+    let id = stdout(&id).trim_end();
+    let named = format!("--key=a={key}");
+    let hash = |args: &[&str]| run(&[&["hash", "--stdin"], args].concat(), "secret");
+    assert_one_error(&hash(&["--setting", "$y$j75$abcd", &named]), "names no key");
+    assert_one_error(&hash(&["--setting", "$7$36..../....a", &named]), "yescrypt strings only");
+    let with = format!("{{key={id}}}$y$j75$abcd");
+    let encrypted = hash(&["--setting", &with, &named]);
+    let plain = hash(&["--setting", "$y$j75$abcd"]);
+    assert!(stdout(&encrypted).starts_with(&format!("{{key={id}}}$y$j75$")), "{encrypted:?}");
+    assert_ne!(stdout(&encrypted).split_once('}').unwrap().1, stdout(&plain));
+    // What is assumed is used, and said.
+    let assumed = hash(&["--setting", "$y$j75$abcd", "--assume-unnamed-key", key]);
+    assert_ne!(stdout(&assumed), stdout(&plain));
+    assert!(stderr(&assumed).contains("it is encrypted with a key"), "{assumed:?}");
+    // In lines, too; those that name the key, and new ones, are made.
+    let line = |setting: &str| format!("{{\"password\":\"secret\",\"setting\":\"{setting}\"}}\n");
+    let lines = line("$y$j75$abcd") + &line(&with) + "{\"password\":\"secret\"}\n";
+    let many = run(&["hash", "--jsonl", "--cost", "1", &named], &lines);
+    let answers: Vec<_> = stdout(&many).lines().collect();
+    assert_eq!((many.status.code(), answers.len()), (Some(2), 3), "{many:?}");
+    assert!(answers[0].contains("names no key"), "{}", answers[0]);
+    assert!(answers[1].contains("\"hash\":\"{key=a") && answers[2].contains("\"hash\":\"{key=a"));
+}

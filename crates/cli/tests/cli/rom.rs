@@ -145,9 +145,10 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
     // Without a name there is no telling among several.
     let stored = hash(&right, &["--no-names"]);
     assert!(stored.starts_with("$y$"), "{stored}");
-    assert_eq!(seen(&verify(&stored, &["--rom", &right])), (Some(0), "match\n", ""));
-    assert_one_error(&verify(&stored, &["--rom", &wrong, "--rom", &right]), "ROM");
-    assert_one_error(&verify(&stored, &[]), "ROM");
+    let say = "for a string that does not name it: assume";
+    for roms in [&[][..], &["--rom", &right], &["--rom", &wrong, "--rom", &right]] {
+        assert_one_error(&verify(&stored, roms), say);
+    }
     // The wrong image under the right name.
     std::fs::rename(&wrong, &right).unwrap();
     assert_one_error(&verify(&stored, &["--rom", &right]), "expected");
@@ -160,6 +161,73 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
     let short = run(&["rom", "verify", "--expect", "0123456789abcdef", &right], "");
     assert_eq!(short.status.code(), Some(2));
     assert!(stderr(&short).contains("64 lower-case"), "{}", stderr(&short));
+}
+
+/// Of a string that does not say which ROM it needs, nothing but an assumption does.
+#[test]
+fn a_rom_is_assumed_only_where_that_is_said() {
+    let site = Site::new();
+    let (right, other) = (site.rom("right.rom", "seed"), site.rom("other.rom", "other"));
+    let stored = hash(&right, &["--no-names"]);
+    assert!(stored.starts_with("$y$"), "{stored}");
+    for roms in [
+        &["--assume-unnamed-rom", &right][..],
+        &["--rom", &right, "--assume-unnamed-rom", &right],
+        &["--rom", &other, "--assume-unnamed-rom", &right, "--rom-access=direct"],
+    ] {
+        assert_eq!(seen(&verify(&stored, roms)), (Some(0), "match\n", ""));
+        // The same string again, under its own setting.
+        let again = [&["hash", "--stdin", "--setting", &stored], roms].concat();
+        assert_eq!(stdout(&run(&again, "password")).trim_end(), stored);
+    }
+    let named = hash(&right, &[]);
+    assert_eq!(seen(&verify(&named, &["--assume-unnamed-rom", &right])).0, Some(0));
+    // The wrong one cannot be told from a wrong password; that is said wherever it is answered.
+    let note = "note: the string names no ROM and was assumed to need that of --assume-unnamed-rom";
+    let mismatch = verify(&stored, &["--assume-unnamed-rom", &other]);
+    assert_eq!((mismatch.status.code(), stdout(&mismatch)), (Some(1), "mismatch\n"));
+    assert!(stderr(&mismatch).contains(note), "{mismatch:?}");
+    let line = format!("{{\"password\":\"password\",\"hash\":\"{stored}\"}}");
+    let many = run(&["verify", "--jsonl", "--assume-unnamed-rom", &other], &line);
+    assert!(stdout(&many).contains("\"notes\":[\"the string names no ROM"), "{many:?}");
+    let many = run(&["verify", "--jsonl", "--rom", &right], &line);
+    assert_eq!(many.status.code(), Some(2));
+    assert!(stdout(&many).contains("does not name it"), "{many:?}");
+    // New strings with it name none, either.
+    let new = ["hash", "--stdin", "--n=64", "--r=32", "--assume-unnamed-rom", &right];
+    let new = run(&new, "password");
+    let new = stdout(&new).trim_end();
+    assert!(new.starts_with("$y$"), "{new}");
+    assert_eq!(seen(&verify(new, &["--assume-unnamed-rom", &right])).0, Some(0));
+    // A setting has to use what is given.
+    let unused = ["hash", "--stdin", "--setting", "$y$j75$abcd", "--rom", &right];
+    assert_one_error(&run(&unused, "password"), "the setting uses no ROM");
+}
+
+/// A manifest speaks only for itself: which ROM it has to be, somebody else says.
+#[test]
+fn no_other_rom_is_used_where_a_hash_is_expected() {
+    let site = Site::new();
+    let (right, other) = (site.rom("right.rom", "seed"), site.rom("other.rom", "other"));
+    let of = |rom: &str| info(rom)["hash"].as_str().unwrap().to_owned();
+    let stored = hash(&right, &["--rom-expect", &of(&right)]);
+    for access in ["--rom-access=auto", "--rom-access=copy", "--rom-access=direct"] {
+        let expects = |hash: &str| {
+            let roms = ["--rom", &right, "--rom-expect", hash, access];
+            [verify(&stored, &roms), run(&[&SMALL[..4], &roms].concat(), "password")]
+        };
+        for good in expects(&of(&right)) {
+            assert_eq!(good.status.code(), Some(0), "{good:?}");
+        }
+        for refused in expects(&of(&other)) {
+            assert_one_error(&refused, "expected");
+        }
+    }
+    let hashes = [of(&right), of(&other)];
+    let one = ["--rom", &right, "--rom", &other, "--rom-expect", &hashes[0]];
+    assert_one_error(&verify(&stored, &one), "each ROM needs one");
+    let both = [&one[..], &["--rom-expect", &hashes[1]]].concat();
+    assert_eq!(seen(&verify(&stored, &both)), (Some(0), "match\n", ""));
 }
 
 #[test]

@@ -102,6 +102,60 @@ fn passwords_from_descriptors() {
     assert_eq!(run("{ \"$0\" verify -s \"$1\" && ! \"$0\" verify -s \"$1\"; } < \"$2\""), Some(0));
 }
 
+/// What a shell script says of two descriptors, as its exit status; `$1` is [`YESCRYPT`], `$2` a
+/// file with its password and another line. Longer than it should take is 124.
+#[cfg(target_os = "linux")]
+fn with_descriptors(script: &str) -> Option<i32> {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("passwords");
+    std::fs::write(&file, format!("{PASSWORD}\nnext\n")).unwrap();
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
+    let output = shell.arg(YESCRYPT).arg(&file).output().unwrap();
+    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    output.status.code()
+}
+
+/// A script that makes accounts line by line gave all of them the password of the first.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_program_goes_on_where_the_first_one_ended() {
+    let script = "exec 3< \"$2\"; \"$0\" verify \"$1\" -P 3 || exit 9; \"$0\" verify \"$1\" -P 3";
+    assert_eq!(with_descriptors(script), Some(1), "line 2 is another password");
+    let script =
+        "exec 3< \"$2\"; \"$0\" verify \"$1\" -P 3 || exit 9; read x <&3; [ \"$x\" = next ]";
+    assert_eq!(with_descriptors(script), Some(0));
+}
+
+/// It was opened once more, which waits for another writer.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_whose_writer_has_gone_is_read() {
+    let script = "mkfifo \"$2.pipe\"; (cat \"$2\" > \"$2.pipe\") & exec 4< \"$2.pipe\"; wait
+        timeout 60 \"$0\" verify \"$1\" -P 4";
+    assert_eq!(with_descriptors(script), Some(0));
+}
+
+/// A descriptor is passed so that the program needs no right to its file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_descriptor_is_read_whoever_may_open_its_file() {
+    // Root has to give up what lets it open any file.
+    let script = "exec 3< \"$2\"; chmod 0 \"$2\"; drop=
+        [ \"$(id -u)\" = 0 ] && drop='setpriv --bounding-set=-dac_override,-dac_read_search'
+        $drop cat \"$2\" 2> /dev/null && exit 9
+        $drop \"$0\" verify \"$1\" -P 3";
+    assert_eq!(with_descriptors(script), Some(0));
+    let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    writeln!(ours, "{PASSWORD}").unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec 5<&0 < /dev/null; exec \"$0\" verify \"$1\" -P 5"]);
+    shell.arg(assert_cmd::cargo::cargo_bin!("saltern")).arg(YESCRYPT);
+    let socket = std::os::fd::OwnedFd::from(theirs);
+    let output = shell.stdin(Stdio::from(socket)).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
 #[test]
 fn a_directory_is_no_file() {
     let vectors = repository("vectors");

@@ -6,11 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::regular::{is_regular_file, open_file};
+use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
-use crate::format::manifest::{MAX_BYTES, Manifest};
+use crate::format::manifest::{Location, MAX_BYTES, Manifest};
 use crate::format::table::{Bytes, MAGIC, Table};
-use crate::system::filesystem::{self, own_user, owner_and_mode};
+use crate::system::filesystem::{self, Kind, own_user, owner_and_mode};
 
 impl Bytes for File {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
@@ -28,8 +28,32 @@ impl Manifest {
         Self::read_with(image).map(|(manifest, _)| manifest)
     }
 
+    /// The same for whoever opens, or writes to, what it names: a manifest that names an image
+    /// elsewhere than beside itself, and any in shared memory, has to belong to root or to this
+    /// user, with nobody else allowed to write to it. Otherwise anybody could choose the file.
+    ///
+    /// # Errors
+    /// Those of [`Manifest::read`]; [`Error::Untrusted`].
+    pub fn read_to_follow(image: &Path) -> Result<Self, Error> {
+        Self::followed(image).map(|(manifest, _)| manifest)
+    }
+
+    /// The same, and what is to be known of its file.
+    pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
+        let (manifest, found, kind) = Self::read_from(image)?;
+        if manifest.location != Location::Beside || kind != Kind::Disk {
+            let (owner, mode) = owner_and_mode(&found);
+            check_owner(&Self::path_for(image), &[owner], mode)?;
+        }
+        Ok((manifest, found))
+    }
+
     /// The manifest, and what is to be known of its file.
     pub(crate) fn read_with(image: &Path) -> Result<(Self, Metadata), Error> {
+        Self::read_from(image).map(|(manifest, found, _)| (manifest, found))
+    }
+
+    fn read_from(image: &Path) -> Result<(Self, Metadata, Kind), Error> {
         let path = &Self::path_for(image);
         let (file, found) = open_file(path).map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -37,13 +61,14 @@ impl Manifest {
             }
             other => other,
         })?;
+        let (kind, _) = filesystem::kind_and_page(&file, path)?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
         let refused = |reason| Error::Manifest { path: path.to_owned(), reason };
         if text.len() as u64 > MAX_BYTES {
             return Err(refused(format!("it is longer than {MAX_BYTES} bytes")));
         }
-        Ok((Self::parse(&text).map_err(refused)?, found))
+        Ok((Self::parse(&text).map_err(refused)?, found, kind))
     }
 
     /// Writes it to its place, and the table of its image before it, replacing what is there: each

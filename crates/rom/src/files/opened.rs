@@ -99,15 +99,14 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Opens manifest and image, whatever they are.
+    /// Opens manifest and image. A manifest that leads elsewhere has to be trusted, and so has a
+    /// segment: what its owner writes to it would be read a second time.
     pub(crate) fn find(image: &Path) -> Result<Self, Error> {
-        let (manifest, manifest_file) = Manifest::read_with(image)?;
+        let (manifest, manifest_file) = Manifest::followed(image)?;
         let found = match (&manifest.location, manifest.image_path(image)) {
             (_, Some(path)) => Image::File(ImageFile::open(&path)?),
             (&Location::Sysv { key }, None) => {
-                let name = segment_name(key);
-                let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
-                Image::Segment { key, segment }
+                Image::Segment { key, segment: trusted_segment(key)? }
             }
             _ => return Err(Error::Unsupported { what: "the manifest names no segment" }),
         };
@@ -122,19 +121,20 @@ impl Opened {
         check_owner(&self.manifest_path, &[owner], mode)?;
         match &self.image {
             Image::File(file) => file.check_trust(),
-            Image::Segment { key, segment } => {
-                check_owner(&segment_name(*key), &segment.owners, segment.mode)
-            }
+            // Checked when it was found.
+            Image::Segment { .. } => Ok(()),
         }
+    }
+
+    /// Whether the image is in a file of a disk.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        matches!(&self.image, Image::File(file) if file.kind == Kind::Disk)
     }
 
     /// The same for what is in shared memory, where anybody may put files. A file on a disk has to
     /// be checked instead, all that is read of it.
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
-        match &self.image {
-            Image::File(file) if file.kind == Kind::Disk => Ok(()),
-            _ => self.check_trust(),
-        }
+        if self.is_on_disk() { Ok(()) } else { self.check_trust() }
     }
 
     /// What errors call the image.
@@ -153,6 +153,14 @@ impl Opened {
     ) -> Result<(), Error> {
         self.image.each_piece(self.manifest.size(), watch, take)
     }
+}
+
+/// The segment with this key, if only root and this user can have written to it.
+pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
+    let name = segment_name(key);
+    let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
+    check_owner(&name, &segment.owners, segment.mode)?;
+    Ok(segment)
 }
 
 impl Image {

@@ -1,23 +1,16 @@
 //! Regular files: how they are opened, and whose they are.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::path::Path;
 
 use crate::Error;
-use crate::system::filesystem::{own_user, plainly};
+use crate::system::filesystem::{self, own_user};
 
 /// Opens a file to be read. It has to be a regular one, and its name no link, which somebody else
 /// could have put there; nothing is waited for, as a pipe would be.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
-    // Devices are not even opened: that alone has effects on some.
-    if let Ok(found) = path.symlink_metadata() {
-        is_regular_file(path, &found)?;
-    }
-    let file = plainly(OpenOptions::new().read(true)).open(path);
-    let file = file.map_err(Error::io("open", path))?;
-    let found = file.metadata().map_err(Error::io("look at", path))?;
-    is_regular_file(path, &found)?;
-    Ok((file, found))
+    let opened = filesystem::open_regular(path).map_err(Error::io("open", path))?;
+    opened.ok_or_else(|| Error::NotRegular { path: path.to_owned() })
 }
 
 pub(crate) fn is_regular_file(path: &Path, found: &Metadata) -> Result<(), Error> {

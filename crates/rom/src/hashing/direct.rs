@@ -71,7 +71,11 @@ impl RomFile {
     /// Those of [`attach`](crate::attach()) for a file; [`Error::Sums`] if the table is missing or
     /// damaged; [`Error::Unsupported`] for a segment.
     pub fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
-        let opened = Opened::open(image, expect)?;
+        Self::of(image, Opened::open(image, expect)?)
+    }
+
+    /// [`RomFile::open`] for a ROM that was found already.
+    pub(crate) fn of(image: &Path, opened: Opened) -> Result<Self, Error> {
         opened.check_shared()?;
         let Opened { image: Image::File(file), manifest, .. } = opened else {
             return Err(Error::Unsupported { what: "a System V segment cannot be read as a file" });

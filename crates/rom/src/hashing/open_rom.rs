@@ -1,10 +1,14 @@
 //! A ROM that is at hand, wherever its blocks are.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use saltern_yescrypt::rom::Rom;
 
-use crate::{Attached, Error, Manifest, RomFile};
+use crate::files::opened::Opened;
+use crate::format::identity::RomHash;
+use crate::operations::attach::attach_opened;
+use crate::{AttachOptions, Attached, Error, Manifest, RomFile};
 
 /// A ROM that is at hand.
 #[derive(Clone, Debug)]
@@ -16,6 +20,20 @@ pub enum OpenRom {
 }
 
 impl OpenRom {
+    /// Opens the ROM whose manifest is `image.json` without reading all of it: an image on a disk
+    /// stays in its file ([`RomFile`]), one in shared memory is mapped
+    /// ([`Access::Auto`](crate::Access::Auto)). With `expect` no other ROM will do.
+    ///
+    /// # Errors
+    /// Those of [`RomFile::open`] or [`attach`](crate::attach()).
+    pub fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
+        let opened = Opened::open(image, expect)?;
+        if opened.is_on_disk() {
+            return Ok(RomFile::of(image, opened)?.into());
+        }
+        Ok(attach_opened(image, &opened, &AttachOptions::new())?.into())
+    }
+
     /// What its manifest says.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {

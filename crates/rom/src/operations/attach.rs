@@ -174,18 +174,27 @@ pub struct Attached {
 /// expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
 /// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
-    let opened = Opened::open(image, options.expect)?;
+    attach_opened(image, &Opened::open(image, options.expect)?, options)
+}
+
+/// [`attach`] for a ROM that was found already.
+pub(crate) fn attach_opened(
+    image: &Path,
+    opened: &Opened,
+    options: &AttachOptions<'_>,
+) -> Result<Attached, Error> {
     // First of all: the table takes memory in proportion to what the manifest says.
     opened.check_shared()?;
     let table = Table::open(image, &opened.manifest)?;
     let mut attached = match &opened.image {
-        Image::File(file) => attach_file(&opened, file, table, options)?,
+        Image::File(file) => attach_file(opened, file, table, options)?,
         Image::Segment { key, segment } => {
             let name = segment_name(*key);
             let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
             check_image(&name, &opened.manifest, mapping.bytes())?;
             let granted = Granted { mapping, file: None, pages: RomPages::Base };
-            Attached::new(granted, opened.manifest, table, ImagePlace::Sysv { key: *key })
+            let place = ImagePlace::Sysv { key: *key };
+            Attached::new(granted, opened.manifest.clone(), table, place)
         }
     };
     if options.verify && attached.last_checked().is_none() {

@@ -100,13 +100,14 @@ pub fn recompute(
     let Some(bytes) = memory.bytes_mut() else {
         return Err(Error::Unsupported { what: "the memory for the image is read-only" });
     };
-    let digest = compute(&manifest.params, seed, threads, bytes, watch)?;
-    if digest != manifest.digest {
-        let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
-        memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
-        let (path, actual) = (PathBuf::from("what the seed gives"), hasher.finish());
-        let actual = Some(actual.root(&manifest.params));
-        return Err(Error::WrongRom { path, expected: manifest.hash, actual });
+    compute(&manifest.params, seed, threads, bytes, watch)?;
+    // The digest would do for another seed, and not for a manifest with another hash.
+    let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
+    memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
+    let actual = hasher.finish().root(&manifest.params);
+    if actual != manifest.hash {
+        let path = PathBuf::from("what the seed gives");
+        return Err(Error::WrongRom { path, expected: manifest.hash, actual: Some(actual) });
     }
     let (mut at, path) = (0, opened.name());
     opened.each_piece(watch, &mut |piece| {

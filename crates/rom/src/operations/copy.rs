@@ -7,7 +7,7 @@ use saltern_yescrypt::rom::RomParams;
 use crate::Error;
 use crate::files::image::{check_hash, digest_of};
 use crate::files::kept::check_place;
-use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::opened::{Image, ImageFile, Opened, trusted_segment};
 use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};
@@ -17,7 +17,6 @@ use crate::progress::{Watch, unwatched};
 use crate::system::filesystem::write_all_at;
 use crate::system::pages::RomPages;
 use crate::system::paths::segment_name;
-use crate::system::sysv::Segment;
 
 /// How to copy.
 #[derive(Clone)]
@@ -108,6 +107,7 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
 /// ROM says which (`expect`), or compares the hash in the manifest with one that is known.
 ///
 /// # Errors
+/// [`Error::Untrusted`] for a segment that belongs to somebody else or that others may write to;
 /// [`Error::Exists`] if there is a manifest; [`Error::Size`], [`Error::NotFilled`],
 /// [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that define no ROM;
 /// [`Error::Cancelled`], [`Error::Io`].
@@ -127,9 +127,8 @@ pub fn adopt(
     check_place(image)?;
     let (name, location, found) = match segment {
         Some(key) => {
-            let name = segment_name(key);
-            let segment = Segment::find(key).map_err(Error::io("attach", &name))?;
-            (name, Location::Sysv { key }, Image::Segment { key, segment })
+            let found = Image::Segment { key, segment: trusted_segment(key)? };
+            (segment_name(key), Location::Sysv { key }, found)
         }
         None => (image.to_owned(), Location::Beside, Image::File(ImageFile::open(image)?)),
     };

@@ -57,7 +57,7 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
                     found.push(Found { image, state });
                 }
                 // Any other JSON may lie there too.
-                Err(error) if image.exists() => {
+                Err(error) if image.symlink_metadata().is_ok() => {
                     found.push(Found { image, state: State::Unusable(error) });
                 }
                 Err(_) => {}

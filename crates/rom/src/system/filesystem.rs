@@ -3,11 +3,12 @@
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::num::NonZero;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{
-    Advice, AtFlags, FallocateFlags, FsWord, IFlags, OFlags, SealFlags, StatFs, StatxFlags,
+    Advice, AtFlags, FallocateFlags, FsWord, IFlags, Mode, OFlags, SealFlags, StatFs, StatxFlags,
 };
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -79,6 +80,26 @@ pub(crate) fn page_size_of_memory() -> usize {
 pub(crate) fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits() as i32)
+}
+
+/// Opens what is a regular file to be read; `None` for anything else. Devices are not even opened,
+/// which alone has effects on some: what the name leads to is held, looked at, and only then
+/// opened.
+pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !held.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let opened = match File::open(format!("/proc/self/fd/{}", held.as_raw_fd())) {
+        // No /proc: by its name once more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            plainly(OpenOptions::new().read(true)).open(path)?
+        }
+        opened => opened?,
+    };
+    let found = opened.metadata()?;
+    Ok(found.is_file().then_some((opened, found)))
 }
 
 /// Lets a new file be its owner's alone.

@@ -8,8 +8,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use saltern_rom::{
-    Access, AttachOptions, CopyOptions, Create, Error, Location, Manifest, RomFile, State, adopt,
-    attach, clean, copy, detach, list, remove, set_immutable, verify,
+    Access, AttachOptions, CopyOptions, Create, Error, Location, Manifest, OpenRom, RomFile, State,
+    adopt, attach, clean, copy, detach, list, rebuild_sums, recompute, remove, set_immutable,
+    verify,
 };
 
 use super::super::{Scratch, params, seed, skipped, unwatched};
@@ -160,6 +161,39 @@ fn a_planted_manifest_points_nowhere() {
     assert!(path.exists());
 }
 
+/// What a planted manifest names is not opened either: it could be where a read never ends.
+#[test]
+fn what_a_planted_manifest_names_is_not_opened() {
+    let Some(scratch) = shared() else { return };
+    if !is_root() {
+        return;
+    }
+    let (_, manifest) = scratch.rom("real.rom");
+    let planted = scratch.path("site.rom");
+    // Nothing is there: whoever looks says so.
+    let nowhere = scratch.path("nowhere/site.rom");
+    let there = format!("\"at\": \"file\", \"path\": \"{}\"", nowhere.display());
+    let of = Manifest::path_for(&planted);
+    std::fs::write(&of, manifest.to_json().replace("\"at\": \"beside\"", &there)).unwrap();
+    assert!(matches!(attach(&planted, &AttachOptions::new()), Err(Error::Io { .. })));
+    chown(&of, Some(NOBODY), None).unwrap();
+    untrusted(Manifest::read_to_follow(&planted), &of);
+    untrusted(attach(&planted, &AttachOptions::new()), &of);
+    untrusted(RomFile::open(&planted, Some(manifest.hash)), &of);
+    untrusted(OpenRom::open(&planted, None), &of);
+    untrusted(verify(&planted, &unwatched), &of);
+    untrusted(copy(&planted, &scratch.path("copy.rom"), &CopyOptions::new()), &of);
+    let found = list(scratch.directory.path()).unwrap();
+    let site = found.iter().find(|found| found.image == planted).unwrap();
+    assert!(matches!(&site.state, State::Bad(_, Error::Untrusted { .. })), "{:?}", site.state);
+    // Nor is a link followed that has the image's name.
+    std::fs::write(&of, "{}").unwrap();
+    symlink("/nowhere", &planted).unwrap();
+    let found = list(scratch.directory.path()).unwrap();
+    let site = found.iter().find(|found| found.image == planted).unwrap();
+    assert!(matches!(&site.state, State::Unusable(_)), "{:?}", site.state);
+}
+
 /// A segment that another user has made, under the key that is expected.
 #[test]
 fn a_planted_segment_is_refused() {
@@ -190,7 +224,13 @@ fn a_planted_segment_is_refused() {
     std::fs::write(Manifest::path_for(&path), text).unwrap();
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("segment.rom.sums")).unwrap();
     let refused = attach(&path, &AttachOptions::new());
-    let checked = verify(&path, &unwatched);
+    let checked = [
+        verify(&path, &unwatched),
+        rebuild_sums(&path, &unwatched),
+        recompute(&path, &seed(), 1, &unwatched),
+        copy(&path, &scratch.path("copied.rom"), &CopyOptions::new()),
+        adopt(&scratch.path("adopted.rom"), &params(), Some(key), None, &unwatched),
+    ];
     let mut options = CopyOptions::new();
     options.location = Location::Sysv { key };
     let replaced = copy(&file, &path, &options);
@@ -207,7 +247,11 @@ fn a_planted_segment_is_refused() {
         assert!(matches!(removed, Err(Error::Untrusted { owner: NOBODY, .. })), "{removed:?}");
     }
     assert!(matches!(refused, Err(Error::Untrusted { owner: NOBODY, .. })), "{refused:?} {made:?}");
-    assert!(checked.is_ok(), "{checked:?}");
+    // Its owner could change it between two looks, and what was written would not be what was
+    // hashed.
+    for checked in checked {
+        assert!(matches!(checked, Err(Error::Untrusted { owner: NOBODY, .. })), "{checked:?}");
+    }
     assert!(matches!(replaced, Err(Error::Exists { .. })), "{replaced:?}");
 }
 

@@ -214,6 +214,16 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     recompute(&path, &seed(), 2, &unwatched).unwrap();
     let wrong = Seed::from_bytes(b"no").unwrap();
     assert!(matches!(recompute(&path, &wrong, 1, &unwatched), Err(Error::WrongRom { .. })));
+    // The bytes are right, and the hash that the manifest has is another one's.
+    let text = std::fs::read_to_string(Manifest::path_for(&path)).unwrap();
+    let hash = Manifest::read(&path).unwrap().hash.to_string();
+    let digit = if hash.starts_with('0') { "1" } else { "0" };
+    // The id as well, which is its beginning.
+    let forged = text.replace(&hash[..16], &format!("{digit}{}", &hash[1..16]));
+    std::fs::write(Manifest::path_for(&path), forged).unwrap();
+    let forged = recompute(&path, &seed(), 1, &unwatched);
+    assert!(matches!(forged, Err(Error::WrongRom { .. })), "{forged:?}");
+    std::fs::write(Manifest::path_for(&path), text).unwrap();
 
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();

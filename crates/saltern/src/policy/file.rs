@@ -63,6 +63,8 @@ impl Policy {
         policy.take_limits(&mut document)?;
         policy.take_keys(&mut document, beside)?;
         policy.take_roms(&mut document, beside)?;
+        policy.assume_unnamed_rom =
+            document.parsed("assume_unnamed_rom", ROM_ID, |text| text.parse().ok())?;
         policy.take_pool(&mut document)?;
         policy.take_decoy(&mut document, beside)?;
         document.finish()?;
@@ -253,6 +255,7 @@ impl Policy {
 const FLAVORS: &str = "\"default\", \"encodable\" or \"any\"";
 const SYNTAXES: &str = "\"crypt\" or \"wide\"";
 const KEY_NAME: &str = "a name of 1 to 32 letters, digits, dots and hyphens";
+const ROM_ID: &str = "the 16 digits of a ROM's id, as `saltern rom info` shows them";
 const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
 #[cfg(feature = "rom")]
 const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";

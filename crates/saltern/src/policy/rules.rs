@@ -93,6 +93,11 @@ impl Policy {
                 return Err(Invalid::new(place, true, "true for one ROM only"));
             }
         }
+        if let Some(assumed) =
+            self.assume_unnamed_rom.filter(|id| self.roms.iter().all(|rom| rom.id != *id))
+        {
+            return Err(Invalid::new("assume_unnamed_rom", assumed, "the id of one of the ROMs"));
+        }
         if self.check_roms.is_zero() {
             return Err(Invalid::new("check_roms", "0s", "a time above zero"));
         }

@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 /// A line that has a stored string. A line where nothing stands in its place is none of these.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Entry<'l> {
     /// The number of the line, counted from 1.
@@ -49,6 +49,13 @@ pub struct Entry<'l> {
     pub account: Option<&'l [u8]>,
     /// The stored string.
     pub stored: &'l str,
+}
+
+/// Without the line and its string: for logs.
+impl std::fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Entry").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 /// How many lines there were, and what happened to them.

@@ -364,3 +364,24 @@ fn a_scheme_that_is_not_accepted_any_more_is_over_the_limit() {
         }
     }
 }
+
+/// What programs log of a login or a line holds no salt and no hash.
+#[test]
+fn debug_output_holds_no_stored_string() {
+    use saltern::table::{Entry, Format, each_line};
+    let passwords = Passwords::new(cheap()).unwrap();
+    let (old, password) = OLD[0];
+    let outcome = passwords.verify("a", password, Some(old)).wait().unwrap();
+    let Outcome::Match { update: Some(update) } = &outcome else { panic!("{outcome:?}") };
+    let mut shown = format!("{outcome:?} {update:?}");
+    let mut operation = |entry: &Entry<'_>| {
+        shown += &format!(" {entry:?}");
+        Ok(None).into()
+    };
+    let input = format!("alice:{old}\n");
+    each_line(input.as_bytes(), Vec::new(), &Format::Detect, &mut operation, |_, _| {}).unwrap();
+    assert_eq!(
+        shown,
+        "Match { update: Some(Update { .. }) } Update { .. } Entry { number: 1, .. }"
+    );
+}

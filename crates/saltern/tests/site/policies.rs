@@ -8,7 +8,7 @@ use saltern::{ErrorKind, Passwords, Policy};
 const WRONG: [(&str, &str); 45] = [
     (
         "x = 1",
-        "1: x = 1: allowed is one of assume_unnamed_key, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
+        "1: x = 1: allowed is one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
     ),
     ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
     ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),

@@ -75,6 +75,33 @@ fn a_rom_twice_and_two_active_ones_are_refused() {
     }
 }
 
+/// A string that needs a ROM and does not say which, as crypt(3) with a ROM makes them.
+#[test]
+fn a_rom_is_assumed_only_where_the_policy_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let hash = make(&folder.path().join("site.rom"), b"a seed, not for real use");
+    let more = "active = true\n";
+    let read = |top: &str| {
+        one_rom(folder.path(), top, "site.rom", &hash, more);
+        Policy::read(folder.path().join("saltern.toml"))
+    };
+    let plain = Passwords::new(read("").unwrap()).unwrap();
+    let named = plain.hash("secret").wait().unwrap();
+    let unnamed = named.split_once('}').unwrap().1;
+    let refused = plain.verify("a", "secret", Some(unnamed)).wait().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    let top = format!("assume_unnamed_rom = \"{}\"\n", &hash[..16]);
+    let assuming = Passwords::new(read(&top).unwrap()).unwrap();
+    let outcome = assuming.verify("a", "secret", Some(unnamed)).wait().unwrap();
+    assert!(outcome.is_match(), "{outcome:?}");
+    assert_eq!(assuming.verify("a", "Secret", Some(unnamed)).wait(), Ok(Outcome::Mismatch));
+    let other = read("assume_unnamed_rom = \"0123456789abcdef\"\n").unwrap_err().to_string();
+    assert!(
+        other.contains(":1: assume_unnamed_rom = ") && other.contains("one of the ROMs"),
+        "{other}"
+    );
+}
+
 /// All of a ROM is checked again and again, and damage that no hash has read is told.
 #[test]
 fn damage_is_told_before_a_login_meets_it() {

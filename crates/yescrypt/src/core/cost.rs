@@ -12,7 +12,7 @@ mod tests;
 
 use crate::core::flavor::Flavor;
 use crate::core::params::{LoopCounts, Mode, Params};
-use crate::core::reading::{RomMasks, RomUse};
+use crate::core::reading::{RomMasks, RomUse, due};
 
 /// Where the blocks of a ROM are when a hash reads them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -104,9 +104,42 @@ impl Params {
     /// [`Params::work`] of a hash that reads ROMs with these masks, wherever they are.
     #[must_use]
     pub fn work_with(&self, roms: &[(RomMasks, Medium)]) -> u128 {
-        let main = Pass::of(self).work(roms);
-        let before = self.prehash().map_or(0, |params| Pass::of(&params).work(roms));
-        main.saturating_add(before)
+        let before = self.prehash();
+        let passes = [Some(self), before.as_ref()].into_iter().flatten();
+        let work = |pass: &Params| Pass::of(pass).work().saturating_add(pass.reading(roms));
+        passes.map(work).fold(0, u128::saturating_add)
+    }
+
+    /// What the reads of one pass cost.
+    fn reading(&self, roms: &[(RomMasks, Medium)]) -> u128 {
+        let block = 128 * u128::from(self.r);
+        let read = |(masks, medium): &(RomMasks, Medium)| {
+            self.reads(*masks).saturating_mul(medium.read(block))
+        };
+        roms.iter().map(read).fold(0, u128::saturating_add)
+    }
+
+    /// How many blocks of a ROM one pass reads with these masks, if it is the only ROM; of several,
+    /// the most. Exact for any masks, and counted without running a loop.
+    pub(crate) fn reads(&self, masks: RomMasks) -> u128 {
+        let (n, p) = (u128::from(self.n), u128::from(self.p));
+        let others = p.saturating_sub(1);
+        // Every loop of every instance begins with step 0.
+        let chunk = if self.mode.divides() { (n / p.max(1)) & !1 } else { n };
+        let last = if self.mode.divides() { n - others * chunk } else { n };
+        let filling = due(masks.fill, chunk).saturating_mul(others) + due(masks.fill, last);
+        let LoopCounts { all, rw } = LoopCounts::new(self, false);
+        let mixing = due(masks.mix, rw) + due(masks.mix, all.saturating_sub(rw));
+        let beside = match self.mode {
+            // Where the first loop reads a ROM at all, its first step reads the last block.
+            Mode::Rw => u128::from(masks.fill != 0),
+            // S-boxes of this generation are filled with the ROM, as blocks of 128 bytes.
+            Mode::Escrypt(flags) if flags.rw && flags.pwxform => {
+                due(masks.fill, u128::from(self.flavor.sbox_bytes()) / 128)
+            }
+            _ => 0,
+        };
+        mixing.saturating_add(beside).saturating_mul(p).saturating_add(filling)
     }
 }
 
@@ -141,7 +174,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    pub(crate) fn work(&self, roms: &[(RomMasks, Medium)]) -> u128 {
+    /// All but what is read of ROMs.
+    pub(crate) fn work(&self) -> u128 {
         let byte = if self.boxes == 0 { salsa20(self.flavor) } else { pwxform(self.flavor) };
         let step = (self.block.saturating_mul(byte) / ONE).saturating_add(BLOCK);
         let steps = self.fill.saturating_add(self.mix).saturating_mul(step);
@@ -149,22 +183,7 @@ impl<'a> Pass<'a> {
         let boxes = self.boxes.saturating_mul(salsa20(self.flavor) + ONE) / ONE;
         let bytes = self.block.saturating_mul(self.instances);
         let ends = bytes.saturating_mul(END_BYTE).saturating_add(ENDS);
-        let read = |(masks, medium): &(RomMasks, Medium)| {
-            self.reads(*masks).saturating_mul(medium.read(self.block))
-        };
-        let reads = roms.iter().map(read).fold(0, u128::saturating_add);
-        steps.saturating_add(boxes).saturating_add(ends).saturating_add(reads)
-    }
-
-    /// At most so many blocks of a ROM are read.
-    fn reads(&self, masks: RomMasks) -> u128 {
-        let share = |mask: u32, steps: u128| match mask & 1 {
-            // A step counts where the bits of the mask are 1.
-            1 => (steps >> mask.count_ones()).saturating_add(self.instances),
-            _ => 0,
-        };
-        // The first step of all may read the last block.
-        share(masks.fill, self.fill) + share(masks.mix, self.mix) + self.instances
+        steps.saturating_add(boxes).saturating_add(ends)
     }
 }
 

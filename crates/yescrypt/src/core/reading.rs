@@ -39,6 +39,26 @@ impl RomMasks {
     }
 }
 
+/// How many of the first `steps` steps of a loop read a ROM with this mask: exactly as many as
+/// there are `i` below `steps` with `i & mask == 1`.
+pub(crate) fn due(mask: u32, steps: u128) -> u128 {
+    if mask & 1 == 0 {
+        return 0;
+    }
+    // They are the numbers 2j + 1 with j below `end` that share no bit with the rest of the mask.
+    let (end, mask) = (steps >> 1, u128::from(mask >> 1));
+    // Of such j with fewer bits than were looked at: those below the same bits of `end`, and all.
+    let (mut below, mut all) = (0, 1);
+    for bit in 0..127 {
+        let free = mask >> bit & 1 == 0;
+        if end >> bit & 1 == 1 {
+            below = if free { all + below } else { all };
+        }
+        all <<= u32::from(free);
+    }
+    below
+}
+
 /// How a hash reads one ROM: part of what is hashed, and the same for a ROM in memory, in a file or
 /// named in a string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -251,6 +271,13 @@ impl<'a> RomReads<'a> {
         &self.blocks[(x & (self.nrom - 1)) as usize * len..][..len]
     }
 
+    /// The last block, whatever is in memory.
+    pub(crate) fn last(&self, len: usize) -> &'a [SubBlock] {
+        #[cfg(test)]
+        crate::core::cost::counter::count(|done| done.reads += 1);
+        &self.blocks[self.blocks.len() - len..]
+    }
+
     /// Whether step `i` reads it, unless an earlier one of the list is read there.
     #[inline]
     fn due(&self, which: Loop, i: u64) -> bool {
@@ -308,7 +335,30 @@ impl<'a> Schedule<'a> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Bits above those of the steps rule nothing out.
+        #[test]
+        fn due_steps_are_counted_exactly(
+            mask in prop_oneof![any::<u32>(), 0..8192_u32, (0..32_u32).prop_map(|k| u32::MAX << k | 1)],
+            steps in 0..5000_u64,
+        ) {
+            let counted = (0..steps).filter(|i| i & u64::from(mask) == 1).count();
+            prop_assert_eq!(due(mask, steps.into()), counted as u128);
+        }
+    }
+
+    #[test]
+    fn due_steps_of_the_longest_loops_are_counted() {
+        assert_eq!(due(1, u128::MAX), u128::MAX >> 1);
+        assert_eq!(due(0xffe0_0001, 1 << 21), 1 << 20);
+        assert_eq!(due(0xffe0_0001, 1 << 40), 1 << 28);
+        assert_eq!(due(u32::MAX, 1 << 63), 1 << 31);
+        assert_eq!(due(u32::MAX - 1, 1 << 63), 0);
+    }
 
     #[test]
     fn masks_of_escrypt_read_the_steps_of_its_table() {

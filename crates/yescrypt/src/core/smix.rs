@@ -139,8 +139,7 @@ impl Mixer<'_> {
     ) -> Option<&'b [SubBlock]> {
         if i == 0 {
             let rom = self.roms.opening()?;
-            let last = &rom.blocks[rom.blocks.len() - len..];
-            return Some(self.noted(rom, lane, rom.nrom - 1, last));
+            return Some(self.noted(rom, lane, rom.nrom - 1, rom.last(len)));
         }
         if let Some(rom) = self.roms.at(Loop::Fill, i as u64) {
             let source = i.saturating_sub(rom.look_ahead as usize);

@@ -139,10 +139,11 @@ impl Hasher {
     }
 
     /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say
-    /// which ROM it is: a site that will have another one some day has a [`RomSet`].
+    /// which ROM it is, so that this one is assumed ([`RomSet::assume_unnamed`]): with another ROM
+    /// of the same size, right passwords do not match. [`Hasher::with_roms`] takes ROMs with names.
     #[must_use]
     pub fn with_rom(mut self, rom: Rom) -> Self {
-        self.site().roms.set_unnamed(rom);
+        self.site().roms.assume_unnamed(rom);
         self
     }
 

@@ -13,9 +13,9 @@ use crate::ids::RomId;
 ///
 /// The active ROM is for new `$y$` strings with NROM, which then carry its name. A stored string
 /// that names a ROM is computed with that one, or is an [`Error::RomNotLoaded`]. A `$y$` string
-/// that has NROM and names no ROM does not say which it needs: it is computed with the ROM that
-/// [`RomSet::set_unnamed`] chose, and without one it is an [`Error::RomUnavailable`], since any
-/// other ROM would look like a wrong password.
+/// that has NROM and names no ROM does not say which it needs: it is computed with the ROM that is
+/// assumed ([`RomSet::assume_unnamed`]), and without one it is an [`Error::RomUnavailable`], since
+/// any other ROM would look like a wrong password.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace, rom::{Rom, RomImage, RomParams, RomSet}};
@@ -96,9 +96,10 @@ impl RomSet {
         Ok(())
     }
 
-    /// Takes this ROM, which need not be attached, for strings that name none, and for new ones as
-    /// long as no ROM is active.
-    pub fn set_unnamed(&mut self, rom: Rom) {
+    /// Assumes that strings which need a ROM and name none need this one, which need not be
+    /// attached. As long as no ROM is active it is also for new strings, which then do not name it.
+    /// Nothing can check that: with another ROM of the same size, right passwords do not match.
+    pub fn assume_unnamed(&mut self, rom: Rom) {
         self.unnamed = Some(rom);
     }
 

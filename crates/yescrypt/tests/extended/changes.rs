@@ -16,7 +16,7 @@ fn a_site_moves_from_one_rom_and_key_to_the_next() {
     // Names come in; what has none is still known.
     let mut roms = RomSet::new();
     roms.attach(new_id, new).unwrap();
-    roms.set_unnamed(old);
+    roms.assume_unnamed(old);
     roms.activate(new_id).unwrap();
     let mut keys = KeySet::new();
     keys.assume_unnamed(key(1));

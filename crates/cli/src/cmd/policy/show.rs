@@ -20,6 +20,9 @@ pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
     if let Some(source) = &policy.assume_unnamed_key {
         writeln!(text, "assume_unnamed_key = {}", key_file(source)?)?;
     }
+    if let Some(id) = &policy.assume_unnamed_rom {
+        writeln!(text, "assume_unnamed_rom = \"{id}\"")?;
+    }
     writeln!(text, "check_roms = \"{}ms\"", policy.check_roms.as_millis())?;
     writeln!(text, "\n# New hashes: {} each.\n[params]", memory(&policy.params))?;
     params(&mut text, &policy.params)?;

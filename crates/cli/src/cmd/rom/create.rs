@@ -123,7 +123,7 @@ pub(super) fn threads(wanted: Option<NonZero<u16>>) -> usize {
 
 /// Run the subcommand.
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let known = args.again.then(|| Manifest::read(args.rom.image())).transpose()?;
+    let known = args.again.then(|| Manifest::read_to_follow(args.rom.image())).transpose()?;
     let params = match &known {
         Some(known) => known.params,
         None => args.params()?,

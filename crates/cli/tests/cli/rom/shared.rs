@@ -202,6 +202,42 @@ fn manifests_cannot_write_to_the_terminal() {
     }
 }
 
+/// The same with an image on a disk: new hashes would be made with a ROM that its owner has, and
+/// can take away.
+#[test]
+fn a_planted_manifest_is_not_followed_to_a_disk() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let Some(shared) = Shared::new("followed") else { return };
+    let site = Site::new();
+    if std::fs::metadata(site.dir.path()).unwrap().uid() != 0 {
+        return println!("SKIPPED: files of other users (not root)");
+    }
+    let (rom, name) = (site.rom("evil.rom", "seed"), shared.name());
+    let place = |end: &str| format!("/dev/shm/{}{end}", shared.0);
+    let text = std::fs::read_to_string(format!("{rom}.json")).unwrap();
+    let at = format!("\"at\": \"file\", \"path\": \"{rom}\"");
+    assert!(text.contains("\"at\": \"beside\""), "{text}");
+    std::fs::write(place(".json"), text.replace("\"at\": \"beside\"", &at)).unwrap();
+    std::fs::copy(format!("{rom}.sums"), place(".sums")).unwrap();
+    let makes = |access| run(&[&SMALL[..], &[&name, access]].concat(), "password");
+    let stored = hash(&rom, &[]);
+    for access in ["--rom-access=auto", "--rom-access=copy", "--rom-access=direct"] {
+        assert_eq!(makes(access).status.code(), Some(0), "one's own is followed");
+    }
+    chown(place(".json"), Some(65534), Some(65534)).unwrap();
+    for access in ["--rom-access=auto", "--rom-access=copy", "--rom-access=direct"] {
+        assert_one_error(&makes(access), "belongs to user 65534");
+        assert_one_error(&verify(&stored, &["--rom", &name, access]), "belongs to user 65534");
+    }
+    // Nor written to: root would put a ROM wherever its owner likes.
+    let seed = site.path("seed");
+    let again = run(&["rom", "create", &name, "--again", "--replace", "--seed-file", &seed], "");
+    assert_one_error(&again, "belongs to user 65534");
+    let listed = run(&["rom", "list"], "");
+    let line = stdout(&listed).lines().find(|line| line.contains(&shared.0)).unwrap();
+    assert!(line.contains("bad") && !line.contains("ready"), "{line}");
+}
+
 /// Files of another user under the name that a boot unit is about to use.
 #[test]
 fn what_others_have_planted_is_neither_attached_nor_made_immutable() {

@@ -46,6 +46,16 @@ pub(crate) fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+    // Devices are not opened: that alone has effects on some.
+    if path.symlink_metadata()?.is_file() {
+        let opened = File::open(path)?;
+        let found = opened.metadata()?;
+        return Ok(found.is_file().then_some((opened, found)));
+    }
+    Ok(None)
+}
+
 pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

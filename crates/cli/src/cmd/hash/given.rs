@@ -1,0 +1,47 @@
+//! Keys and ROMs that are given, and settings that do not use them.
+
+use anyhow::{bail, ensure};
+use saltern_yescrypt::{Scheme, Setting};
+
+use crate::key::KeyArgs;
+use crate::rom::NewRomArgs;
+
+/// What the options give beside the setting of a new string.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    key: bool,
+    /// One of the keys is for strings that name none.
+    pub(crate) unnamed_key: bool,
+    rom: bool,
+}
+
+impl Given {
+    /// What these options give.
+    pub(super) fn new(key: &KeyArgs, rom: &NewRomArgs) -> Given {
+        let unnamed_key = key.assumes_unnamed() || (rom.no_names() && key.is_given());
+        Given { key: key.is_given(), unnamed_key, rom: rom.is_given() }
+    }
+
+    /// Whether a setting uses what is given. The string would be made without, and whoever gave it
+    /// would believe in a protection that is not there.
+    ///
+    /// # Errors
+    ///
+    /// It does not, and what to do.
+    pub(crate) fn check(self, setting: &Setting) -> anyhow::Result<()> {
+        let yescrypt = matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended);
+        ensure!(yescrypt || !self.key, "a key works with yescrypt strings only");
+        ensure!(yescrypt || !self.rom, "a ROM works with yescrypt strings only");
+        if self.key && !self.unnamed_key && setting.key_id().is_none() {
+            bail!(
+                "the setting names no key, so the string would not be encrypted: put {{key=NAME}} before the setting, or leave out --key"
+            );
+        }
+        let reads = setting.params().nrom != 0 || !setting.roms().is_empty();
+        ensure!(
+            reads || !self.rom,
+            "the setting uses no ROM, so the string would not need one: leave out --rom or the setting"
+        );
+        Ok(())
+    }
+}
