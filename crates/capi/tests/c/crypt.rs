@@ -20,11 +20,12 @@ fn both() -> Option<Answers> {
     }
     assert!(Path::new("/usr/include/crypt.h").is_file(), "Debian: libcrypt-dev");
     let source = repository().join("crates/capi/tests/c/crypt.c");
-    let program = installed().prefix().join("crypt-both");
-    let mut compile = Command::new("gcc");
-    // Functions that dlsym finds are no objects, in pedantic C.
-    compile.args(["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1"]).arg(source);
-    crate::installed::succeed(compile.arg("-o").arg(&program).arg("-ldl"));
+    let program = installed().made("crypt-both", |place| {
+        let mut compile = Command::new("gcc");
+        // Functions that dlsym finds are no objects, in pedantic C.
+        compile.args(["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-O1"]).arg(source);
+        crate::installed::succeed(compile.arg("-o").arg(place).arg("-ldl"));
+    });
     Some(Answers::of(Command::new(program).arg(installed().shim()).arg(LIBCRYPT)))
 }
 

@@ -1,8 +1,9 @@
 //! The libraries, installed once for all tests, and programs that are compiled with them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tempfile::TempDir;
@@ -68,11 +69,23 @@ impl Installed {
     pub(crate) fn program(&self, compiler: &[&str], source: &Path, packages: &[&str]) -> PathBuf {
         let stem = source.file_stem().and_then(|stem| stem.to_str()).expect("a name");
         let name = format!("{stem}-{}", compiler.join("").replace(['/', '=', '+'], "_"));
+        self.made(&name, |place| {
+            let mut compile = Command::new(compiler[0]);
+            compile.args(&compiler[1..]).args(WARNINGS).arg(source).arg("-o").arg(place);
+            compile.args(self.flags(packages, &["--cflags", "--libs"])).arg("-pthread");
+            succeed(compile.arg(format!("-Wl,-rpath,{}", self.lib().display())));
+        })
+    }
+
+    /// A program that is compiled once: another test may be running it already.
+    pub(crate) fn made(&self, name: &str, compile: impl FnOnce(&Path)) -> PathBuf {
+        static MADE: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         let place = self.prefix().join(name);
-        let mut compile = Command::new(compiler[0]);
-        compile.args(&compiler[1..]).args(WARNINGS).arg(source).arg("-o").arg(&place);
-        compile.args(self.flags(packages, &["--cflags", "--libs"])).arg("-pthread");
-        succeed(compile.arg(format!("-Wl,-rpath,{}", self.lib().display())));
+        if !made.contains(name) {
+            compile(&place);
+            made.insert(name.to_owned());
+        }
         place
     }
 
