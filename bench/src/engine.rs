@@ -10,6 +10,7 @@ pub mod crates;
 pub mod file;
 pub mod libraries;
 pub mod reference;
+mod resumable;
 pub mod rom;
 pub mod saltern;
 

@@ -1,8 +1,11 @@
-//! What the system says about this process; nothing elsewhere than on Linux.
+//! What the system says about this process: its memory (on Linux alone) and its processor time.
 
 use std::fs::read_to_string;
+use std::time::Duration;
 
-/// Bytes of memory that are there, of any kind.
+use rustix::time::{ClockId, clock_gettime};
+
+/// Bytes of memory that are there, of any kind; none elsewhere than on Linux.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     let status = read_to_string("/proc/self/status").ok()?;
@@ -11,16 +14,21 @@ pub fn resident_bytes() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Seconds that processors have spent in this process, its threads together. Counted in hundredths.
+/// Processor time of the calling thread.
 #[must_use]
-pub fn processor_seconds() -> Option<f64> {
-    let stat = read_to_string("/proc/self/stat").ok()?;
-    // The second field, the program's name in parentheses, may hold anything; these are the 14th
-    // and the 15th.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
-    let ticks: Result<Vec<_>, _> = ticks.collect();
-    Some(ticks.ok()?.iter().sum::<u64>() as f64 / 100.0)
+pub fn thread_time() -> Duration {
+    time(ClockId::ThreadCPUTime)
+}
+
+/// Processor time of all threads of this process.
+#[must_use]
+pub fn process_time() -> Duration {
+    time(ClockId::ProcessCPUTime)
+}
+
+fn time(clock: ClockId) -> Duration {
+    let now = clock_gettime(clock);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -28,13 +36,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_grow_with_use() {
-        let before = (resident_bytes().unwrap(), processor_seconds().unwrap());
+    fn all_grow_with_use() {
+        let (resident, process, thread) =
+            (resident_bytes().unwrap(), process_time(), thread_time());
         let mut memory = vec![1_u8; 64 << 20];
-        while processor_seconds().unwrap() < before.1 + 0.05 {
+        while thread_time() < thread + Duration::from_millis(50) {
             memory.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(3));
         }
-        assert!(resident_bytes().unwrap() >= before.0 + (60 << 20));
+        assert!(process_time() >= process + Duration::from_millis(50));
+        assert!(resident_bytes().unwrap() >= resident + (60 << 20));
         std::hint::black_box(memory);
     }
 }

@@ -3,10 +3,8 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::engine::Task;
-use crate::machine;
+use crate::{machine, process};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,15 +67,6 @@ impl Clock {
             Clock::Cpu => "cpu",
             Clock::Real => "real",
         }
-    }
-
-    /// Time since some moment in the past, for the calling thread.
-    fn now(self) -> Duration {
-        let now = clock_gettime(match self {
-            Clock::Cpu => ClockId::ThreadCPUTime,
-            Clock::Real => ClockId::Monotonic,
-        });
-        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
     }
 }
 
@@ -186,7 +175,7 @@ struct Part {
 fn one_thread(task: &mut dyn Task, shot: Shot, begun: Instant) -> anyhow::Result<Part> {
     let mut calls_ms = Vec::with_capacity(if shot.time_calls { shot.calls as usize } else { 0 });
     let first = shot.number * shot.calls;
-    let (cpu, start) = (Clock::Cpu.now(), begun.elapsed());
+    let (cpu, start) = (process::thread_time(), begun.elapsed());
     if shot.time_calls {
         for call in first..first + shot.calls {
             let start = Instant::now();
@@ -198,7 +187,7 @@ fn one_thread(task: &mut dyn Task, shot: Shot, begun: Instant) -> anyhow::Result
             task.run(call)?;
         }
     }
-    let (cpu, end) = (Clock::Cpu.now() - cpu, begun.elapsed());
+    let (cpu, end) = (process::thread_time() - cpu, begun.elapsed());
     Ok(Part {
         hashes: shot.calls * task.together() as u64,
         start: start.as_secs_f64(),

@@ -15,11 +15,13 @@ use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
 use saltern_rom::{AttachOptions, Attached, Backend, RomFile, RomPages, RomReaders, attach};
 use saltern_yescrypt::{
     Workspace,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     params::CheckedParams,
     rom::{Rom, RomMasks, RomReading, RomUse},
 };
 use serde::Deserialize;
+
+use crate::process::process_time;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -207,11 +209,6 @@ fn drop_cache(image: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn processor_time() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(spent.tv_sec.unsigned_abs(), spent.tv_nsec as u32)
-}
-
 fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
     let notes = rom.as_ref().map(|rom| rom.notes().to_vec()).unwrap_or_default();
     let used = rom.map(|rom| whole(rom, load)).transpose()?;
@@ -221,9 +218,10 @@ fn in_memory(rom: Option<Arc<Attached>>, load: &Load) -> anyhow::Result<Run> {
 
 /// All blocks of a ROM.
 fn whole(rom: Arc<Attached>, load: &Load) -> anyhow::Result<RomUse> {
-    let nrom = rom.size() / (128 * u64::from(load.params.params().r));
+    let whole =
+        RomReading::whole(rom.size(), load.params.params().r).context("a ROM of odd size")?;
     let (masks, look_ahead) = (load.masks, load.look_ahead);
-    Ok(RomUse { rom: Rom::new(rom)?, reading: RomReading { nrom, masks, look_ahead } })
+    Ok(RomUse { rom: Rom::new(rom)?, reading: RomReading { masks, look_ahead, ..whole } })
 }
 
 fn mapped(image: &Path, load: &Load, random: bool, threads: usize) -> anyhow::Result<Run> {
@@ -256,7 +254,7 @@ fn direct(
             let inputs: Vec<(&[u8], &[u8])> =
                 passwords.iter().map(|password| (&password[..], &salt[..])).collect();
             hash.begin(&inputs, params, roms, 32)?;
-            while hash.advance(&[])? != Progress::Done {}
+            while hash.advance(&[])? != Advance::Done {}
             hashes.fetch_add(inputs.len() as u64, Relaxed);
         }
         Ok(())
@@ -266,7 +264,7 @@ fn direct(
         let threads: Vec<_> =
             (0..threads).map(|index| scope.spawn(move || worker(index))).collect();
         std::thread::sleep(time / 5);
-        let mark = || (Instant::now(), processor_time(), hashes.load(Relaxed));
+        let mark = || (Instant::now(), process_time(), hashes.load(Relaxed));
         let before = mark();
         std::thread::sleep(time);
         let after = mark();
@@ -313,7 +311,7 @@ fn overlapped(
     };
     let mut ahead = if batch == 1 { None } else { Some(submit()?) };
     let start = Instant::now();
-    let mark = || (Instant::now(), processor_time(), pool.stats().hashes);
+    let mark = || (Instant::now(), process_time(), pool.stats().hashes);
     let mut before = None;
     let mut reads = ReadStats::default();
     loop {

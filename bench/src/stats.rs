@@ -60,7 +60,8 @@ pub fn estimate(samples: &[f64]) -> Estimate {
     }
 }
 
-/// The value that so large a part of the samples does not exceed; NaN of none.
+/// The least of the samples that so large a part of them does not exceed (the nearest rank); NaN of
+/// none.
 ///
 /// ```
 /// assert_eq!(saltern_bench::stats::percentile(&[3.0, 1.0, 2.0], 0.95), 3.0);
@@ -69,8 +70,12 @@ pub fn estimate(samples: &[f64]) -> Estimate {
 pub fn percentile(samples: &[f64], part: f64) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let rank = (part * sorted.len() as f64) as usize;
-    sorted.get(rank.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+    nearest_rank(&sorted, part).unwrap_or(f64::NAN)
+}
+
+fn nearest_rank(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
 /// What an interval says about a ratio.
@@ -90,9 +95,9 @@ pub fn verdict(ratio: &Estimate) -> Verdict {
 pub fn latency(mut ms: Vec<f64>) -> Option<Latency> {
     ms.sort_by(f64::total_cmp);
     let (&min, &max) = ms.first().zip(ms.last())?;
-    let rank = (ms.len() * 99).div_ceil(100) - 1;
+    let p99 = nearest_rank(&ms, 0.99)?;
     let [min_ms, avg_ms, p99_ms, max_ms] =
-        [min, ms.iter().sum::<f64>() / ms.len() as f64, ms[rank], max].map(|x| digits(x, 5));
+        [min, ms.iter().sum::<f64>() / ms.len() as f64, p99, max].map(|x| digits(x, 5));
     Some(Latency { min_ms, avg_ms, p99_ms, max_ms })
 }
 
@@ -197,6 +202,17 @@ mod tests {
         assert_eq!(of(&[1.1, 1.2, 1.3]), Verdict::Faster);
         assert_eq!(of(&[0.8, 0.9, 0.99]), Verdict::Slower);
         assert_eq!(of(&[1.0; 5]), Verdict::Tie);
+    }
+
+    #[test]
+    fn a_percentile_is_exceeded_by_no_more_than_the_rest() {
+        let twenty: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!(
+            [0.95, 0.951, 0.5, 0.0, 1.0].map(|part| percentile(&twenty, part)),
+            [19.0, 20.0, 10.0, 1.0, 20.0]
+        );
+        assert_eq!(latency(twenty).unwrap().p99_ms, 20.0);
+        assert!(percentile(&[], 0.5).is_nan());
     }
 
     #[test]

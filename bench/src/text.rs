@@ -34,7 +34,6 @@ GB/s: 10^9 bytes moved to and from memory in a second: c/s real x RAM of a hash 
 read or written. Filling writes each block once and, in the RW mode, reads one for each: 2. Mixing reads one in each step and in
 RW writes it back: 2 for each of N/3 steps at t=0 (x2.67 in all), 2N/3 at t=1 (x3.33), N at t=2 (x4, as in escrypt); WORM with
 t=2 is x3, WORM with t=0 and classic scrypt x2. With a ROM half of the reads go there, and those are not written back.
-(Figures of 2014 to which `*2^30/10^9` was applied after MiB are 2.4 % higher for the same speed: 1000 MiB are no GiB.)
 latency: of one call, which computes as many hashes as advance together; min/avg/max over all threads under full load.
 [a-b]: 95 % interval of the median by bootstrap. A ratio whose interval spans 1 is a tie.
 quiet: the ratio of the rates that each side exceeds in one turn of twenty, when neighbours disturb it least.";

@@ -1,10 +1,11 @@
 //! The program `saltern-bench`: that everything runs and says what it should, never how fast.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
+use saltern_testing::program::{repository, seen, stdout};
 use serde_json::Value;
 
 /// What the program did.
@@ -13,29 +14,9 @@ fn run(args: &[&str]) -> Output {
     command.args(args).output().expect("the program can be run")
 }
 
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
-}
-
-/// The exit status and both streams.
-fn seen(output: &Output) -> (Option<i32>, &str, &str) {
-    let err = std::str::from_utf8(&output.stderr).expect("standard error is UTF-8");
-    (output.status.code(), stdout(output), err)
-}
-
-/// Assert that the program ended with status 2, printed nothing and told one line that contains
-/// `part`.
 #[track_caller]
 fn assert_one_error(output: &Output, part: &str) {
-    let (code, out, err) = seen(output);
-    assert_eq!((code, out), (Some(2), ""), "{err}");
-    let lines: Vec<_> = err.lines().collect();
-    assert!(lines.len() == 1 && err.starts_with("saltern-bench: ") && err.contains(part), "{err}");
-}
-
-/// A file of the repository.
-fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+    saltern_testing::program::assert_one_error("saltern-bench", output, part);
 }
 
 const CASES: &str = r#"

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Output;
 
 use assert_cmd::Command;
+use saltern_testing::program::{repository, seen, stderr, stdout};
 use serde_json::{Value, json};
 
 /// The program.
@@ -17,24 +17,6 @@ fn program(args: &[&str]) -> Command {
 
 fn run(args: &[&str], input: impl AsRef<[u8]>) -> Output {
     program(args).write_stdin(input.as_ref()).output().expect("the program can be run")
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("standard error is UTF-8")
-}
-
-/// The exit status and both streams.
-fn seen(output: &Output) -> (Option<i32>, &str, &str) {
-    (output.status.code(), stdout(output), stderr(output))
-}
-
-/// A file of the repository.
-fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 /// The counts that `check` prints for a file.

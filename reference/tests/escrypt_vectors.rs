@@ -1,29 +1,16 @@
 //! The vectors of generation 0.5, every case but the four whose ROM takes 3 GiB.
 
-use std::collections::BTreeMap;
-
 use saltern_reference::yescrypt::Reject;
 use saltern_reference::yescrypt::escrypt::{
     Params, Rom, Tuning, crypt, gensalt, kdf, parse_setting, rom_init,
 };
+use saltern_testing::hex::hex;
+use saltern_testing::vectors::{bytes, cases, number, text};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}"))
-}
-
 fn small(value: &Value, name: &str) -> u32 {
     u32::try_from(number(value, name)).unwrap()
-}
-
-fn bytes(value: &Value, name: &str) -> Vec<u8> {
-    let text = value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}"));
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn tuning(case: &Value) -> Tuning {
@@ -44,8 +31,8 @@ fn answer(case: &Value) -> Result<String, Reject> {
         Some(rom) => Some(Rom { image: make_rom(case, rom)?.0, mask: number(case, "mask") }),
         None => None,
     };
-    let text = |text: Vec<u8>| String::from_utf8(text).unwrap();
-    match case["kind"].as_str().unwrap().trim_end_matches("_reject") {
+    let owned = |text: Vec<u8>| String::from_utf8(text).unwrap();
+    match text(case, "kind").trim_end_matches("_reject") {
         "kdf05" => {
             let params = Params {
                 p: small(case, "p"),
@@ -57,10 +44,10 @@ fn answer(case: &Value) -> Result<String, Reject> {
             Ok(hex(&kdf(&password, &salt, &params, rom.as_ref(), number(case, "dkLen"))?))
         }
         "crypt05" => {
-            let setting = case["setting"].as_str().unwrap().as_bytes();
+            let setting = text(case, "setting").as_bytes();
             let hash = crypt(&bytes(case, "password"), setting, rom.as_ref())?;
             assert_eq!(parse_setting(&hash)?, parse_setting(setting)?);
-            Ok(text(hash))
+            Ok(owned(hash))
         }
         "rom05" => {
             let (image, digest) = make_rom(case, case)?;
@@ -68,7 +55,7 @@ fn answer(case: &Value) -> Result<String, Reject> {
         }
         "gensalt05" => {
             let (sizes, flags) = ((small(case, "r"), small(case, "p")), small(case, "flags"));
-            Ok(text(gensalt(small(case, "N_log2"), sizes, flags, &bytes(case, "salt"))?))
+            Ok(owned(gensalt(small(case, "N_log2"), sizes, flags, &bytes(case, "salt"))?))
         }
         other => panic!("{other}"),
     }
@@ -76,28 +63,7 @@ fn answer(case: &Value) -> Result<String, Reject> {
 
 #[test]
 fn every_case_of_a_bearable_size() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors/escrypt_0_5.jsonl");
-    let (mut counts, mut left_out) = (BTreeMap::new(), 0);
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let case: Value = serde_json::from_str(line).unwrap();
-        let kind = case["kind"].as_str().unwrap();
-        if kind == "header" {
-            continue;
-        }
-        *counts.entry(kind.to_owned()).or_insert(0) += 1;
-        if case.get("rom").is_some_and(|rom| number(rom, "N") > 1 << 20) {
-            left_out += 1;
-            continue;
-        }
-        let (id, answer) = (&case["id"], answer(&case));
-        let text = |name: &str| case[name].as_str().unwrap().to_owned();
-        match kind {
-            _ if kind.ends_with("_reject") => assert!(answer.is_err(), "{id}: {answer:?}"),
-            "rom05" => assert_eq!(answer, Ok(text("digest") + &text("image_sha256")), "{id}"),
-            _ => assert_eq!(answer, Ok(text("out")), "{id}"),
-        }
-    }
-    let expected = [
+    let kinds = [
         ("kdf05", 268),
         ("crypt05", 49),
         ("rom05", 14),
@@ -106,6 +72,19 @@ fn every_case_of_a_bearable_size() {
         ("crypt05_reject", 10),
         ("gensalt05_reject", 3),
     ];
-    assert_eq!(counts, expected.map(|(kind, count)| (kind.to_owned(), count)).into());
+    let mut left_out = 0;
+    for case in cases("escrypt_0_5", &kinds) {
+        if case.get("rom").is_some_and(|rom| number(rom, "N") > 1 << 20) {
+            left_out += 1;
+            continue;
+        }
+        let (id, answer) = (&case["id"], answer(&case));
+        let text = |name: &str| text(&case, name).to_owned();
+        match text("kind").as_str() {
+            kind if kind.ends_with("_reject") => assert!(answer.is_err(), "{id}: {answer:?}"),
+            "rom05" => assert_eq!(answer, Ok(text("digest") + &text("image_sha256")), "{id}"),
+            _ => assert_eq!(answer, Ok(text("out")), "{id}"),
+        }
+    }
     assert_eq!(left_out, 4);
 }

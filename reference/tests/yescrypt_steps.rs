@@ -4,20 +4,10 @@ use saltern_reference::yescrypt::{
     Boxes, Params, Tuning, blockmix_pwxform, blockmix_salsa, body, bytes_from_lanes, fill_boxes,
     lanes_from_bytes, loop_counts, pwxform, salsa20, wrap,
 };
+use saltern_testing::hex::hex;
+use saltern_testing::vectors::bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-
-fn unhex(text: &Value) -> Vec<u8> {
-    let text = text.as_str().expect("a hexadecimal string");
-    (0..text.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal"))
-        .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 fn uint(value: &Value) -> u32 {
     u32::try_from(value.as_u64().expect("an integer")).expect("32 bits")
@@ -57,7 +47,7 @@ fn every_step() {
             "salsa20_core" => check_salsa20(step),
             "blockmix_salsa" => check_blockmix_salsa(step),
             "lanes" => {
-                assert_eq!(lanes_from_bytes(&unhex(&step["in"])), lanes_of(&step["lanes"]));
+                assert_eq!(lanes_from_bytes(&bytes(step, "in")), lanes_of(&step["lanes"]));
             }
             "sbox_init" => boxes = check_sbox_init(step),
             "pwxform_x4" => check_pwxform(step, boxes.clone()),
@@ -84,21 +74,21 @@ fn every_step() {
 }
 
 fn check_salsa20(step: &Value) {
-    let lanes = lanes_from_bytes(&unhex(&step["in"]));
-    assert_eq!(bytes_from_lanes(&salsa20(&lanes, uint(&step["rounds"]))), unhex(&step["out"]));
+    let lanes = lanes_from_bytes(&bytes(step, "in"));
+    assert_eq!(bytes_from_lanes(&salsa20(&lanes, uint(&step["rounds"]))), bytes(step, "out"));
 }
 
 fn check_blockmix_salsa(step: &Value) {
-    let lanes = lanes_from_bytes(&unhex(&step["in"]));
+    let lanes = lanes_from_bytes(&bytes(step, "in"));
     let out = blockmix_salsa(&lanes, uint(&step["rounds"]));
-    assert_eq!(bytes_from_lanes(&out), unhex(&step["out"]));
+    assert_eq!(bytes_from_lanes(&out), bytes(step, "out"));
 }
 
 fn check_sbox_init(step: &Value) -> Boxes {
     let tuning = tuning_named(step["tuning"].as_str().expect("a tuning"));
-    let mut block = unhex(&step["in"]);
+    let mut block = bytes(step, "in");
     let boxes = fill_boxes(&mut block, &tuning);
-    assert_eq!(block, unhex(&step["state_after"]));
+    assert_eq!(block, bytes(step, "state_after"));
     let memory = boxes.s2.iter().chain(&boxes.s1).chain(&boxes.s0);
     assert_eq!(lanes_sha256(memory), step["sbox_sha256"]);
     let lane = |lane: u64| Value::from(format!("{lane:016x}"));
@@ -129,7 +119,7 @@ fn check_blockmix_pwxform(step: &Value, mut boxes: Boxes) {
     let input: Vec<u8> = (0..128 * r).map(|i| (5 * i + 9) as u8).collect();
     assert_eq!(hex(&Sha256::digest(&input)), step["in_sha256"]);
     let out = blockmix_pwxform(&lanes_from_bytes(&input), &mut boxes, &tuning);
-    assert_eq!(bytes_from_lanes(&out), unhex(&step["out"]));
+    assert_eq!(bytes_from_lanes(&out), bytes(step, "out"));
     assert_eq!(boxes.w, uint(&step["w_after"]) as usize);
 }
 
@@ -166,14 +156,14 @@ fn check_kdf_trace(step: &Value) {
     let [flags, r, p, t] = ["flags", "r", "p", "t"].map(|k| uint(&step[k]));
     let n = step["N"].as_u64().expect("an integer");
     let params = Params { n, r, p, t, ..Params::from_flags(flags) };
-    let (password, salt) = (unhex(&step["password"]), unhex(&step["salt"]));
+    let (password, salt) = (bytes(step, "password"), bytes(step, "salt"));
     let pass = body(&password, &salt, &params, None, uint(&step["dkLen"]) as usize);
-    assert_eq!(pass.password, unhex(&step["password_hashed"]));
-    assert_eq!(pass.blocks_before, unhex(&step["B_initial"]));
-    assert_eq!(pass.secret, unhex(&step["secret_after_hmac"]));
+    assert_eq!(pass.password, bytes(step, "password_hashed"));
+    assert_eq!(pass.blocks_before, bytes(step, "B_initial"));
+    assert_eq!(pass.secret, bytes(step, "secret_after_hmac"));
     let memory: Vec<u8> = pass.memory.iter().flat_map(|block| bytes_from_lanes(block)).collect();
     assert_eq!(hex(&Sha256::digest(memory)), step["V_sha256_final"]);
-    assert_eq!(pass.blocks_after, unhex(&step["B_final"]));
-    assert_eq!(pass.derived, unhex(&step["pbkdf2_out"]));
-    assert_eq!(pass.output, unhex(&step["out"]));
+    assert_eq!(pass.blocks_after, bytes(step, "B_final"));
+    assert_eq!(pass.derived, bytes(step, "pbkdf2_out"));
+    assert_eq!(pass.output, bytes(step, "out"));
 }

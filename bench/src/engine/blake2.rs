@@ -4,6 +4,7 @@
 use std::hint::black_box;
 
 use anyhow::Context;
+use saltern_blake2::generic::Params;
 use saltern_blake2::{Level, blake2b, blake2bp, blake2s, blake2sp, many};
 
 use super::{Engine, Setup, Task};
@@ -96,6 +97,16 @@ impl Task for Messages {
     }
 }
 
+/// Many messages at once.
+fn side_by_side<V: saltern_blake2::Variant>(level: Level) -> Option<Hash> {
+    let params = Params::<V>::new().level(level).ok()?;
+    Some(Box::new(move |messages, keep| {
+        let mut jobs: Vec<_> = messages.iter().map(|data| many::Job::new(&params, data)).collect();
+        many::hash_many(&mut jobs);
+        jobs.iter().for_each(|job| keep(job.hash().as_bytes()));
+    }))
+}
+
 /// Saltern's function at a level.
 pub(super) fn saltern(message: &Message, level: Level) -> Option<Hash> {
     let several = message.messages > 1;
@@ -108,24 +119,8 @@ pub(super) fn saltern(message: &Message, level: Level) -> Option<Hash> {
             let params = blake2s::Params::new().level(level).ok()?;
             each(move |data, keep| keep(params.hash(data).as_bytes()))
         }
-        (Variant::Blake2b, true) => {
-            let params = blake2b::Params::new().level(level).ok()?;
-            Box::new(move |messages, keep| {
-                let mut jobs: Vec<_> =
-                    messages.iter().map(|data| many::Job::new(&params, data)).collect();
-                many::hash_many(&mut jobs);
-                jobs.iter().for_each(|job| keep(job.hash().as_bytes()));
-            })
-        }
-        (Variant::Blake2s, true) => {
-            let params = blake2s::Params::new().level(level).ok()?;
-            Box::new(move |messages, keep| {
-                let mut jobs: Vec<_> =
-                    messages.iter().map(|data| many::Job::new(&params, data)).collect();
-                many::hash_many(&mut jobs);
-                jobs.iter().for_each(|job| keep(job.hash().as_bytes()));
-            })
-        }
+        (Variant::Blake2b, true) => side_by_side::<saltern_blake2::Blake2b>(level)?,
+        (Variant::Blake2s, true) => side_by_side::<saltern_blake2::Blake2s>(level)?,
         (Variant::Blake2bp, _) => {
             let params = blake2bp::Params::new().level(level).ok()?;
             each(move |data, keep| keep(params.hash(data).as_bytes()))

@@ -29,7 +29,7 @@ enum Image {
 const PAGE: usize = 4096;
 
 /// What ROMs of benchmarks are made from: no secret.
-pub(super) const SEED: &[u8] = b"saltern bench: a ROM of no secret seed";
+pub(crate) const SEED: &[u8] = b"saltern bench: a ROM of no secret seed";
 
 impl RomMemory {
     /// Makes the ROM of `nrom` blocks of `r` times 128 bytes. Costs three passes over half of it.

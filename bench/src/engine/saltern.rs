@@ -1,17 +1,19 @@
 //! Saltern itself: `saltern`, `saltern avx2` at a level, `saltern pairs` with two groups of pwxform
-//! in one register, `saltern wiping` with memory that is wiped after each call.
+//! in one register, `saltern wiping` with memory that is wiped after each call, `saltern resumable`
+//! with the driver that pools use.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use saltern_yescrypt::{
-    HashString, Hasher, Limits, Verification, Workspace, hazmat,
+    HashString, Hasher, Limits, Workspace, hazmat,
     hazmat::{Derivation, Level, derive_many},
     params::{CheckedParams, Mode},
-    rom::{RomMasks, RomReading, RomUse, RomView, derive_with_roms},
+    rom::{RomReading, RomUse, RomView, derive_with_roms},
 };
 
+use super::resumable::Resumed;
 use super::rom::{self, RomMemory};
 use super::{Engine, Found, Input, Setup, Task, blake2, inputs};
 use crate::work::{Escrypt, Message, Variant, Work};
@@ -22,15 +24,23 @@ pub struct Saltern {
     named: bool,
     pairs: bool,
     wiping: bool,
+    resumable: bool,
 }
 
 /// By the words after `saltern`.
 pub(super) fn find<'w>(words: impl Iterator<Item = &'w str>) -> anyhow::Result<Found> {
-    let mut found = Saltern { level: Level::detect(), named: false, pairs: false, wiping: false };
+    let mut found = Saltern {
+        level: Level::detect(),
+        named: false,
+        pairs: false,
+        wiping: false,
+        resumable: false,
+    };
     for word in words {
         match word {
             "pairs" => found.pairs = true,
             "wiping" => found.wiping = true,
+            "resumable" => found.resumable = true,
             level => match super::level(level)? {
                 Ok(level) => (found.level, found.named) = (level, true),
                 Err(missing) => return Ok(Err(missing)),
@@ -55,11 +65,15 @@ impl Engine for Saltern {
         if self.wiping {
             name += " wiping";
         }
+        if self.resumable {
+            name += " resumable";
+        }
         name
     }
 
     fn computes(&self, work: &Work) -> bool {
         match work {
+            _ if self.resumable => matches!(work, Work::Yescrypt(_, None)),
             Work::Yescrypt(..) | Work::Escrypt(_) | Work::Fill(_) => true,
             Work::Argon2(_) | Work::Cats(_) => false,
             Work::Message(message) => message.variant != Variant::Blake3 && !message.file,
@@ -95,6 +109,9 @@ impl Engine for Saltern {
             "{together} hashes at once: 1 to {degree} of these advance together"
         );
         let inputs = inputs(work, together)?;
+        if self.resumable {
+            return Ok(Box::new(Resumed::new(workspace, params, inputs)));
+        }
         let mut task = Passwords {
             params,
             rom: setup.rom.clone(),
@@ -146,8 +163,8 @@ impl Passwords {
     /// Without a text.
     fn derive(&mut self) -> anyhow::Result<()> {
         if let (Mode::Escrypt(_), Some(rom)) = (self.params.params().mode, &self.rom) {
-            let nrom = rom.bytes().len() as u64 / (128 * u64::from(self.params.params().r));
-            let reading = RomReading { masks: RomMasks::escrypt(1), ..RomReading::new(nrom) };
+            let whole = RomReading::whole(rom.bytes().len() as u64, self.params.params().r);
+            let reading = whole.context("a ROM of odd size")?;
             let (password, salt) = (self.inputs[0].password.to_bytes(), &self.inputs[0].salt);
             let (rom, hash) = (RomView::untagged(rom.bytes())?, &mut self.hashes[0]);
             let (params, workspace) = (&self.params, &mut self.workspace);
@@ -166,12 +183,24 @@ impl Passwords {
         Ok(derive_many(&mut jobs, &self.params, rom.as_ref(), &mut self.workspace)?)
     }
 
-    fn verify(&mut self) -> Vec<Result<bool, saltern_yescrypt::Error>> {
-        let pairs = self.inputs.iter().zip(&self.stored);
-        let items: Vec<_> = pairs
-            .map(|(input, hash)| Verification { password: input.password.to_bytes(), hash })
+    /// Whether each password matches its string.
+    fn verify(&mut self) -> anyhow::Result<bool> {
+        let parsed: Result<Vec<_>, _> = self.stored.iter().map(HashString::parse).collect();
+        let stored = parsed?;
+        let passwords = self.inputs.iter().map(|input| input.password.to_bytes());
+        let pairs = passwords.clone().zip(&stored);
+        let plans = pairs.map(|(password, stored)| self.hasher.plan(password, stored.setting()));
+        let plans = plans.collect::<Result<Vec<_>, _>>()?;
+        let jobs = passwords.zip(&plans).zip(&mut self.hashes);
+        let mut jobs: Vec<_> = jobs
+            .map(|((password, plan), out)| Derivation { password, salt: &plan.salt, out })
             .collect();
-        self.hasher.verify_many(&mut self.workspace, &items)
+        derive_many(&mut jobs, &plans[0].params, None, &mut self.workspace)?;
+        let mut all = true;
+        for (stored, hash) in stored.iter().zip(&self.hashes) {
+            all &= self.hasher.matches(stored, hash)?;
+        }
+        Ok(all)
     }
 }
 
@@ -191,7 +220,7 @@ impl Task for Passwords {
                 black_box(self.hasher.hash_with_setting(&mut self.workspace, password, text)?);
             }
             _ => {
-                black_box(self.verify());
+                black_box(self.verify()?);
             }
         }
         if self.wiping {
@@ -202,7 +231,7 @@ impl Task for Passwords {
 
     fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
         if !self.stored.is_empty() {
-            ensure!(self.verify().iter().all(|same| *same == Ok(true)), "a batch differs");
+            ensure!(self.verify()?, "a batch differs");
             let hash = |stored| Ok(HashString::parse(stored)?.hash().to_vec());
             return self.stored.iter().take(count).map(&hash).collect();
         }

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use super::Bench;
 use super::Options;
 use crate::case::RomFile;
+use crate::engine::rom::SEED;
 use crate::record::{self, Bandwidth, Estimate};
 use crate::runner::Effort;
 use crate::ssd::{self, Access, Load, Row};
@@ -79,7 +80,7 @@ fn make(file: &RomFile) -> anyhow::Result<(TempDir, PathBuf)> {
     let directory = if kept.is_dir() { tempfile::tempdir_in(kept) } else { tempfile::tempdir() };
     let directory = directory.context("a temporary directory")?;
     let image = directory.path().join("bench.rom");
-    let seed = Seed::from_bytes(b"saltern bench: a ROM of no secret seed")?;
+    let seed = Seed::from_bytes(SEED)?;
     let rom = RomParams::new(file.nrom, file.shape.1, 4);
     Create::new(rom, &seed).file(&image).context("a ROM in a temporary file")?;
     Ok((directory, image))

@@ -9,13 +9,7 @@ use crate::record::{Cell, Ratio, Record, Section, Verdict};
 /// the text's figures.
 #[must_use]
 pub fn markdown(record: &Record) -> String {
-    let mut text = format!(
-        "{}. `{}`, {:.0} s{}.\n",
-        super::header(&record.machine, &record.build),
-        record.command,
-        record.seconds,
-        neighbours(record)
-    );
+    let mut text = head(record);
     for section in &record.sections {
         text += &table(section);
         text += &beside(section);
@@ -27,13 +21,7 @@ pub fn markdown(record: &Record) -> String {
 /// other sections whole.
 #[must_use]
 pub fn digest(record: &Record) -> String {
-    let mut text = format!(
-        "{}. `{}`, {:.0} s{}.\n",
-        super::header(&record.machine, &record.build),
-        record.command,
-        record.seconds,
-        neighbours(record)
-    );
+    let mut text = head(record);
     for section in &record.sections {
         match beside(section) {
             none if none.is_empty() => text += &table(section),
@@ -47,8 +35,11 @@ pub fn digest(record: &Record) -> String {
     text
 }
 
-fn neighbours(record: &Record) -> String {
-    record.neighbours.map(|seen| format!("; {}", seen.words())).unwrap_or_default()
+/// The machine, the command, and how long it took beside which neighbours.
+fn head(record: &Record) -> String {
+    let machine = super::header(&record.machine, &record.build);
+    let seen = record.neighbours.map(|seen| format!("; {}", seen.words())).unwrap_or_default();
+    format!("{machine}. `{}`, {:.0} s{seen}.\n", record.command, record.seconds)
 }
 
 fn table(section: &Section) -> String {

@@ -77,6 +77,24 @@ pub use output::HexString;
 pub use saltern_simd::Level;
 pub use variant::Variant;
 
+pub mod generic {
+    //! The types of [`blake2b`](mod@crate::blake2b) and [`blake2s`](mod@crate::blake2s) under one
+    //! name each, for functions that are generic over a [`Variant`](crate::Variant).
+    //!
+    //! ```
+    //! use saltern_blake2::{Blake2b, Blake2s, Variant, blake2b, generic::Params};
+    //! fn longest<V: Variant>(data: &[u8]) -> Vec<u8> {
+    //!     Params::<V>::new().hash(data).as_bytes().to_vec()
+    //! }
+    //! assert_eq!(longest::<Blake2b>(b"abc"), blake2b::hash(b"abc").as_bytes());
+    //! assert_eq!(longest::<Blake2s>(b"abc").len(), 32);
+    //! ```
+
+    pub use crate::hasher::Hasher;
+    pub use crate::output::Hash;
+    pub use crate::params::Params;
+}
+
 pub mod blake2b {
     //! BLAKE2b: for 64-bit processors, outputs of 1 to 64 bytes.
 

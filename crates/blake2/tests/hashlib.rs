@@ -5,6 +5,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use saltern_blake2::{Level, blake2b, blake2s};
+use saltern_testing::hex::hex;
+use saltern_testing::{Random, skipped};
 
 /// Reads lines "function in key salt person digest_size fanout depth leaf_size node_offset
 /// node_depth inner_size last_node" and prints the digests.
@@ -19,34 +21,19 @@ for line in sys.stdin:
     print(getattr(hashlib, name)(data, key=key, salt=salt, person=person, **options).hexdigest())
 "#;
 
-/// xorshift64*: any numbers will do, and the same ones every time are easier to look into.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 8) % limit
-    }
-
-    fn bytes(&mut self, most: usize) -> Vec<u8> {
-        let length = self.below(most as u64 + 1);
-        (0..length).map(|_| self.below(256) as u8).collect()
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// At most so many bytes.
+fn any_bytes(random: &mut Random, most: usize) -> Vec<u8> {
+    let length = random.below(most as u64 + 1) as usize;
+    random.bytes(length)
 }
 
 /// A case's line for the oracle, and our answer at a level.
 macro_rules! case {
     ($random:expr, $module:ident, $offset_bits:literal, $level:expr) => {{
         let random: &mut Random = $random;
-        let data = random.bytes(5 * $module::BLOCK_BYTES);
-        let key = random.bytes($module::KEY_BYTES);
-        let [salt, person] = [0; 2].map(|_| random.bytes($module::SALT_BYTES));
+        let data = any_bytes(random, 5 * $module::BLOCK_BYTES);
+        let key = any_bytes(random, $module::KEY_BYTES);
+        let [salt, person] = [0; 2].map(|_| any_bytes(random, $module::SALT_BYTES));
         let digest_size = 1 + random.below($module::OUT_BYTES as u64);
         let [fanout, node_depth] = [0; 2].map(|_| random.below(256));
         let (depth, leaf_size) = (1 + random.below(255), random.below(1 << 32));
@@ -82,10 +69,9 @@ fn hashlib_agrees_on_random_parameter_blocks() {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut python) = python else {
-        eprintln!("skipped: python3 cannot be started");
-        return;
+        return skipped("python3 cannot be started");
     };
-    let mut random = Random(0x5A17_E121);
+    let mut random = Random::new(0x5A17_E121);
     let levels: Vec<Level> = Level::available().collect();
     let cases: Vec<(String, String)> = (0..1000)
         .map(|i| match i % 2 {

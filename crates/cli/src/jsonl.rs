@@ -110,7 +110,7 @@ pub(crate) enum Task {
         stored: fn(&[u8]) -> Result<HashString, String>,
         /// What a mismatch with a string may also come of, where something is assumed of those that
         /// do not say it.
-        notes: Box<dyn Fn(&HashString) -> Vec<String> + Send>,
+        notes: Notes,
     },
     /// Hash as a policy has it.
     New { passwords: Passwords, allow_empty: bool },
@@ -121,6 +121,9 @@ pub(crate) enum Task {
         obstacle: fn(&[u8]) -> Option<String>,
     },
 }
+
+/// What people should know about an answer to this string.
+type Notes = Box<dyn Fn(&HashString) -> Vec<String> + Send>;
 
 impl Task {
     /// What computes, to be kept until the tickets are done with.

@@ -239,10 +239,9 @@ impl NewRomArgs {
 
 /// NROM of all of an image for hashes with this r.
 fn blocks(manifest: &Manifest, r: u32) -> anyhow::Result<u64> {
-    let (size, block) = (manifest.size(), 128 * u64::from(r));
-    let blocks = size.checked_div(block).filter(|blocks| blocks.is_power_of_two());
-    let blocks = blocks.filter(|&blocks| blocks > 1 && blocks * block == size);
-    blocks.with_context(|| {
+    let size = manifest.size();
+    let whole = RomReading::whole(size, r).map(|whole| whole.nrom);
+    whole.with_context(|| {
         format!(
             "ROM {} has {size} bytes, which is no power of two of blocks of r={r} (the ROM was made with r={})",
             manifest.id(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern_yescrypt::{
+    Error as Hash,
     hazmat::{Level, Pages},
     params::CheckedParams,
 };
@@ -112,24 +113,26 @@ impl PoolConfig {
     /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter).
     pub fn check(&self) -> Result<(), Error> {
         if !(1..=MAX_THREADS).contains(&self.threads) {
-            return Err(invalid("number of threads", self.threads as u64, "1 to 1024"));
+            return Err(invalid("number of threads", self.threads as u64, "1 to 1024").into());
         }
         if !(1..=MAX_IN_FLIGHT).contains(&self.in_flight) {
-            return Err(invalid("number of hashes in flight", self.in_flight as u64, "1 to 256"));
+            return Err(
+                invalid("number of hashes in flight", self.in_flight as u64, "1 to 256").into()
+            );
         }
         if self.max_waiting == 0 {
-            return Err(invalid("number of waiting items", 0, "at least 1"));
+            return Err(invalid("number of waiting items", 0, "at least 1").into());
         }
         if !self.level.is_available() {
             let expected = "one that this processor has";
-            return Err(invalid("CPU level", self.level as u64, expected));
+            return Err(invalid("CPU level", self.level as u64, expected).into());
         }
         Ok(())
     }
 }
 
-fn invalid(name: &'static str, value: u64, expected: &'static str) -> Error {
-    saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into()
+pub(crate) fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
+    Hash::InvalidParameter { name, value, expected }
 }
 
 /// Binds the calling thread to a processor.
@@ -142,12 +145,12 @@ pub(crate) fn bind(processor: usize) -> Result<(), Error> {
             set.set(processor);
         }
         let expected = "one that this process may use";
-        let refused = |_| invalid("processor", processor as u64, expected);
+        let refused = |_| invalid("processor", processor as u64, expected).into();
         sched_setaffinity(None, &set).map_err(refused)
     }
     #[cfg(not(all(feature = "os", target_os = "linux")))]
     {
         let expected = "none: binding needs Linux and the feature `os`";
-        Err(invalid("processor", processor as u64, expected))
+        Err(invalid("processor", processor as u64, expected).into())
     }
 }

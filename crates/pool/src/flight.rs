@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use saltern_yescrypt::{
     Error as Hash,
-    hazmat::{MAX_LANES, Progress, Resumable, RomRead},
+    hazmat::{Advance, BlocksNeeded, MAX_LANES, Resumable},
     rom::MAX_ROMS,
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -38,7 +38,7 @@ struct Set {
     /// How many bytes before each block were read, too.
     skip: [usize; MAX_LANES],
     /// What was announced, from then until it has been supplied.
-    read: Option<RomRead>,
+    read: Option<BlocksNeeded>,
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
@@ -110,8 +110,8 @@ struct Group {
     shape: Arc<Shape>,
     items: Vec<Queued>,
     /// Reads that were announced while no set was free, in order.
-    deferred: VecDeque<RomRead>,
-    needed: Option<RomRead>,
+    deferred: VecDeque<BlocksNeeded>,
+    needed: Option<BlocksNeeded>,
     began: Instant,
     age: u64,
     /// For each item that may not be answered, why.
@@ -154,7 +154,7 @@ impl Place {
     }
 
     /// The set with the blocks of this read, if all of them are there, or are known not to come.
-    fn supply(&self, read: RomRead) -> Option<usize> {
+    fn supply(&self, read: BlocksNeeded) -> Option<usize> {
         self.sets.iter().position(|set| set.read == Some(read) && set.missing == 0)
     }
 
@@ -265,9 +265,9 @@ impl Place {
     }
 
     /// Computes until the group is finished, or waits for a read.
-    pub(crate) fn run(&mut self, reader: &mut Reader) -> Result<Progress, Error> {
+    pub(crate) fn run(&mut self, reader: &mut Reader) -> Result<Advance, Error> {
         loop {
-            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            let Some(group) = &mut self.group else { return Ok(Advance::Done) };
             let progress = match group.needed.take() {
                 None => group.hash.advance(&[])?,
                 Some(read) => {
@@ -276,14 +276,14 @@ impl Place {
                             group.needed = Some(read);
                         }
                         reader.flush()?;
-                        return Ok(Progress::Needs(read));
+                        return Ok(Advance::Needs(read));
                     };
                     self.resume(set, reader)?
                 }
             };
-            let Some(group) = &mut self.group else { return Ok(Progress::Done) };
+            let Some(group) = &mut self.group else { return Ok(Advance::Done) };
             match progress {
-                Progress::Announces(read) => {
+                Advance::Announces(read) => {
                     group.deferred.push_back(read);
                     let ahead = group.shape.roms()[read.rom].reading.look_ahead > 0;
                     self.submit(reader)?;
@@ -292,17 +292,17 @@ impl Place {
                         reader.flush()?;
                     }
                 }
-                Progress::Needs(read) => group.needed = Some(read),
-                Progress::Done => {
+                Advance::Needs(read) => group.needed = Some(read),
+                Advance::Done => {
                     group.check();
-                    return Ok(Progress::Done);
+                    return Ok(Advance::Done);
                 }
             }
         }
     }
 
     /// Goes on with the blocks of a set, which is then free for the next read.
-    fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Progress, Error> {
+    fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Advance, Error> {
         let Some(group) = &mut self.group else { return Err(Error::Panicked) };
         let set = &mut self.sets[set];
         let read = set.read.take().ok_or(Error::Panicked)?;

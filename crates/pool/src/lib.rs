@@ -18,6 +18,7 @@ pub mod hazmat {
     //! What `saltern-rom` needs, and no application does. Versions promise nothing about it.
 
     pub use crate::pages::sizes;
+    pub use crate::process::Process;
 }
 mod ledger;
 mod pages;

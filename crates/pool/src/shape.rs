@@ -9,6 +9,7 @@ use saltern_yescrypt::{
     rom::{RomMasks, RomUse},
 };
 
+use crate::config::invalid;
 use crate::source::{Grid, block_rom};
 use crate::task::Task;
 
@@ -179,8 +180,4 @@ fn work(params: &CheckedParams, reads: &[(RomMasks, Medium)]) -> u64 {
 fn unchecked((masks, medium): (RomMasks, Medium)) -> (RomMasks, Medium) {
     let checked = matches!(medium, Medium::Checked { .. });
     (masks, if checked { Medium::Memory } else { medium })
-}
-
-fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
-    Hash::InvalidParameter { name, value, expected }
 }

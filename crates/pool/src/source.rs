@@ -12,7 +12,6 @@ use saltern_yescrypt::rom::{Rom, RomCheck, RomId, RomStore};
 
 pub use self::grid::{Grid, Window};
 use crate::error::Fault;
-pub use crate::process::Process;
 
 /// A ROM that is not in memory, or that is not to be trusted there: its blocks are read, and
 /// checked, one by one.

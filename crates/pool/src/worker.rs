@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
-use saltern_yescrypt::{Workspace, hazmat, hazmat::Progress};
+use saltern_yescrypt::{Workspace, hazmat, hazmat::Advance};
 
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
@@ -195,7 +195,7 @@ impl<'p> Worker<'p> {
         let Some((_, index)) = ready.min() else { return false };
         let (place, reader) = (&mut self.places[index], &mut self.reader);
         let outcome = match catch_unwind(AssertUnwindSafe(|| place.run(reader))) {
-            Ok(Ok(Progress::Done)) => Ok(()),
+            Ok(Ok(Advance::Done)) => Ok(()),
             Ok(Ok(_)) => return true,
             Ok(Err(error)) => Err(error),
             Err(_) => Err(Error::Panicked),

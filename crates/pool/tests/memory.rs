@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms, Ticket};
+use saltern_testing::process;
 use saltern_yescrypt::{Limits, Params, hazmat::Pages};
 
 const KIB: u64 = 1 << 10;
@@ -13,18 +14,11 @@ fn beside(threads: usize) -> u64 {
     4 * MIB + 256 * KIB * threads as u64
 }
 
-/// A line of `/proc/self/status`, in bytes.
-fn status(name: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.trim().strip_suffix("kB").unwrap().trim().parse::<u64>().unwrap() * KIB
-}
-
 /// Resident memory now, from which its peak is counted from here on.
 fn start() -> u64 {
     // Clears the peak (proc(5)).
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
-    status("VmRSS:")
+    process::memory("self", "VmRSS")
 }
 
 /// One test alone in this program, since memory is counted for all of it.
@@ -52,13 +46,13 @@ fn resident_memory_stays_within_the_budget_whatever_is_asked() {
         }
         let answers = tickets.into_iter().flat_map(Ticket::wait);
         assert_eq!(answers.filter(Result::is_ok).count(), 720);
-        let (peak, stats) = (status("VmHWM:") - before, pool.stats());
+        let (peak, stats) = (process::memory("self", "VmHWM") - before, pool.stats());
         println!("{threads} threads, {memory} bytes: {peak} at most");
         assert!(peak <= memory + beside(threads), "{peak} of {memory}: {stats:?}");
         assert!(peak >= stats.peak_reserved / 2, "measured {peak}: {stats:?}");
         assert!(stats.peak_reserved <= memory);
         drop(pool);
-        let left = status("VmRSS:").saturating_sub(before);
+        let left = process::memory("self", "VmRSS").saturating_sub(before);
         assert!(left <= beside(threads), "{left} bytes are left after the pool");
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
+use saltern_testing::process::memory;
 use saltern_yescrypt::{Hasher, Params};
 
 const MEMORY: u64 = 24 << 20;
@@ -66,15 +67,9 @@ impl Count {
     }
 }
 
-/// Bytes of this process in memory.
-fn resident() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0) * 4096
-}
-
 #[test]
 fn every_item_ends_once_and_nothing_that_expired_was_computed() {
-    let before = resident();
+    let before = memory("self", "VmRSS");
     let (pool, hasher) = (pool(), hasher(512));
     let stored = pool.hash_one(&hasher, "password", Terms::interactive()).unwrap().wait().unwrap();
     let rate = capacity(&pool, &hasher, &stored);
@@ -116,6 +111,6 @@ fn every_item_ends_once_and_nothing_that_expired_was_computed() {
     assert!(right > 0 && too_late > 0);
     assert!(stats.peak_reserved <= MEMORY && stats.budget == MEMORY);
     assert!(stats.rate.is_some() && stats.predicted_wait == Some(Duration::ZERO));
-    let grown = resident().saturating_sub(before);
+    let grown = memory("self", "VmRSS").saturating_sub(before);
     assert!(grown <= MEMORY + (16 << 20), "{grown} bytes more");
 }

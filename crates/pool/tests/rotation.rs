@@ -11,6 +11,7 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, Pool, PoolConfig, Terms};
+use saltern_testing::process::memory;
 use saltern_yescrypt::{
     Hasher, Params, Workspace,
     rom::{Rom, RomImage, RomParams, RomSet},
@@ -25,13 +26,6 @@ const SERVICE: &str = "SALTERN_TEST_ROTATION_SERVICE";
 struct Site {
     hasher: Arc<Hasher>,
     stored: String,
-}
-
-/// KiB in memory now.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap()
 }
 
 fn image(number: u64) -> Rom {
@@ -109,15 +103,15 @@ fn service() {
             }
             assert!(verified.load(Relaxed) > before);
             let highest = if number <= ROTATIONS / 4 { &mut early } else { &mut late };
-            *highest = resident().max(*highest);
+            *highest = memory("self", "VmRSS").max(*highest);
         }
         drop(stop);
     });
     assert_eq!(roms.ids().count(), 1);
-    println!("{} verified; at most {early} KiB, later {late} KiB", verified.load(Relaxed));
+    println!("{} verified; at most {early} bytes, later {late}", verified.load(Relaxed));
     assert!(verified.load(Relaxed) >= 24 * ROTATIONS);
     // Four images are in use at most, and the allocator may keep some.
-    assert!(late <= early + (24 << 10), "at most {early} KiB, and later {late} KiB");
+    assert!(late <= early + (24 << 20), "at most {early} bytes, and later {late}");
     assert_eq!((pool.stats().failed, pool.stats().panics), (0, 0));
 }
 

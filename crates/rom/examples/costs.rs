@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use saltern_rom::{Access, AttachOptions, Create, OpenRom, Seed, attach};
 use saltern_yescrypt::{
     Limits, Params, Workspace, derive,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     params::{Flags, Flavor, Mode},
     rom::{RomImage, RomParams, RomReading, RomUse, RomView},
 };
@@ -154,7 +154,7 @@ fn checks(costs: &mut Costs) -> Outcome<()> {
         let mut hash = Resumable::new(std::mem::take(&mut costs.workspace));
         let time = shortest(|| {
             hash.begin(&[(b"p", b"s")], &checked, &used, 32)?;
-            while hash.advance(&[])? != Progress::Done {}
+            while hash.advance(&[])? != Advance::Done {}
             Ok(hash.check(0).map_err(|(_, fault)| fault.to_string())?)
         })?;
         costs.workspace = hash.into_workspace();

@@ -3,5 +3,5 @@
 pub(crate) mod hex;
 pub(crate) mod identity;
 pub(crate) mod manifest;
-pub(crate) mod table;
+pub(crate) mod sums;
 pub(crate) mod timestamp;

@@ -1,18 +1,18 @@
 //! What fuzzing needs, and no application does. Versions promise nothing about it.
 
 use crate::Manifest;
-use crate::format::table::Table;
+use crate::format::sums::Sums;
 
 /// Whether a chunk is the one that a table names, the table being all of these bytes.
 ///
 /// # Errors
 /// What is wrong with the table.
 pub fn check_with_table(
-    table: &[u8],
+    sums: &[u8],
     manifest: &Manifest,
     number: u64,
     chunk: &[u8],
 ) -> Result<bool, String> {
-    let table = Table::parse(Box::new(table.to_vec()), table.len() as u64, manifest)?;
-    Ok(table.check_each(&[number], [chunk].into_iter()).is_ok())
+    let sums = Sums::parse(Box::new(sums.to_vec()), sums.len() as u64, manifest)?;
+    Ok(sums.check_each(&[number], [chunk].into_iter()).is_ok())
 }

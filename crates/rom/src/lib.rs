@@ -52,13 +52,13 @@ pub use hashing::source::{Backend, RomReaders};
 #[cfg(unix)]
 pub use operations::attach::attach_descriptor;
 pub use operations::attach::{Access, AttachOptions, Attached, ImagePlace, Lock, attach};
-pub use operations::check::{rebuild_sums, recompute, verify};
+pub use operations::check::{check, rebuild_sums, recompute, verify};
 pub use operations::copy::{CopyOptions, adopt, copy};
 pub use operations::create::{Create, FillIn};
 pub use operations::list::{Cleaned, Found, State, clean, list};
 pub use operations::remove::{detach, remove, set_immutable};
 pub use operations::seed::Seed;
-pub use progress::{Progress, Stage, Watch};
+pub use progress::{Progress, Stage, Watch, unwatched};
 pub use saltern_yescrypt::rom::RomId;
 pub use system::buffer::DirectBuffer;
 pub use system::filesystem::is_in_memory;

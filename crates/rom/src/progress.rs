@@ -46,7 +46,16 @@ impl fmt::Display for Stage {
 pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 
 /// A [`Watch`] that looks away.
-pub(crate) fn unwatched(_: Progress) -> ControlFlow<()> {
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("site.rom");
+/// # let seed = saltern_rom::Seed::from_bytes(b"sixteen bytes and more")?;
+/// # saltern_rom::Create::new(saltern_yescrypt::rom::RomParams::new(1024, 8, 1), &seed).file(&path)?;
+/// saltern_rom::verify(&path, None, &saltern_rom::unwatched)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn unwatched(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

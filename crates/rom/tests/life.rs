@@ -9,11 +9,9 @@ mod life {
     mod whole;
 }
 
-use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use saltern_rom::{Create, Manifest, Progress, Seed};
+use saltern_rom::{Create, Manifest, Seed};
 use saltern_yescrypt::{
     Limits, Params, Workspace, derive,
     rom::{RomImage, RomParams},
@@ -70,15 +68,4 @@ fn hash(rom: saltern_yescrypt::rom::RomView<'_>) -> [u8; 32] {
     let mut out = [0; 32];
     derive(b"password", b"salt", &params, Some(&rom), &mut Workspace::new(), &mut out).unwrap();
     out
-}
-
-fn unwatched(_: Progress) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
-/// Says what could not be tested here, past the test runner, which keeps what passing tests print
-/// to itself.
-fn skipped(what: &str) {
-    let mut stderr = std::io::stderr();
-    stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }

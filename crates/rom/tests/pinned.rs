@@ -5,17 +5,12 @@ use std::sync::Arc;
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms};
 use saltern_rom::{Backend, Create, RomFile, RomReaders, Seed};
+use saltern_testing::process::memory;
+use saltern_testing::skipped;
 use saltern_yescrypt::{
     Limits, Params,
     rom::{RomParams, RomReading, RomUse},
 };
-
-/// KiB of this process that the kernel holds for devices to write to.
-fn pinned() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmPin:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap()
-}
 
 #[test]
 fn buffers_that_are_given_back_are_no_longer_the_kernels() {
@@ -28,7 +23,7 @@ fn buffers_that_are_given_back_are_no_longer_the_kernels() {
     config.sources = Some(Arc::new(RomReaders::new(Backend::IoUring)));
     let rom = Arc::new(RomFile::open(&path, None).unwrap()).rom().unwrap();
     let pool = match Pool::new(config) {
-        Err(error) => return eprintln!("SKIPPED: no io_uring here: {error}"),
+        Err(error) => return skipped(&format!("no io_uring here: {error}")),
         Ok(pool) => pool,
     };
     let params = Params::yescrypt(64, 512).check(&Limits::unlimited()).unwrap();
@@ -37,14 +32,14 @@ fn buffers_that_are_given_back_are_no_longer_the_kernels() {
         let what = Derive { params, roms: vec![RomUse { rom: rom.clone(), reading }], len: 32 };
         let found = pool.derive(&what, [("password", "salt")], Terms::bulk()).unwrap().wait();
         assert!(found[0].is_ok());
-        pinned()
+        memory("self", "VmPin")
     };
     // Eight blocks on their way, then one.
     let many = hash(15);
     if many == 0 {
-        return eprintln!("SKIPPED: no registered buffers here, or the kernel does not count them");
+        return skipped("no registered buffers here, or the kernel does not count them");
     }
-    assert!(many >= 8 * 64, "{many} KiB");
+    assert!(many >= 8 * (64 << 10), "{many} bytes");
     let few = hash(0);
-    assert!((64..=many / 4).contains(&few), "{few} KiB after {many}");
+    assert!((64 << 10..=many / 4).contains(&few), "{few} bytes after {many}");
 }

@@ -9,6 +9,7 @@ use saltern_pool::{Derive, Error, Pool, PoolConfig, Results, Terms};
 use saltern_rom::{
     AttachOptions, Backend, Create, Error as RomError, OpenRom, RomFile, RomReaders, Seed, attach,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::{
     Error as Hash, Limits, Params, Workspace,
     rom::{Rom, RomMasks, RomParams, RomReading, RomUse, derive_with_roms},
@@ -291,16 +292,6 @@ fn a_truncated_file_makes_the_rom_unavailable_and_nothing_else() {
         let again = pool.derive(&works[0].with(&files), [("7", "salt")], TERMS).unwrap().wait();
         assert_eq!(**again[0].as_ref().unwrap(), site.expected(&works[0], b"7", b"salt"));
     }
-}
-
-/// Flips one bit in the middle of an image.
-fn flip(path: &Path, at: u64) {
-    let size = std::fs::metadata(path).unwrap().len();
-    truncate(path, size);
-    let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).unwrap();
-    file.write_all_at(&[byte[0] ^ 0x40], at).unwrap();
 }
 
 /// How many answers are that the ROM is damaged where it is; the others have to be right.

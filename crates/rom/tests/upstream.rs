@@ -5,13 +5,15 @@
 //! it.
 
 use std::io::{BufRead, BufReader, Write};
-use std::ops::ControlFlow;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use saltern_rom::{
     AttachOptions, Attached, Create, Location, Manifest, Seed, adopt, attach, recompute, remove,
+    unwatched,
 };
+use saltern_testing::hex::hex;
+use saltern_testing::skipped;
 use saltern_yescrypt::{Hasher, Limits, Params, Setting, Workspace, rom::RomParams};
 
 /// The other implementation, answering line by line.
@@ -27,7 +29,7 @@ impl Oracle {
         let mut command = Command::new("python3");
         let command = command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
         let Ok(mut child) = command.spawn() else {
-            skipped("python3 cannot be started");
+            skipped("upstream's C code (python3 cannot be started)");
             return None;
         };
         let answers = BufReader::new(child.stdout.take()?);
@@ -36,7 +38,7 @@ impl Oracle {
         let alive = oracle.ask("remove -1").is_some();
         if !alive {
             assert_eq!(oracle.child.wait().unwrap().code(), Some(77), "the oracle failed");
-            skipped("the package pyescrypt is not here");
+            skipped("upstream's C code (no package pyescrypt)");
         }
         alive.then_some(oracle)
     }
@@ -54,17 +56,6 @@ impl Drop for Oracle {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
-}
-
-/// Says why upstream's C code was not asked, past the test runner, which keeps what passing tests
-/// print to itself.
-fn skipped(why: &str) {
-    let mut stderr = std::io::stderr();
-    stderr.write_all(format!("SKIPPED: upstream's C code ({why})\n").as_bytes()).unwrap();
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn rom_params([nrom, r, p, t]: [u32; 4]) -> RomParams {
@@ -86,10 +77,6 @@ const CASES: [[u32; 4]; 7] = [
 ];
 
 const SEED: &[u8] = b"change this before use";
-
-fn unwatched(_: saltern_rom::Progress) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
 
 /// Settings whose ROM is the one with these parameters, in its own blocks and in smaller ones.
 fn settings([nrom, r, ..]: [u32; 4]) -> Vec<String> {
@@ -138,7 +125,7 @@ fn images_and_hashes_are_the_same_in_both_directions() {
         // Theirs here.
         let adopted = adopt(&theirs, &rom_params(case), None, None, &unwatched).unwrap();
         assert_eq!(adopted.hash, manifest.hash);
-        recompute(&theirs, &seed, 2, &unwatched).unwrap();
+        recompute(&theirs, None, &seed, 2, &unwatched).unwrap();
         let attached = Arc::new(attach(&theirs, &AttachOptions::new()).unwrap());
         // Ours there.
         for setting in settings(case) {

@@ -67,6 +67,9 @@ mod key_file;
 mod rules;
 #[cfg(feature = "file")]
 mod units;
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,11 +84,13 @@ pub use saltern_yescrypt::{Limits, Params};
 
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
+pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::units::time as parse_time;
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
+pub use crate::strength::Strength;
 
 /// The policy of a site. Each field has a key of the same or a similar name in files: see [the
 /// module](self).

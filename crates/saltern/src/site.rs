@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use saltern_pool::source::BlockSources;
 use saltern_yescrypt::keys::KeySet;
-use saltern_yescrypt::rom::RomSet;
+use saltern_yescrypt::rom::{RomId, RomSet};
 use saltern_yescrypt::{Hasher, Params};
 
 use crate::error::Error;
@@ -51,7 +51,7 @@ impl Site {
         if let Some(rom) = rom {
             let why = format!("its size is no power of two of blocks of r = {}", params.r);
             let blocks = rom.blocks(params.r);
-            params.nrom = blocks.ok_or_else(|| Error::unavailable(named(&rom), why))?;
+            params.nrom = blocks.ok_or_else(|| Error::unavailable(named(rom.id), why))?;
         }
         let target = Target {
             params,
@@ -145,8 +145,8 @@ impl Site {
     }
 }
 
-fn named(rom: &ActiveRom) -> String {
-    format!("the ROM {}", rom.id)
+fn named(id: RomId) -> String {
+    format!("the ROM {id}")
 }
 
 /// How large a ROM is.
@@ -155,7 +155,7 @@ fn measure(rom: &SiteRom) -> Result<ActiveRom, Error> {
         RomSource::Value(value) => value.size(),
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, .. } => {
-            let what = || format!("the ROM {}", rom.id);
+            let what = || named(rom.id);
             let manifest = saltern_rom::Manifest::read(path);
             let manifest = manifest.map_err(|error| Error::unavailable(what(), error))?;
             if manifest.hash != *hash {
@@ -176,7 +176,7 @@ fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, 
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
             use saltern_rom::{AttachOptions, Backend, OpenRom, RomFile, RomReaders};
-            let unavailable = |error| Error::unavailable(format!("the ROM {}", rom.id), error);
+            let unavailable = |error| Error::unavailable(named(rom.id), error);
             let open = match access {
                 Some(access) => {
                     let mut options = AttachOptions::new();

@@ -5,13 +5,16 @@ use saltern_yescrypt::{HashString, Params};
 use crate::foreign::Setting;
 use crate::stored::Hash;
 
-/// Bytes of memory times units of work: the area that a chip needs, for the time that it needs it.
-/// ROMs are not counted: they come on top.
+/// What a hash asks of whoever tries passwords, to be compared: bytes of memory times units of
+/// work, which is the area that a chip needs, for the time that it needs it. A policy's floor is
+/// such a strength. ROMs are not counted: they come on top.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Strength(u128);
+pub struct Strength(u128);
 
 impl Strength {
-    pub(crate) fn of_params(params: &Params) -> Self {
+    /// Of a hash with these parameters.
+    #[must_use]
+    pub fn of_params(params: &Params) -> Self {
         let mut params = *params;
         params.nrom = 0;
         Strength(params.memory().saturating_mul(params.work()))

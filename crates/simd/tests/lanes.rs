@@ -1,29 +1,18 @@
 //! Every operation of every vector type against its scalar meaning, on random words.
 
 use saltern_simd::lanes::{Lanes, Row, Vector, Word};
+use saltern_testing::Random;
 
-/// xorshift64: any numbers will do.
-struct Random(u64);
+fn words<W: Word>(random: &mut Random, count: usize) -> Vec<W> {
+    (0..count).map(|_| W::truncate(random.next_u64().into())).collect()
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+fn blocks<W: Word>(random: &mut Random, count: usize) -> Vec<W::Block> {
+    let mut blocks = vec![W::ZERO_BLOCK; count];
+    for byte in blocks.iter_mut().flat_map(|block| block.as_mut()) {
+        *byte = random.next_u64() as u8;
     }
-
-    fn words<W: Word>(&mut self, count: usize) -> Vec<W> {
-        (0..count).map(|_| W::truncate(self.next().into())).collect()
-    }
-
-    fn blocks<W: Word>(&mut self, count: usize) -> Vec<W::Block> {
-        let mut blocks = vec![W::ZERO_BLOCK; count];
-        for byte in blocks.iter_mut().flat_map(|block| block.as_mut()) {
-            *byte = self.next() as u8;
-        }
-        blocks
-    }
+    blocks
 }
 
 /// The word type's own operations, as the definition.
@@ -40,7 +29,7 @@ fn check_lanes<L: Lanes>(token: L::Token) -> usize
 where
     L::Word: Scalar,
 {
-    let mut random = Random(0x1234_5678_9ABC_DEF1);
+    let mut random = Random::new(0x1234_5678_9ABC_DEF1);
     let mut checks = 0;
     let words_of = |lanes: L| {
         let mut words = vec![L::Word::default(); L::COUNT];
@@ -48,7 +37,8 @@ where
         words
     };
     for _ in 0..100 {
-        let (a, b) = (random.words::<L::Word>(L::COUNT), random.words::<L::Word>(L::COUNT));
+        let (a, b) =
+            (words::<L::Word>(&mut random, L::COUNT), words::<L::Word>(&mut random, L::COUNT));
         let (x, y) = (L::load(token, &a), L::load(token, &b));
         let each = |f: &dyn Fn(L::Word, L::Word) -> L::Word| -> Vec<L::Word> {
             a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect()
@@ -65,13 +55,13 @@ where
         let sum = x.add(y);
         let four = L::together([x, y, sum, x]);
         assert_eq!(four.map(words_of), [x, y, sum, x].map(words_of));
-        let blocks = random.blocks::<L::Word>(L::COUNT);
+        let blocks = blocks::<L::Word>(&mut random, L::COUNT);
         let message = L::message(token, &blocks.iter().collect::<Vec<_>>());
         for (i, lanes) in message.into_iter().enumerate() {
             let expected: Vec<_> = blocks.iter().map(|block| L::Word::of_block(block, i)).collect();
             assert_eq!(words_of(lanes), expected);
         }
-        let rows = [(); 8].map(|()| random.words::<L::Word>(L::COUNT));
+        let rows = [(); 8].map(|()| words::<L::Word>(&mut random, L::COUNT));
         let mut lanes_seen = vec![0; L::COUNT];
         L::columns(std::array::from_fn(|j| L::load(token, &rows[j])), |lane, words| {
             assert_eq!(words, std::array::from_fn(|j| rows[j][lane]));
@@ -87,10 +77,10 @@ fn check_row<R: Row>(token: R::Token) -> usize
 where
     R::Word: Scalar,
 {
-    let mut random = Random(0xFEDC_BA98_7654_3210);
+    let mut random = Random::new(0xFEDC_BA98_7654_3210);
     let mut checks = 0;
     for round in 0..100 {
-        let four = |random: &mut Random| -> [R::Word; 4] { random.words(4).try_into().unwrap() };
+        let four = |random: &mut Random| -> [R::Word; 4] { words(random, 4).try_into().unwrap() };
         let (a, b) = (four(&mut random), four(&mut random));
         let (x, y) = (R::from_words(token, a), R::from_words(token, b));
         let each = |f: &dyn Fn(R::Word, R::Word) -> R::Word| -> [R::Word; 4] {
@@ -109,10 +99,10 @@ where
         }
         // The first blocks of as many states as any row holds; all orders come up, repetitions
         // included.
-        let blocks = random.blocks::<R::Word>(16);
+        let blocks = blocks::<R::Word>(&mut random, 16);
         let message = R::message(token, &blocks.iter().collect::<Vec<_>>());
         let order: [usize; 16] =
-            std::array::from_fn(|i| if round == 0 { i } else { random.next() as usize % 16 });
+            std::array::from_fn(|i| if round == 0 { i } else { random.next_u64() as usize % 16 });
         for (j, row) in R::schedule(token, &message, &order).into_iter().enumerate() {
             let expected: [R::Word; 4] =
                 std::array::from_fn(|i| R::Word::of_block(&blocks[0], order[4 * j + i]));

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "loads and stores of lanes through pointers")]
 
 use saltern_simd::{Level, PortableRow, PortableWide, Row, Split, Wide};
+use saltern_testing::Random;
 
 /// Lanes to try in each operation.
 const TRIALS: usize = 2000;
@@ -12,14 +13,12 @@ const TRIALS: usize = 2000;
 #[repr(align(64))]
 struct Lanes([u64; 8]);
 
-/// A generator of lanes (SplitMix64), every third of which is extreme in one half or both.
-struct Random(u64);
+/// A generator of lanes, every third of which is extreme in one half or both.
+struct RandomLanes(Random);
 
-impl Random {
+impl RandomLanes {
     fn lane(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let z = self.0.next_u64();
         match z >> 59 {
             0..=2 => 0,
             3..=5 => u64::MAX,
@@ -55,7 +54,7 @@ fn row_operations<R: Row>() -> [Binary<R>; 12] {
 
 /// How many results were compared.
 fn check_row<R: Row>(token: R::Token, name: &str) -> usize {
-    let mut random = Random(1);
+    let mut random = RandomLanes(Random::new(1));
     let mut compared = 0;
     for _ in 0..TRIALS {
         let mut pairs = || [(); 2].map(|()| [random.lane(), random.lane()]);
@@ -103,7 +102,7 @@ fn apply<W: Wide>(token: W::Token, operation: fn(W, W) -> W, a: &Lanes, b: &Lane
 
 fn check_wide<W: Wide, P: Wide<Token = ()>>(token: W::Token, name: &str) -> usize {
     assert_eq!(W::LANES, P::LANES, "{name}");
-    let mut random = Random(2);
+    let mut random = RandomLanes(Random::new(2));
     let mut compared = 0;
     for _ in 0..TRIALS {
         let (a, b) = (random.lanes(), random.lanes());

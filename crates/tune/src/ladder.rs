@@ -1,7 +1,7 @@
 //! Settings, from the weakest to the strongest.
 
 use saltern::Policy;
-use saltern::policy::{Limits, Params};
+use saltern::policy::{Limits, Params, Strength, memory_needed};
 use saltern_chart::markup::bytes;
 use serde::Serialize;
 
@@ -49,8 +49,8 @@ impl Setting {
     }
 
     /// Bytes of memory times units of work, as policies compare costs.
-    pub(crate) fn strength(&self) -> u128 {
-        strength(&self.params())
+    pub(crate) fn strength(&self) -> Strength {
+        Strength::of_params(&self.params())
     }
 
     /// `N 4096, r 32, t 0`.
@@ -60,12 +60,6 @@ impl Setting {
         let p = if *p == 1 { String::new() } else { format!(", p {p}") };
         format!("N {n}, r {r}{p}, t {t}")
     }
-}
-
-fn strength(params: &Params) -> u128 {
-    let mut params = *params;
-    params.nrom = 0;
-    params.memory().saturating_mul(params.work())
 }
 
 /// Between what and what settings are looked for.
@@ -78,9 +72,6 @@ pub struct Bounds {
     /// Processors of this machine.
     pub(crate) processors: usize,
 }
-
-/// What one hash may need beside its parameters' memory: a page of the largest kind.
-const BESIDE: u64 = 2 << 20;
 
 impl Bounds {
     /// The floor and the limits of a policy, and a ROM of so many bytes.
@@ -108,12 +99,12 @@ impl Bounds {
         if let Some(size) = self.rom {
             params.nrom = size / (128 * u64::from(params.r));
         }
-        setting.strength() >= strength(&self.floor) && params.check(&self.limits).is_ok()
+        setting.strength() >= Strength::of_params(&self.floor) && params.check(&self.limits).is_ok()
     }
 
     /// So many threads, or as many as there is memory for.
     fn threads_for(&self, setting: &Setting, wanted: usize, memory: u64) -> usize {
-        let fit = memory / setting.memory().saturating_add(BESIDE).max(1);
+        let fit = memory / memory_needed(&setting.params()).max(1);
         wanted.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
@@ -128,7 +119,7 @@ impl Bounds {
         threads: usize,
         memory: u64,
     ) -> Result<Vec<Setting>, Error> {
-        let fits = |setting: &Setting| setting.memory().saturating_add(BESIDE) <= memory;
+        let fits = |setting: &Setting| memory_needed(&setting.params()) <= memory;
         // Time beyond t = 2 is better spent on twice the memory.
         let all = (4..=32)
             .flat_map(|log| (0..=2).map(move |t| Setting { n: 1 << log, r, p: 1, t, threads }));
@@ -147,7 +138,7 @@ impl Bounds {
                  above the floor, {}, takes {}, and there is {}. What would do: so much memory, or \
                  a lower floor",
                 weakest.words(),
-                bytes(weakest.memory().saturating_add(BESIDE) as f64),
+                bytes(memory_needed(&weakest.params()) as f64),
                 bytes(memory as f64)
             ),
             None => "no setting is at or above the policy's floor and within its limits".to_owned(),
@@ -158,7 +149,7 @@ impl Bounds {
     /// Whether there would be stronger settings with more memory.
     pub(crate) fn memory_ends(&self, strongest: &Setting, memory: u64) -> bool {
         let twice = Setting { n: strongest.n * 2, t: 0, ..*strongest };
-        self.admits(&twice) && twice.memory().saturating_add(BESIDE) > memory
+        self.admits(&twice) && memory_needed(&twice.params()) > memory
     }
 }
 
@@ -179,7 +170,9 @@ mod tests {
                 assert!(pair[0].strength() < pair[1].strength(), "{pair:?}");
                 assert!(pair[0].work() < pair[1].work(), "{pair:?}");
             }
-            assert!(rungs.iter().all(|rung| rung.strength() >= strength(&bounds().floor)));
+            assert!(
+                rungs.iter().all(|rung| rung.strength() >= Strength::of_params(&bounds().floor))
+            );
         }
     }
 

@@ -49,6 +49,22 @@ pub struct Saturation {
     pub stalled: f64,
 }
 
+/// For so many times what a pool computes logins are sent at most: more would show nothing more.
+const MOST: f64 = 2.0;
+
+impl Saturation {
+    /// The load that is sent where so many logins per second are asked for.
+    pub(crate) fn sent(&self, rate: f64) -> f64 {
+        rate.min(MOST * self.rate)
+    }
+
+    /// Whether what answered this load in time, for a while, can be said to answer so many logins
+    /// per second: not if fewer were sent, because they are too many in the long run.
+    pub(crate) fn bears(&self, rate: f64) -> bool {
+        self.sent(rate) >= rate
+    }
+}
+
 /// Logins, and how they were answered. Times are milliseconds from when a login came.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Load {

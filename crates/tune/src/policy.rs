@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use saltern::Policy;
-use saltern::policy::{Access, Params, RomSource};
+use saltern::policy::words::{ACCESS, quoted, word};
+use saltern::policy::{Params, RomSource};
 use saltern_chart::markup::{date, number};
 
 use crate::report::Report;
@@ -18,12 +19,7 @@ impl Report {
         let _ = writeln!(out, "\n[floor]\n{}", costs(&policy.floor));
         for rom in &policy.roms {
             let RomSource::Image { path, hash, access } = &rom.source else { continue };
-            let access = match access {
-                Some(Access::Copy) => "copy",
-                Some(Access::Map) => "map",
-                Some(_) => "auto",
-                None => "direct",
-            };
+            let access = word(ACCESS, access);
             let _ = writeln!(
                 out,
                 "\n[[roms]]\nimage = {}\nhash = \"{hash}\"\naccess = \"{access}\"\nactive = {}",
@@ -83,29 +79,4 @@ fn size(bytes: u64) -> String {
 fn costs(params: &Params) -> String {
     let Params { n, r, p, t, .. } = params;
     format!("n = {n}\nr = {r}\np = {p}\nt = {t}")
-}
-
-/// A basic string of TOML.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out + "\""
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_files_are_quoted() {
-        assert_eq!(quoted("a\"b\\c\nd"), "\"a\\\"b\\\\c\\u000Ad\"");
-    }
 }

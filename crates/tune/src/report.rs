@@ -99,7 +99,8 @@ impl Report {
     /// Whether the target held; true if there was none.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.confirmation.as_ref().is_none_or(|load| load.holds(self.p99_ms))
+        let borne = self.target.is_none_or(|target| self.saturation.bears(target.peak()));
+        borne && self.confirmation.as_ref().is_none_or(|load| load.holds(self.p99_ms))
     }
 
     /// With a target and its confirmation.

@@ -123,25 +123,21 @@ impl<'a, S: Subject> Tuner<'a, S> {
         loop {
             let rung = survey.rungs[at];
             (self.tell)(&format!("confirming {} at {:.1} logins/s", rung.words(), target.peak()));
-            let seen = self.trial_of(&trials, &rung)?.1;
+            let seen = self.trial_of(&trials, &rung)?;
             let load = self.load(&rung, &seen, target.peak(), self.effort.confirm)?;
-            let held = load.holds(target.p99_ms());
-            if held || at == 0 {
-                let trial = self.trial_of(&trials, &rung)?;
-                if !held {
-                    return Err(self.unmet(&survey, target, &trial, &load));
-                }
-                let binds = self.binds(&survey, at, &trial.1, target);
-                let report = self.report(&rung, &trial, (target.p99_ms(), target.memory), binds)?;
-                if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
-                    trial.load = Some(load.clone());
-                }
+            let held = seen.bears(target.peak()) && load.holds(target.p99_ms());
+            // A trial is shorter, and may not have seen it.
+            if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
+                trial.load = Some(load.clone());
+            }
+            if held {
+                let binds = self.binds(&survey, at, &seen, target);
+                let report = self.report(&rung, &seen, (target.p99_ms(), target.memory), binds)?;
                 let alternatives = alternatives(&survey, &trials, at, target);
                 return Ok(report.confirmed(*target, load, alternatives));
             }
-            // The trial was too short to see it.
-            if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
-                trial.load = Some(load);
+            if at == 0 {
+                return Err(self.unmet(&survey, target, (&rung, &seen), &load));
             }
             at -= 1;
         }
@@ -179,7 +175,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             self.load(setting, &seen, target.peak(), self.effort.confirm)
         });
         let load = load.transpose()?;
-        let report = self.report(setting, &(*setting, seen), (p99_ms, memory), binds)?;
+        let report = self.report(setting, &seen, (p99_ms, memory), binds)?;
         Ok(match target.zip(load) {
             Some((target, load)) => report.confirmed(*target, load, Vec::new()),
             None => report,
@@ -203,7 +199,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         time: Duration,
     ) -> Result<Load, Error> {
         let least = (ENOUGH / time.as_secs_f64()).min(0.5 * seen.rate);
-        let rate = rate.max(least).min(2.0 * seen.rate);
+        let rate = seen.sent(rate.max(least));
         let time = time.max(Duration::from_secs_f64((FEW / rate).min(60.0)));
         let mut load = self.subject.load(setting, rate, time)?;
         for _ in 0..3 {
@@ -296,7 +292,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             worst = at;
             if at == 0 {
                 let load = load.unwrap_or_else(|| Load::new(1.0, Vec::new(), 0));
-                return Err(self.unmet(survey, target, &(rung, seen), &load));
+                return Err(self.unmet(survey, target, (&rung, &seen), &load));
             }
             if let Some(best) = best
                 && (best + 1 >= worst || trials.len() >= self.effort.trials)
@@ -308,15 +304,10 @@ impl<'a, S: Subject> Tuner<'a, S> {
         }
     }
 
-    /// A setting with what was seen of it, in a trial or now.
-    fn trial_of(
-        &mut self,
-        trials: &[Trial],
-        setting: &Setting,
-    ) -> Result<(Setting, Saturation), Error> {
+    /// What was seen of a setting in a trial, or is seen of it now.
+    fn trial_of(&mut self, trials: &[Trial], setting: &Setting) -> Result<Saturation, Error> {
         let known = trials.iter().find(|trial| trial.setting == *setting);
-        let seen = known.map_or_else(|| self.saturate(setting), |trial| Ok(trial.seen))?;
-        Ok((*setting, seen))
+        known.map_or_else(|| self.saturate(setting), |trial| Ok(trial.seen))
     }
 
     /// What keeps the next rung from being taken.
@@ -351,7 +342,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         &self,
         survey: &Survey,
         target: &Target,
-        (setting, seen): &(Setting, Saturation),
+        (setting, seen): (&Setting, &Saturation),
         load: &Load,
     ) -> Error {
         let alone = 1000.0 * seen.alone;
@@ -392,7 +383,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
     fn report(
         &mut self,
         setting: &Setting,
-        (_, seen): &(Setting, Saturation),
+        seen: &Saturation,
         (p99_ms, budget): (f64, u64),
         binds: Binds,
     ) -> Result<Report, Error> {

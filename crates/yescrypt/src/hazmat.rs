@@ -9,7 +9,7 @@ pub use saltern_simd::{Level, UnavailableLevel};
 pub use crate::core::batch::{Derivation, derive_many};
 pub use crate::core::blockmix::MAX_LANES;
 pub use crate::core::memory::Pages;
-pub use crate::core::resumable::{Progress, Resumable, RomRead};
+pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable};
 pub use crate::site::encrypt::reencrypt;
 pub use crate::site::hasher::Plan;
 

@@ -38,7 +38,7 @@ pub use self::{
     core::params::Params,
     core::workspace::Workspace,
     error::{Error, ErrorKind, Limit},
-    site::hasher::{Hasher, Outdated, Verification, verify},
+    site::hasher::{Hasher, Outdated, verify},
     site::limits::Limits,
     text::encoding::{HashString, Setting},
     text::scheme::Scheme,

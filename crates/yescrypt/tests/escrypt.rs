@@ -2,15 +2,17 @@
 //! slow reference.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use proptest::prelude::{Just, Strategy, any, prop};
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt::escrypt as reference;
+use saltern_testing::hex::hex;
+use saltern_testing::vectors::{self, text};
 use saltern_yescrypt::escrypt::{self, EscryptRomParams};
 use saltern_yescrypt::{
-    Error, Hasher, Limits, Params, Verification, Workspace,
+    Error, Hasher, Limits, Params, Workspace,
     hazmat::Level,
     keys::HashKey,
     params::{CheckedParams, Flags, Flavor, Mode},
@@ -19,23 +21,12 @@ use saltern_yescrypt::{
 use serde_json::Value;
 
 fn number(value: &Value, name: &str) -> u32 {
-    value[name].as_u64().unwrap_or_else(|| panic!("{name} in {value}")).try_into().unwrap()
+    vectors::number(value, name).try_into().unwrap()
 }
 
+/// None where there are none.
 fn bytes(value: &Value, name: &str) -> Vec<u8> {
-    let text = value.get(name).map_or("", |text| text.as_str().unwrap());
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn cases() -> Vec<Value> {
-    let path = format!("{}/../../vectors/escrypt_0_5.jsonl", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let cases = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    cases.filter(|case: &Value| case["kind"] != "header").collect()
+    value.get(name).map_or(Vec::new(), |_| vectors::bytes(value, name))
 }
 
 /// A ROM of 3 GiB is used by four cases, which `saltern-dev vectors check` computes.
@@ -65,7 +56,7 @@ fn rom(case: &Value, rom: &Value, workspace: &mut Workspace) -> Result<(RomImage
 fn params(case: &Value) -> Result<Params, Error> {
     let flags = Flags::from_bits(number(case, "flags"))?;
     let mut params =
-        Params::new(Mode::Escrypt(flags), case["N"].as_u64().unwrap(), number(case, "r"));
+        Params::new(Mode::Escrypt(flags), vectors::number(case, "N"), number(case, "r"));
     (params.p, params.t) = (number(case, "p"), number(case, "t"));
     params.flavor = tuning(case)?;
     Ok(params)
@@ -97,7 +88,7 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
         None => None,
     };
     let [password, salt] = ["password", "salt"].map(|name| bytes(case, name));
-    match case["kind"].as_str().unwrap().trim_end_matches("_reject") {
+    match text(case, "kind").trim_end_matches("_reject") {
         "kdf05" => {
             let params = params(case)?.check(&Limits::unlimited())?;
             let mut out = vec![0; number(case, "dkLen") as usize];
@@ -106,19 +97,19 @@ fn answer(case: &Value, workspace: &mut Workspace) -> Result<String, Error> {
             Ok(hex(&out))
         }
         "crypt05" => {
-            let setting = case["setting"].as_str().unwrap().as_bytes();
+            let setting = text(case, "setting").as_bytes();
             let mut hasher = Hasher::new().with_limits(Limits::unlimited());
             if let Some(image) = &image {
                 hasher = hasher.with_escrypt_rom(held(image), number(case, "mask"));
             }
-            let text = hasher.hash_with_setting(workspace, &password, setting)?;
-            assert_eq!(hasher.verify(workspace, &password, &text), Ok(true));
-            assert_eq!(hasher.verify(workspace, b"another", &text), Ok(false));
-            Ok(text.to_str().unwrap().to_owned())
+            let hash = hasher.hash_with_setting(workspace, &password, setting)?;
+            assert_eq!(hasher.verify(workspace, &password, &hash), Ok(true));
+            assert_eq!(hasher.verify(workspace, b"another", &hash), Ok(false));
+            Ok(hash.to_str().unwrap().to_owned())
         }
         "rom05" => {
             let (image, digest) = rom(case, case, workspace)?;
-            assert_eq!(image.as_bytes().len() as u64, case["image_bytes"].as_u64().unwrap());
+            assert_eq!(image.as_bytes().len() as u64, vectors::number(case, "image_bytes"));
             Ok(format!("{} {}", hex(&digest), sha256(image.as_bytes())))
         }
         "gensalt05" => {
@@ -136,12 +127,7 @@ fn sha256(data: &[u8]) -> String {
 
 #[test]
 fn vectors() {
-    let cases = cases();
-    let mut counts = BTreeMap::new();
-    for case in &cases {
-        *counts.entry(case["kind"].as_str().unwrap()).or_insert(0) += 1;
-    }
-    let expected = [
+    let kinds = [
         ("kdf05", 268),
         ("crypt05", 49),
         ("rom05", 14),
@@ -150,7 +136,7 @@ fn vectors() {
         ("crypt05_reject", 10),
         ("gensalt05_reject", 3),
     ];
-    assert_eq!(counts, BTreeMap::from(expected));
+    let cases = vectors::cases("escrypt_0_5", &kinds);
     let mut skipped = 0;
     for level in Level::available() {
         let mut workspace = Workspace::with_level(level).unwrap();
@@ -161,16 +147,13 @@ fn vectors() {
                 continue;
             }
             let (id, answer) = (&case["id"], answer(case, &mut workspace));
-            if case["kind"].as_str().unwrap().ends_with("_reject") {
+            if text(case, "kind").ends_with("_reject") {
                 assert!(answer.is_err(), "{id} {level}: {answer:?}");
                 continue;
             }
             let expected = match case.get("out") {
-                Some(out) => out.as_str().unwrap().to_owned(),
-                None => {
-                    let [digest, image] = ["digest", "image_sha256"].map(|name| &case[name]);
-                    format!("{} {}", digest.as_str().unwrap(), image.as_str().unwrap())
-                }
+                Some(_) => text(case, "out").to_owned(),
+                None => format!("{} {}", text(case, "digest"), text(case, "image_sha256")),
             };
             assert_eq!(answer, Ok(expected), "{id} {level}");
         }
@@ -349,17 +332,16 @@ fn a_rom_has_to_fit_and_a_key_never_does() {
     assert!(matches!(answer, Err(Error::InvalidParameter { name: "NROM", .. })), "{answer:?}");
 }
 
-/// Strings of this generation among others, in one batch.
+/// Strings of this generation among others, with one hasher.
 #[test]
-fn batches_verify_both_generations() {
+fn one_hasher_verifies_both_generations() {
     let hasher = Hasher::new().with_params(Params::yescrypt(64, 8));
     let mut workspace = Workspace::new();
     let new = hasher.hash_with_salt(&mut workspace, b"p", b"salt").unwrap().into_bytes();
     let old = hasher.hash_with_setting(&mut workspace, b"p", b"$7X3$36..../....salt").unwrap();
     let old = old.into_bytes();
-    let item = |password, hash| Verification { password, hash };
-    let batch = [item(b"p", &old), item(b"p", &new), item(b"q", &old), item(b"p", &old[..30])];
-    let answers = hasher.verify_many(&mut workspace, &batch);
+    let batch = [(b"p", &old[..]), (b"p", &new), (b"q", &old), (b"p", &old[..30])];
+    let answers = batch.map(|(password, hash)| hasher.verify(&mut workspace, password, hash));
     assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
     assert!(matches!(answers[3], Err(Error::Malformed { .. })));
     assert!(hasher.outdated(&old).unwrap().params && !hasher.outdated(&new).unwrap().any());

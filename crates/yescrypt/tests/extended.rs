@@ -14,7 +14,7 @@ use std::sync::Arc;
 use any::theirs;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
-    Error, HashString, Hasher, Limits, Params, Setting, Verification, Workspace,
+    Error, HashString, Hasher, Limits, Params, Setting, Workspace,
     hazmat::reencrypt,
     keys::{HashKey, KeyId, KeySet},
     params::{Flavor, FlavorPolicy, Mode},
@@ -102,7 +102,7 @@ fn expected(
     password: &[u8],
 ) -> Vec<u8> {
     use reference::Direction;
-    let rom = rom.map(|image| reference::Rom::new(image.as_bytes().to_vec()));
+    let rom = rom.map(|image| reference::Rom::from_native(image.as_bytes()));
     let mut params = *setting.params();
     params.nrom = nrom;
     let salt = match key {
@@ -178,6 +178,7 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
         let (id, rom) = held(image);
         roms.attach(id, rom).unwrap();
     }
+    let translated = images.each_ref().map(|image| reference::Rom::from_native(image.as_bytes()));
     let [one, two] = images.each_ref().map(|image| RomView::new(image).unwrap());
     let reading = RomReading { nrom: NROM, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 2 };
     let rare = RomUse { rom: one, reading };
@@ -209,7 +210,7 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
             }
         }
         let plan = |used: &RomUse<RomView<'_>>| reference::RomPlan {
-            image: images[usize::from(used.rom.digest() == two.digest())].as_bytes(),
+            image: translated[usize::from(used.rom.digest() == two.digest())].image(),
             fill_mask: used.reading.masks.fill,
             mix_mask: used.reading.masks.mix,
             look_ahead: used.reading.look_ahead,
@@ -270,7 +271,7 @@ fn names_before_a_string_say_what_it_is_computed_with() {
     let plain = Setting::new(&small(NROM), b"salt").unwrap();
     let mut seen = 0;
     for (image, rom_id) in images.iter().zip(ids) {
-        let theirs = reference::Rom::new(image.as_bytes().to_vec());
+        let theirs = reference::Rom::from_native(image.as_bytes());
         for number in [None, Some(0), Some(1)] {
             let key_bytes = number.map(|number| [number as u8 + 1; 32]);
             let key_id = number.map(|number: usize| key_ids[number]);
@@ -291,8 +292,6 @@ fn names_before_a_string_say_what_it_is_computed_with() {
             };
             assert_eq!(stored, names + std::str::from_utf8(&expected.unwrap()).unwrap());
             assert_eq!(hasher.verify(&mut workspace, b"password", stored.as_bytes()), Ok(true));
-            let batch = [Verification { password: b"password", hash: stored.as_bytes() }];
-            assert_eq!(hasher.verify_many(&mut workspace, &batch), [Ok(true)]);
             seen += 1;
         }
     }
@@ -312,13 +311,9 @@ fn names_before_a_string_say_what_it_is_computed_with() {
     }
 }
 
-/// What one entry point after the other says to a password and a string.
+/// Whether the password of these tests matches.
 fn answers(hasher: &Hasher, stored: &str) -> Result<bool, Error> {
-    let mut workspace = Workspace::new();
-    let one = hasher.verify(&mut workspace, b"password", stored.as_bytes());
-    let item = Verification { password: b"password", hash: stored.as_bytes() };
-    assert_eq!(hasher.verify_many(&mut workspace, &[item]), [one]);
-    one
+    hasher.verify(&mut Workspace::new(), b"password", stored)
 }
 
 #[test]
@@ -403,14 +398,9 @@ fn batches_of_many_roms_get_their_own_answers() {
     let passwords = (0..stored.len()).map(|i| if i % 5 == 2 { "other" } else { "password" });
     let items: Vec<_> = passwords.zip(&stored).collect();
     let expected: Vec<_> = items.iter().map(|(password, _)| Ok(*password == "password")).collect();
-    let together: Vec<_> = items
-        .iter()
-        .map(|(password, hash)| Verification {
-            password: password.as_bytes(),
-            hash: hash.as_bytes(),
-        })
-        .collect();
-    assert_eq!(hasher.verify_many(&mut workspace, &together), expected);
+    let answers =
+        items.iter().map(|(password, hash)| hasher.verify(&mut workspace, password, hash));
+    assert_eq!(answers.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use allocator::{Watching, freed, peak};
 use saltern_yescrypt::{
-    Error, HashString, Hasher, Limit, Limits, Params, Setting, Verification, Workspace, derive,
-    hazmat::Derivation,
+    Error, HashString, Hasher, Limit, Limits, Params, Setting, Workspace, derive,
     hazmat::reencrypt,
+    hazmat::{Derivation, derive_many},
     keys::HashKey,
     params::{CheckedParams, Flavor, Mode, Syntax},
     rom::{RomImage, RomParams, RomView, init_rom},
@@ -35,12 +35,7 @@ fn refused(text: &[u8]) -> Error {
     let attempt = || {
         let began = Instant::now();
         let mut workspace = Workspace::new();
-        let (error, held) = peak(|| {
-            let error = hasher.verify(&mut workspace, b"password", text).unwrap_err();
-            let item = Verification { password: b"password", hash: text };
-            assert_eq!(hasher.verify_many(&mut workspace, &[item]), [Err(error)]);
-            error
-        });
+        let (error, held) = peak(|| hasher.verify(&mut workspace, b"password", text).unwrap_err());
         assert!(held <= SMALL + 4 * text.len(), "{shown}: {held} bytes");
         assert_eq!(workspace.memory(), 0, "{shown}");
         (began.elapsed(), error)
@@ -358,12 +353,16 @@ fn copies_of_secrets_are_not_left_behind() {
     let old = plain.hash_with_setting(&mut workspace, &password, setting).unwrap();
     let outcome = freed(|| {
         assert_eq!(plain.verify(&mut workspace, &password, &old), Ok(true));
-        let item = Verification { password: &password, hash: old.as_bytes() };
-        assert_eq!(plain.verify_many(&mut workspace, &[item]), [Ok(true)]);
         assert_eq!(hasher.verify(&mut workspace, &password, stored.as_bytes()), Ok(true));
-        let item = Verification { password: &password, hash: stored.as_bytes() };
-        assert_eq!(hasher.verify_many(&mut workspace, &[item; 3]), [Ok(true); 3]);
-        drop(hasher.hash_many(&mut workspace, &[&password, &password]));
+        drop(hasher.hash(&mut workspace, &password));
+        let params = checked(hasher.params());
+        let mut outs = [[0; 32]; 3];
+        let mut jobs = outs.each_mut().map(|out| Derivation {
+            password: &password,
+            salt: b"salt",
+            out: &mut out[..],
+        });
+        derive_many(&mut jobs, &params, None, &mut workspace).unwrap();
     });
     assert_eq!(outcome.1, 0, "a copy of a password was freed as it was");
 }
@@ -388,7 +387,6 @@ fn nothing_secret_is_shown_by_debug() {
         format!("{:?}", HashString::parse(hash.as_bytes()).unwrap()),
         format!("{:?}", HashString::parse([b"$7X3$26..../....a$", digits.as_bytes()].concat())),
         format!("{:?}", RomView::untagged(image.as_bytes())),
-        format!("{:?}", Verification { password, hash: hash.as_bytes() }),
         format!("{:?}", Derivation { password, salt, out: &mut out }),
         format!("{workspace:?} {image:?} {:?}", RomView::new(&image).unwrap()),
         format!("{:?}", hasher.verify(&mut workspace, password, &hash.as_bytes()[..40])),

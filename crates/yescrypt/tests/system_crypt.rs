@@ -10,6 +10,8 @@ mod mutations;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use saltern_testing::Random;
+use saltern_testing::hex::{hex, unhex};
 use saltern_yescrypt::{Hasher, Params, Scheme, Setting, Workspace, params::Mode};
 
 /// Reads lines `crypt PASSWORD SETTING` and `gensalt PREFIX COST RANDOM`, all in hexadecimal, and
@@ -95,41 +97,9 @@ impl Drop for System {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal"))
-        .collect()
-}
-
-/// SplitMix64: repeatable test data without another dependency.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| self.next() as u8).collect()
-    }
-
-    /// Any bytes but NUL, where a C string ends.
-    fn password(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| 1 + self.below(255) as u8).collect()
-    }
+/// So many bytes but NUL, where a C string ends.
+fn text(random: &mut Random, length: usize) -> Vec<u8> {
+    (0..length).map(|_| 1 + random.below(255) as u8).collect()
 }
 
 const PASSWORDS: usize = 6;
@@ -146,13 +116,13 @@ fn password(kind: usize, random: &mut Random) -> Vec<u8> {
         2 => "Pässwörter, пароль, パスワード".into(),
         3 => {
             let length = 63 + random.below(3) as usize;
-            random.password(length)
+            text(random, length)
         }
         4 => {
             let length = 1 + random.below(510) as usize;
-            random.password(length)
+            text(random, length)
         }
-        _ => random.password(511),
+        _ => text(random, 511),
     }
 }
 
@@ -198,7 +168,7 @@ fn hashes_agree_in_both_directions() {
     let Some(mut system) = System::start() else { return };
     let hasher = Hasher::new();
     let mut workspace = Workspace::new();
-    let mut random = Random(20);
+    let mut random = Random::new(20);
     let (mut ours_there, mut theirs_here, mut refused_here) = (0, 0, 0);
     for case in 0..CASES {
         let password = password(case % PASSWORDS, &mut random);
@@ -231,7 +201,7 @@ fn hashes_agree_in_both_directions() {
 #[test]
 fn settings_from_a_cost_number_agree() {
     let Some(mut system) = System::start() else { return };
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     let (mut same, mut refused) = (0, 0);
     for (scheme, prefix) in [(Scheme::Yescrypt, b"$y$"), (Scheme::Scrypt, b"$7$")] {
         for cost in 0..=12 {

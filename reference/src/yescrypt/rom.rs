@@ -19,6 +19,13 @@ impl Rom {
         Rom { image }
     }
 
+    /// Takes an image whose lanes are in the byte order of this machine.
+    #[must_use]
+    pub fn from_native(image: &[u8]) -> Rom {
+        let lanes = image.as_chunks().0.iter().map(|lane| u64::from_ne_bytes(*lane));
+        Rom { image: lanes.flat_map(u64::to_le_bytes).collect() }
+    }
+
     /// The bytes.
     #[must_use]
     pub fn image(&self) -> &[u8] {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use saltern_bench::process::{process_time, thread_time};
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_yescrypt::{Hasher, Params};
 
@@ -126,11 +126,7 @@ struct Spent {
 
 impl Spent {
     fn of<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let clock = |id| {
-            let now = clock_gettime(id);
-            now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-        };
-        let others = || clock(ClockId::ProcessCPUTime) - clock(ClockId::ThreadCPUTime);
+        let others = || process_time().as_secs_f64() - thread_time().as_secs_f64();
         let (start, before) = (Instant::now(), others());
         let result = work();
         self.passed += start.elapsed().as_secs_f64();

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use saltern_bench::process;
+use saltern_bench::stats::Random;
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, WipePolicy};
 use saltern_yescrypt::{
     Error as Hash, Hasher, Limits, Params, Setting, Workspace, derive, hazmat::Pages,
@@ -105,7 +106,7 @@ fn load(args: &Args) -> anyhow::Result<Vec<String>> {
     let start = Instant::now();
     let samples = std::thread::scope(|scope| {
         for caller in 0..CALLERS {
-            let random = Random(seed.wrapping_mul(CALLERS) + caller + 1);
+            let random = Random::new(seed.wrapping_mul(CALLERS) + caller + 1);
             let (world, pool, totals) = (&world, &pool, &totals);
             scope.spawn(move || Caller { world, pool, totals, random }.run(start, time));
         }
@@ -159,7 +160,7 @@ fn watch(start: Instant, time: Duration, totals: &Totals) -> Vec<Sample> {
     while start.elapsed() < time {
         std::thread::sleep(step);
         let work = totals.work.load(Relaxed) as f64;
-        let processor = process::processor_seconds().unwrap_or(start.elapsed().as_secs_f64());
+        let processor = process::process_time().as_secs_f64();
         samples.push(Sample { work, processor, resident: process::resident_bytes().unwrap_or(0) });
     }
     samples
@@ -284,8 +285,8 @@ impl<'w> Caller<'w> {
     }
 
     fn pick(&mut self) -> &'w (Params, String, String) {
-        let index = self.random.below(self.world.stored.len() as u64);
-        &self.world.stored[index as usize]
+        let index = self.random.below(self.world.stored.len());
+        &self.world.stored[index]
     }
 
     /// A batch of verifications, some of wrong passwords, some of strings that are refused, some
@@ -342,14 +343,14 @@ impl<'w> Caller<'w> {
     /// A batch of keys, of which one is computed again.
     fn derive(&mut self) -> Result<Check<'w>, Error> {
         let params = self.pick().0.check(&Limits::server())?;
-        let len = 1 + self.random.below(80) as usize;
-        let salt = self.random.below(u64::MAX).to_le_bytes();
+        let len = 1 + self.random.below(80);
+        let salt = self.random.next_u64().to_le_bytes();
         let items: Vec<_> =
             (0..=self.random.below(31)).map(|i| (format!("{i}").into_bytes(), salt)).collect();
         let what = Derive { params, roms: Vec::new(), len };
         let ticket =
             self.pool.derive(&what, items.iter().map(|(p, s)| (p, s)), Terms::interactive())?;
-        let sample = self.random.below(items.len() as u64) as usize;
+        let sample = self.random.below(items.len());
         let totals = self.totals;
         Ok(Box::new(move |workspace| {
             let (password, salt) = &items[sample];
@@ -380,18 +381,5 @@ impl Totals {
 
     fn wrong(&self) {
         self.wrong.fetch_add(1, Relaxed);
-    }
-}
-
-/// xorshift64*: any sequence will do, as long as a seed gives it again.
-struct Random(u64);
-
-impl Random {
-    /// A number from 0 to `bound` - 1.
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) % bound
     }
 }

@@ -4,11 +4,12 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use saltern_bench::case::{RomFile, Section};
 use saltern_bench::record::Kind;
 use saltern_bench::ssd::Access;
 use saltern_rom::Manifest;
+use saltern_yescrypt::rom::RomReading;
 
 use super::run::{Run, measure};
 
@@ -85,16 +86,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let Args { seconds, rounds, .. } = *args;
     ensure!(seconds > 0.0 && seconds <= 3600.0, "--seconds is above 0 and at most 3600");
     ensure!((1..=1000).contains(&rounds), "--rounds is from 1 to 1000");
-    let block = 128 * u64::from(args.r.max(1));
     let bytes = match &args.file {
         Some(file) => Manifest::read(file)?.size(),
         None => (args.size * f64::from(1 << 30)) as u64,
     };
-    let nrom = bytes / block;
-    ensure!(
-        nrom * block == bytes && nrom.is_power_of_two() && nrom > 1,
-        "the ROM is no power of two of blocks of {block} bytes: choose another size or r"
-    );
+    let whole = RomReading::whole(bytes, args.r);
+    let nrom =
+        whole.context("the ROM is no power of two of blocks: choose another size or r")?.nrom;
     let file = RomFile {
         shape: (args.n, args.r),
         nrom,

@@ -2,12 +2,14 @@
 
 use std::process::Command;
 
-use crate::installed::{installed, repository, succeed};
+use saltern_testing::program::repository;
+
+use crate::installed::{installed, succeed};
 
 #[test]
 fn every_allocation_may_fail() {
     let installed = installed();
-    let source = repository().join("crates/capi/tests/c/allocation.c");
+    let source = repository("crates/capi/tests/c/allocation.c");
     let program = installed.prefix().join("allocation");
     let mut compile = Command::new("gcc");
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fno-builtin"]);

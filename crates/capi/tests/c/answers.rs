@@ -1,12 +1,11 @@
 //! Talking to `answers.c`.
 
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::installed::{installed, repository};
+use crate::installed::installed;
 
 /// A program that answers lines.
 pub(crate) struct Answers {
@@ -52,13 +51,6 @@ impl Drop for Answers {
     }
 }
 
-/// The cases of a file of vectors.
-pub(crate) fn vectors(name: &str) -> Vec<Value> {
-    let text = std::fs::read_to_string(repository().join("vectors").join(name)).unwrap();
-    let parse = |line: &str| serde_json::from_str::<Value>(line).unwrap();
-    text.lines().map(parse).filter(|case| case["kind"] != "header").collect()
-}
-
 /// A field in hexadecimal, as the program reads it; a null pointer if it is not there.
 pub(crate) fn hex(case: &Value, field: &str) -> String {
     match case[field].as_str() {
@@ -68,15 +60,9 @@ pub(crate) fn hex(case: &Value, field: &str) -> String {
     }
 }
 
-/// Text, in hexadecimal.
+/// Text, as the program reads it.
 pub(crate) fn hexed(text: &[u8]) -> String {
-    if text.is_empty() {
-        return "-".to_owned();
-    }
-    text.iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("memory");
-        hex
-    })
+    if text.is_empty() { "-".to_owned() } else { saltern_testing::hex::hex(text) }
 }
 
 /// A number of a case, 0 if it is not there.

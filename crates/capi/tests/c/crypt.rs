@@ -5,21 +5,24 @@
 use std::path::Path;
 use std::process::Command;
 
+use saltern_testing::Random;
+use saltern_testing::program::repository;
+use saltern_testing::skipped;
 use saltern_yescrypt::{Params, Setting, params::Mode};
 
 use crate::answers::{Answers, hexed};
-use crate::installed::{installed, repository};
+use crate::installed::installed;
 
 const LIBCRYPT: &str = "libcrypt.so.1";
 
 /// Both libraries in one program, or none without the machine's.
 fn both() -> Option<Answers> {
     if std::env::var_os("SALTERN_NO_SYSTEM_CRYPT").is_some_and(|value| value == "1") {
-        eprintln!("left out: SALTERN_NO_SYSTEM_CRYPT=1");
+        skipped("SALTERN_NO_SYSTEM_CRYPT=1");
         return None;
     }
     assert!(Path::new("/usr/include/crypt.h").is_file(), "Debian: libcrypt-dev");
-    let source = repository().join("crates/capi/tests/c/crypt.c");
+    let source = repository("crates/capi/tests/c/crypt.c");
     let program = installed().made("crypt-both", |place| {
         let mut compile = Command::new("gcc");
         // Functions that dlsym finds are no objects, in pedantic C.
@@ -35,27 +38,6 @@ fn agree(both: &mut Answers, line: &str) -> String {
     let (ours, theirs) = answer.split_once('\t').expect("two answers");
     assert_eq!(ours, theirs, "{line}");
     ours.to_owned()
-}
-
-/// SplitMix64
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn bytes(&mut self, length: u64) -> Vec<u8> {
-        (0..length).map(|_| self.next() as u8).collect()
-    }
 }
 
 /// A small setting of ours.
@@ -106,7 +88,7 @@ fn is_light(text: &[u8]) -> bool {
 fn mutated_settings_come_out_as_the_machines() {
     let Some(mut both) = both() else { return };
     let wanted = std::env::var("SALTERN_MUTATIONS").map_or(4000, |n| n.parse().unwrap());
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let (mut hashed, mut refused, mut foreign) = (0, 0, 0);
     for case in 0..wanted {
         let mut text = setting(&mut random);
@@ -180,7 +162,7 @@ fn tokens_sizes_and_null_pointers_come_out_as_the_machines() {
 #[test]
 fn settings_from_a_cost_come_out_as_the_machines() {
     let Some(mut both) = both() else { return };
-    let mut random = Random(32);
+    let mut random = Random::new(32);
     let (mut made, mut refused) = (0, 0);
     for prefix in [&b"$y$"[..], b"$7$", b"$2b$", b"$6$", b"", b"$", b"$y", b"$y$j9T$x", b"$z$"] {
         for count in [0, 1, 4, 5, 6, 11, 12, 1000] {
@@ -208,7 +190,7 @@ fn settings_from_a_cost_come_out_as_the_machines() {
 #[test]
 fn settings_are_checked_as_the_machine_does() {
     let Some(mut both) = both() else { return };
-    let mut random = Random(33);
+    let mut random = Random::new(33);
     for text in [&b""[..], b"$y$", b"$7$", b"$1$", b"$6$", b"_", b"ab", b"$2b$05$", b"*0"] {
         agree(&mut both, &format!("check {}", hexed(text)));
     }

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
-use crate::installed::{WARNINGS, installed, is_there, repository, succeed};
+use saltern_testing::program::repository;
+use saltern_testing::skipped;
+
+use crate::installed::{WARNINGS, installed, is_there, succeed};
 
 const EXAMPLES: [(&str, &[&str]); 3] = [
     ("login", &["saltern"]),
@@ -25,11 +28,11 @@ fn examples_compile_without_a_warning_and_run() {
     let mut ran = 0;
     for dialect in dialects {
         if !is_there(dialect[0]) {
-            eprintln!("left out: there is no {}", dialect[0]);
+            skipped(&format!("there is no {}", dialect[0]));
             continue;
         }
         for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
-            let source = repository().join(format!("crates/capi/examples/{name}.c"));
+            let source = repository(&format!("crates/capi/examples/{name}.c"));
             let program = installed.program(dialect, &source, packages);
             let printed = succeed(&mut Command::new(&program));
             assert!(printed.ends_with(end), "{name}: {printed}");
@@ -42,7 +45,7 @@ fn examples_compile_without_a_warning_and_run() {
 #[test]
 fn the_static_libraries_go_together_in_one_program() {
     let installed = installed();
-    let source = repository().join("crates/capi/examples/derive.c");
+    let source = repository("crates/capi/examples/derive.c");
     let program = installed.prefix().join("derive-static");
     let (_, packages) = EXAMPLES[2];
     let mut compile = Command::new("gcc");
@@ -54,7 +57,7 @@ fn the_static_libraries_go_together_in_one_program() {
     succeed(compile.args(["-lgcc_s", "-lm", "-lpthread", "-ldl", "-lc"]));
     let shared = installed.program(
         &["gcc", "-std=c99"],
-        &repository().join("crates/capi/examples/derive.c"),
+        &repository("crates/capi/examples/derive.c"),
         packages,
     );
     let [by_static, by_shared] = [&program, &shared].map(|it| succeed(&mut Command::new(it)));
@@ -66,12 +69,12 @@ fn the_static_libraries_go_together_in_one_program() {
 #[test]
 fn examples_are_clean_under_valgrind() {
     if !is_there("valgrind") {
-        eprintln!("left out: there is no valgrind");
+        skipped("there is no valgrind");
         return;
     }
     let installed = installed();
     for (name, packages) in EXAMPLES {
-        let source = repository().join(format!("crates/capi/examples/{name}.c"));
+        let source = repository(&format!("crates/capi/examples/{name}.c"));
         let program = installed.program(&["gcc", "-std=c99", "-g"], &source, packages);
         let mut valgrind = Command::new("valgrind");
         // Parameters are enums with bytes that mean nothing in some cases: the compiler compares

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use saltern_testing::program::repository;
 use tempfile::TempDir;
 
 /// Where everything lies. The folder goes away with the process.
@@ -28,16 +29,12 @@ fn archive() -> PathBuf {
     newest.unwrap_or_else(|| panic!("no libsaltern_capi.a in {}", folder.display()))
 }
 
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// The libraries, in a folder of their own.
 pub(crate) fn installed() -> &'static Installed {
     static DONE: OnceLock<Installed> = OnceLock::new();
     DONE.get_or_init(|| {
         let folder = tempfile::tempdir().expect("there is room for temporary files");
-        let mut install = Command::new(repository().join("scripts/install"));
+        let mut install = Command::new(repository("scripts/install"));
         install.env_remove("DESTDIR").arg("--archive").arg(archive()).arg("--prefix");
         succeed(install.arg(folder.path()));
         Installed { folder }
@@ -91,7 +88,7 @@ impl Installed {
 
     /// A program of these tests, with gcc.
     pub(crate) fn test_program(&self, name: &str, packages: &[&str]) -> PathBuf {
-        let source = repository().join("crates/capi/tests/c").join(name);
+        let source = repository(&format!("crates/capi/tests/c/{name}"));
         self.program(&["gcc", "-std=gnu11", "-O1", "-g"], &source, packages)
     }
 }

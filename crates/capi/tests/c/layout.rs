@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use crate::installed::{installed, repository, succeed};
+use saltern_testing::program::repository;
+
+use crate::installed::{installed, succeed};
 
 /// The functions that a library exports, with their versions.
 fn exported(library: &Path) -> BTreeSet<String> {
@@ -20,7 +22,7 @@ fn exported(library: &Path) -> BTreeSet<String> {
 #[test]
 fn libraries_export_what_is_listed_and_nothing_else() {
     let installed = installed();
-    let link = repository().join("crates/capi/link");
+    let link = repository("crates/capi/link");
     for (library, list) in [
         ("libsaltern", "saltern"),
         ("libsaltern-yescrypt", "yescrypt"),
@@ -33,7 +35,7 @@ fn libraries_export_what_is_listed_and_nothing_else() {
         assert_eq!(shared, versioned, "{library}");
         // The header declares each of them.
         let header =
-            std::fs::read_to_string(repository().join(format!("crates/capi/include/{list}.h")))
+            std::fs::read_to_string(repository(&format!("crates/capi/include/{list}.h")))
                 .unwrap();
         for name in &wanted {
             assert!(header.contains(&format!("{name}(")), "{name} is not in {list}.h");
@@ -53,7 +55,7 @@ fn libraries_export_what_is_listed_and_nothing_else() {
 
 #[test]
 fn the_shim_exports_what_programs_look_for() {
-    let list = repository().join("crates/capi/link/crypt.symbols");
+    let list = repository("crates/capi/link/crypt.symbols");
     let wanted = std::fs::read_to_string(list).unwrap();
     let wanted: BTreeSet<String> = wanted.lines().map(str::to_owned).collect();
     assert_eq!(exported(&installed().shim()), wanted);
@@ -78,7 +80,7 @@ fn libraries_have_their_names_and_stay_loaded() {
 #[test]
 fn a_package_is_built_below_another_root() {
     let root = tempfile::tempdir().unwrap();
-    let mut install = Command::new(repository().join("scripts/install"));
+    let mut install = Command::new(repository("scripts/install"));
     // Any archive will do to see where things go.
     install.arg("--archive").arg(installed().lib().join("no-archive.a"));
     install.args(["--prefix", "usr"]).arg("--root").arg(root.path());

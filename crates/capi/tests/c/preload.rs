@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use saltern_testing::skipped;
+
 use crate::installed::{installed, is_there, succeed};
 
 /// What the shim leaves behind: with it, a thread keeps its memory, which it would not without.
@@ -27,7 +29,7 @@ fn pythons_crypt_answers_the_same() {
     let python = ["-W", "ignore", "-c"];
     let has = Command::new("python3").args(python).arg("import crypt").output();
     if !has.is_ok_and(|output| output.status.success()) {
-        eprintln!("left out: there is no python3 with the module crypt");
+        skipped("there is no python3 with the module crypt");
         return;
     }
     let plain = succeed(Command::new("python3").args(python).arg(HASHES));
@@ -45,7 +47,7 @@ fn pythons_crypt_answers_the_same() {
 #[test]
 fn mkpasswd_makes_strings_that_verify() {
     if !is_there("mkpasswd") {
-        eprintln!("left out: there is no mkpasswd (Debian: whois)");
+        skipped("there is no mkpasswd (Debian: whois)");
         return;
     }
     for method in ["yescrypt", "scrypt", "sha512crypt", "bcrypt"] {

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::installed::{installed, is_there, repository, succeed};
+use saltern_testing::program::repository;
+
+use crate::installed::{installed, is_there, succeed};
 
 fn program() -> &'static PathBuf {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
         let installed = installed();
-        let source = repository().join("crates/capi/tests/c/threads.c");
+        let source = repository("crates/capi/tests/c/threads.c");
         let program = installed.prefix().join("threads");
         let mut compile = Command::new("gcc");
         compile

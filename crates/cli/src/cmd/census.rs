@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use saltern::Policy;
+use saltern::policy::words::quoted;
 use saltern::table::{Census, Table};
 use serde::Serialize;
 
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output.json(&record(&census, report.others))?;
     } else if args.decoy {
         for cost in census.costs(args.most) {
-            let (like, share) = (toml(&cost.like), cost.share);
+            let (like, share) = (quoted(&cost.like), cost.share);
             output.line(format!("[[decoy.costs]]\nlike = {like}\nshare = {share}"))?;
         }
         if census.refused > 0 {
@@ -226,10 +227,4 @@ fn record(census: &Census, without_string: u64) -> Record<'_> {
         costs: &census.costs,
         other_costs: census.other_costs,
     }
-}
-
-/// A string as TOML writes it.
-pub(crate) fn toml(text: &str) -> String {
-    // JSON's escapes are among those of TOML.
-    serde_json::Value::from(text).to_string()
 }

@@ -29,9 +29,9 @@ All parts of the file are optional: `schemes`, the schemes that stored
 strings may have; [params], the cost of new hashes; [floor], below which
 stored hashes are reported; [limits] for all hashes; [[keys]] of hash
 encryption, and `assume_unnamed_key`; [[roms]], and `assume_unnamed_rom`;
-[pool], threads and memory; [decoy], what logins to unknown accounts cost.
-Files are looked for in the folder of the policy, unless their names begin
-with `/`.
+[pool], threads and memory; [decoy], what logins to unknown accounts
+cost. Files are looked for in the folder of the policy, unless their
+names begin with `/`.
 
 Exit status: 0 the policy is good; 2 it is not, or an error.";
 

@@ -5,19 +5,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use saltern_testing::process::memory;
+
 const MIB: u64 = 1 << 20;
 
 /// What the program has beside the arenas: its code, what was read and is to be written, and a
 /// stack and some of the allocator's memory for each thread.
 const fn beside(threads: u64) -> u64 {
     20 * MIB + threads * MIB / 2
-}
-
-/// The most memory that a process has had, in bytes.
-fn peak(process: u32) -> u64 {
-    let status = read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().strip_suffix("kB").unwrap().trim().parse::<u64>().unwrap() << 10
 }
 
 /// Six shapes in turn, of 1 to 32 MiB, many of them above what a thread has to itself. All have to
@@ -38,7 +33,7 @@ fn six_shapes(mut command: Command, threads: u64) -> u64 {
         let answer = answers.next().unwrap().unwrap();
         assert!(answer.contains("\"hash\""), "{answer}");
     }
-    let peak = peak(child.id());
+    let peak = memory(child.id(), "VmHWM");
     drop(input);
     assert!(child.wait().unwrap().success());
     println!("{threads} threads: {} KiB", peak >> 10);

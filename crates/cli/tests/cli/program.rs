@@ -1,9 +1,9 @@
 //! Running the program and looking at what came of it.
 
-use std::path::PathBuf;
 use std::process::Output;
 
 use assert_cmd::Command;
+pub(crate) use saltern_testing::program::{repository, seen, stderr, stdout};
 
 /// A password that no test prints on purpose.
 pub(crate) const PASSWORD: &str = "pleaseletmein";
@@ -32,32 +32,9 @@ pub(crate) fn run(args: &[&str], input: impl AsRef<[u8]>) -> Output {
     saltern(args).write_stdin(input.as_ref()).output().expect("the program can be run")
 }
 
-/// Standard output as text.
-pub(crate) fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).expect("standard output is UTF-8")
-}
-
-/// Standard error as text.
-pub(crate) fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).expect("standard error is UTF-8")
-}
-
-/// The exit status and both streams, for comparing and for messages.
-pub(crate) fn seen(output: &Output) -> (Option<i32>, &str, &str) {
-    (output.status.code(), stdout(output), stderr(output))
-}
-
-/// Assert that the program ended with status 2, printed nothing and told one line that contains
+/// Asserts that the program ended with status 2, printed nothing and told one line that contains
 /// `part`.
 #[track_caller]
 pub(crate) fn assert_one_error(output: &Output, part: &str) {
-    let (code, out, err) = seen(output);
-    assert_eq!((code, out), (Some(2), ""), "{err}");
-    let lines: Vec<_> = err.lines().collect();
-    assert!(lines.len() == 1 && err.starts_with("saltern: ") && err.contains(part), "{err}");
-}
-
-/// A file of the repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    saltern_testing::program::assert_one_error("saltern", output, part);
 }

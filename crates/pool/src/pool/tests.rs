@@ -155,8 +155,14 @@ fn tasks_expire_and_are_cancelled_like_hashes() {
     let pool = one_thread(64 << 20);
     let (task, gate) = (Task { memory: 0, work: 1000 }, Arc::new(Mutex::new(())));
     let held = gate.lock().unwrap();
-    let waits = Arc::clone(&gate);
-    let first = pool.run_one(task, move || drop(waits.lock().unwrap()), Terms::bulk()).unwrap();
+    let (waits, (begins, has_begun)) = (Arc::clone(&gate), std::sync::mpsc::channel());
+    let wait = move || {
+        begins.send(()).unwrap();
+        drop(waits.lock().unwrap());
+    };
+    let first = pool.run_one(task, wait, Terms::bulk()).unwrap();
+    // Before that the thread would take the next one first, whose deadline is earlier.
+    has_begun.recv().unwrap();
     let soon = Terms::interactive().within(std::time::Duration::from_millis(1));
     let late = pool.run_one(task, || panic!("expired"), soon).unwrap();
     drop(pool.run_one(task, || panic!("cancelled"), Terms::bulk()).unwrap());

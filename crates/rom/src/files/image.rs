@@ -8,7 +8,7 @@ use saltern_yescrypt::rom::RomView;
 use crate::Error;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::Table;
+use crate::format::sums::Sums;
 use crate::progress::{PIECE, Progress, Stage, Watch, tell};
 use crate::system::filesystem::read_exact_at;
 use crate::system::map::Mapping;
@@ -80,7 +80,7 @@ pub(crate) fn read_image(
     file: &File,
     path: &Path,
     mapping: &mut Mapping,
-    table: &Table,
+    sums: &Sums,
     watch: Watch<'_>,
 ) -> Result<(), Error> {
     let Some(bytes) = mapping.bytes_mut() else {
@@ -89,7 +89,7 @@ pub(crate) fn read_image(
     let (mut done, total) = (0, bytes.len() as u64);
     for piece in bytes.chunks_mut(PIECE) {
         read_exact(file, path, piece, done, total)?;
-        table.check(done, piece).map_err(|damage| table.error(damage, path))?;
+        sums.check(done, piece).map_err(|damage| sums.error(damage, path))?;
         done += piece.len() as u64;
         tell(watch, Progress { stage: Stage::Read, done, total })?;
     }
@@ -99,7 +99,7 @@ pub(crate) fn read_image(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::table::ImageHasher;
+    use crate::format::sums::ImageHasher;
     use crate::progress::unwatched;
     use crate::system::pages::RomPages;
 
@@ -108,8 +108,8 @@ mod tests {
     fn read_errors_are_errors() {
         let (file, path) = (File::open("/proc/self/mem").unwrap(), Path::new("image"));
         let mut mapping = Mapping::anonymous(1 << 16, RomPages::Base).unwrap();
-        let table = ImageHasher::with_chunk(0, 4096).unwrap().finish();
-        let whole = read_image(&file, path, &mut mapping, &table, &unwatched).unwrap_err();
+        let sums = ImageHasher::with_chunk(0, 4096).unwrap().finish();
+        let whole = read_image(&file, path, &mut mapping, &sums, &unwatched).unwrap_err();
         let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
         for error in [whole, piece] {
             assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");

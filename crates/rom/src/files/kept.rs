@@ -9,7 +9,7 @@ use crate::Error;
 use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, MAX_BYTES, Manifest};
-use crate::format::table::{Bytes, MAGIC, Table};
+use crate::format::sums::{Bytes, ImageHasher, MAGIC, Sums};
 use crate::system::filesystem::{self, Kind, own_user, owner_and_mode};
 
 impl Bytes for File {
@@ -77,20 +77,42 @@ impl Manifest {
     /// Between the two there is a table without its manifest, which the next creation replaces, or,
     /// where one ROM replaces another, a table that does not fit the old manifest, which is noticed
     /// when blocks are to be read.
-    pub(crate) fn write(&self, image: &Path, table: &Table) -> Result<(), Error> {
+    pub(crate) fn write(&self, image: &Path, sums: &Sums) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
         let mut staged = Staged::begin(&path, 0o644)?;
         staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
-        let table = table.stage(image)?;
+        let sums = sums.stage(image)?;
         staged.sync()?;
-        table.commit()?;
+        sums.commit()?;
         staged.commit()?;
         sync_directory(image)
     }
 }
 
-impl Table {
+impl ImageHasher {
+    /// [`ImageHasher::finish`] for an image that has to be the one of a manifest. Where it is not,
+    /// the table beside `known`, if there is one, tells the place.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub(crate) fn finish_as(
+        self,
+        manifest: &Manifest,
+        known: Option<&Path>,
+        name: PathBuf,
+    ) -> Result<Sums, Error> {
+        let found = self.finish();
+        if found.root(&manifest.params) == manifest.hash {
+            return Ok(found);
+        }
+        let known = known.and_then(|image| Sums::open(image, manifest).ok());
+        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
+        Err(Error::Damaged { path: name, offset })
+    }
+}
+
+impl Sums {
     /// Opens the table of a ROM; one that is not what the manifest's hash was made of is refused.
     pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let path = path_for(image);
@@ -101,9 +123,9 @@ impl Table {
             }
             other => other,
         })?;
-        let mut table = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
-        table.path = path;
-        Ok(table)
+        let mut sums = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
+        sums.path = path;
+        Ok(sums)
     }
 
     /// Writes it to where it will be renamed from.

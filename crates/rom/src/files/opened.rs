@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::image::{check_tail, read_exact};
+use crate::files::image::{check_hash, check_tail, read_exact};
 use crate::files::regular::{check_owner, open_file};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
@@ -84,10 +84,8 @@ impl Opened {
     /// is expected, if one is.
     pub(crate) fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
         let opened = Self::find(image)?;
-        let (manifest, path) = (&opened.manifest, image.to_owned());
-        if let Some(expected) = expect.filter(|expected| *expected != manifest.hash) {
-            return Err(Error::WrongRom { path, expected, actual: Some(manifest.hash) });
-        }
+        let manifest = &opened.manifest;
+        check_hash(image, expect, manifest.hash)?;
         match &opened.image {
             Image::File(file) => file.check(manifest)?,
             Image::Segment { key, segment } if segment.size != manifest.size() => {
@@ -163,6 +161,11 @@ pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
     Ok(segment)
 }
 
+/// A segment in memory. It cannot be shortened, so that it may be mapped.
+pub(crate) fn map_segment(key: i32, segment: &Segment) -> Result<Mapping, Error> {
+    Mapping::segment(segment, false).map_err(Error::io("attach", &segment_name(key)))
+}
+
 impl Image {
     /// Hands out `total` bytes of the image in order.
     pub(crate) fn each_piece(
@@ -174,10 +177,7 @@ impl Image {
         let file = match self {
             Image::File(file) => file,
             Image::Segment { key, segment } => {
-                // A segment cannot be shortened, so that it may be mapped.
-                let name = segment_name(*key);
-                let memory =
-                    Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
+                let memory = map_segment(*key, segment)?;
                 return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
             }
         };

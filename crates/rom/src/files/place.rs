@@ -13,7 +13,7 @@ use crate::files::kept::check_place;
 use crate::files::regular::{check_owner, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, Manifest};
-use crate::format::table::Table;
+use crate::format::sums::Sums;
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
 use crate::system::memory;
@@ -37,7 +37,7 @@ pub(crate) struct Place<'a> {
 /// What is known of an image that was put into its place.
 pub(crate) struct Made {
     pub(crate) manifest: Manifest,
-    pub(crate) table: Table,
+    pub(crate) sums: Sums,
 }
 
 /// Where the bytes of an image go.
@@ -104,7 +104,7 @@ impl Place<'_> {
         }
         let whole = if mapped_only { page as u64 } else { 1 };
         staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
-        let Made { manifest, table } = if mapped || mapped_only {
+        let Made { manifest, sums } = if mapped || mapped_only {
             let memory = Mapping::file(&staged.file, self.length()?, page, true);
             let mut memory = memory.map_err(Error::io("map", staged.path()))?;
             memory.advise(self.pages);
@@ -116,7 +116,7 @@ impl Place<'_> {
         // All of them are on the disk before the first gets its name, so that the moments between
         // are short.
         staged.sync()?;
-        manifest.write(self.image, &table)?;
+        manifest.write(self.image, &sums)?;
         staged.commit()?;
         sync_directory(path)?;
         Ok(manifest)
@@ -153,8 +153,8 @@ impl Place<'_> {
                 Ok(()) => Ok(made),
                 Err(error) => Err(Error::io("protect", &name)(error)),
             })
-            .and_then(|Made { manifest, table }| {
-                manifest.write(self.image, &table).map(|()| manifest)
+            .and_then(|Made { manifest, sums }| {
+                manifest.write(self.image, &sums).map(|()| manifest)
             });
         if produced.is_err() {
             let _ = segment.remove();

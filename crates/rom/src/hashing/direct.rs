@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use saltern_pool::source::Window;
-use saltern_yescrypt::rom::RomId;
+use saltern_yescrypt::rom::{RomId, RomReading};
 use zeroize::Zeroize;
 
 use crate::Error;
 use crate::files::opened::{Image, Opened};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::Table;
+use crate::format::sums::Sums;
 use crate::hashing::checked::grid;
 use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, read_at};
@@ -42,7 +42,7 @@ pub struct RomFile {
     /// What place and length, and what the address in memory, have to be multiples of.
     alignment: [usize; 2],
     manifest: Manifest,
-    table: Table,
+    sums: Sums,
     /// For the chunks around blocks that are smaller.
     scratch: Mutex<Option<DirectBuffer>>,
     path: PathBuf,
@@ -80,13 +80,12 @@ impl RomFile {
         let Opened { image: Image::File(file), manifest, .. } = opened else {
             return Err(Error::Unsupported { what: "a System V segment cannot be read as a file" });
         };
-        let table = Table::open(image, &manifest)?;
+        let sums = Sums::open(image, &manifest)?;
         let (buffered, path) = (file.file, file.path);
         let alignment = filesystem::direct_alignment(&buffered).unwrap_or([ALIGNMENT; 2]);
         let scratch = Mutex::new(None);
         let (direct, notes) = (None, Vec::new());
-        let mut rom =
-            RomFile { buffered, direct, alignment, manifest, table, scratch, path, notes };
+        let mut rom = RomFile { buffered, direct, alignment, manifest, sums, scratch, path, notes };
         match rom.open_direct() {
             Ok(direct) => rom.direct = Some(direct),
             Err(error) => rom.notes.push(format!(
@@ -131,14 +130,10 @@ impl RomFile {
     /// # Errors
     /// [`Error::Yescrypt`] if it is none.
     pub fn blocks(&self, r: u32) -> Result<u64, Error> {
-        let (size, block) = (self.manifest.size(), 128 * u64::from(r));
-        let blocks = if block == 0 || !size.is_multiple_of(block) { 0 } else { size / block };
-        if !blocks.is_power_of_two() || blocks < 2 {
-            let expected = "such that the ROM has a power of two of blocks";
-            let (name, value) = ("r", r.into());
-            return Err(saltern_yescrypt::Error::InvalidParameter { name, value, expected }.into());
-        }
-        Ok(blocks)
+        let expected = "such that the ROM has a power of two of blocks";
+        let (name, value) = ("r", r.into());
+        let refused = saltern_yescrypt::Error::InvalidParameter { name, value, expected };
+        Ok(RomReading::whole(self.manifest.size(), r).ok_or(refused)?.nrom)
     }
 
     /// Fills the buffer from any place in the image, with the chunks around it checked.
@@ -184,7 +179,7 @@ impl RomFile {
 
     /// Compares whole chunks with the table.
     pub(crate) fn check_chunks(&self, offset: u64, chunks: &[u8]) -> Result<(), Error> {
-        self.table.check(offset, chunks).map_err(|damage| self.table.error(damage, &self.path))
+        self.sums.check(offset, chunks).map_err(|damage| self.sums.error(damage, &self.path))
     }
 
     /// What is said of damage at a byte of the image.
@@ -242,7 +237,7 @@ impl RomFile {
     pub(crate) fn window_alignment(&self) -> usize {
         let needed = if self.is_direct() { self.alignment[0] } else { 1 };
         // Both are powers of two.
-        needed.max(self.table.chunk() as usize)
+        needed.max(self.sums.chunk() as usize)
     }
 
     /// One attempt to read from any place in the image, past the page cache if that can be.

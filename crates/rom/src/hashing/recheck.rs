@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use saltern_pool::source::Process;
+use saltern_pool::hazmat::Process;
 
 use crate::{Attached, Error};
 

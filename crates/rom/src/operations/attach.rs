@@ -12,11 +12,11 @@ use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
 use crate::files::image::{check_image, length, read_image};
-use crate::files::opened::{Image, ImageFile, Opened};
+use crate::files::opened::{Image, ImageFile, Opened, map_segment};
 use crate::files::place::Made;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::{ImageHasher, Table};
+use crate::format::sums::{ImageHasher, Sums};
 use crate::progress::{Stage, Watch, each_piece, unwatched};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};
@@ -155,7 +155,7 @@ pub struct Attached {
     place: ImagePlace,
     asked: RomPages,
     locked: bool,
-    table: Table,
+    sums: Sums,
     /// When all of it was last found to be what the hash says.
     checked: Mutex<Option<Instant>>,
     notes: Vec<String>,
@@ -185,16 +185,15 @@ pub(crate) fn attach_opened(
 ) -> Result<Attached, Error> {
     // First of all: the table takes memory in proportion to what the manifest says.
     opened.check_shared()?;
-    let table = Table::open(image, &opened.manifest)?;
+    let sums = Sums::open(image, &opened.manifest)?;
     let mut attached = match &opened.image {
-        Image::File(file) => attach_file(opened, file, table, options)?,
+        Image::File(file) => attach_file(opened, file, sums, options)?,
         Image::Segment { key, segment } => {
-            let name = segment_name(*key);
-            let mapping = Mapping::segment(segment, false).map_err(Error::io("attach", &name))?;
-            check_image(&name, &opened.manifest, mapping.bytes())?;
+            let mapping = map_segment(*key, segment)?;
+            check_image(&segment_name(*key), &opened.manifest, mapping.bytes())?;
             let granted = Granted { mapping, file: None, pages: RomPages::Base };
             let place = ImagePlace::Sysv { key: *key };
-            Attached::new(granted, opened.manifest.clone(), table, place)
+            Attached::new(granted, opened.manifest.clone(), sums, place)
         }
     };
     if options.verify && attached.last_checked().is_none() {
@@ -230,12 +229,9 @@ pub fn attach_descriptor(
         hasher.update(piece);
         Ok(())
     })?;
-    let table = hasher.finish();
-    if table.root(&manifest.params) != manifest.hash {
-        return Err(Error::Damaged { path: path.to_owned(), offset: None });
-    }
+    let sums = hasher.finish_as(manifest, None, path.to_owned())?;
     let granted = Granted { mapping, file: Some(image.file), pages: options.pages };
-    let mut attached = Attached::new(granted, manifest.clone(), table, ImagePlace::Memfd);
+    let mut attached = Attached::new(granted, manifest.clone(), sums, ImagePlace::Memfd);
     attached.checked = Mutex::new(Some(Instant::now()));
     attached.lock(options.lock)?;
     Ok(attached)
@@ -244,7 +240,7 @@ pub fn attach_descriptor(
 fn attach_file(
     opened: &Opened,
     file: &ImageFile,
-    table: Table,
+    sums: Sums,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
     let (path, manifest) = (&file.path, opened.manifest.clone());
@@ -274,10 +270,10 @@ fn attach_file(
     } else {
         let shareable = options.access == Access::Memfd;
         let mut granted = acquire(manifest.size(), options.pages, shareable, &mut notes)?;
-        read_image(&file.file, path, &mut granted.mapping, &table, options.watch)?;
+        read_image(&file.file, path, &mut granted.mapping, &sums, options.watch)?;
         granted
     };
-    let mut attached = Attached::new(granted, manifest, table, place);
+    let mut attached = Attached::new(granted, manifest, sums, place);
     attached.notes = notes;
     attached.checked = Mutex::new((!map).then(Instant::now));
     attached.finish()?;
@@ -285,7 +281,7 @@ fn attach_file(
 }
 
 impl Attached {
-    fn new(granted: Granted, manifest: Manifest, table: Table, place: ImagePlace) -> Self {
+    fn new(granted: Granted, manifest: Manifest, sums: Sums, place: ImagePlace) -> Self {
         let Granted { mapping, file, pages } = granted;
         Attached {
             mapping,
@@ -294,7 +290,7 @@ impl Attached {
             place,
             asked: pages,
             locked: false,
-            table,
+            sums,
             checked: Mutex::new(None),
             notes: Vec::new(),
         }
@@ -303,12 +299,12 @@ impl Attached {
     /// Of memory that was filled in this process.
     pub(crate) fn from_memory(
         granted: Granted,
-        Made { manifest, table }: Made,
+        Made { manifest, sums }: Made,
         notes: Vec<String>,
     ) -> Result<Self, Error> {
         let shared = granted.file.is_some();
         let place = if shared { ImagePlace::Memfd } else { ImagePlace::Private };
-        let mut attached = Attached::new(granted, manifest, table, place);
+        let mut attached = Attached::new(granted, manifest, sums, place);
         (attached.notes, attached.checked) = (notes, Mutex::new(Some(Instant::now())));
         attached.finish()?;
         Ok(attached)
@@ -374,8 +370,8 @@ impl Attached {
         numbers: &[u64],
         chunks: impl Iterator<Item = &'b [u8]>,
     ) -> Result<(), Error> {
-        let checked = self.table.check_each(numbers, chunks);
-        checked.map_err(|damage| self.table.error(damage, &self.name()))
+        let checked = self.sums.check_each(numbers, chunks);
+        checked.map_err(|damage| self.sums.error(damage, &self.name()))
     }
 
     /// What is said of damage at a byte of the image.
@@ -391,8 +387,8 @@ impl Attached {
     pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
         let began = Instant::now();
         each_piece(self.as_bytes(), Stage::Read, watch, |at, piece| {
-            let checked = self.table.check(at, piece);
-            checked.map_err(|damage| self.table.error(damage, &self.name()))
+            let checked = self.sums.check(at, piece);
+            checked.map_err(|damage| self.sums.error(damage, &self.name()))
         })?;
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
         Ok(())

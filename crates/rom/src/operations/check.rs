@@ -1,13 +1,14 @@
-//! Checking whole images.
+//! Checking images: at a glance, and whole.
 
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::image::length;
-use crate::files::opened::Opened;
+use crate::files::image::{check_image, length};
+use crate::files::opened::{Image, Opened, map_segment};
 use crate::files::staged::{Staged, check_room};
+use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
-use crate::format::table::{ImageHasher, Table};
+use crate::format::sums::{ImageHasher, Sums};
 use crate::operations::create::compute;
 use crate::operations::seed::Seed;
 use crate::progress::{PIECE, Watch};
@@ -15,21 +16,43 @@ use crate::system::filesystem::page_size_of_memory;
 use crate::system::map::Mapping;
 use crate::system::memory::{acquire, available};
 use crate::system::pages::RomPages;
+use crate::system::paths::segment_name;
+
+/// Compares the size, the tag and the digest of an image, and the head of its table of hashes, with
+/// its manifest, in no time: that finds a wrong, an unfinished or a truncated image. The table of
+/// what others may have put there is not looked at: it could be as long as they like.
+///
+/// # Errors
+/// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`];
+/// [`Error::WrongRom`], also if the ROM is not the expected one; [`Error::Sums`];
+/// [`Error::Untrusted`] for an image in shared memory to which others may write; [`Error::Io`].
+pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, expect)?;
+    opened.check_shared()?;
+    if let Image::Segment { key, segment } = &opened.image {
+        let memory = map_segment(*key, segment)?;
+        check_image(&segment_name(*key), &opened.manifest, memory.bytes())?;
+    }
+    if opened.check_trust().is_ok() {
+        Sums::open(image, &opened.manifest)?;
+    }
+    Ok(opened.manifest)
+}
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image
-/// is read, not mapped.
+/// is read, not mapped; not if the ROM is not the expected one.
 ///
-/// Attaching compares size, tag, digest and the table of hashes, which finds a wrong or unfinished
-/// ROM; this finds damage anywhere in it.
+/// [`check()`] and attaching compare size, tag, digest and the table of hashes, which finds a wrong
+/// or unfinished ROM; this finds damage anywhere in it.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`],
 /// [`Error::WrongRom`]; [`Error::Damaged`], with the chunk if the table tells it; [`Error::Sums`]
 /// if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
-pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
-    let opened = Opened::open(image, None)?;
+pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, expect)?;
     let found = hash_all(image, &opened, watch)?;
-    let known = Table::open(image, &opened.manifest)?;
+    let known = Sums::open(image, &opened.manifest)?;
     let differs = known.difference(&found).map_err(|damage| known.error(damage, image))?;
     if differs.is_some() {
         let path = crate::files::kept::path_for(image);
@@ -43,28 +66,26 @@ pub fn verify(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
 ///
 /// # Errors
 /// Those of [`verify`] but for [`Error::Sums`]; [`Error::Busy`].
-pub fn rebuild_sums(image: &Path, watch: Watch<'_>) -> Result<Manifest, Error> {
-    let opened = Opened::open(image, None)?;
-    let table = hash_all(image, &opened, watch)?;
-    opened.manifest.write(image, &table)?;
+pub fn rebuild_sums(
+    image: &Path,
+    expect: Option<RomHash>,
+    watch: Watch<'_>,
+) -> Result<Manifest, Error> {
+    let opened = Opened::open(image, expect)?;
+    let sums = hash_all(image, &opened, watch)?;
+    opened.manifest.write(image, &sums)?;
     Ok(opened.manifest)
 }
 
 /// The table of an image whose hash is that in the manifest.
-fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Error> {
+fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Sums, Error> {
     let manifest = &opened.manifest;
     let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
     opened.each_piece(watch, &mut |piece| {
         hasher.update(piece);
         Ok(())
     })?;
-    let found = hasher.finish();
-    if found.root(&manifest.params) != manifest.hash {
-        let known = Table::open(image, manifest).ok();
-        let offset = known.and_then(|known| known.difference(&found).ok().flatten());
-        return Err(Error::Damaged { path: opened.name(), offset });
-    }
-    Ok(found)
+    hasher.finish_as(manifest, Some(image), opened.name())
 }
 
 /// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right
@@ -77,11 +98,12 @@ fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Table, Er
 /// [`Error::NoSpace`], [`Error::Busy`].
 pub fn recompute(
     image: &Path,
+    expect: Option<RomHash>,
     seed: &Seed,
     threads: usize,
     watch: Watch<'_>,
 ) -> Result<Manifest, Error> {
-    let opened = Opened::open(image, None)?;
+    let opened = Opened::open(image, expect)?;
     let (manifest, size) = (&opened.manifest, opened.manifest.size());
     let mut beside = image.as_os_str().to_owned();
     beside.push(".check");

@@ -11,7 +11,7 @@ use crate::files::opened::{Image, ImageFile, Opened, trusted_segment};
 use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};
-use crate::format::table::{ImageHasher, chunk_of};
+use crate::format::sums::{ImageHasher, chunk_of};
 use crate::format::timestamp;
 use crate::progress::{Watch, unwatched};
 use crate::system::filesystem::write_all_at;
@@ -93,11 +93,8 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
             Ok(())
         };
         opened.each_piece(*watch, &mut write)?;
-        let table = hasher.finish();
-        if table.root(&source.params) != source.hash {
-            return Err(Error::Damaged { path: opened.name(), offset: None });
-        }
-        Ok(Made { manifest: Manifest { location: location.clone(), ..source.clone() }, table })
+        let sums = hasher.finish_as(source, Some(from), opened.name())?;
+        Ok(Made { manifest: Manifest { location: location.clone(), ..source.clone() }, sums })
     })
 }
 
@@ -146,8 +143,8 @@ pub fn adopt(
         last = digest_of(piece);
         Ok(())
     })?;
-    let table = hasher.finish();
-    let hash = table.root(params);
+    let sums = hasher.finish();
+    let hash = sums.root(params);
     check_hash(&name, expect, hash)?;
     let manifest = Manifest {
         params: *params,
@@ -158,6 +155,6 @@ pub fn adopt(
         created: timestamp::now(),
         location,
     };
-    manifest.write(image, &table)?;
+    manifest.write(image, &sums)?;
     Ok(manifest)
 }

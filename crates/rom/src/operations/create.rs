@@ -14,7 +14,7 @@ use crate::files::image::check_hash;
 use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
-use crate::format::table::{ImageHasher, chunk_of};
+use crate::format::sums::{ImageHasher, chunk_of};
 use crate::format::timestamp;
 use crate::operations::attach::Attached;
 use crate::operations::seed::Seed;
@@ -204,8 +204,8 @@ impl<'a> Create<'a> {
             let written = file.map_or(Ok(()), |mut file| file.write_all(piece));
             written.map_err(Error::io("write", name))
         })?;
-        let table = hasher.finish();
-        let hash = table.root(&self.params);
+        let sums = hasher.finish();
+        let hash = sums.root(&self.params);
         check_hash(name, self.expect, hash)?;
         let manifest = Manifest {
             params: self.params,
@@ -216,7 +216,7 @@ impl<'a> Create<'a> {
             created: timestamp::now(),
             location: Location::Beside,
         };
-        Ok(Made { manifest, table })
+        Ok(Made { manifest, sums })
     }
 }
 

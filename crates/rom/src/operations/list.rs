@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::files::kept;
-use crate::files::opened::Opened;
 use crate::files::regular::open_file;
 use crate::files::staged::{part_of, place_of, remove_leftover};
 use crate::format::manifest::Manifest;
-use crate::format::table::Table;
+use crate::operations::check::check;
 
 /// A ROM that was found, or what is left of one.
 #[derive(Debug)]
@@ -50,7 +49,7 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             let image = directory.join(image);
             match Manifest::read(&image) {
                 Ok(manifest) => {
-                    let state = match look_at(&image, &manifest) {
+                    let state = match check(&image, Some(manifest.hash)).map(drop) {
                         Ok(()) => State::Ready(Box::new(manifest)),
                         Err(error) => State::Bad(Box::new(manifest), error),
                     };
@@ -74,17 +73,6 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
     Ok(found)
 }
 
-/// Whether image and table fit a manifest. The table of what others may have put there is not
-/// looked at: it could be as long as they like.
-fn look_at(image: &Path, manifest: &Manifest) -> Result<(), Error> {
-    let opened = Opened::open(image, Some(manifest.hash))?;
-    opened.check_shared()?;
-    match opened.check_trust() {
-        Ok(()) => Table::open(image, &opened.manifest).map(drop),
-        Err(_) => Ok(()),
-    }
-}
-
 /// What [`clean`] has done.
 #[derive(Debug, Default)]
 #[non_exhaustive]
@@ -104,8 +92,8 @@ pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
     for name in names(directory)? {
         let part = place_of(&name).map(|place| remove_own(&directory.join(place)));
         let image = name.strip_suffix(".sums").filter(|image| !image.is_empty());
-        let table = image.map(|image| kept::remove_stray(&directory.join(image)));
-        for outcome in part.into_iter().chain(table) {
+        let sums = image.map(|image| kept::remove_stray(&directory.join(image)));
+        for outcome in part.into_iter().chain(sums) {
             match outcome {
                 Ok(removed) => cleaned.removed += usize::from(removed),
                 Err(error) => cleaned.left.push(error),

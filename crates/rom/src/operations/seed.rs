@@ -102,12 +102,6 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
     }
 
-    /// The same seed, said to be found elsewhere.
-    #[must_use]
-    pub fn with_source(self, source: SeedSource) -> Self {
-        Seed { source, ..self }
-    }
-
     /// How it is found again.
     #[must_use]
     pub fn source(&self) -> &SeedSource {

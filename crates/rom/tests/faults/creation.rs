@@ -7,15 +7,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use saltern_rom::{
-    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove, verify,
+    AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove,
+    unwatched, verify,
 };
+use saltern_testing::skipped;
 
-use super::super::skipped;
 use super::child::{Running, command, params, run, seed};
-
-fn unwatched(_: saltern_rom::Progress) -> std::ops::ControlFlow<()> {
-    std::ops::ControlFlow::Continue(())
-}
 
 fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
@@ -78,7 +75,7 @@ fn killed_at_any_moment_creation_leaves_the_old_state_or_the_new() {
             Err(Error::Exists { .. }) => {}
             Err(error) => panic!("{how}: {error}"),
         }
-        assert_eq!(verify(&path, &unwatched).unwrap().id(), id);
+        assert_eq!(verify(&path, None, &unwatched).unwrap().id(), id);
         RomFile::open(&path, Some(hash)).unwrap();
         saltern_rom::clean(directory.path()).unwrap();
         assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
@@ -114,7 +111,7 @@ fn of_several_creators_one_wins_and_the_others_say_why() {
         }
         assert_eq!(made + refused, 6);
         assert!(if replace { made >= 1 } else { made == 1 }, "{how}: {made} made it");
-        verify(&path, &unwatched).unwrap();
+        verify(&path, None, &unwatched).unwrap();
         let left = names(directory.path());
         assert!(left.iter().all(|name| !name.ends_with("-part")), "{left:?}");
         remove(&path).unwrap();
@@ -140,7 +137,7 @@ fn an_unfinished_segment_is_taken_over() {
         Ok(_) | Err(Error::Exists { .. }) => {}
         Err(error) => panic!("{error}"),
     }
-    let verified = verify(&path, &unwatched);
+    let verified = verify(&path, None, &unwatched);
     remove(&path).unwrap();
     verified.unwrap();
 }
@@ -221,7 +218,7 @@ fn a_child_that_creates_says_what_it_made() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("site.rom");
     assert_eq!(run(&[], &["create", path.to_str().unwrap(), "memory"]), "begun");
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
 }
 
 #[test]
@@ -232,7 +229,7 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     std::fs::write(&part, "left").unwrap();
     std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
     Create::new(params(), &seed()).file(&path).unwrap();
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
     assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use saltern_rom::{AttachOptions, Create, Error, Manifest, RomFile, Seed, attach};
+use saltern_testing::skipped;
 
-use super::super::skipped;
 use super::child::{Running, command, hash, params, run, seed};
 
 fn rom(directory: &Path, name: &str, seed: &Seed) -> PathBuf {

@@ -1,8 +1,6 @@
 //! A mismatch is never said because of a ROM, and no hash is stored that was made with a damaged
 //! one.
 
-use std::ops::ControlFlow;
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -10,22 +8,16 @@ use std::time::Duration;
 use saltern_pool::{Error as Unanswered, Pool, PoolConfig, Terms};
 use saltern_rom::{
     Access, AttachOptions, Backend, Create, Error, OpenRom, Recheck, RomFile, RomReaders, attach,
+    unwatched,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::{
     HashString, Hasher, Limits, Params, Workspace,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     rom::{NamedRom, RomMasks, RomParams, RomReading, RomSet, RomUse},
 };
 
 use super::super::{Scratch, params, seed};
-
-fn flip(path: &Path, at: u64) {
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o640)).unwrap();
-    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).unwrap();
-    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
-}
 
 /// The ROM mapped, so that what is done to the file is done to the memory, and in its file.
 fn sources(path: &Path) -> [OpenRom; 2] {
@@ -176,7 +168,7 @@ fn damage_that_is_gone_by_the_check_is_an_error() {
     let mut run = |damage: Option<u64>| {
         damage.iter().for_each(|at| flip(&path, *at));
         computed.begin(&[(b"pw", b"salt")], &params, std::slice::from_ref(&used), 32).unwrap();
-        assert_eq!(computed.advance(&[]), Ok(Progress::Done));
+        assert_eq!(computed.advance(&[]), Ok(Advance::Done));
         damage.iter().for_each(|at| flip(&path, *at));
         let output: [u8; 32] = computed.output(0).unwrap().try_into().unwrap();
         (output, computed.check(0))
@@ -221,7 +213,7 @@ fn damage_that_no_hash_reads_is_found_by_age() {
     let told = receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(told.contains("damaged at byte 499712"), "{told}");
     drop(recheck);
-    attached.verify(&|_| ControlFlow::Continue(())).unwrap_err();
+    attached.verify(&unwatched).unwrap_err();
     assert_eq!(params().nrom, 1024);
 }
 

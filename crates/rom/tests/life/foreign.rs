@@ -10,10 +10,11 @@ use std::time::Duration;
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, Location, Manifest, OpenRom, RomFile, State,
     adopt, attach, clean, copy, detach, list, rebuild_sums, recompute, remove, set_immutable,
-    verify,
+    unwatched, verify,
 };
+use saltern_testing::skipped;
 
-use super::super::{Scratch, params, seed, skipped, unwatched};
+use super::super::{Scratch, params, seed};
 
 const NOBODY: u32 = 65534;
 
@@ -181,7 +182,7 @@ fn what_a_planted_manifest_names_is_not_opened() {
     untrusted(attach(&planted, &AttachOptions::new()), &of);
     untrusted(RomFile::open(&planted, Some(manifest.hash)), &of);
     untrusted(OpenRom::open(&planted, None), &of);
-    untrusted(verify(&planted, &unwatched), &of);
+    untrusted(verify(&planted, None, &unwatched), &of);
     untrusted(copy(&planted, &scratch.path("copy.rom"), &CopyOptions::new()), &of);
     let found = list(scratch.directory.path()).unwrap();
     let site = found.iter().find(|found| found.image == planted).unwrap();
@@ -225,9 +226,9 @@ fn a_planted_segment_is_refused() {
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("segment.rom.sums")).unwrap();
     let refused = attach(&path, &AttachOptions::new());
     let checked = [
-        verify(&path, &unwatched),
-        rebuild_sums(&path, &unwatched),
-        recompute(&path, &seed(), 1, &unwatched),
+        verify(&path, None, &unwatched),
+        rebuild_sums(&path, None, &unwatched),
+        recompute(&path, None, &seed(), 1, &unwatched),
         copy(&path, &scratch.path("copied.rom"), &CopyOptions::new()),
         adopt(&scratch.path("adopted.rom"), &params(), Some(key), None, &unwatched),
     ];
@@ -315,7 +316,7 @@ fn lists_wait_for_nothing_and_cleaning_leaves_what_is_not_ours() {
     let left = scratch.names();
     let kept = [".a.saltern-part", ".d.saltern-part", ".e.saltern-part", ".mine.part", ".x.part"];
     assert!(kept.iter().all(|name| left.iter().any(|left| left == name)), "{left:?}");
-    verify(&good, &unwatched).unwrap();
+    verify(&good, None, &unwatched).unwrap();
     if is_root() {
         // Another user's, which its owner may go on with.
         let theirs = scratch.path(".w.saltern-part");

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use saltern_rom::{Create, Error, Location, Manifest, remove, set_immutable, verify};
+use saltern_rom::{Create, Error, Location, Manifest, remove, set_immutable, unwatched, verify};
+use saltern_testing::skipped;
 
-use crate::{Scratch, params, seed, unwatched};
+use crate::{Scratch, params, seed};
 
 #[test]
 fn a_link_to_a_manifest_cannot_have_another_roms_image_removed() {
@@ -39,7 +40,7 @@ fn what_is_being_made_is_not_removed() {
     let answers = answers.into_inner().unwrap();
     assert!(!answers.is_empty());
     assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Busy { .. }))), "{answers:?}");
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
     remove(&path).unwrap();
     assert!(scratch.names().is_empty());
 }
@@ -55,7 +56,7 @@ fn what_cannot_be_replaced_is_refused_before_its_manifest_is() {
     assert_eq!(scratch.names(), ["directory"]);
     let (path, manifest) = scratch.rom("site.rom");
     if set_immutable(&path, true).is_err() {
-        return crate::skipped("immutable files (root, and a file system that has them)");
+        return skipped("immutable files (root, and a file system that has them)");
     }
     let refused = create.file(&path);
     set_immutable(&path, false).unwrap();

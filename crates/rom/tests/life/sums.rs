@@ -1,28 +1,18 @@
 //! Damage in images and in their tables of checksums, and what becomes of the tables.
 
-use std::fs::{File, Permissions};
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, Manifest, RomFile, State,
-    adopt, attach, clean, copy, list, rebuild_sums, remove, verify,
+    adopt, attach, clean, copy, list, rebuild_sums, remove, unwatched, verify,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::{
     Workspace,
     rom::{RomImage, RomParams},
 };
 
-use super::super::{Scratch, params, reference, seed, unwatched};
-
-/// Flips one bit of a file.
-fn flip(path: &Path, at: u64) {
-    std::fs::set_permissions(path, Permissions::from_mode(0o640)).unwrap();
-    let file = File::options().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).unwrap();
-    file.write_all_at(&[byte[0] ^ 4], at).unwrap();
-}
+use super::super::{Scratch, params, reference, seed};
 
 fn table(scratch: &Scratch, name: &str) -> Vec<u8> {
     std::fs::read(scratch.path(name)).unwrap()
@@ -72,13 +62,13 @@ fn no_block_is_read_from_a_damaged_chunk_and_every_other_block_is() {
             let expected: Vec<_> = blocks.map(|j| (j, chunk)).collect();
             assert_eq!(damaged_blocks(&rom, r, image), expected, "byte {at}, r = {r}");
         }
-        let found = verify(&path, &unwatched).unwrap_err();
+        let found = verify(&path, None, &unwatched).unwrap_err();
         assert!(matches!(found, Error::Damaged { offset: Some(o), .. } if o == chunk), "{found}");
-        assert!(matches!(rebuild_sums(&path, &unwatched), Err(Error::Damaged { .. })));
+        assert!(matches!(rebuild_sums(&path, None, &unwatched), Err(Error::Damaged { .. })));
         // It was only this file, so that mending it is enough.
         flip(&path, at);
         assert_eq!(damaged_blocks(&rom, 8, image), []);
-        verify(&path, &unwatched).unwrap();
+        verify(&path, None, &unwatched).unwrap();
         remove(&path).unwrap();
         assert!(scratch.names().is_empty());
     }
@@ -135,7 +125,7 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
     ];
     for (number, spoil) in spoil.into_iter().enumerate() {
         spoil(&file, &good);
-        for refused in [RomFile::open(&path, None).err(), verify(&path, &unwatched).err()] {
+        for refused in [RomFile::open(&path, None).err(), verify(&path, None, &unwatched).err()] {
             let refused = refused.unwrap();
             assert!(matches!(&refused, Error::Sums { path, .. } if *path == file), "{number}");
             assert!(refused.to_string().contains("--rebuild-sums"), "{refused}");
@@ -151,11 +141,11 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
         let found = list(scratch.directory.path()).unwrap();
         let noticed = matches!(found[0].state, State::Bad(_, Error::Sums { .. }));
         assert!(noticed, "{found:?}");
-        assert_eq!(rebuild_sums(&path, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+        assert_eq!(rebuild_sums(&path, None, &unwatched).unwrap(), Manifest::read(&path).unwrap());
         assert_eq!(table(&scratch, "site.rom.sums"), good);
         assert_eq!(Manifest::read(&path).unwrap(), manifest);
         RomFile::open(&path, None).unwrap();
-        verify(&path, &unwatched).unwrap();
+        verify(&path, None, &unwatched).unwrap();
     }
     // The table of another ROM.
     let other = saltern_rom::Seed::from_bytes(b"another seed").unwrap();
@@ -163,7 +153,7 @@ fn a_table_that_is_missing_or_damaged_is_said_so_and_made_anew() {
     Create::new(params(), &other).file(&stranger).unwrap();
     std::fs::copy(scratch.path("other.rom.sums"), &file).unwrap();
     assert!(matches!(RomFile::open(&path, None), Err(Error::Sums { .. })));
-    rebuild_sums(&path, &unwatched).unwrap();
+    rebuild_sums(&path, None, &unwatched).unwrap();
     RomFile::open(&path, None).unwrap();
 }
 
@@ -243,16 +233,16 @@ fn a_table_that_is_damaged_after_it_was_opened_accuses_nobody_else() {
     let attached = attach(&path, &options).unwrap();
     let rom = RomFile::open(&path, None).unwrap();
     // The first group's chunks, behind the header and 16 groups.
-    flip(&scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
+    flip(scratch.path("site.rom.sums"), 32 + 16 * 16 + 5);
     let mut block = DirectBuffer::new(4096).unwrap();
     for refused in [
         attached.verify(&unwatched),
         rom.read_block(1, 32, &mut block),
-        verify(&path, &unwatched).map(drop),
+        verify(&path, None, &unwatched).map(drop),
     ] {
         assert!(matches!(refused, Err(Error::Sums { .. })), "{refused:?}");
     }
     rom.read_block(64, 32, &mut block).unwrap();
-    rebuild_sums(&path, &unwatched).unwrap();
+    rebuild_sums(&path, None, &unwatched).unwrap();
     RomFile::open(&path, None).unwrap().read_block(1, 32, &mut block).unwrap();
 }

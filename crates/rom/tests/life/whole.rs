@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, Error, FillIn, Manifest, RomPages, Seed,
-    SeedSource, Stage, State, adopt, attach, copy, list, recompute, remove, verify,
+    SeedSource, Stage, State, adopt, attach, check, copy, list, rebuild_sums, recompute, remove,
+    unwatched, verify,
 };
+use saltern_testing::damage::flip;
 use saltern_yescrypt::rom::{RomParams, RomView};
 
-use super::super::{Scratch, hash, params, reference, seed, unwatched};
+use super::super::{Scratch, hash, params, reference, seed};
 
 #[test]
 fn a_file_is_what_the_core_makes_however_it_is_filled() {
@@ -90,7 +92,7 @@ fn no_other_image_can_have_the_id() {
     assert!(matches!(attach(&forged, &expected), Err(Error::Sums { .. })));
     std::fs::copy(scratch.path("site.rom.sums"), scratch.path("forged.rom.sums")).unwrap();
     assert!(matches!(attach(&forged, &expected), Err(Error::Damaged { .. })));
-    assert!(matches!(verify(&forged, &unwatched), Err(Error::Damaged { .. })));
+    assert!(matches!(verify(&forged, None, &unwatched), Err(Error::Damaged { .. })));
     expected.access = Access::Map;
     let attached = attach(&forged, &expected).unwrap();
     assert!(matches!(attached.verify(&unwatched), Err(Error::Damaged { .. })));
@@ -102,7 +104,7 @@ fn nothing_is_replaced_unasked() {
     let (path, manifest) = scratch.rom("site.rom");
     let other = Seed::from_bytes(b"another seed").unwrap();
     assert!(matches!(Create::new(params(), &other).file(&path), Err(Error::Exists { .. })));
-    assert_eq!(verify(&path, &unwatched).unwrap(), Manifest::read(&path).unwrap());
+    assert_eq!(verify(&path, None, &unwatched).unwrap(), Manifest::read(&path).unwrap());
     assert_eq!(Manifest::read(&path).unwrap().id(), manifest.id());
 
     // An image that was lost is made again from its seed, and from no other.
@@ -115,7 +117,7 @@ fn nothing_is_replaced_unasked() {
     assert!(matches!(refused, Error::Exists { .. }), "{refused}");
     assert_eq!(scratch.names(), ["site.rom.json", "site.rom.sums"]);
     assert_eq!(Create::new(params(), &seed()).file(&path).unwrap().digest, manifest.digest);
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
 }
 
 #[test]
@@ -210,10 +212,10 @@ fn progress_comes_in_stages_and_any_call_can_end_it() {
 fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     let scratch = Scratch::new();
     let (path, manifest) = scratch.rom("site.rom");
-    verify(&path, &unwatched).unwrap();
-    recompute(&path, &seed(), 2, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
+    recompute(&path, None, &seed(), 2, &unwatched).unwrap();
     let wrong = Seed::from_bytes(b"no").unwrap();
-    assert!(matches!(recompute(&path, &wrong, 1, &unwatched), Err(Error::WrongRom { .. })));
+    assert!(matches!(recompute(&path, None, &wrong, 1, &unwatched), Err(Error::WrongRom { .. })));
     // The bytes are right, and the hash that the manifest has is another one's.
     let text = std::fs::read_to_string(Manifest::path_for(&path)).unwrap();
     let hash = Manifest::read(&path).unwrap().hash.to_string();
@@ -221,7 +223,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     // The id as well, which is its beginning.
     let forged = text.replace(&hash[..16], &format!("{digit}{}", &hash[1..16]));
     std::fs::write(Manifest::path_for(&path), forged).unwrap();
-    let forged = recompute(&path, &seed(), 1, &unwatched);
+    let forged = recompute(&path, None, &seed(), 1, &unwatched);
     assert!(matches!(forged, Err(Error::WrongRom { .. })), "{forged:?}");
     std::fs::write(Manifest::path_for(&path), text).unwrap();
 
@@ -232,7 +234,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).unwrap();
         file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
-        let found = verify(&path, &unwatched).unwrap_err();
+        let found = verify(&path, None, &unwatched).unwrap_err();
         let attached = attach(&path, &AttachOptions::new());
         // What is only mapped is read if that is asked for, or later.
         let mut mapped = AttachOptions::new();
@@ -247,7 +249,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
             (33..=48, Error::NotFilled { .. }, Error::NotFilled { .. }) => {}
             (..=32, Error::WrongRom { .. }, Error::WrongRom { .. }) => {}
             (49.., Error::Damaged { .. }, Error::Damaged { .. }) => {
-                let found = recompute(&path, &seed(), 1, &unwatched).unwrap_err();
+                let found = recompute(&path, None, &seed(), 1, &unwatched).unwrap_err();
                 assert!(
                     matches!(found, Error::Damaged { offset: Some(o), .. } if o == at),
                     "{found}"
@@ -257,7 +259,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
         }
         file.write_all_at(&byte, at).unwrap();
     }
-    verify(&path, &unwatched).unwrap();
+    verify(&path, None, &unwatched).unwrap();
     let mut mapped = AttachOptions::new();
     (mapped.access, mapped.verify) = (Access::Map, true);
     let attached = attach(&path, &mapped).unwrap();
@@ -275,14 +277,14 @@ fn copies_are_checked_and_listed_and_removed() {
     copy(&path, &to, &keep).unwrap();
     assert!(matches!(copy(&path, &to, &keep), Err(Error::Exists { .. })));
     copy(&path, &to, &replace).unwrap();
-    assert_eq!(verify(&to, &unwatched).unwrap().hash, manifest.hash);
+    assert_eq!(verify(&to, None, &unwatched).unwrap().hash, manifest.hash);
 
     // A damaged source changes nothing.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"!", 12345).unwrap();
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));
-    verify(&to, &unwatched).unwrap();
+    verify(&to, None, &unwatched).unwrap();
     file.set_len(5).unwrap();
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Size { actual: 5, .. })));
 
@@ -319,7 +321,7 @@ fn an_image_from_elsewhere_is_adopted() {
     assert!(matches!(adopt(&path, &params(), None, None, &unwatched), Err(Error::Exists { .. })));
     let attached = attach(&path, &AttachOptions::new()).unwrap();
     assert_eq!(hash(attached.rom().unwrap()), hash(RomView::new(&reference).unwrap()));
-    recompute(&path, &seed(), 1, &unwatched).unwrap();
+    recompute(&path, None, &seed(), 1, &unwatched).unwrap();
     std::fs::remove_file(Manifest::path_for(&path)).unwrap();
     let other = adopt(&path, &params(), None, Some([7; 32].into()), &unwatched).unwrap_err();
     assert!(matches!(other, Error::WrongRom { actual: Some(it), .. } if it == manifest.hash));
@@ -331,17 +333,35 @@ fn an_image_from_elsewhere_is_adopted() {
 }
 
 #[test]
+fn another_rom_than_the_expected_one_is_refused_before_it_is_read() {
+    let scratch = Scratch::new();
+    let (path, manifest) = scratch.rom("site.rom");
+    let (other, watch) = (Some([7; 32].into()), |_| panic!("it is read"));
+    for refused in [
+        check(&path, other),
+        verify(&path, other, &watch),
+        rebuild_sums(&path, other, &watch),
+        recompute(&path, other, &seed(), 1, &watch),
+    ] {
+        assert!(matches!(refused, Err(Error::WrongRom { .. })), "{refused:?}");
+    }
+    assert_eq!(check(&path, Some(manifest.hash)).unwrap(), manifest);
+    flip(&path, (1 << 20) - 1);
+    assert!(matches!(check(&path, None), Err(Error::WrongRom { .. })));
+}
+
+#[test]
 fn paths_that_a_manifest_cannot_name_are_refused_at_once() {
     let scratch = Scratch::new();
-    let odd = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
-    std::fs::write(&odd, "a seed in an oddly named file").unwrap();
-    let odd = Seed::from_file(&odd).unwrap();
+    let path = scratch.path("").join(std::ffi::OsStr::from_bytes(b"seed\xff"));
+    std::fs::write(&path, "a seed in an oddly named file").unwrap();
+    let odd = Seed::from_file(&path).unwrap();
     let watch = |_| panic!("it began");
     let mut create = Create::new(params(), &odd);
     create.watch = &watch;
     let refused = create.file(&scratch.path("site.rom")).unwrap_err();
     assert!(matches!(refused, Error::Manifest { .. }), "{refused}");
-    let odd = odd.with_source(SeedSource::Descriptor);
+    let odd = Seed::from_reader(std::fs::File::open(&path).unwrap()).unwrap();
     Create::new(params(), &odd).file(&scratch.path("site.rom")).unwrap();
 }
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use saltern_yescrypt::Params;
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::keys::KeyId;
-use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 use super::document::Document;
 use super::key_file::content;
-use super::{DecoyCost, Key, KeySource, Policy, units};
+use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
+use super::{DecoyCost, Key, KeySource, Policy, units, words};
 use crate::error::Error;
 use crate::invalid::Invalid;
 use crate::scheme::Scheme;
@@ -121,19 +121,8 @@ impl Policy {
         number(document, "limits.t", &mut limits.max_t)?;
         let password = document.number("limits.password", COUNT)?;
         limits.max_password = password.unwrap_or(limits.max_password);
-        let flavors = document.parsed("limits.flavors", FLAVORS, |text| match text {
-            "default" => Some(FlavorPolicy::DefaultOnly),
-            "encodable" => Some(FlavorPolicy::Encodable),
-            "any" => Some(FlavorPolicy::Any),
-            _ => None,
-        })?;
-        limits.flavors = flavors.unwrap_or(limits.flavors);
-        let syntax = document.parsed("limits.syntax", SYNTAXES, |text| match text {
-            "crypt" => Some(Syntax::Crypt3),
-            "wide" => Some(Syntax::Wide),
-            _ => None,
-        })?;
-        limits.syntax = syntax.unwrap_or(limits.syntax);
+        limits.flavors = word(document, "limits.flavors", FLAVORS)?.unwrap_or(limits.flavors);
+        limits.syntax = word(document, "limits.syntax", SYNTAXES)?.unwrap_or(limits.syntax);
         limits.rom = document.flag("limits.rom")?.unwrap_or(limits.rom);
         Ok(())
     }
@@ -176,13 +165,7 @@ impl Policy {
                 document.parsed(&path("hash"), ROM_HASH, |text| text.parse::<RomHash>().ok())?;
             let missing = || document.placed(Invalid::new(path("hash"), "", ROM_HASH));
             let hash = hash.ok_or_else(missing)?;
-            let access = document.parsed(&path("access"), ACCESS, |text| match text {
-                "auto" => Some(Some(Access::Auto)),
-                "copy" => Some(Some(Access::Copy)),
-                "map" => Some(Some(Access::Map)),
-                "direct" => Some(None),
-                _ => None,
-            })?;
+            let access = word(document, &path("access"), words::ACCESS)?;
             let active = document.flag(&path("active"))?.unwrap_or(false);
             let access = access.unwrap_or(Some(Access::Auto));
             let source = RomSource::Image { path: image, hash, access };
@@ -216,13 +199,7 @@ impl Policy {
         let patience = document.parsed("pool.patience", TIME, units::time)?;
         pool.patience = patience.unwrap_or(pool.patience);
         self.deadline = document.parsed("pool.deadline", TIME, units::time)?;
-        let wipe = document.parsed("pool.wipe", WIPE, |text| match text {
-            "on-drop" => Some(saltern_pool::WipePolicy::OnDrop),
-            "when-idle" => Some(saltern_pool::WipePolicy::WhenIdle),
-            "after-each" => Some(saltern_pool::WipePolicy::AfterEach),
-            _ => None,
-        })?;
-        pool.wipe = wipe.unwrap_or(pool.wipe);
+        pool.wipe = word(document, "pool.wipe", WIPES)?.unwrap_or(pool.wipe);
         if document.flag("pool.huge_pages")? == Some(false) {
             pool.pages = Pages::Standard;
         }
@@ -252,16 +229,11 @@ impl Policy {
     }
 }
 
-const FLAVORS: &str = "\"default\", \"encodable\" or \"any\"";
-const SYNTAXES: &str = "\"crypt\" or \"wide\"";
 const KEY_NAME: &str = "a name of 1 to 32 letters, digits, dots and hyphens";
 const ROM_ID: &str = "the 16 digits of a ROM's id, as `saltern rom info` shows them";
 const FINGERPRINT: &str = "16 digits, as `saltern key fingerprint` shows them";
 #[cfg(feature = "rom")]
 const ROM_HASH: &str = "64 digits, as `saltern rom info` shows them";
-#[cfg(feature = "rom")]
-const ACCESS: &str = "\"auto\", \"copy\", \"map\" or \"direct\"";
-const WIPE: &str = "\"on-drop\", \"when-idle\" or \"after-each\"";
 
 /// A cost, or N, r, p and t.
 fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params, Invalid> {
@@ -282,6 +254,15 @@ fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params
     params.p = document.number(&path("p"), COUNT)?.unwrap_or(params.p);
     params.t = document.number(&path("t"), COUNT)?.unwrap_or(params.t);
     Ok(params)
+}
+
+/// What a word stands for.
+fn word<T: Copy>(
+    document: &mut Document,
+    path: &str,
+    words: Words<T>,
+) -> Result<Option<T>, Invalid> {
+    document.parsed(path, &words::allowed(words), |text| words::value(words, text))
 }
 
 /// The name of a file, beside the policy.

@@ -14,6 +14,13 @@ use crate::strength::Strength;
 /// for, and a block.
 const BESIDE: u64 = 2 << 20;
 
+/// The bytes that one hash with these parameters may take of the memory of a pool, which has to
+/// have at least so much.
+#[must_use]
+pub fn memory_needed(params: &Params) -> u64 {
+    u64::try_from(params.memory()).unwrap_or(u64::MAX).saturating_add(BESIDE)
+}
+
 impl Policy {
     /// Checks the policy for contradictions, as far as that is possible without looking at files.
     ///
@@ -122,8 +129,7 @@ impl Policy {
             Err(error) => return Err(Invalid::new("pool", "", error.to_string())),
             Ok(()) => {}
         }
-        let needed = u64::try_from(self.params.memory()).unwrap_or(u64::MAX);
-        let needed = needed.saturating_add(BESIDE);
+        let needed = memory_needed(&self.params);
         if self.pool.memory < needed {
             let allowed = format!("at least {needed} bytes, which one new hash may take");
             return Err(Invalid::new("pool.memory", self.pool.memory, allowed));

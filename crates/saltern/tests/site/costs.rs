@@ -106,8 +106,8 @@ fn apart(passwords: &Passwords, table: &[String], samples: usize) -> f64 {
 }
 
 /// The times of unknown accounts have the distribution of those of known ones: of 2000 and 2000
-/// samples the distance is above 0.062 once in a thousand times. With decoys of one cost only, it
-/// is ten times that, which shows that the test can fail.
+/// samples the distance is above 0.062 once in a thousand times. With decoys of one cost only it is
+/// above 0.3, which shows that the test can fail.
 ///
 /// A machine with other work disturbs it:
 ///

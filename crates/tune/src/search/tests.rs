@@ -208,6 +208,11 @@ fn a_setting_below_the_floor_is_refused_and_any_other_measured() {
     let over = Target { logins: 10.0 * report.held, burst: 1.0, p99, memory: 1 << 30 };
     let report = tuner.capacity(&setting(4096), p99, 1 << 30, Some(&over)).unwrap();
     assert!(!report.holds() && report.text().contains("DOES NOT HOLD"), "{}", report.text());
+    // Patience does not help: the queue of so short a run is no longer than that of a target of
+    // half a minute may be, and grows all the same.
+    let patient = Target { p99: Duration::from_secs(30), ..over };
+    let report = tuner.capacity(&setting(4096), patient.p99, 1 << 30, Some(&patient)).unwrap();
+    assert!(!report.holds() && report.text().contains("DOES NOT HOLD"), "{}", report.text());
     // No more are sent than it takes to see that.
     drop(tuner);
     let most = site.loads.iter().map(|(_, rate, _)| *rate).fold(0.0, f64::max);

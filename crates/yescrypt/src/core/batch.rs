@@ -6,10 +6,9 @@
 
 use crate::core::blockmix::MAX_LANES;
 use crate::core::dispatch;
-use crate::core::kdf::{derive_together, run};
+use crate::core::kdf::derive_together;
 use crate::core::params::CheckedParams;
 use crate::core::pass::Input;
-use crate::core::reading::{Reads, RomUse};
 use crate::core::rom::RomView;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -66,26 +65,6 @@ pub fn derive_many(
     rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
-    each_group(jobs, params, |inputs| derive_together(inputs, params, rom, workspace))
-}
-
-/// [`derive_many`] with any ROMs.
-pub(crate) fn derive_all(
-    jobs: &mut [Derivation<'_>],
-    params: &CheckedParams,
-    roms: &[RomUse],
-    workspace: &mut Workspace,
-) -> Result<(), Error> {
-    let reads = Reads::of(params, roms)?;
-    each_group(jobs, params, |inputs| run(inputs, params, &reads, workspace))
-}
-
-/// Computes as many jobs at a time as advance together and memory allows.
-fn each_group(
-    jobs: &mut [Derivation<'_>],
-    params: &CheckedParams,
-    mut derive: impl FnMut(&mut [Input<'_>]) -> Result<(), Error>,
-) -> Result<(), Error> {
     let mut degree = params.degree();
     let mut done = 0;
     while done < jobs.len() {
@@ -94,7 +73,7 @@ fn each_group(
         for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
             *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
         }
-        match derive(&mut inputs[..count]) {
+        match derive_together(&mut inputs[..count], params, rom, workspace) {
             // One alone may still fit.
             Err(Error::OutOfMemory { .. }) if count > 1 => degree = count / 2,
             outcome => {

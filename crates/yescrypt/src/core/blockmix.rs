@@ -26,7 +26,7 @@ pub(crate) struct Shape {
 }
 
 /// How many instances of hashes advance together at most, in one thread: the size of the largest
-/// group, and the most blocks of one [`RomRead`](crate::hazmat::RomRead).
+/// group, and the most blocks of one [`BlocksNeeded`](crate::hazmat::BlocksNeeded).
 pub const MAX_LANES: usize = 4;
 
 /// The blocks of one instance in one step, borrowed for `'a`.

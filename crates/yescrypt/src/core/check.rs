@@ -30,7 +30,8 @@ pub trait RomCheck {
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault>;
 }
 
-/// What is wrong with a ROM.
+/// What is wrong with a ROM. A pool shares it among answers as a `saltern_pool::Fault`, since it
+/// cannot be cloned.
 pub type RomFault = Box<dyn Error + Send + Sync>;
 
 /// A block of a ROM in memory that a hash has read: its number, and a sum over what it was.

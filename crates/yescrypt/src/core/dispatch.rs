@@ -132,21 +132,14 @@ fn gather_block<I: Isa, W: Lane<Token: From<I>>, const K: usize>(flavor: &Flavor
 }
 
 impl Constants {
-    /// The default flavour as literals.
-    pub(crate) const DEFAULT: Constants = Constants {
-        rounds: 6,
-        mask: 0x0ff0_0000_0ff0,
-        box_lanes: 512,
-        tail: 2,
-        stateless: false,
-        usual: true,
-    };
-    /// [`Flavor::ESCRYPT`] as literals.
-    pub(crate) const ESCRYPT: Constants = Constants { tail: 8, stateless: true, ..Self::DEFAULT };
+    /// Those of [`Flavor::DEFAULT`], known when the kernels are compiled.
+    pub(crate) const DEFAULT: Constants = Constants { usual: true, ..Self::of(&Flavor::DEFAULT) };
+    /// Those of [`Flavor::ESCRYPT`], likewise.
+    pub(crate) const ESCRYPT: Constants = Constants { usual: true, ..Self::of(&Flavor::ESCRYPT) };
 
     #[inline(always)]
-    fn of(flavor: &Flavor) -> Self {
-        let mask = u64::from(flavor.offset_mask());
+    const fn of(flavor: &Flavor) -> Self {
+        let mask = flavor.offset_mask() as u64;
         Constants {
             rounds: flavor.rounds(),
             mask: mask << 32 | mask,

@@ -1,11 +1,11 @@
 //! ROMs of generation 0.5: an image without a tag, filled in three or four passes. Its hashes are
 //! those of [`Mode::Escrypt`].
 
+use crate::core::fill::{check_nrom, rom_pass};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Flags, Mode, Params};
-use crate::core::pass::{Input, Kind, Pass, Plan};
-use crate::core::reading::{RomMasks, RomReads, Schedule};
+use crate::core::pass::{Input, Kind};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
@@ -39,9 +39,7 @@ impl EscryptRomParams {
     /// The parameters of the pass over the whole image and of those over a half. All checks are
     /// made here.
     fn passes(&self) -> Result<[CheckedParams; 2], Error> {
-        if !self.nrom.is_power_of_two() || self.nrom < 4 {
-            return Err(Error::invalid("NROM", self.nrom, "a power of two of at least 4"));
-        }
+        check_nrom(self.nrom)?;
         let flags = Flags { rw: true, parallel_smix: true, pwxform: false };
         let EscryptRomParams { nrom, r, p, flavor } = *self;
         let mode = Mode::Escrypt(flags);
@@ -84,33 +82,18 @@ pub fn init_rom(
         return Err(Error::BufferLength { needed, actual: image.len() as u64 });
     }
     let blocks = memory::from_bytes_mut(image)?;
+    type Memory<'a> = (Kind, &'a mut [SubBlock], Option<&'a [SubBlock]>);
+    let mut pass = |params, salt: &[u8], memory: Memory<'_>, out: &mut [u8]| {
+        rom_pass(params, Input { password: seed, salt, out }, memory, workspace, None)
+    };
     let mut salt = [0; 32];
-    fill(whole, [seed, &[]], (Kind::RomInit, blocks, None), workspace, &mut salt)?;
+    pass(whole, &[], (Kind::RomInit, &mut *blocks, None), &mut salt)?;
     let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
     let mut last = salt;
     if params.p > 1 {
-        let pass = (Kind::RomAgain, &mut *upper, Some(&*lower));
-        fill(half, [seed, &last], pass, workspace, &mut salt)?;
+        pass(half, &last, (Kind::RomAgain, &mut *upper, Some(&*lower)), &mut salt)?;
         last = salt;
     }
-    let pass = (Kind::RomInit, &mut *lower, Some(&*upper));
-    fill(half, [seed, &last], pass, workspace, &mut salt)?;
-    fill(half, [seed, &salt], (Kind::RomInit, upper, Some(lower)), workspace, digest)
-}
-
-/// One pass: fills `v`, reading `rom`.
-fn fill(
-    params: &CheckedParams,
-    [password, salt]: [&[u8]; 2],
-    (kind, v, rom): (Kind, &mut [SubBlock], Option<&[SubBlock]>),
-    workspace: &mut Workspace,
-    digest: &mut [u8],
-) -> Result<(), Error> {
-    let (target, threads) = (workspace.target(), workspace.threads());
-    let scratch = workspace.take(Plan::new(params, 1, threads)?.scratch)?;
-    let nrom = params.params().n;
-    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::escrypt(1)));
-    let roms = Schedule::new(reads.as_slice(), false);
-    let pass = Pass { params: *params, kind, roms, target, threads, watch: None };
-    pass.run(&mut [Input { password, salt, out: digest }], [v, scratch])
+    pass(half, &last, (Kind::RomInit, &mut *lower, Some(&*upper)), &mut salt)?;
+    pass(half, &salt, (Kind::RomInit, upper, Some(lower)), digest)
 }

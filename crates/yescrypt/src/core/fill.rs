@@ -6,9 +6,8 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode, Params};
-use crate::core::pass::{Input, Kind, Pass, Plan, Watch};
-use crate::core::pbkdf2::Secret;
-use crate::core::reading::{RomMasks, RomReads, Schedule};
+use crate::core::pass::{Input, Kind, Pass, Sizes, Watch};
+use crate::core::reading::{RomInUse, RomMasks, Schedule};
 use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -64,10 +63,7 @@ impl RomParams {
             g: 0,
             nrom: 0,
         };
-        let expected = "a power of two of at least 4";
-        if !self.nrom.is_power_of_two() || self.nrom < 4 {
-            return Err(Error::invalid("NROM", self.nrom, expected));
-        }
+        check_nrom(self.nrom)?;
         whole.checked()?;
         Params { n: self.nrom / 2, ..whole }.checked()
     }
@@ -172,11 +168,12 @@ fn fill(
         let salt = digest;
         let salt = if pass == 1 { TAG.as_slice() } else { &salt };
         let memory = match pass {
-            1 => (&mut *lower, None),
-            2 => (&mut *upper, Some(&*lower)),
-            _ => (&mut *lower, Some(&*upper)),
+            1 => (Kind::RomInit, &mut *lower, None),
+            2 => (Kind::RomInit, &mut *upper, Some(&*lower)),
+            _ => (Kind::RomInit, &mut *lower, Some(&*upper)),
         };
-        digest = run(half, (seed, salt), memory, workspace, watch)?;
+        let input = Input { password: seed, salt, out: &mut digest };
+        rom_pass(&half, input, memory, workspace, watch)?;
         if ended.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
@@ -185,24 +182,28 @@ fn fill(
     Ok(digest)
 }
 
-/// One pass: fills `v`, reading `rom`.
-fn run(
-    half: CheckedParams,
-    (seed, salt): (&[u8], &[u8]),
-    (v, rom): (&mut [SubBlock], Option<&[SubBlock]>),
+/// One pass of making a ROM: fills `v`, reading `rom`.
+pub(crate) fn rom_pass(
+    params: &CheckedParams,
+    input: Input<'_>,
+    (kind, v, rom): (Kind, &mut [SubBlock], Option<&[SubBlock]>),
     workspace: &mut Workspace,
     watch: Option<&Watch<'_>>,
-) -> Result<[u8; 32], Error> {
+) -> Result<(), Error> {
     let (target, threads) = (workspace.target(), workspace.threads());
-    let scratch = workspace.take(Plan::new(&half, 1, threads)?.scratch)?;
-    let nrom = half.params().n;
-    let reads = rom.map(|rom| RomReads::new(rom, nrom, RomMasks::YESCRYPT));
-    let roms = Schedule::new(reads.as_slice(), true);
-    let mut out = Secret::default();
-    let input = Input { password: seed, salt, out: &mut *out };
-    let pass = Pass { params: half, kind: Kind::RomInit, roms, target, threads, watch };
-    pass.run(&mut [input], [v, scratch])?;
-    Ok(*out)
+    let scratch = workspace.take(Sizes::new(params, 1, threads)?.scratch)?;
+    let reads = rom.map(|rom| RomInUse::new(rom, params.params().n, RomMasks::YESCRYPT));
+    let roms = Schedule::new(reads.as_slice(), params.mode() == Mode::Rw);
+    let pass = Pass { params: *params, kind, roms, target, threads, watch };
+    pass.run(&mut [input], [v, scratch])
+}
+
+/// Both generations define ROMs of so many blocks.
+pub(crate) fn check_nrom(nrom: u64) -> Result<(), Error> {
+    if !nrom.is_power_of_two() || nrom < 4 {
+        return Err(Error::invalid("NROM", nrom, "a power of two of at least 4"));
+    }
+    Ok(())
 }
 
 impl RomImage {

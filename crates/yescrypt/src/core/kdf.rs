@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::core::blockmix::MAX_LANES;
 use crate::core::params::CheckedParams;
-use crate::core::pass::{Input, Kind, Pass, Plan};
+use crate::core::pass::{Input, Kind, Pass, Sizes};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{Reads, RomReading, RomUse};
 use crate::core::rom::RomView;
@@ -46,7 +46,8 @@ pub(crate) fn derive_together(
         (Some(_), 0) => return Err(Error::RomNotUsed),
         (Some(&rom), nrom) => Some(RomUse { rom, reading: RomReading::new(nrom) }),
     };
-    derive_together_with_roms(inputs, &params.without_nrom(), list.as_slice(), workspace)
+    let params = &params.without_nrom();
+    run(inputs, params, &Reads::new(params, list.as_slice())?, workspace)
 }
 
 /// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::rom::MAX_ROMS), each read as its
@@ -82,17 +83,7 @@ pub fn derive_with_roms(
     out: &mut [u8],
 ) -> Result<(), Error> {
     let (password, salt) = (password.as_ref(), salt.as_ref());
-    derive_together_with_roms(&mut [Input { password, salt, out }], params, roms, workspace)
-}
-
-/// [`derive_with_roms`] for up to [`MAX_LANES`] independent inputs at once.
-pub(crate) fn derive_together_with_roms(
-    inputs: &mut [Input<'_>],
-    params: &CheckedParams,
-    roms: &[RomUse<RomView<'_>>],
-    workspace: &mut Workspace,
-) -> Result<(), Error> {
-    run(inputs, params, &Reads::new(params, roms)?, workspace)
+    run(&mut [Input { password, salt, out }], params, &Reads::new(params, roms)?, workspace)
 }
 
 /// Up to [`MAX_LANES`] independent inputs at once, with ROMs that are in memory.
@@ -108,7 +99,7 @@ pub(crate) fn run(
         params.check_output(input.out.len() as u64)?;
     }
     let (target, threads) = (workspace.target(), workspace.threads());
-    let plan = Plan::new(params, inputs.len(), threads)?;
+    let plan = Sizes::new(params, inputs.len(), threads)?;
     let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
     let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {

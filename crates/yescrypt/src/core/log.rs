@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
     use crate::core::memory::Pages;
-    use crate::hazmat::{Progress, Resumable};
+    use crate::hazmat::{Advance, Resumable};
     use crate::rom::{Rom, RomCheck, RomImage, RomMasks, RomMemory, RomParams, RomReading};
     use crate::{Limits, Params, Workspace};
 
@@ -172,7 +172,7 @@ mod tests {
         let mut hash = Resumable::new(Workspace::new().with_pages(Pages::Standard));
         hash.begin(&[(b"a", b"s"), (b"b", b"s")], &params, &roms, 32).unwrap();
         assert_eq!(hash.memory() as u64, memory(&roms));
-        assert!(matches!(hash.advance(&[]), Ok(Progress::Done)));
+        assert!(matches!(hash.advance(&[]), Ok(Advance::Done)));
         for index in 0..2 {
             assert!(hash.check(index).is_ok());
         }

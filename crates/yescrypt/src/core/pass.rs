@@ -49,7 +49,7 @@ impl Kind {
 
 /// How many sub-blocks a pass needs.
 #[derive(Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct Sizes {
     /// For V: N blocks for each hash where it is divided, and otherwise for each instance that is
     /// worked on at a time.
     pub(crate) v: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Plan {
     pub(crate) scratch: usize,
 }
 
-impl Plan {
+impl Sizes {
     pub(crate) fn new(
         params: &CheckedParams,
         hashes: usize,
@@ -78,7 +78,7 @@ impl Plan {
             let blocks = instances.checked_add(workers * lanes)?.checked_mul(len)?;
             let scratch = params.sbox_len().checked_mul(boxes)?.checked_add(blocks)?;
             v.checked_add(scratch)?;
-            Some(Plan { v, scratch })
+            Some(Sizes { v, scratch })
         };
         plan().ok_or(too_large)
     }
@@ -110,7 +110,7 @@ pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
-    /// `v` and `scratch` are at least as long as [`Plan`] says. At most [`MAX_LANES`] inputs.
+    /// `v` and `scratch` are at least as long as [`Sizes`] says. At most [`MAX_LANES`] inputs.
     pub(crate) fn run(
         &self,
         inputs: &mut [Input<'_>],

@@ -27,8 +27,8 @@ pub(crate) mod paired;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// The numbers of a flavour as the kernel needs them. Passed as literals for the default flavour,
-/// so that the compiler sees constants; loaded from the flavour otherwise.
+/// The numbers of a flavour as the kernel needs them: constants for the compiler where the flavour
+/// is known to it, computed from the flavour otherwise.
 #[derive(Clone, Copy)]
 pub(crate) struct Constants {
     /// PWXrounds.
@@ -42,8 +42,8 @@ pub(crate) struct Constants {
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
     /// with itself.
     pub(crate) stateless: bool,
-    /// The literals of the default flavour or of generation 0.5's, for which there may be a kernel
-    /// by hand.
+    /// Of the default flavour or generation 0.5's, for which there may be a kernel by hand.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is none"))]
     pub(crate) usual: bool,
 }
 

@@ -86,6 +86,24 @@ impl RomReading {
         RomReading { nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
     }
 
+    /// All of a ROM of `size` bytes for hashes with this r, read as [`RomReading::new`] says; none
+    /// where these are no power of two of blocks, at least 2.
+    ///
+    /// ```
+    /// use saltern_yescrypt::rom::RomReading;
+    /// assert_eq!(RomReading::whole(1 << 20, 8), Some(RomReading::new(1024)));
+    /// assert_eq!(RomReading::whole(1 << 20, 7), None);
+    /// ```
+    #[must_use]
+    pub const fn whole(size: u64, r: u32) -> Option<Self> {
+        match size.checked_div(128 * r as u64) {
+            Some(nrom) if nrom > 1 && nrom.is_power_of_two() && nrom * 128 * r as u64 == size => {
+                Some(Self::new(nrom))
+            }
+            _ => None,
+        }
+    }
+
     /// Refuses what the algorithm does not define.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !self.nrom.is_power_of_two() || self.nrom < 2 {
@@ -157,17 +175,10 @@ impl RomUse {
     }
 }
 
-/// What tells the ROMs of computations apart that exist at the same time.
-pub(crate) type Places = [Option<(usize, RomReading)>; MAX_ROMS];
-
-pub(crate) fn places(list: &[RomUse]) -> Places {
-    core::array::from_fn(|i| list.get(i).map(|used| (used.rom.address(), used.reading)))
-}
-
 /// The ROMs of one computation, checked.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Reads<'a> {
-    reads: [RomReads<'a>; MAX_ROMS],
+    reads: [RomInUse<'a>; MAX_ROMS],
     count: usize,
     /// See [`Schedule::opening`].
     opening: bool,
@@ -208,7 +219,7 @@ impl<'a> Reads<'a> {
             let blocks = rom.blocks(nrom, params.block_len())?;
             let elsewhere = rom.elsewhere();
             *reads =
-                RomReads { index, look_ahead, elsewhere, ..RomReads::new(blocks, nrom, masks) };
+                RomInUse { index, look_ahead, elsewhere, ..RomInUse::new(blocks, nrom, masks) };
         }
         Ok(all)
     }
@@ -242,7 +253,7 @@ pub(crate) enum Loop {
 
 /// The blocks of one ROM and when they are read.
 #[derive(Clone, Copy)]
-pub(crate) struct RomReads<'a> {
+pub(crate) struct RomInUse<'a> {
     /// A power of two of blocks, or only the last one of a ROM that is elsewhere.
     pub(crate) blocks: &'a [SubBlock],
     /// How many blocks the ROM has.
@@ -257,10 +268,10 @@ pub(crate) struct RomReads<'a> {
     pub(crate) checked: bool,
 }
 
-impl<'a> RomReads<'a> {
+impl<'a> RomInUse<'a> {
     /// A ROM in memory, without look-ahead.
     pub(crate) fn new(blocks: &'a [SubBlock], nrom: u64, masks: RomMasks) -> Self {
-        RomReads { blocks, nrom, masks, look_ahead: 0, elsewhere: false, index: 0, checked: false }
+        RomInUse { blocks, nrom, masks, look_ahead: 0, elsewhere: false, index: 0, checked: false }
     }
 
     /// Block `x` mod NROM.
@@ -289,9 +300,9 @@ impl<'a> RomReads<'a> {
     }
 }
 
-impl Default for RomReads<'_> {
+impl Default for RomInUse<'_> {
     fn default() -> Self {
-        RomReads::new(&[], 1, RomMasks { fill: 0, mix: 0 })
+        RomInUse::new(&[], 1, RomMasks { fill: 0, mix: 0 })
     }
 }
 
@@ -299,7 +310,7 @@ impl Default for RomReads<'_> {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Schedule<'a> {
     /// Where several are to be read in one step, the first one is.
-    pub(crate) roms: &'a [RomReads<'a>],
+    pub(crate) roms: &'a [RomInUse<'a>],
     /// Whether the first step of the first loop reads the last block of the first ROM that this
     /// loop reads at all. (A ROM's last block has its digest, so every bit of the ROM reaches every
     /// hash.)
@@ -311,19 +322,19 @@ pub(crate) struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    pub(crate) fn new(roms: &'a [RomReads<'a>], opening: bool) -> Self {
+    pub(crate) fn new(roms: &'a [RomInUse<'a>], opening: bool) -> Self {
         let ahead = roms.iter().any(|rom| rom.look_ahead != 0);
         Schedule { roms, opening, ahead, elsewhere: roms.iter().any(|rom| rom.elsewhere) }
     }
 
     /// The ROM whose last block step 0 of the first loop reads. It reads no other.
-    pub(crate) fn opening(&self) -> Option<&'a RomReads<'a>> {
+    pub(crate) fn opening(&self) -> Option<&'a RomInUse<'a>> {
         self.roms.iter().find(|rom| self.opening && rom.masks.fill != 0)
     }
 
     /// The ROM that step `i`, not 0, of a loop reads.
     #[inline]
-    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomReads<'a>> {
+    pub(crate) fn at(&self, which: Loop, i: u64) -> Option<&'a RomInUse<'a>> {
         self.roms.iter().find(|rom| rom.due(which, i))
     }
 

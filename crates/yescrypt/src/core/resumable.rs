@@ -13,21 +13,21 @@ use crate::core::check::RomFault;
 use crate::core::log;
 use crate::core::memory::{Arena, Pages};
 use crate::core::params::CheckedParams;
-use crate::core::pass::Plan;
+use crate::core::pass::Sizes;
 use crate::core::reading::{Reads, RomUse};
 use crate::ids::RomId;
 use crate::{Error, Workspace};
 
 /// One read of a ROM that is not in memory, by up to [`MAX_LANES`] instances of hashes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RomRead {
+pub struct BlocksNeeded {
     /// The ROM's place in the list.
     pub rom: usize,
     blocks: [u64; MAX_LANES],
     count: usize,
 }
 
-impl RomRead {
+impl BlocksNeeded {
     /// The numbers of the blocks, each below the ROM's NROM. Block `j` is at bytes 128 * r * j of
     /// the image, 128 * r of them.
     #[must_use]
@@ -37,7 +37,7 @@ impl RomRead {
 }
 
 /// Forgets which blocks it was of.
-impl Zeroize for RomRead {
+impl Zeroize for BlocksNeeded {
     fn zeroize(&mut self) {
         self.blocks.zeroize();
         self.count = 0;
@@ -46,13 +46,13 @@ impl Zeroize for RomRead {
 
 /// Where a hash has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub enum Advance {
     /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin.
     /// Nothing has to be supplied, and who does not read ahead can ignore it. The reads of each ROM
     /// are announced in the order in which they are needed.
-    Announces(RomRead),
+    Announces(BlocksNeeded),
     /// It needs these blocks, which were announced before, to go on.
-    Needs(RomRead),
+    Needs(BlocksNeeded),
     /// It is finished.
     Done,
 }
@@ -93,9 +93,9 @@ pub enum Progress {
 /// let mut progress = hash.advance(&[])?;
 /// loop {
 ///     progress = match progress {
-///         Progress::Announces(_) => hash.advance(&[])?,
-///         Progress::Needs(read) => hash.advance(&[block(read.blocks()[0])])?,
-///         Progress::Done => break,
+///         Advance::Announces(_) => hash.advance(&[])?,
+///         Advance::Needs(read) => hash.advance(&[block(read.blocks()[0])])?,
+///         Advance::Done => break,
 ///     }
 /// }
 ///
@@ -128,7 +128,7 @@ impl Resumable {
         hashes: usize,
         pages: Pages,
     ) -> Option<u64> {
-        let plan = Plan::new(params, hashes, 1).ok()?;
+        let plan = Sizes::new(params, hashes, 1).ok()?;
         let len = plan.v.checked_add(plan.scratch)?.checked_add(log::room(params, roms, hashes))?;
         Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }
@@ -168,9 +168,9 @@ impl Resumable {
 
     /// Computes until the hashes are done or blocks of a ROM are needed.
     ///
-    /// `supplied` is empty, but after [`Progress::Needs`]: then it is those blocks, in order, as
+    /// `supplied` is empty, but after [`Advance::Needs`]: then it is those blocks, in order, as
     /// they are in the image, each aligned to 64 bytes. Without them the answer is the same again.
-    /// Once done, or without anything begun, it is [`Progress::Done`].
+    /// Once done, or without anything begun, it is [`Advance::Done`].
     ///
     /// Wrong contents of a block give a wrong hash without any error: who reads has to know that
     /// the read was complete.
@@ -179,10 +179,10 @@ impl Resumable {
     /// [`Error::BufferLength`] for another number of blocks than are needed, or another length;
     /// [`Error::RomAlignment`]; [`Error::OutOfMemory`]. Nothing was computed then and the call can
     /// be repeated.
-    pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Progress, Error> {
+    pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Advance, Error> {
         match &mut self.running {
             Some(running) => running.advance(supplied, &mut self.workspace),
-            None => Ok(Progress::Done),
+            None => Ok(Advance::Done),
         }
     }
 

@@ -42,7 +42,8 @@ impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
 
 /// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes
 /// such a hash gets the blocks by other means ([`Resumable`](crate::hazmat::Resumable)), and finds
-/// them by looking into this value as [`Any`].
+/// them by looking into this value as [`Any`]: this crate does no I/O, so that what reads blocks
+/// (`saltern_pool::source::BlockRom`) is described above it.
 pub trait RomStore: Any + Send + Sync {
     /// Bytes in the image.
     fn size(&self) -> u64;
@@ -248,7 +249,7 @@ impl<'a> RomView<'a> {
     ///
     /// # Errors
     /// Those of [`RomView::from_bytes`].
-    pub fn last_block(block: &'a [u8]) -> Result<Self, Error> {
+    pub(crate) fn last_block(block: &'a [u8]) -> Result<Self, Error> {
         Ok(RomView { part: Part::Last, ..Self::from_bytes(block)? })
     }
 

@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 use crate::core::blockmix::{Boxes, Io, Kernel, MAX_LANES};
 use crate::core::log::Pen;
 use crate::core::memory::SubBlock;
-use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomReads, Schedule};
+use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomInUse, Schedule};
 
 /// Blocks or memories of a group's instances, empty ones behind the last.
 pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
@@ -297,7 +297,7 @@ impl Mixer<'_> {
     #[inline]
     fn rom_block<'b>(
         &'b self,
-        rom: &'b RomReads<'_>,
+        rom: &'b RomInUse<'_>,
         lane: usize,
         x: u64,
         len: usize,
@@ -312,7 +312,7 @@ impl Mixer<'_> {
     #[inline]
     fn noted<'b>(
         &self,
-        rom: &RomReads<'_>,
+        rom: &RomInUse<'_>,
         lane: usize,
         x: u64,
         block: &'b [SubBlock],

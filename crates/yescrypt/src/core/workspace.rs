@@ -6,7 +6,7 @@ use crate::Error;
 use crate::core::dispatch::Target;
 use crate::core::memory::{Arena, Pages, SubBlock};
 use crate::core::params::CheckedParams;
-use crate::core::pass::Plan;
+use crate::core::pass::Sizes;
 
 /// Memory that hashes use one after the other, the CPU level of the kernels, and the number of
 /// threads for one hash.
@@ -87,7 +87,7 @@ impl Workspace {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn reserve(&mut self, params: &CheckedParams) -> Result<(), Error> {
-        let plan = Plan::new(params, 1, self.threads)?;
+        let plan = Sizes::new(params, 1, self.threads)?;
         self.arena.reserve(plan.v + plan.scratch)
     }
 
@@ -105,7 +105,7 @@ impl Workspace {
     /// Allocates what this many hashes at once need, and touches every page of it.
     #[cfg(feature = "std")]
     pub(crate) fn prepare(&mut self, params: &CheckedParams, hashes: usize) -> Result<(), Error> {
-        let plan = Plan::new(params, hashes, 1)?;
+        let plan = Sizes::new(params, hashes, 1)?;
         self.arena.reserve(plan.v + plan.scratch)?;
         self.arena.fault_in();
         Ok(())

@@ -1,7 +1,6 @@
 //! Hashing and verifying passwords: what a server holds.
 
 mod keys;
-mod many;
 mod plan;
 mod shelf;
 
@@ -12,13 +11,13 @@ use alloc::vec::Vec;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-pub use self::many::Verification;
 pub use self::plan::Plan;
 use self::shelf::Shelf;
 
-use crate::core::batch::{Derivation, derive_all};
+use crate::core::kdf::run;
 use crate::core::params::{Mode, Params};
-use crate::core::reading::{RomMasks, RomReading, RomUse};
+use crate::core::pass::Input;
+use crate::core::reading::{Reads, RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -47,12 +46,12 @@ use crate::text::roms::NamedRom;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Hasher {
-    site: Arc<Site>,
+    config: Arc<Config>,
     memory: Arc<Shelf>,
 }
 
 #[derive(Clone, Debug)]
-struct Site {
+struct Config {
     params: Params,
     /// For new hashes.
     named_roms: Vec<NamedRom>,
@@ -87,7 +86,7 @@ impl Hasher {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
     pub fn new() -> Self {
-        let site = Site {
+        let config = Config {
             params: Params::default(),
             named_roms: Vec::new(),
             limits: Limits::server(),
@@ -95,30 +94,30 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher { site: Arc::new(site), memory: Arc::new(Shelf::new()) }
+        Hasher { config: Arc::new(config), memory: Arc::new(Shelf::new()) }
     }
 
     #[cfg(feature = "password-hash")]
-    pub(crate) fn memory(&self) -> &shelf::Shelf {
+    pub(crate) fn memory(&self) -> &Shelf {
         &self.memory
     }
 
-    fn site(&mut self) -> &mut Site {
-        Arc::make_mut(&mut self.site)
+    fn config(&mut self) -> &mut Config {
+        Arc::make_mut(&mut self.config)
     }
 
     /// Other parameters for new hashes. They are checked when hashing, by the same limits as those
     /// of stored hashes.
     #[must_use]
     pub fn with_params(mut self, params: Params) -> Self {
-        self.site().params = params;
+        self.config().params = params;
         self
     }
 
     /// Other limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.site().limits = limits;
+        self.config().limits = limits;
         self
     }
 
@@ -127,14 +126,14 @@ impl Hasher {
     /// names.
     #[must_use]
     pub fn assuming_unnamed_key(mut self, key: HashKey) -> Self {
-        self.site().keys.assume_unnamed(key);
+        self.config().keys.assume_unnamed(key);
         self
     }
 
     /// Several keys, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
     pub fn with_keys(mut self, keys: KeySet) -> Self {
-        self.site().keys = keys;
+        self.config().keys = keys;
         self
     }
 
@@ -143,14 +142,14 @@ impl Hasher {
     /// of the same size, right passwords do not match. [`Hasher::with_roms`] takes ROMs with names.
     #[must_use]
     pub fn with_rom(mut self, rom: Rom) -> Self {
-        self.site().roms.assume_unnamed(rom);
+        self.config().roms.assume_unnamed(rom);
         self
     }
 
     /// Several ROMs, each with a name that stands in the strings that need it. Replaces all others.
     #[must_use]
     pub fn with_roms(mut self, roms: RomSet) -> Self {
-        self.site().roms = roms;
+        self.config().roms = roms;
         self
     }
 
@@ -159,7 +158,7 @@ impl Hasher {
     /// parameters then have NROM 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
-        self.site().named_roms = list.to_vec();
+        self.config().named_roms = list.to_vec();
         self
     }
 
@@ -168,26 +167,26 @@ impl Hasher {
     /// where it is damaged, right passwords do not match.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
-        self.site().escrypt_rom = Some((rom, mask));
+        self.config().escrypt_rom = Some((rom, mask));
         self
     }
 
     /// The parameters for new hashes.
     #[must_use]
     pub fn params(&self) -> &Params {
-        &self.site.params
+        &self.config.params
     }
 
     /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
-        &self.site.limits
+        &self.config.limits
     }
 
     /// The ROMs, to make a changed copy of.
     #[must_use]
     pub fn roms(&self) -> &RomSet {
-        &self.site.roms
+        &self.config.roms
     }
 
     /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever
@@ -201,32 +200,32 @@ impl Hasher {
     pub fn setting(&self, salt: impl AsRef<[u8]>) -> Result<Setting, Error> {
         let salt = salt.as_ref();
         // Refuse before hashing what could not be verified afterwards.
-        self.site.params.check(&self.site.limits)?;
-        let key = self.site.keys.active();
+        self.config.params.check(&self.config.limits)?;
+        let key = self.config.keys.active();
         if self.params() == &Params::scrypt(self.params().n, self.params().r, self.params().p)
-            && self.site.named_roms.is_empty()
+            && self.config.named_roms.is_empty()
         {
             // Such a string names no key, and there is none to encrypt it with.
-            let keyless = key.is_none() && self.site.keys.unnamed().is_none();
+            let keyless = key.is_none() && self.config.keys.unnamed().is_none();
             return if keyless {
                 let setting = Setting::scrypt(self.params(), salt)?;
-                self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
+                self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
                 Ok(setting)
             } else {
                 Err(Error::KeyNotApplicable)
             };
         }
-        if self.site.named_roms.is_empty() && self.site.params.flags().is_some() {
-            let setting = Setting::new(&self.site.params, salt)?;
-            self.site.limits.admit_crypt3(setting.refused_by_crypt())?;
-            let rom = self.site.roms.active().filter(|_| self.site.params.nrom != 0);
+        if self.config.named_roms.is_empty() && self.config.params.flags().is_some() {
+            let setting = Setting::new(&self.config.params, salt)?;
+            self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
+            let rom = self.config.roms.active().filter(|_| self.config.params.nrom != 0);
             return setting.with_ids(rom, key);
         }
-        if key.is_none() && self.site.keys.unnamed().is_some() {
+        if key.is_none() && self.config.keys.unnamed().is_some() {
             return Err(Error::KeyNotApplicable);
         }
-        self.site.named_roms.iter().try_for_each(|rom| self.site.roms.rom(rom.id).map(drop))?;
-        Setting::extended(&self.site.params, &self.site.named_roms, key, salt)
+        self.config.named_roms.iter().try_for_each(|rom| self.config.roms.rom(rom.id).map(drop))?;
+        Setting::extended(&self.config.params, &self.config.named_roms, key, salt)
     }
 
     /// [`Hasher::setting`] with a random salt of 16 bytes.
@@ -346,14 +345,9 @@ impl Hasher {
         self.memory.lend(|workspace| self.verify(workspace, password, hash))
     }
 
-    /// Gives the memory of [`Hasher::hash_shared`] and [`Hasher::verify_shared`] back, as far as it
-    /// is not in use.
-    pub fn release_shared(&self) {
-        self.memory.clear();
-    }
-
-    /// Whether a stored string is one that this hasher would make now, but for its salt: after a
-    /// login with another one, hash the password again. Computes nothing.
+    /// Whether a stored string is one that this hasher would make now, but for its salt. Computes
+    /// nothing, and compares nothing but that: a stronger string differs, too. A site's policy,
+    /// floors and schemes of other programs are in the crate `saltern` (`needs_rehash`).
     ///
     /// # Errors
     /// [`Error::Malformed`]; those of [`Hasher::setting`].
@@ -376,13 +370,13 @@ impl Hasher {
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
         let Plan { params, salt, roms } = self.admit(password, setting)?;
         let mut hash = Zeroizing::new([0; HASH]);
-        let job = Derivation { password, salt: &salt, out: &mut *hash };
-        derive_all(&mut [job], &params, &roms, workspace)?;
+        let input = Input { password, salt: &salt, out: &mut *hash };
+        run(&mut [input], &params, &Reads::of(&params, &roms)?, workspace)?;
         Ok(self.seal(setting, hash))
     }
 
     /// What a hash that this process computes is made from.
-    pub(crate) fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
+    fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
         let plan = self.plan(password, setting)?;
         let Some(at) = plan.roms.iter().position(|used| used.rom.store().is_some()) else {
             return Ok(plan);
@@ -394,16 +388,16 @@ impl Hasher {
 
     /// The ROMs that a setting needs.
     fn roms_of(&self, setting: &Setting) -> Result<Vec<RomUse>, Error> {
-        let roms = &self.site.roms;
+        let roms = &self.config.roms;
         let nrom = setting.params().nrom;
         if let Some(&NamedRom { reading, .. }) = setting.roms().first()
-            && !self.site.limits.rom
+            && !self.config.limits.rom
         {
             return Err(Error::RomUnavailable { nrom: reading.nrom });
         }
         if let Mode::Escrypt(flags) = setting.params().mode {
             // Without RW nothing can have been hashed with a ROM.
-            let rom = self.site.escrypt_rom.as_ref().filter(|_| flags.rw);
+            let rom = self.config.escrypt_rom.as_ref().filter(|_| flags.rw);
             return Ok(rom
                 .map(|(rom, mask)| older(rom, *mask, setting.params().r))
                 .into_iter()

@@ -1,6 +1,7 @@
 //! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them:
 //! `$y$` strings out, or `$7$` where the parameters are those of classic scrypt; strings of every
-//! [`Scheme`] in. Memory is kept from call to call, as by [`Hasher::verify_shared`].
+//! [`Scheme`] in. Memory is kept from call to call, by a hasher and its clones: as many workspaces
+//! as there were calls at once, each as large as its largest hash.
 
 use alloc::string::String;
 

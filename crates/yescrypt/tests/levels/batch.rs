@@ -1,12 +1,11 @@
-//! Batches: many at once equal one by one, whatever they are mixed of.
+//! Batches: many at once equal one by one.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::{Strategy, prop};
 use saltern_yescrypt::{
-    Error, Hasher, Params, Verification, Workspace,
+    Error, Params, Workspace,
     hazmat::{Derivation, Level, derive_many},
-    keys::HashKey,
     params::{Flavor, Mode},
     rom::RomView,
 };
@@ -104,112 +103,6 @@ fn nothing_leaks_between_lanes() {
     });
     outcome.unwrap();
     assert_eq!(changed.get(), CASES as usize * Level::available().count());
-}
-
-/// What a batch is mixed of: shapes that repeat, a hash twice, wrong passwords, and everything that
-/// is refused.
-fn stored(hasher: &Hasher) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut workspace = Workspace::new();
-    let mut hash = |setting: &[u8], password: &[u8]| {
-        let hash = hasher.hash_with_setting(&mut workspace, password, setting).unwrap();
-        (password.to_vec(), hash.into_bytes())
-    };
-    let good = [
-        hash(b"$y$j1.$abcdefgh", b"one"),
-        hash(b"$7$2/..../....salt", b"two"),
-        hash(b"$y$j1.$ijklmnop", b"three"),
-        hash(b"$y$j3/.0$abcd", b""),
-        hash(b"$y$.1.$abcd", b"four"),
-        hash(b"$y$/1.$abcd", b"five"),
-        hash(b"$y$j1.$", b"six"),
-    ];
-    let mut wrong = good[2].clone();
-    wrong.0 = b"THREE".to_vec();
-    let mut flipped = good[0].clone();
-    let last = flipped.1.len() - 3;
-    flipped.1[last] = if flipped.1[last] == b'.' { b'/' } else { b'.' };
-    let refused: [(&[u8], &[u8]); 6] = [
-        (b"x", b"not a hash"),
-        (b"x", b"$y$j1.$abcdefgh$short"),
-        (b"x", b"$y$jT.$abcdefgh$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6"),
-        (b"x", b"$y$j1.7.$abcdefgh$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6"),
-        (&[b'x'; 5000], b"$y$j1.$abcdefgh$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6"),
-        (b"", b""),
-    ];
-    let mut all = good.to_vec();
-    all.extend([wrong, flipped, good[0].clone(), good[0].clone()]);
-    // Refusals in the middle, not at the end.
-    for (i, (password, hash)) in refused.into_iter().enumerate() {
-        all.insert(2 * i, (password.to_vec(), hash.to_vec()));
-    }
-    all
-}
-
-fn verification((password, hash): &(Vec<u8>, Vec<u8>)) -> Verification<'_> {
-    Verification { password, hash }
-}
-
-#[test]
-fn verify_many_answers_each_item_as_verify_does() {
-    let hasher = Hasher::new();
-    let items = stored(&hasher);
-    let one_by_one: Vec<_> = items
-        .iter()
-        .map(|(password, hash)| hasher.verify(&mut Workspace::new(), password, hash))
-        .collect();
-    let count =
-        |wanted: fn(&Result<bool, Error>) -> bool| one_by_one.iter().filter(|r| wanted(r)).count();
-    assert_eq!(
-        [count(|r| *r == Ok(true)), count(|r| *r == Ok(false)), count(Result::is_err)],
-        [9, 2, 6]
-    );
-    let mut compared = 0;
-    for mut workspace in workspaces() {
-        for size in 0..=items.len() {
-            // Another selection and order for each size.
-            let order = (0..size).map(|i| (i * 5 + size) % items.len());
-            let picked: Vec<_> = order.clone().map(|i| verification(&items[i])).collect();
-            let answers: Vec<_> = order.map(|i| one_by_one[i]).collect();
-            assert_eq!(hasher.verify_many(&mut workspace, &picked), answers, "{size}");
-            compared += size;
-        }
-    }
-    assert_eq!(compared, 17 * 18 / 2 * Level::available().count());
-}
-
-#[test]
-fn hash_many_makes_hashes_that_verify() {
-    for key in [None, Some(HashKey::new([9; 32]))] {
-        let mut hasher = Hasher::new().with_params(Params::yescrypt(16, 2));
-        if let Some(key) = key {
-            hasher = hasher.assuming_unnamed_key(key);
-        }
-        let long = [b'x'; 5000];
-        for mut workspace in workspaces() {
-            for size in 0..=9 {
-                let passwords = [&b"a"[..], b"b", &long, b"", b"a", b"c", b"d", &long, b"e"];
-                let hashes = hasher.hash_many(&mut workspace, &passwords[..size]);
-                assert_eq!(hashes.len(), size);
-                let mut distinct = BTreeSet::new();
-                for (password, hash) in passwords.iter().zip(&hashes) {
-                    let Ok(hash) = hash else {
-                        // What crypt(3) takes, and so the default.
-                        let limit = 511;
-                        let refusal = Error::OverLimit {
-                            what: saltern_yescrypt::Limit::Password,
-                            value: 5000,
-                            limit,
-                        };
-                        assert_eq!((hash, password.len()), (&Err(refusal), 5000));
-                        continue;
-                    };
-                    assert_ne!(password.len(), 5000);
-                    assert_eq!(hasher.verify(&mut workspace, password, hash.as_bytes()), Ok(true));
-                    assert!(distinct.insert(hash.clone()), "salts are fresh");
-                }
-            }
-        }
-    }
 }
 
 /// A refusal that concerns all is one for each, and leaves nothing behind that a later batch would

@@ -45,7 +45,7 @@ pub(crate) fn all_flavors() -> Vec<Flavor> {
 
 /// What the reference says.
 pub(crate) fn expected(params: &Params, rom: Option<&[u8]>, ask: &Ask) -> Vec<u8> {
-    let rom = rom.map(|image| reference::Rom::new(image.to_vec()));
+    let rom = rom.map(reference::Rom::from_native);
     let params = reference_params(params);
     let Ask { password, salt, len } = ask;
     reference::kdf(password, salt, &params, rom.as_ref(), *len as u64).unwrap()

@@ -9,7 +9,7 @@ use proptest::strategy::Union;
 use saltern_reference::yescrypt::{self as reference, RomPlan};
 use saltern_yescrypt::{
     Error, Params, Workspace,
-    hazmat::{Progress, Resumable},
+    hazmat::{Advance, Resumable},
     params::{CheckedParams, Mode},
     rom::{
         MAX_LOOK_AHEAD, Rom, RomImage, RomMasks, RomReading, RomStore, RomUse, RomView,
@@ -111,20 +111,20 @@ fn finish(hash: &mut Resumable, roms: &[(Plan, Arc<RomImage>)], r: u32) -> usize
     let mut progress = hash.advance(&[]).unwrap();
     loop {
         progress = match progress {
-            Progress::Announces(read) => {
+            Advance::Announces(read) => {
                 announced[read.rom].push_back(read);
                 hash.advance(&[]).unwrap()
             }
-            Progress::Needs(read) => {
+            Advance::Needs(read) => {
                 assert_eq!(announced[read.rom].pop_front(), Some(read));
-                assert_eq!(hash.advance(&[]), Ok(Progress::Needs(read)), "asked again");
+                assert_eq!(hash.advance(&[]), Ok(Advance::Needs(read)), "asked again");
                 stops += 1;
                 let size = 128 * r as usize;
                 let image = roms[read.rom].1.as_bytes();
                 let blocks = read.blocks().iter().map(|j| &image[size * *j as usize..][..size]);
                 hash.advance(&blocks.collect::<Vec<_>>()).unwrap()
             }
-            Progress::Done => break,
+            Advance::Done => break,
         }
     }
     assert!(announced.iter().all(VecDeque::is_empty), "all that was announced was needed");
@@ -234,7 +234,7 @@ fn what_cannot_be_supplied_or_begun_is_refused_and_harms_nothing() {
     let (image, ask) = (plan.image(2), Ask { len: 32, ..Ask::number(5) });
     let params = checked(&Params::yescrypt(8, 2));
     let mut hash = Resumable::new(Workspace::new());
-    assert_eq!(hash.advance(&[]), Ok(Progress::Done), "nothing begun");
+    assert_eq!(hash.advance(&[]), Ok(Advance::Done), "nothing begun");
     let input = (&ask.password[..], &ask.salt[..]);
     let rom = plan.held(&image);
     let roms = std::slice::from_ref(&rom);
@@ -258,19 +258,19 @@ fn what_cannot_be_supplied_or_begun_is_refused_and_harms_nothing() {
 
     hash.begin(&[input], &params, roms, 32).unwrap();
     let mut needs = hash.advance(&[]).unwrap();
-    while matches!(needs, Progress::Announces(_)) {
+    while matches!(needs, Advance::Announces(_)) {
         let refused = hash.advance(&[&image.as_bytes()[..256]]);
         assert_eq!(refused, Err(Error::BufferLength { needed: 0, actual: 1 }));
         needs = hash.advance(&[]).unwrap();
     }
-    assert!(matches!(needs, Progress::Needs(_)));
+    assert!(matches!(needs, Advance::Needs(_)));
     let bytes = image.as_bytes();
     let short = Err(Error::BufferLength { needed: 256, actual: 192 });
     assert_eq!(hash.advance(&[&bytes[..192]]), short);
     assert_eq!(hash.advance(&[&bytes[8..264]]), Err(Error::RomAlignment));
     assert!(hash.advance(&[&bytes[..256], &bytes[..256]]).is_err());
-    while needs != Progress::Done {
-        let Progress::Needs(read) = needs else {
+    while needs != Advance::Done {
+        let Advance::Needs(read) = needs else {
             needs = hash.advance(&[]).unwrap();
             continue;
         };
@@ -284,5 +284,5 @@ fn what_cannot_be_supplied_or_begun_is_refused_and_harms_nothing() {
     assert_eq!(hash.output(1), None);
     hash.wipe();
     assert_eq!(hash.output(0), None);
-    assert_eq!(hash.advance(&[]), Ok(Progress::Done));
+    assert_eq!(hash.advance(&[]), Ok(Advance::Done));
 }

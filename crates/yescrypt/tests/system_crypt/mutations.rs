@@ -75,7 +75,7 @@ fn what_is_accepted_there_is_accepted_here_and_nothing_else() {
     let hasher = Hasher::new().with_limits(limits);
     let wide = Hasher::new().with_limits(Limits::unlimited());
     let mut workspace = Workspace::new();
-    let (mut random, mut seen) = (Random(22), Seen::default());
+    let (mut random, mut seen) = (Random::new(22), Seen::default());
     for case in 0..wanted {
         let mut text = original(&mut random, &hasher, &mut workspace);
         // Some stay as they are.

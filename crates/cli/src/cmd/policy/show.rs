@@ -5,17 +5,14 @@ use std::path::Path;
 
 use anyhow::Context;
 use saltern::Policy;
-use saltern::policy::{Access, KeySource, Params, RomSource};
-use saltern_pool::WipePolicy;
+use saltern::policy::words::{ACCESS, FLAVORS, SYNTAXES, WIPES, quoted, word};
+use saltern::policy::{KeySource, Params, RomSource};
 use saltern_yescrypt::hazmat::Pages;
-use saltern_yescrypt::params::{FlavorPolicy, Syntax};
-
-use crate::cmd::census::toml;
 
 /// A file that says what the policy says, with every value.
 pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
     let mut text = String::new();
-    let schemes: Vec<_> = policy.schemes.iter().map(|scheme| toml(scheme.name())).collect();
+    let schemes: Vec<_> = policy.schemes.iter().map(|scheme| quoted(scheme.name())).collect();
     writeln!(text, "schemes = [{}]", schemes.join(", "))?;
     if let Some(source) = &policy.assume_unnamed_key {
         writeln!(text, "assume_unnamed_key = {}", key_file(source)?)?;
@@ -45,12 +42,8 @@ fn limits(text: &mut String, policy: &Policy) -> std::fmt::Result {
     let limits = &policy.limits;
     writeln!(text, "\n[limits]")?;
     writeln!(text, "memory = {}\nwork = {}", size(limits.max_memory), size(limits.max_work))?;
-    let flavors = match limits.flavors {
-        FlavorPolicy::DefaultOnly => "default",
-        FlavorPolicy::Encodable => "encodable",
-        _ => "any",
-    };
-    let syntax = if limits.syntax == Syntax::Crypt3 { "crypt" } else { "wide" };
+    let flavors = word(FLAVORS, &limits.flavors);
+    let syntax = word(SYNTAXES, &limits.syntax);
     for (name, limit, most) in [
         ("n", limits.max_n, u64::MAX),
         ("r", limits.max_r.into(), u32::MAX.into()),
@@ -69,19 +62,14 @@ fn limits(text: &mut String, policy: &Policy) -> std::fmt::Result {
 
 fn keys_and_roms(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
     for key in &policy.keys {
-        let (name, file) = (toml(key.name.as_str()), key_file(&key.source)?);
+        let (name, file) = (quoted(key.name.as_str()), key_file(&key.source)?);
         writeln!(text, "\n[[keys]]\nname = {name}\nfile = {file}")?;
         let fingerprint = key.name.fingerprint().map(|it| it.to_string()).unwrap_or_default();
         writeln!(text, "fingerprint = \"{fingerprint}\"\nactive = {}", key.active)?;
     }
     for rom in &policy.roms {
         let RomSource::Image { path, hash, access } = &rom.source else { continue };
-        let access = match access {
-            Some(Access::Copy) => "copy",
-            Some(Access::Map) => "map",
-            Some(_) => "auto",
-            None => "direct",
-        };
+        let access = word(ACCESS, access);
         writeln!(text, "\n[[roms]]\nimage = {}\nhash = \"{hash}\"", file(path)?)?;
         writeln!(text, "access = \"{access}\"\nactive = {}", rom.active)?;
     }
@@ -96,11 +84,7 @@ fn pool(text: &mut String, policy: &Policy) -> std::fmt::Result {
     if let Some(deadline) = policy.deadline {
         writeln!(text, "deadline = \"{}ms\"", deadline.as_millis())?;
     }
-    let wipe = match pool.wipe {
-        WipePolicy::OnDrop => "on-drop",
-        WipePolicy::WhenIdle => "when-idle",
-        _ => "after-each",
-    };
+    let wipe = word(WIPES, &pool.wipe);
     writeln!(text, "wipe = \"{wipe}\"\nhuge_pages = {}", pool.pages == Pages::Huge)?;
     writeln!(text, "prepare = {}", pool.prepare.is_some())?;
     writeln!(text, "processors = {:?}", pool.processors)
@@ -112,7 +96,7 @@ fn decoy(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
         writeln!(text, "\n[decoy]\nkey = {}", key_file(source)?)?;
     }
     for cost in &decoy.costs {
-        let like = toml(&cost.like);
+        let like = quoted(&cost.like);
         writeln!(text, "\n[[decoy.costs]]\nlike = {like}\nshare = {}", cost.share)?;
     }
     Ok(())
@@ -129,7 +113,7 @@ fn key_file(source: &KeySource) -> anyhow::Result<String> {
 fn file(path: &Path) -> anyhow::Result<String> {
     let full = std::path::absolute(path).with_context(|| path.display().to_string())?;
     let text = full.to_str().with_context(|| format!("{} is not UTF-8", full.display()))?;
-    Ok(toml(text))
+    Ok(quoted(text))
 }
 
 /// Bytes, in the largest unit that says them exactly.

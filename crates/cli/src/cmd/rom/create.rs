@@ -8,7 +8,11 @@ use std::thread::available_parallelism;
 use anyhow::{Context, ensure};
 use clap::{ArgGroup, ValueEnum};
 use saltern_rom::{Create, Error, FillIn, Location, Manifest};
-use saltern_yescrypt::{Params, params::Flavor, rom::RomParams};
+use saltern_yescrypt::{
+    Params,
+    params::Flavor,
+    rom::{RomParams, RomReading},
+};
 
 use super::seed::NewSeedArgs;
 use super::{PageSize, size, work::Work};
@@ -181,15 +185,14 @@ impl Args {
 
 /// NROM for a size in bytes.
 pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
-    let block = 128 * u64::from(r);
-    let blocks = bytes / block;
-    ensure!(
-        blocks * block == bytes && blocks.is_power_of_two(),
-        "{} is no power of two of blocks of {} (r={r}): choose another size or r",
-        size::text(bytes),
-        size::text(block)
-    );
-    Ok(blocks)
+    let whole = RomReading::whole(bytes, r).map(|whole| whole.nrom);
+    whole.with_context(|| {
+        format!(
+            "{} is no power of two of blocks of {} (r={r}), at least two: choose another size or r",
+            size::text(bytes),
+            size::text(128 * u64::from(r))
+        )
+    })
 }
 
 /// The flavour that a flags word means.

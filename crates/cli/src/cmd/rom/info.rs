@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use saltern_rom::{AttachOptions, Error, Manifest, RomFile, attach};
+use saltern_rom::{Manifest, check};
 use serde_json::Value;
 
 use super::size;
@@ -32,23 +32,11 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// The checks that take no time.
-pub(super) fn quick_check(rom: &RomName, manifest: &Manifest) -> Result<(), Error> {
-    let expect = Some(manifest.hash);
-    match manifest.image_path(rom.image()) {
-        Some(_) => RomFile::open(rom.image(), expect).map(|_| ()),
-        None => {
-            let mut options = AttachOptions::new();
-            options.expect = expect;
-            attach(rom.image(), &options).map(|_| ())
-        }
-    }
-}
-
 /// Run the subcommand.
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let manifest = Manifest::read(args.rom.image())?;
-    let problem = quick_check(&args.rom, &manifest).err().map(|error| error.to_string());
+    let problem = check(args.rom.image(), Some(manifest.hash)).err();
+    let problem = problem.map(|error| error.to_string());
     let mut output = Output::new();
     if args.json {
         let text = manifest.to_json();
@@ -99,7 +87,7 @@ fn rows(
         (
             "state",
             problem.unwrap_or_else(|| {
-                "the image fits by size, tag, digest and table of hashes".to_owned()
+                "matches the manifest (size, tag, digest, sums; not every byte)".to_owned()
             }),
         ),
     ])

@@ -4,10 +4,9 @@ use std::num::NonZero;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use saltern_rom::{Error, Manifest, RomHash, rebuild_sums, recompute, verify};
+use saltern_rom::{RomHash, check, rebuild_sums, recompute, verify};
 
 use super::create::threads;
-use super::info::quick_check;
 use super::seed::SeedArgs;
 use super::work::Work;
 use crate::output::Output;
@@ -71,17 +70,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
     let result = match seed {
-        Some(seed) => recompute(image, &seed, threads(args.threads), &watch),
-        None if args.full => verify(image, &watch),
-        None if args.rebuild_sums => rebuild_sums(image, &watch),
-        None => Manifest::read(image)
-            .and_then(|manifest| quick_check(&args.rom, &manifest).map(|()| manifest)),
+        Some(seed) => recompute(image, args.expect, &seed, threads(args.threads), &watch),
+        None if args.full => verify(image, args.expect, &watch),
+        None if args.rebuild_sums => rebuild_sums(image, args.expect, &watch),
+        None => check(image, args.expect),
     };
     let manifest = work.end(result).with_context(|| format!("{} does not pass", args.rom))?;
-    if let Some(expected) = args.expect.filter(|expected| *expected != manifest.hash) {
-        let actual = Some(manifest.hash);
-        return Err(Error::WrongRom { path: image.into(), expected, actual }.into());
-    }
     if !args.quiet {
         let what = match (args.recompute, args.full) {
             (true, _) => "every byte as computed from the seed",

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::num::NonZero;
 
+use saltern_blake2::generic::Params;
 use saltern_blake2::many::{self, Job};
-use saltern_blake2::{Blake2b, Blake2s, Error, Function, blake2b, blake2bp, blake2s, blake2sp};
+use saltern_blake2::{
+    Blake2b, Blake2s, Error, Function, Variant, blake2b, blake2bp, blake2s, blake2sp,
+};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -125,26 +128,9 @@ pub(super) fn hash_many(
     key: Option<&Key>,
 ) -> Result<Vec<Digest>, Error> {
     let key_bytes = key.map_or(&[][..], Key::as_bytes);
-    // The same twice for two types of parameters, which have no name in common.
     match algorithm {
-        Algorithm::Blake2b => {
-            let params =
-                |&(bytes, _): &_| blake2b::Params::new().hash_length(bytes)?.key(key_bytes);
-            let params = messages.iter().map(params).collect::<Result<Vec<_>, _>>()?;
-            let job = |(params, &(_, message)): (_, &(_, _))| Job::new(params, message);
-            let mut jobs: Vec<_> = params.iter().zip(messages).map(job).collect();
-            many::hash_many(&mut jobs);
-            Ok(jobs.iter().map(|job| Digest::new(job.hash().as_bytes())).collect())
-        }
-        Algorithm::Blake2s => {
-            let params =
-                |&(bytes, _): &_| blake2s::Params::new().hash_length(bytes)?.key(key_bytes);
-            let params = messages.iter().map(params).collect::<Result<Vec<_>, _>>()?;
-            let job = |(params, &(_, message)): (_, &(_, _))| Job::new(params, message);
-            let mut jobs: Vec<_> = params.iter().zip(messages).map(job).collect();
-            many::hash_many(&mut jobs);
-            Ok(jobs.iter().map(|job| Digest::new(job.hash().as_bytes())).collect())
-        }
+        Algorithm::Blake2b => side_by_side::<Blake2b>(messages, key_bytes),
+        Algorithm::Blake2s => side_by_side::<Blake2s>(messages, key_bytes),
         Algorithm::Blake2bp | Algorithm::Blake2sp => {
             let one = |&(bytes, message): &(usize, &[u8])| {
                 let mut hasher = Spec { algorithm, bytes }.hasher(key)?;
@@ -154,6 +140,15 @@ pub(super) fn hash_many(
             messages.iter().map(one).collect()
         }
     }
+}
+
+fn side_by_side<V: Variant>(messages: &[(usize, &[u8])], key: &[u8]) -> Result<Vec<Digest>, Error> {
+    let params = |&(bytes, _): &_| Params::<V>::new().hash_length(bytes)?.key(key);
+    let params = messages.iter().map(params).collect::<Result<Vec<_>, _>>()?;
+    let jobs = params.iter().zip(messages).map(|(params, (_, message))| Job::new(params, message));
+    let mut jobs: Vec<_> = jobs.collect();
+    many::hash_many(&mut jobs);
+    Ok(jobs.iter().map(|job| Digest::new(job.hash().as_bytes())).collect())
 }
 
 /// Absorb the next piece of each message, side by side where the functions and the processor can.

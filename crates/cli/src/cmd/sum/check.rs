@@ -9,8 +9,9 @@ use super::console::Console;
 use super::engine::{Engine, Sink};
 use super::input::{self, Input};
 use super::line;
-use super::parse::{Line, Lines, MAX_LINE, Parser};
+use super::parse::{MAX_LINE, Parser, trim_end};
 use super::queue::{Outcome, Task};
+use crate::lines::{Line, Lines};
 use crate::streams;
 
 /// What to check, and how much to say.
@@ -75,9 +76,9 @@ fn check_file(
     // A list that comes through a pipe may come line by line.
     let slow = !file.metadata().is_ok_and(|meta| meta.is_file());
     let list = List {
-        lines: Lines::new(BufReader::with_capacity(64 << 10, file)),
+        lines: Lines::new(BufReader::with_capacity(64 << 10, file), MAX_LINE + 1),
+        line: Vec::new(),
         parser: Parser::new(checking.algorithm),
-        number: 0,
         stdin_taken: checking.stdin_taken || from_stdin,
         turn,
         done: false,
@@ -106,8 +107,8 @@ enum Item {
 /// The tasks in a check file.
 struct List<'a, R> {
     lines: Lines<R>,
+    line: Vec<u8>,
     parser: Parser,
-    number: u64,
     stdin_taken: bool,
     turn: &'a mut u64,
     done: bool,
@@ -121,28 +122,29 @@ impl<R: BufRead> Iterator for List<'_, R> {
             return None;
         }
         loop {
-            self.number += 1;
-            let line = match self.lines.next() {
-                Ok(Some(line)) => line,
+            let piece = match self.lines.next(&mut self.line) {
+                Ok(Some(piece)) => piece,
                 Ok(None) => return None,
                 Err(_) => {
                     self.done = true;
                     return Some(Task { about: Item::Broken, work: None });
                 }
             };
-            let entry = match line {
-                Line::Whole(line) if line.is_empty() || line[0] == b'#' => continue,
-                Line::Whole(line) => self.parser.parse(line),
-                Line::TooLong(start) if !self.parser.may_be_entry(start) => None,
-                Line::TooLong(_) => {
-                    let about = Item::TooLong { number: self.number };
+            let (line, number) = (trim_end(&self.line), self.lines.number());
+            let entry = match piece {
+                Line::Middle | Line::End => continue,
+                Line::Whole if line.is_empty() || line[0] == b'#' => continue,
+                Line::Whole => self.parser.parse(line),
+                Line::Start if !self.parser.may_be_entry(line) => None,
+                Line::Start => {
+                    let about = Item::TooLong { number };
                     return Some(Task { about, work: None });
                 }
             };
             let entry = entry.filter(|entry| !(self.stdin_taken && entry.name == b"-"));
             let Some((entry, path)) = entry.and_then(|e| path_of(&e.name).map(|path| (e, path)))
             else {
-                let about = Item::Malformed { number: self.number };
+                let about = Item::Malformed { number };
                 return Some(Task { about, work: None });
             };
             let work = Some((Input::named(&path, self.turn), entry.spec));

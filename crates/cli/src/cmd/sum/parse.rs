@@ -1,7 +1,5 @@
 //! Reading check files: lines of any length and content in, entries to verify out.
 
-use std::io::{self, BufRead};
-
 use super::algorithm::{Algorithm, Digest, Spec};
 use super::line;
 
@@ -142,56 +140,8 @@ fn trim_start(line: &[u8]) -> &[u8] {
     &line[blanks..]
 }
 
-/// Lines of a reader, without LF or CR LF, at most [`MAX_LINE`] bytes of each.
-pub(super) struct Lines<R> {
-    reader: R,
-    line: Vec<u8>,
-}
-
-/// A line as [`Lines`] found it.
-pub(super) enum Line<'a> {
-    Whole(&'a [u8]),
-    /// Only its beginning is here.
-    TooLong(&'a [u8]),
-}
-
-impl<R: BufRead> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, line: Vec::new() }
-    }
-
-    /// The next line, `None` at the end of the input.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        self.line.clear();
-        let (mut any, mut too_long) = (false, false);
-        loop {
-            let chunk = match self.reader.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            if chunk.is_empty() {
-                break;
-            }
-            any = true;
-            let newline = chunk.iter().position(|&byte| byte == b'\n');
-            let part = &chunk[..newline.unwrap_or(chunk.len())];
-            let room = MAX_LINE - self.line.len();
-            too_long |= part.len() > room;
-            self.line.extend_from_slice(&part[..part.len().min(room)]);
-            let used = part.len() + usize::from(newline.is_some());
-            self.reader.consume(used);
-            if newline.is_some() {
-                break;
-            }
-        }
-        if !any {
-            return Ok(None);
-        }
-        if too_long {
-            return Ok(Some(Line::TooLong(&self.line)));
-        }
-        let line = &self.line[..];
-        Ok(Some(Line::Whole(line.strip_suffix(b"\r").unwrap_or(line))))
-    }
+/// A line without LF or CR LF.
+pub(super) fn trim_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }

@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use saltern_testing::damage::flip;
 use serde_json::{Value, json};
 
-use super::faults::flip;
 use super::shared::Shared;
 use super::{SMALL, Site, hash, info, verify};
 use crate::program::{ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
@@ -107,7 +107,7 @@ fn a_rom_in_memory_beside_one_in_its_file() {
     // What is in memory is not checked with each read: a mismatch is told of a whole one only.
     let stored = hash(&slow, &[&[DIRECT], &masks[..]].concat());
     for at in (0..1 << 20).step_by(4096) {
-        flip(&format!("/dev/shm/{}", &name[4..]), at);
+        flip(format!("/dev/shm/{}", &name[4..]), at);
     }
     assert_one_error(&verify(&stored, &[&both[..], &[DIRECT]].concat()), "is damaged");
 }

@@ -1,23 +1,14 @@
 //! Damage, interruptions and races: an answer that is right or one clear error, and nothing
 //! half-made.
 
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use saltern_testing::damage::flip;
+
 use super::{SMALL, Site, hash, info, names, verify};
 use crate::program::{assert_one_error, run, seen, stderr};
-
-pub(super) fn flip(path: &str, at: u64) {
-    // The image is read-only for all but root.
-    Command::new("chmod").args(["u+w", path]).status().unwrap();
-    let mut file = std::fs::File::options().read(true).write(true).open(path).unwrap();
-    let mut byte = [0];
-    file.seek(SeekFrom::Start(at)).unwrap();
-    file.read_exact(&mut byte).unwrap();
-    file.seek(SeekFrom::Start(at)).unwrap();
-    file.write_all(&[byte[0] ^ 1]).unwrap();
-}
 
 #[test]
 fn damage_is_found() {

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
+use saltern_testing::process::memory;
+
 use crate::policy::{CHEAP, Site};
 use crate::program::YESCRYPT;
 
@@ -13,13 +15,6 @@ fn start(args: &[&str]) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
-}
-
-/// The most memory that a process has had, in KiB.
-fn peak(child: &Child) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().strip_suffix(" kB").unwrap().trim().parse().unwrap()
 }
 
 /// A million lines and one of 100 MB: all of them come through, in bounded memory.
@@ -50,9 +45,9 @@ fn memory_does_not_grow_with_the_stream() {
             long = line.len();
         }
     }
-    let most = peak(&child);
+    let most = memory(child.id(), "VmHWM");
     assert_eq!(long, 100_000_001);
-    assert!(most < 64 << 10, "{most} KiB");
+    assert!(most < 64 << 20, "{most} bytes");
     drop(feeder.join().unwrap());
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();

@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use saltern_pool::source::{BlockMemory, BlockSource, Completion, Process, Request};
+use saltern_pool::hazmat::Process;
+use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
 
 use super::lock;
 use crate::DirectBuffer;

@@ -160,22 +160,11 @@ mod tests {
     use crate::core::memory::SubBlock;
     use saltern_simd::Wide;
 
-    /// Numbers without a pattern (SplitMix64).
-    fn numbers(seed: u64) -> impl Iterator<Item = u64> {
-        let mut state = seed;
-        core::iter::from_fn(move || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            Some(z ^ z >> 31)
-        })
-    }
-
     /// 50 calls one after the other, with all rotations and write positions, of `K` states: the
     /// states and the boxes that they leave.
     fn fifty<const K: usize>(token: Sse2, constants: Constants) -> (Vec<u64>, Vec<[u64; 8]>) {
-        let mut numbers = numbers(K as u64);
-        let mut next = || SubBlock(core::array::from_fn(|_| numbers.next().unwrap()));
+        let mut random = saltern_testing::Random::new(K as u64);
+        let mut next = || SubBlock(core::array::from_fn(|_| random.next_u64()));
         let mut memory: Vec<SubBlock> = (0..K * 192).map(|_| next()).collect();
         let mut words: Vec<SubBlock> = (0..K).map(|_| next()).collect();
         let mut x: State<Wide128, 4, K> = core::array::from_fn(|k| {

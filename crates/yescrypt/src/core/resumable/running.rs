@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Progress, RomRead};
+use super::{Advance, BlocksNeeded};
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
@@ -19,7 +19,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Input, Kind, Pass, Plan, groups, list, loops, slice};
+use crate::core::pass::{Input, Kind, Pass, Sizes, groups, list, loops, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -73,9 +73,9 @@ pub(super) struct Running {
     cursor: Cursor,
     /// For each ROM, the reads that have been announced and not been needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
-    needed: Option<RomRead>,
+    needed: Option<BlocksNeeded>,
     /// What the workspace has for the hashes, and behind that for notes of what they read.
-    plan: Plan,
+    plan: Sizes,
     log: usize,
     /// How many notes there are.
     noted: usize,
@@ -141,7 +141,7 @@ impl Running {
             cursor: Cursor::default(),
             announced,
             needed: None,
-            plan: Plan::new(params, inputs.len(), 1)?,
+            plan: Sizes::new(params, inputs.len(), 1)?,
             log: log::room(params, roms, inputs.len()),
             noted: 0,
         })
@@ -174,10 +174,10 @@ impl Running {
         &mut self,
         supplied: &[&[u8]],
         workspace: &mut Workspace,
-    ) -> Result<Progress, Error> {
+    ) -> Result<Advance, Error> {
         let needed = self.needed.map_or(0, |read| read.count);
         if let Some(read) = self.needed.filter(|_| supplied.is_empty()) {
-            return Ok(Progress::Needs(read));
+            return Ok(Advance::Needs(read));
         }
         let mut blocks: [&[SubBlock]; MAX_LANES] = Default::default();
         if supplied.len() != needed {
@@ -211,7 +211,7 @@ impl Running {
         blocks: &[&[SubBlock]],
         target: Target,
         all: &mut [SubBlock],
-    ) -> Result<Progress, Error> {
+    ) -> Result<Advance, Error> {
         self.cursor.fed = self.needed.take().is_some();
         while self.stage != Stage::Done {
             let pass = Pass {
@@ -227,11 +227,11 @@ impl Running {
                 return self.stopped(stop, lanes);
             }
         }
-        Ok(Progress::Done)
+        Ok(Advance::Done)
     }
 
     /// Modes without ROMs: everything at once.
-    fn compute(&mut self, workspace: &mut Workspace) -> Result<Progress, Error> {
+    fn compute(&mut self, workspace: &mut Workspace) -> Result<Advance, Error> {
         if self.stage != Stage::Done {
             let count = self.hashes.len();
             let mut inputs: [Input<'_>; MAX_LANES] = Default::default();
@@ -243,7 +243,7 @@ impl Running {
             run(&mut inputs[..count], &self.main, &reads, workspace)?;
             self.stage = Stage::Done;
         }
-        Ok(Progress::Done)
+        Ok(Advance::Done)
     }
 
     /// The memory of this pass, which is all of the main one's or the first part of it.
@@ -392,18 +392,18 @@ impl Running {
     }
 
     /// A stop of the loop of a group with `count` lanes.
-    fn stopped(&mut self, stop: Stop, count: usize) -> Result<Progress, Error> {
+    fn stopped(&mut self, stop: Stop, count: usize) -> Result<Advance, Error> {
         Ok(match stop {
             Stop::Announces { rom, blocks } => {
                 self.announced[rom].push_back(blocks);
-                Progress::Announces(RomRead { rom, blocks, count })
+                Advance::Announces(BlocksNeeded { rom, blocks, count })
             }
             Stop::Needs { rom } => {
                 // Loops need nothing that they have not announced.
                 let blocks = self.announced[rom].pop_front().ok_or(Error::Panicked)?;
-                let read = RomRead { rom, blocks, count };
+                let read = BlocksNeeded { rom, blocks, count };
                 self.needed = Some(read);
-                Progress::Needs(read)
+                Advance::Needs(read)
             }
         })
     }

@@ -34,10 +34,13 @@ impl Hasher {
     pub fn rekey(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
-        let to =
-            self.site.keys.active().ok_or(Error::invalid("number of active keys", 0, expected))?;
+        let to = self.config.keys.active().ok_or(Error::invalid(
+            "number of active keys",
+            0,
+            expected,
+        ))?;
         let renamed = stored.setting().with_key_id(Some(to))?;
-        let (from, to) = (self.key_of(stored.setting())?, self.site.keys.by_id(&to)?);
+        let (from, to) = (self.key_of(stored.setting())?, self.config.keys.by_id(&to)?);
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
     }
 
@@ -53,7 +56,7 @@ impl Hasher {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;
         let from = self.key_of(stored.setting())?;
-        let assumed = self.site.keys.unnamed().is_some();
+        let assumed = self.config.keys.unnamed().is_some();
         if assumed && stored.setting().scheme() == Scheme::Yescrypt {
             return Err(Error::KeyNotApplicable);
         }
@@ -63,11 +66,11 @@ impl Hasher {
     /// The key that a setting needs.
     pub(super) fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
         match (setting.scheme(), setting.key_id()) {
-            (_, Some(id)) => Ok(Some(self.site.keys.by_id(&id)?)),
+            (_, Some(id)) => Ok(Some(self.config.keys.by_id(&id)?)),
             // Extended strings are encrypted if they say so.
             (Scheme::Extended, None) => Ok(None),
-            (Scheme::Yescrypt, None) => Ok(self.site.keys.unnamed()),
-            (_, None) if self.site.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
+            (Scheme::Yescrypt, None) => Ok(self.config.keys.unnamed()),
+            (_, None) if self.config.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),
             (_, None) => Ok(None),
         }
     }

@@ -37,12 +37,6 @@ impl Shelf {
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         work(&mut Workspace::new())
     }
-
-    /// Drops all that are idle.
-    pub(super) fn clear(&self) {
-        #[cfg(feature = "std")]
-        drop(core::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner)));
-    }
 }
 
 impl core::fmt::Debug for Shelf {

@@ -25,7 +25,7 @@ const PIECE: usize = 64 << 10;
 
 /// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
 /// in a file are read when they are needed.
-pub(crate) struct Table {
+pub(crate) struct Sums {
     chunk: u64,
     size: u64,
     levels: Levels,
@@ -53,12 +53,12 @@ fn room<T>(count: u64) -> Result<Vec<T>, Error> {
     }
 }
 
-impl Table {
+impl Sums {
     fn empty(size: u64, chunk: u32) -> Result<Self, Error> {
         let chunk = u64::from(chunk);
         let groups = size.div_ceil(chunk).div_ceil(GROUP as u64);
         let (groups, chunks) = (room(groups)?, room(groups)?);
-        Ok(Table {
+        Ok(Sums {
             chunk,
             size,
             levels: Levels::new(),
@@ -148,7 +148,7 @@ impl Table {
         };
         groups.sort_unstable();
         groups.dedup();
-        let bad = |reason: String| Damage::Table(reason);
+        let bad = |reason: String| Damage::Sums(reason);
         let (chunks, count) = Self::counts(self.size, self.chunk);
         let mut lists = Vec::with_capacity(groups.len());
         for group in groups.iter() {
@@ -176,15 +176,15 @@ impl Table {
     pub(crate) fn error(&self, damage: Damage, image: &Path) -> Error {
         match damage {
             Damage::At(at) => Error::Damaged { path: image.to_owned(), offset: Some(at) },
-            Damage::Table(reason) => Error::Sums { path: self.path.clone(), reason },
+            Damage::Sums(reason) => Error::Sums { path: self.path.clone(), reason },
         }
     }
 
     /// Where this one first differs from one of the same image: a byte of it.
     pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Damage> {
         for number in 0..self.size.div_ceil(self.chunk) {
-            for table in [self, other] {
-                table.load(&[number])?;
+            for sums in [self, other] {
+                sums.load(&[number])?;
             }
             if self.known(number) != other.known(number) {
                 return Ok(Some(number * self.chunk));
@@ -251,16 +251,16 @@ impl Table {
         if root.finish() != manifest.hash {
             return Err(other());
         }
-        let mut table = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
+        let mut sums = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
         // There is room for as many.
-        table.groups.resize(groups as usize, [0; 16]);
-        table.chunks.resize_with(groups as usize, OnceLock::new);
-        read(table.groups.as_flattened_mut(), HEADER as u64)?;
-        if table.root(&manifest.params) != manifest.hash {
+        sums.groups.resize(groups as usize, [0; 16]);
+        sums.chunks.resize_with(groups as usize, OnceLock::new);
+        read(sums.groups.as_flattened_mut(), HEADER as u64)?;
+        if sums.root(&manifest.params) != manifest.hash {
             return Err(other());
         }
-        table.file = Some(bytes);
-        Ok(table)
+        sums.file = Some(bytes);
+        Ok(sums)
     }
 }
 
@@ -285,12 +285,12 @@ pub(crate) enum Damage {
     /// The chunk that begins at this byte is not what was made.
     At(u64),
     /// There is no telling: it is the table that is damaged.
-    Table(String),
+    Sums(String),
 }
 
 /// Makes the table of an image in one pass over it.
 pub(crate) struct ImageHasher {
-    table: Table,
+    sums: Sums,
     /// Hashes of chunks whose group is not complete.
     group: Vec<Digest>,
     /// The beginning of a chunk whose end has not come yet.
@@ -304,12 +304,12 @@ impl ImageHasher {
     }
 
     pub(crate) fn with_chunk(size: u64, chunk: u32) -> Result<Self, Error> {
-        Ok(ImageHasher { table: Table::empty(size, chunk)?, group: Vec::new(), open: Vec::new() })
+        Ok(ImageHasher { sums: Sums::empty(size, chunk)?, group: Vec::new(), open: Vec::new() })
     }
 
     /// The next bytes, however many.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
-        let chunk = self.table.chunk as usize;
+        let chunk = self.sums.chunk as usize;
         if !self.open.is_empty() {
             let (more, rest) = bytes.split_at(bytes.len().min(chunk - self.open.len()));
             self.open.extend_from_slice(more);
@@ -327,17 +327,17 @@ impl ImageHasher {
 
     /// Hashes whole chunks, or the last one.
     fn take(&mut self, bytes: &[u8]) {
-        let found = self.table.levels.chunks(bytes.chunks(self.table.chunk as usize));
-        found.into_iter().for_each(|digest| self.table.push(&mut self.group, digest));
+        let found = self.sums.levels.chunks(bytes.chunks(self.sums.chunk as usize));
+        found.into_iter().for_each(|digest| self.sums.push(&mut self.group, digest));
     }
 
-    pub(crate) fn finish(mut self) -> Table {
+    pub(crate) fn finish(mut self) -> Sums {
         let last = std::mem::take(&mut self.open);
         self.take(&last);
         if !self.group.is_empty() {
-            self.table.close(&mut self.group);
+            self.sums.close(&mut self.group);
         }
-        self.table
+        self.sums
     }
 }
 
@@ -345,15 +345,15 @@ impl ImageHasher {
 mod tests {
     use super::*;
 
-    fn table(image: &[u8], chunk: u32, piece: usize) -> Table {
+    fn sums(image: &[u8], chunk: u32, piece: usize) -> Sums {
         let mut hasher = ImageHasher::with_chunk(image.len() as u64, chunk).unwrap();
         image.chunks(piece).for_each(|piece| hasher.update(piece));
         hasher.finish()
     }
 
-    fn all(table: &Table) -> (Vec<Digest>, Vec<Digest>) {
-        let chunks = table.chunks.iter().flat_map(|chunks| chunks.get().unwrap().to_vec());
-        (table.groups.clone(), chunks.collect())
+    fn all(sums: &Sums) -> (Vec<Digest>, Vec<Digest>) {
+        let chunks = sums.chunks.iter().flat_map(|chunks| chunks.get().unwrap().to_vec());
+        (sums.groups.clone(), chunks.collect())
     }
 
     #[test]
@@ -369,17 +369,17 @@ mod tests {
     #[test]
     fn pieces_make_no_difference_and_every_byte_does() {
         let image: Vec<u8> = (0..1_000_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
-        let whole = table(&image, 4096, image.len());
+        let whole = sums(&image, 4096, image.len());
         assert_eq!((whole.groups.len(), all(&whole).1.len()), (4, 245));
         for piece in [1, 7, 4095, 4096, 4097, 12_288, 300_000] {
-            assert!(all(&table(&image, 4096, piece)) == all(&whole), "{piece}");
+            assert!(all(&sums(&image, 4096, piece)) == all(&whole), "{piece}");
         }
         let (params, mut changed) = (RomParams::new(64, 8, 1), image.clone());
         for at in [0, 4095, 4096, 262_143, 262_144, 999_999] {
             changed[at] ^= 1;
             let start = (at / 4096 * 4096) as u64;
             assert_eq!(whole.check(0, &changed), Err(Damage::At(start)), "{at}");
-            let other = table(&changed, 4096, 5000);
+            let other = sums(&changed, 4096, 5000);
             assert_eq!(whole.difference(&other).unwrap(), Some(start));
             assert_ne!(whole.root(&params), other.root(&params));
             changed[at] ^= 1;
@@ -399,7 +399,7 @@ mod tests {
     fn parameters_make_other_hashes() {
         let params = RomParams::new(64, 8, 1);
         let image = vec![7; 65536];
-        let of = |params: &RomParams, chunk| table(&image, chunk, 65536).root(params);
+        let of = |params: &RomParams, chunk| sums(&image, chunk, 65536).root(params);
         let mut all = vec![of(&params, 4096), of(&params, 8192)];
         for change in 0..5 {
             let mut other = params;
@@ -425,7 +425,7 @@ mod tests {
             fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
                 into.fill(0);
                 if at == 0 {
-                    into.copy_from_slice(&Table::header(1 << 53, 1024));
+                    into.copy_from_slice(&Sums::header(1 << 53, 1024));
                 }
                 if at < 1 << 20 { Ok(()) } else { Err(io::Error::other("enough")) }
             }
@@ -439,8 +439,8 @@ mod tests {
             created: std::time::SystemTime::UNIX_EPOCH,
             location: crate::Location::Beside,
         };
-        let len = Table::file_len(1 << 53, 1024);
-        let Err(refused) = Table::parse(Box::new(Planted), len, &manifest) else {
+        let len = Sums::file_len(1 << 53, 1024);
+        let Err(refused) = Sums::parse(Box::new(Planted), len, &manifest) else {
             panic!("2 TiB of hashes were taken on")
         };
         assert!(refused.contains("enough"), "{refused}");
@@ -449,8 +449,8 @@ mod tests {
     /// No ROM has no bytes; its table would have none either.
     #[test]
     fn of_nothing_there_is_an_empty_table() {
-        let empty = table(&[], 4096, 1);
-        assert!(empty.groups.is_empty() && Table::file_len(0, 4096) == 32);
+        let empty = sums(&[], 4096, 1);
+        assert!(empty.groups.is_empty() && Sums::file_len(0, 4096) == 32);
         assert_eq!((empty.check(0, &[]), empty.check(0, &[1])), (Ok(()), Err(Damage::At(0))));
     }
 }
