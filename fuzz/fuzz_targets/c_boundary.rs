@@ -198,7 +198,7 @@ impl Yescrypt {
         let (word, len) = (self.password.as_ptr(), self.password.len());
         let (setting, out) = (pointer(&self.setting).cast(), buffer.as_mut_ptr());
         let (r, room) = (yescrypt::yescrypt_r, buffer.len());
-        // SAFETY: as many bytes as is said, a string or a null pointer, and a region without memory.
+        // SAFETY: as many bytes as is said, a string or a null pointer, an empty region.
         unsafe {
             let made = r(shared, local, word, len, setting, key, out, room);
             assert!(matches!(first(made.cast()), 0 | b'$'));

@@ -35,8 +35,7 @@ fn libraries_export_what_is_listed_and_nothing_else() {
         assert_eq!(shared, versioned, "{library}");
         // The header declares each of them.
         let header =
-            std::fs::read_to_string(repository(&format!("crates/capi/include/{list}.h")))
-                .unwrap();
+            std::fs::read_to_string(repository(&format!("crates/capi/include/{list}.h"))).unwrap();
         for name in &wanted {
             assert!(header.contains(&format!("{name}(")), "{name} is not in {list}.h");
         }

@@ -107,7 +107,8 @@ fn strings_with_and_without_keys() {
 fn roms_and_what_is_made_with_them() {
     let mut answers = Answers::start();
     let (mut images, mut same) = (0, 0);
-    for (at, case) in cases("yescrypt_rom", &[("rom", 20), ("kdf", 80), ("crypt", 13)]).iter().enumerate() {
+    let kinds = [("rom", 20), ("kdf", 80), ("crypt", 13)];
+    for (at, case) in cases("yescrypt_rom", &kinds).iter().enumerate() {
         let kind = case["kind"].as_str().unwrap();
         if kind == "rom" {
             if number(case, "flags") != 182 || number(case, "image_bytes") > MOST_MEMORY {
@@ -153,7 +154,15 @@ fn roms_and_what_is_made_with_them() {
 fn what_has_to_be_refused_is() {
     let mut answers = Answers::start();
     let mut refused = 0;
-    for case in cases("yescrypt_reject", &[("gensalt_reject", 10), ("encode_reject", 21), ("kdf_reject", 165), ("rom_reject", 13), ("crypt_reject", 83), ("reencrypt_reject", 22)]) {
+    let kinds = [
+        ("gensalt_reject", 10),
+        ("encode_reject", 21),
+        ("kdf_reject", 165),
+        ("rom_reject", 13),
+        ("crypt_reject", 83),
+        ("reencrypt_reject", 22),
+    ];
+    for case in cases("yescrypt_reject", &kinds) {
         let text = |field: &str| match case[field].as_str() {
             Some(text) => hexed(text.as_bytes()),
             None => hex(&case, &format!("{field}_hex")),
