@@ -179,6 +179,19 @@ int blake2xb(void *out, size_t outlen, const void *in, size_t inlen, const void 
 int blake2(void *out, size_t outlen, const void *in, size_t inlen, const void *key,
     size_t keylen);
 
+/*
+ * libb2 has these functions with their arguments in another order. With SALTERN_LIBB2 defined,
+ * calls are written as for libb2. No program that was compiled with libb2's header can be served: its
+ * structs have other sizes, too.
+ */
+#ifdef SALTERN_LIBB2
+#define blake2s(out, in, key, outlen, inlen, keylen) blake2s(out, outlen, in, inlen, key, keylen)
+#define blake2b(out, in, key, outlen, inlen, keylen) blake2b(out, outlen, in, inlen, key, keylen)
+#define blake2sp(out, in, key, outlen, inlen, keylen) blake2sp(out, outlen, in, inlen, key, keylen)
+#define blake2bp(out, in, key, outlen, inlen, keylen) blake2bp(out, outlen, in, inlen, key, keylen)
+#define blake2(out, in, key, outlen, inlen, keylen) blake2(out, outlen, in, inlen, key, keylen)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

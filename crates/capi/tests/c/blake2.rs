@@ -1,8 +1,12 @@
 //! `blake2.h` against the known answers of the BLAKE2 project.
 
+use std::process::Command;
+
+use saltern_testing::program::repository;
 use saltern_testing::vectors::cases;
 
 use crate::answers::{Answers, hex, hexed, number};
+use crate::installed::{installed, succeed};
 
 /// A message in one call, and in pieces of these lengths.
 const STEPS: [usize; 6] = [0, 1, 63, 64, 129, 600];
@@ -121,4 +125,16 @@ fn what_is_not_allowed_is_refused() {
         refused += 1;
     }
     assert_eq!(refused, 26);
+}
+
+#[test]
+fn a_program_that_was_written_for_libb2_hashes_the_same() {
+    let source = repository("crates/capi/tests/c/libb2.c");
+    for compiler in [["gcc", "-std=c99"], ["g++", "-xc++"]] {
+        let compiler = [&compiler[..], &["-DSALTERN_LIBB2"]].concat();
+        let program = installed().program(&compiler, &source, &["saltern-blake2"]);
+        let expected = std::fs::read_to_string(source.with_extension("txt")).unwrap();
+        assert_eq!(succeed(&mut Command::new(program)), expected);
+        assert_eq!(expected.lines().count(), 14);
+    }
 }

@@ -28,7 +28,7 @@ fn examples_compile_without_a_warning_and_run() {
     let mut ran = 0;
     for dialect in dialects {
         if !is_there(dialect[0]) {
-            skipped(&format!("there is no {}", dialect[0]));
+            skipped(&format!("the C examples: there is no {}", dialect[0]));
             continue;
         }
         for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
@@ -40,6 +40,18 @@ fn examples_compile_without_a_warning_and_run() {
         }
     }
     assert!(ran >= 6, "gcc and g++ have to be here: {ran}");
+}
+
+/// With leaks looked for at the end: what is kept on purpose can still be reached.
+#[test]
+fn examples_are_clean_under_address_sanitizer() {
+    let flags = ["gcc", "-std=c99", "-g", "-fsanitize=address,undefined"];
+    for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
+        let source = repository(&format!("crates/capi/examples/{name}.c"));
+        let program = installed().program(&flags, &source, packages);
+        let printed = succeed(Command::new(&program).env("ASAN_OPTIONS", "detect_leaks=1"));
+        assert!(printed.ends_with(end), "{name}: {printed}");
+    }
 }
 
 #[test]
@@ -69,7 +81,7 @@ fn the_static_libraries_go_together_in_one_program() {
 #[test]
 fn examples_are_clean_under_valgrind() {
     if !is_there("valgrind") {
-        skipped("there is no valgrind");
+        skipped("the C examples under valgrind: there is none");
         return;
     }
     let installed = installed();

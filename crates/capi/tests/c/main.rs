@@ -2,6 +2,7 @@
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
+mod abi;
 mod allocation;
 mod answers;
 mod blake2;
