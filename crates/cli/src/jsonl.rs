@@ -33,7 +33,6 @@ use crate::crypt3;
 use crate::lines::{self, Lines};
 use crate::password::Password;
 use crate::policy;
-use crate::scheme::without_crypt;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -107,7 +106,7 @@ pub(crate) enum Task {
     Verify {
         computer: Arc<Many>,
         /// The string, or what is wrong with it, if that is known without computing.
-        stored: fn(&[u8]) -> Result<HashString, String>,
+        stored: fn(&str) -> Result<HashString, String>,
         /// What a mismatch with a string may also come of, where something is assumed of those that
         /// do not say it.
         notes: Notes,
@@ -118,7 +117,7 @@ pub(crate) enum Task {
     Login {
         passwords: Passwords,
         /// What is wrong with a string that no password can match.
-        obstacle: fn(&[u8]) -> Option<String>,
+        obstacle: fn(&str) -> Option<String>,
     },
 }
 
@@ -286,7 +285,7 @@ impl Reader {
                 computer.hash(password, &setting, due).map(Pending::Hash)
             }
             Task::Verify { computer, stored, notes: told } => {
-                let stored = stored(without_crypt(hash.as_bytes()))?;
+                let stored = stored(hash)?;
                 notes.extend(told(&stored));
                 computer.verify(password, &stored, due).map(Pending::Verify)
             }
@@ -295,7 +294,7 @@ impl Reader {
                 Ok(Pending::New(timed(passwords, due).hash(&**password)))
             }
             Task::Login { passwords, obstacle } => {
-                if let Some(reason) = obstacle(without_crypt(hash.as_bytes())) {
+                if let Some(reason) = obstacle(hash) {
                     return Err(reason);
                 }
                 let reasons = passwords.table().needs_rehash(hash).map_err(|e| e.to_string())?;

@@ -20,7 +20,6 @@ mod password;
 mod policy;
 mod progress;
 mod rom;
-mod scheme;
 mod secret;
 mod secret_file;
 mod streams;

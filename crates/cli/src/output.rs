@@ -7,7 +7,6 @@ use std::io::{self, BufWriter, Write};
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::entries::printable;
 use crate::streams::Stdout;
 
 /// Standard output, buffered; [`Output::flush`] has to be the last call.
@@ -48,4 +47,13 @@ impl Output {
 pub(crate) fn tell(message: impl Display) {
     let message = printable(message.to_string().as_bytes());
     let _ = writeln!(io::stderr().lock(), "saltern: {message}");
+}
+
+/// Text in which nothing can move the cursor of a terminal or rewrite what is on it.
+pub(crate) fn printable(text: &[u8]) -> String {
+    let mut shown = String::new();
+    for c in String::from_utf8_lossy(text).chars() {
+        if c.is_control() { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+    }
+    shown
 }

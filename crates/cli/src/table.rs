@@ -55,7 +55,7 @@ pub(crate) struct LineArgs {
 }
 
 impl LineArgs {
-    fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> Format {
         match (self.field, &self.json_key) {
             (Some(field), _) => Format::Field(usize::from(field.get()) - 1),
             (None, Some(key)) => Format::Json(key.clone()),

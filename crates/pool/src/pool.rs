@@ -311,6 +311,13 @@ impl Pool {
         if self.shared.forked() { PoolStats::default() } else { self.shared.stats() }
     }
 
+    /// Whether this is a process that was forked from the one that made the pool: here every call
+    /// answers [`Error::Forked`], and another pool is needed.
+    #[must_use]
+    pub fn is_forked(&self) -> bool {
+        self.shared.forked()
+    }
+
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &PoolConfig {

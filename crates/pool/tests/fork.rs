@@ -40,6 +40,7 @@ fn child(pool: Pool, ticket: BatchTicket<bool>) -> Result<(), u32> {
     expect(2, pool.verify(&hasher, [("p", "$y$")], TERMS).map(drop) == forked)?;
     expect(3, pool.derive(&what(), [("p", "s")], TERMS).map(drop) == forked)?;
     expect(4, pool.stats() == Default::default() && pool.huge_page_bytes().is_none())?;
+    expect(8, pool.is_forked() && !self::pool(1).is_forked())?;
     expect(5, ticket.cancel() == 0 && ticket.is_done())?;
     expect(6, ticket.wait() == [Err(Error::Forked)])?;
     drop(pool);

@@ -31,6 +31,11 @@ pub enum Error {
         /// The scheme.
         scheme: Scheme,
     },
+    /// A stored string is of a scheme that is known by name only.
+    NoVerifier {
+        /// The name that the scheme's own documentation uses.
+        name: &'static str,
+    },
     /// A stored string of another scheme costs more than the policy's limits allow.
     OverLimit {
         /// The scheme.
@@ -72,7 +77,10 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Pool(error) => error.kind(),
-            Error::Policy(_) | Error::Malformed { .. } | Error::InUse { .. } => ErrorKind::BadInput,
+            Error::Policy(_)
+            | Error::Malformed { .. }
+            | Error::NoVerifier { .. }
+            | Error::InUse { .. } => ErrorKind::BadInput,
             Error::NotAccepted { .. } | Error::OverLimit { .. } => ErrorKind::OverLimit,
             Error::Unavailable { .. } => ErrorKind::Unavailable,
             Error::Failed { .. } => ErrorKind::Internal,
@@ -102,6 +110,9 @@ impl fmt::Display for Error {
                 "the policy does not accept {scheme}: add it to `schemes` if such strings are to be \
                  verified"
             ),
+            Error::NoVerifier { name } => {
+                write!(f, "{name} is not computed by Saltern: such accounts need a new password")
+            }
             Error::OverLimit { scheme, what, value, limit } => write!(
                 f,
                 "{what} {value} of {scheme} is above the limit of {limit}: raise `limits.{what}` if \

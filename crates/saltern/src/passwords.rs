@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use saltern_pool::{Pool, Terms};
 use saltern_yescrypt::params::Syntax;
-use saltern_yescrypt::{Error as Hashing, Hasher, Limit};
+use saltern_yescrypt::{Error as Hashing, HashString, Hasher, Limit};
 use zeroize::Zeroizing;
 
-use crate::decoy::Decoys;
 use crate::error::Error;
 use crate::foreign;
 use crate::policy::Policy;
-use crate::site::{Site, Successor};
+use crate::prepared::{Parts, Prepared};
+use crate::site::Successor;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
 use crate::ticket::Ticket;
@@ -45,11 +45,15 @@ pub struct Passwords {
 }
 
 struct Inner {
-    table: Table,
-    hasher: Arc<Hasher>,
-    decoys: Decoys,
-    pool: Pool,
+    prepared: Prepared,
+    pool: Arc<Pool>,
     watch: Watch,
+}
+
+impl Inner {
+    fn parts(&self) -> &Parts {
+        self.prepared.parts()
+    }
 }
 
 /// The result of a login. That something could not be found out is an [`Error`] instead.
@@ -99,24 +103,20 @@ impl Passwords {
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key, a ROM
     /// or a library is missing or is not the right one; the errors of [`Pool::new`].
     pub fn new(policy: Policy) -> Result<Self, Error> {
-        let mut site = Site::attach(&policy)?;
-        let mut config = policy.pool.clone();
-        if config.sources.is_none() {
-            config.sources.clone_from(&site.sources);
-        }
-        let new = site.hasher.setting([0; 16])?;
-        let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
-        foreign::ready(&policy.schemes)?;
-        let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
-        for hash in decoys.hashes() {
-            // An error that only unknown accounts had would give them away.
-            let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
-            site.can_compute(hash).map_err(failed)?;
-        }
-        let (hasher, within) = (Arc::new(site.hasher.clone()), policy.deadline);
-        let (watch, pool) = (Watch::start(&site), Pool::new(config)?);
-        let inner = Inner { table: Table { site }, hasher, decoys, pool, watch };
-        Ok(Passwords { inner: Arc::new(inner), bulk: false, within, updates: true })
+        let prepared = Prepared::new(policy)?;
+        let pool = Pool::new(prepared.pool_config())?;
+        Ok(Self::in_pool(&prepared, Arc::new(pool)))
+    }
+
+    /// Makes a `Passwords` that computes in a pool which others use as well, whatever
+    /// [`Policy::pool`] says. ROMs that are left in their files need a pool that can read them:
+    /// [`Prepared::pool_config`].
+    #[must_use]
+    pub fn in_pool(prepared: &Prepared, pool: Arc<Pool>) -> Self {
+        let within = prepared.table().policy().deadline;
+        let watch = Watch::start(&prepared.table().site);
+        let inner = Inner { prepared: prepared.clone(), pool, watch };
+        Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
     }
 
     /// Reads a policy from a file and makes a `Passwords` of it: [`Policy::read`], then
@@ -155,7 +155,7 @@ impl Passwords {
     /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
-        &self.inner.table
+        self.inner.prepared.table()
     }
 
     /// The pool that computes everything; [`Pool::stats`] shows its load.
@@ -191,7 +191,27 @@ impl Passwords {
     /// [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        Ticket::of(inner.pool.hash_one(&inner.hasher, password, terms))
+        Ticket::of(inner.pool.hash_one(&inner.parts().hasher, password, terms))
+    }
+
+    /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts have to be unique: this is
+    /// for systems that make and keep salts themselves, and for tests.
+    ///
+    /// # Errors
+    /// As there, and *bad input* for a salt that is too long.
+    pub fn hash_with_salt(
+        &self,
+        password: impl AsRef<[u8]>,
+        salt: impl AsRef<[u8]>,
+    ) -> Ticket<String> {
+        let (pool, hasher) = (&self.inner.pool, &self.inner.parts().hasher);
+        let setting = match hasher.setting(salt) {
+            Ok(setting) => setting,
+            Err(error) => return Ticket::done(Err(error.into())),
+        };
+        let item = pool.hash_one_with_setting(hasher, password, setting.as_bytes(), self.terms());
+        let text = |hash: HashString| String::from_utf8_lossy(hash.as_bytes()).into_owned();
+        Ticket::then(item, move |hash| Ticket::done(hash.map(text)))
     }
 
     /// Verifies a password against the stored string of an account. Pass `None` for the string if
@@ -245,13 +265,13 @@ impl Passwords {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
         let Some(hash @ Hash::Foreign(foreign)) = &hash else { return Ok(Ticket::done(Ok(None))) };
         let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
-        inner.table.policy().admit(hash, 0)?;
+        inner.prepared.table().policy().admit(hash, 0)?;
         if foreign::setting(&setting.to_string()).is_err() {
             let expected = "one whose setting can stand between braces";
             return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();
-        let item = inner.pool.hash_one(&inner.hasher, &foreign.digest, self.terms());
+        let item = inner.pool.hash_one(&inner.parts().hasher, &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
         }))
@@ -266,7 +286,7 @@ impl Passwords {
 
     /// Refuses a password that is too long, or that crypt(3) would refuse, whatever the account.
     fn admit(&self, password: &[u8]) -> Result<(), Error> {
-        let limits = &self.inner.table.policy().limits;
+        let limits = &self.table().policy().limits;
         let (value, limit) = (password.len() as u64, limits.max_password as u64);
         if value > limit {
             return Err(Hashing::OverLimit { what: Limit::Password, value, limit }.into());
@@ -281,7 +301,7 @@ impl Passwords {
     fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
         let none = Error::malformed("stored string", "a hash");
         let hash = Stored::parse(text)?.hash.ok_or(none)?;
-        self.inner.table.policy().admit(&hash, password.len())?;
+        self.table().policy().admit(&hash, password.len())?;
         let (inner, terms) = (Arc::clone(&self.inner), self.terms());
         let (password_copy, old, updates) = (copy(password), text.to_owned(), self.updates);
         let matched = Matched { inner, password: password_copy, old, updates, terms };
@@ -295,8 +315,8 @@ impl Passwords {
         password: &[u8],
         outcome: Outcome,
     ) -> Result<Ticket<Outcome>, Error> {
-        let hash = self.inner.decoys.of(account);
-        self.inner.table.policy().admit(hash, password.len())?;
+        let hash = self.inner.parts().decoys.of(account);
+        self.table().policy().admit(hash, password.len())?;
         let then = move |matches: Result<bool, Error>| Ticket::done(matches.map(|_| outcome));
         Ok(self.compare(hash, password, self.terms(), then))
     }
@@ -311,9 +331,10 @@ impl Passwords {
     ) -> Ticket<Outcome> {
         let inner = &self.inner;
         match hash {
-            Hash::Ours(ours) => {
-                Ticket::then(inner.pool.verify_one(&inner.hasher, password, ours, terms), then)
-            }
+            Hash::Ours(ours) => Ticket::then(
+                inner.pool.verify_one(&inner.parts().hasher, password, ours, terms),
+                then,
+            ),
             Hash::Foreign(foreign) => {
                 let (foreign, password) = (foreign.clone(), copy(password));
                 let cost = foreign.setting.cost(password.len());
@@ -329,7 +350,8 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item = inner.pool.verify_one(&inner.hasher, &*digest, &outer, terms);
+                        let item =
+                            inner.pool.verify_one(&inner.parts().hasher, &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),
@@ -362,7 +384,8 @@ impl Matched {
     /// whether it can be made or not.
     fn update(self) -> Ticket<Outcome> {
         let Matched { inner, password, old, updates, terms } = self;
-        let successor = if updates { inner.table.site.successor(&old) } else { Ok(None) };
+        let successor =
+            if updates { inner.prepared.table().site.successor(&old) } else { Ok(None) };
         let (params, before) = match successor {
             Err(_) | Ok(None) => return Ticket::done(Ok(Outcome::Match { update: None })),
             Ok(Some(Successor::Rekeyed(new))) => {
@@ -371,10 +394,10 @@ impl Matched {
             }
             Ok(Some(Successor::Hashed(params, before))) => (params, before),
         };
-        let hasher = if params == *inner.hasher.params() {
-            Arc::clone(&inner.hasher)
+        let hasher = if params == *inner.parts().hasher.params() {
+            Arc::clone(&inner.parts().hasher)
         } else {
-            Arc::new(Hasher::clone(&inner.hasher).with_params(params))
+            Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
         };
         let item = inner.pool.hash_one(&hasher, &*password, terms);
         Ticket::then(item, move |hashed| {

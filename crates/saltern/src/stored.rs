@@ -8,6 +8,7 @@ use saltern_yescrypt::{HashString, Scheme as Ours};
 
 use crate::error::Error;
 use crate::foreign::{self, Foreign, Setting};
+use crate::known::{self, Kind};
 use crate::scheme::Scheme;
 
 /// What stands in the place of a stored string.
@@ -30,21 +31,13 @@ pub(crate) enum Hash {
     Wrapped(Arc<dyn Setting>, HashString),
 }
 
-/// What begins a wrapped one.
-const OVER: &str = "{over=";
-/// What LDAP writes before strings of crypt(3).
-const CRYPT: &str = "{CRYPT}";
-
-/// The marks of a locked account: any number of them, before or after `{CRYPT}`.
-const MARKS: [char; 2] = ['!', '*'];
-
 impl<'t> Stored<'t> {
     /// A string, or one behind the marks of a locked account. What follows such marks and is no
     /// string (`*LK*`, `!!`, Django's `!` and random characters) is none, unless it begins as one
     /// does: a damaged string may need a key, and is not to be overlooked.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Error> {
-        let (before, rest) = split(text);
-        let locked = before.contains(MARKS);
+        let (before, rest) = known::split(text);
+        let locked = known::is_locked(before);
         match Hash::parse(rest) {
             Ok(hash) => Ok(Stored { before, locked, hash: Some(hash) }),
             Err(_) if locked && !rest.starts_with(['$', '{']) => {
@@ -57,41 +50,37 @@ impl<'t> Stored<'t> {
 
 /// Whether it is that of a locked account, whatever follows.
 pub(crate) fn locked(text: &str) -> bool {
-    split(text).0.contains(MARKS)
-}
-
-/// What is before a string, and the string.
-fn split(text: &str) -> (&str, &str) {
-    let unmarked = text.trim_start_matches(MARKS);
-    let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
-    text.split_at(text.len() - rest.len())
-}
-
-/// The rest, if it begins so, in any case of letters.
-fn strip_crypt(text: &str) -> Option<&str> {
-    let (head, rest) = text.split_at_checked(CRYPT.len())?;
-    head.eq_ignore_ascii_case(CRYPT).then_some(rest)
+    known::is_locked(known::split(text).0)
 }
 
 impl Hash {
     fn parse(text: &str) -> Result<Self, Error> {
-        if let Some(rest) = text.strip_prefix(OVER) {
-            let unclosed = Error::malformed("{over=…}", "a setting, } and a yescrypt string");
-            let (setting, outer) = rest.split_once('}').ok_or(unclosed.clone())?;
-            let outer = HashString::parse(outer)?;
-            if !matches!(outer.setting().scheme(), Ours::Yescrypt | Ours::Extended) {
-                return Err(unclosed);
+        match known::kind(text)? {
+            Kind::Ours(_, text) => Ok(Hash::Ours(HashString::parse(text)?)),
+            Kind::Wrapped { inner, outer } => {
+                let outer = HashString::parse(outer)?;
+                let around = matches!(outer.setting().scheme(), Ours::Yescrypt | Ours::Extended);
+                let inner = foreign::setting(inner);
+                if around { Ok(Hash::Wrapped(inner?, outer)) } else { Err(known::UNCLOSED) }
             }
-            return Ok(Hash::Wrapped(foreign::setting(setting)?, outer));
+            Kind::Foreign(known, text) => match known.scheme {
+                None => Err(Error::NoVerifier { name: known.name }),
+                Some(scheme) if scheme.missing_feature().is_some() => {
+                    Err(Error::NotAccepted { scheme })
+                }
+                Some(_) => {
+                    let expected = "all of a string of this scheme";
+                    let parsed = Foreign::parse(text);
+                    let parsed = parsed.unwrap_or(Err(Error::malformed(known.name, expected)));
+                    parsed.map(Hash::Foreign)
+                }
+            },
+            Kind::Elsewhere => {
+                let expected = "the string itself: `x` says that it is in the shadow file";
+                Err(Error::malformed("stored string", expected))
+            }
+            Kind::Empty | Kind::Locked => Err(Error::malformed("stored string", "one")),
         }
-        if Ours::of(text).is_some() || text.starts_with("{rom=") || text.starts_with("{key=") {
-            return Ok(Hash::Ours(HashString::parse(text)?));
-        }
-        let unknown = || match known_elsewhere(text) {
-            Some(scheme) => Err(Error::NotAccepted { scheme }),
-            None => Err(Error::malformed("stored string", "a scheme that is known")),
-        };
-        Foreign::parse(text).unwrap_or_else(unknown).map(Hash::Foreign)
     }
 
     /// Its scheme; of a wrapped one, that of the hash within.
@@ -145,22 +134,5 @@ impl Hash {
 
 /// Our hash over a digest of this setting.
 pub(crate) fn wrapped(inner: &dyn Setting, ours: &str) -> String {
-    format!("{OVER}{inner}}}{ours}")
-}
-
-/// The scheme of a string that another build could read.
-fn known_elsewhere(text: &str) -> Option<Scheme> {
-    let hex =
-        matches!(text.len(), 32 | 40 | 64 | 128) && text.bytes().all(|c| c.is_ascii_hexdigit());
-    let known: [(&[&str], Scheme); 6] = [
-        (&["$argon2"], Scheme::Argon2),
-        (&["$2a$", "$2b$", "$2x$", "$2y$"], Scheme::Bcrypt),
-        (&["$5$", "$6$"], Scheme::ShaCrypt),
-        (&["$pbkdf2", "pbkdf2_sha"], Scheme::Pbkdf2),
-        (&["{SSHA", "{SHA}", "{MD5}", "{SMD5}"], Scheme::Ldap),
-        (&["$1$", "$gy$", "$sha1$", "$md5", "$3$", "_"], Scheme::Libcrypt),
-    ];
-    let found = known.iter().find(|(all, _)| all.iter().any(|one| text.starts_with(one)));
-    let scheme = found.map(|(_, scheme)| *scheme).or(hex.then_some(Scheme::Hex));
-    scheme.filter(|scheme| scheme.missing_feature().is_some())
+    format!("{}{inner}}}{ours}", known::OVER)
 }

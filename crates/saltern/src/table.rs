@@ -20,9 +20,10 @@ mod census;
 mod lines;
 
 pub use self::census::Census;
-pub use self::lines::{Entry, Format, Report, each_line};
+pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
 use crate::class::specimen;
 use crate::error::Error;
+pub use crate::known::{Kind, Known, identify};
 use crate::policy::Policy;
 pub use crate::rehash::Reasons;
 use crate::scheme::Scheme;
@@ -65,15 +66,6 @@ impl Table {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.site.notes
-    }
-
-    /// The scheme of a stored string, whether the policy accepts it or not: for a wrapped string
-    /// that of the hash within, and `None` for a locked account without a hash.
-    ///
-    /// # Errors
-    /// *Bad input* for what is not a stored string.
-    pub fn scheme(&self, stored: &str) -> Result<Option<Scheme>, Error> {
-        Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
     }
 
     /// The ways in which a stored string differs from a new one; none for a locked account without
@@ -175,6 +167,15 @@ impl Table {
         let costs = self.policy().decoy.costs.iter();
         costs.filter(|cost| specimen(&cost.like).is_ok_and(|hash| needs(&hash))).count() as u64
     }
+}
+
+/// The scheme of a stored string, whether a policy accepts it or not: for a wrapped string that of
+/// the hash within, and `None` for a locked account without a hash.
+///
+/// # Errors
+/// *Bad input* for what is not a stored string.
+pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
+    Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
 }
 
 /// Whether something is needed by the policy, by stored strings, or by decoys.

@@ -13,5 +13,6 @@ mod site {
     mod policies;
     #[cfg(feature = "rom")]
     mod roms;
+    mod shared;
     mod tables;
 }

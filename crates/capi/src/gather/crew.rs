@@ -137,6 +137,10 @@ impl Crew {
         most: usize,
     ) -> Next {
         state.active += 1;
+        if partners[0].is_some() {
+            // They had to wait, and will call again at the same moment.
+            state.crowded = Some(Instant::now() + 4 * state.pace);
+        }
         self.pass_on(&state, most);
         Next::Lead(partners)
     }
@@ -227,6 +231,6 @@ impl Crew {
     /// Whether the next call would begin at once.
     pub(super) fn is_quiet(&self) -> bool {
         let state = self.lock();
-        state.crowded.is_none() && state.active == 0
+        state.crowded.is_none_or(|until| until < Instant::now()) && state.active == 0
     }
 }

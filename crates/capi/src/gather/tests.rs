@@ -107,3 +107,24 @@ fn a_call_after_a_crowd_lingers_once_at_most() {
     crew.finish(&[], Ok(()), hour, 1);
     assert!(crew.is_quiet());
 }
+
+#[test]
+fn calls_that_went_together_are_a_crowd() {
+    let crew = Crew::new();
+    let hour = Duration::from_secs(3600);
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
+                    assert_eq!(partners.iter().flatten().count(), 1);
+                    crew.finish(&partners, Ok(()), hour, 1);
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        // Nobody has told yet how long hashes take, so that those who wait have made no crowd.
+        crew.finish(&[], Ok(()), hour, 1);
+    });
+    assert!(!crew.is_quiet());
+}

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use saltern::policy;
+use saltern::table::{Kind, identify, scheme};
 use saltern_yescrypt::{
     Error, HashString, Params, Scheme, Setting,
     params::Mode,
@@ -14,9 +16,8 @@ use saltern_yescrypt::{
 use serde::Serialize;
 
 use crate::crypt3;
-use crate::entries::{Entry, EntryArgs};
+use crate::entries::{Entry, EntryArgs, OF_A_FILE};
 use crate::output::Output;
-use crate::scheme::{self, Stored};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,6 +35,7 @@ Exit status: 0 every string was recognised, other schemes by their name;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file"]).required(true))]
+#[command(group = ArgGroup::new("of_a_file").args(OF_A_FILE).multiple(true).conflicts_with("hash"))]
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
@@ -52,14 +54,28 @@ struct Record {
     user: Option<String>,
     /// Name of the scheme; null if there is none.
     scheme: Option<&'static str>,
-    /// One of `hash`, `setting`, `locked`, `no-password`, `unsupported`, `error`.
+    /// One of `hash`, `setting`, `foreign`, `locked`, `no-password`, `shadowed`, `error`.
     kind: &'static str,
+    /// What a policy has to accept for a `foreign` string to be verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted_as: Option<&'static str>,
+    /// The hash that this one is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over: Option<Inner>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     details: Option<Details>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     escrypt: Option<escrypt::Details>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+/// The hash within a wrapped one, which is verified under a policy.
+#[derive(Serialize)]
+struct Inner {
+    /// As a policy names it.
+    scheme: &'static str,
+    setting: String,
 }
 
 /// What is told about the schemes that this program computes.
@@ -158,7 +174,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn inspect(entry: &Entry) -> Record {
     let mut record = Record { line: entry.line, user: entry.user(), ..Record::default() };
-    let result = entry.field().and_then(|field| record.fill(field));
+    let result = entry.stored().and_then(|stored| record.fill(stored));
     if let Err(error) = result {
         record.kind = "error";
         record.error = Some(error);
@@ -167,26 +183,45 @@ fn inspect(entry: &Entry) -> Record {
 }
 
 impl Record {
-    fn fill(&mut self, field: &[u8]) -> Result<(), String> {
-        match scheme::identify(field) {
-            Stored::Ours(scheme) => {
-                self.scheme = Some(scheme::name(scheme));
-                let (kind, setting) = parse(field).map_err(|error| error.to_string())?;
-                self.kind = kind;
-                if scheme == Scheme::Escrypt {
-                    self.escrypt = Some(escrypt::Details::new(&setting));
-                } else {
-                    self.details = Some(Details::new(&setting));
+    fn fill(&mut self, stored: &str) -> Result<(), String> {
+        match identify(stored).map_err(|error| error.to_string())? {
+            Kind::Ours(known, text) => {
+                self.scheme = Some(known.name);
+                self.fill_ours(text)?;
+            }
+            Kind::Wrapped { inner, outer } => {
+                let scheme = scheme(stored).map_err(|error| error.to_string())?;
+                let scheme = scheme.map_or("", policy::Scheme::name);
+                self.scheme = Some("yescrypt");
+                self.over = Some(Inner { scheme, setting: inner.to_owned() });
+                self.fill_ours(outer)?;
+                if let Some(details) = &mut self.details {
+                    details.crypt3 = false;
+                    details.crypt3_obstacles =
+                        vec!["it does not know hashes over hashes".to_owned()];
                 }
             }
-            Stored::Foreign(foreign) => {
-                self.scheme = Some(foreign.name);
-                self.kind = "unsupported";
+            Kind::Foreign(known, _) => {
+                self.scheme = Some(known.name);
+                self.accepted_as = known.scheme.map(policy::Scheme::name);
+                self.kind = "foreign";
             }
-            Stored::Locked => self.kind = "locked",
-            Stored::Empty => self.kind = "no-password",
-            Stored::Elsewhere => self.kind = "shadowed",
-            Stored::Unknown => return Err("this is no hash string of a known scheme".to_owned()),
+            Kind::Locked => self.kind = "locked",
+            Kind::Empty => self.kind = "no-password",
+            Kind::Elsewhere => self.kind = "shadowed",
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What a string of ours says.
+    fn fill_ours(&mut self, text: &str) -> Result<(), String> {
+        let (kind, setting) = parse(text.as_bytes()).map_err(|error| error.to_string())?;
+        self.kind = kind;
+        if setting.scheme() == Scheme::Escrypt {
+            self.escrypt = Some(escrypt::Details::new(&setting));
+        } else {
+            self.details = Some(Details::new(&setting));
         }
         Ok(())
     }
@@ -277,10 +312,14 @@ impl Record {
             ("locked", ..) => "locked: no password matches".to_owned(),
             ("no-password", ..) => "no password is set".to_owned(),
             ("shadowed", ..) => "the string is in the shadow file".to_owned(),
-            ("unsupported", Some(name), _) => {
-                format!("{name}, which this program does not compute")
-            }
-            (kind, Some(name), _) => format!("{name} {kind}"),
+            ("foreign", Some(name), _) => match self.accepted_as {
+                Some(scheme) => format!("{name}, verified under a policy that accepts {scheme}"),
+                None => format!("{name}, which this program does not compute"),
+            },
+            (kind, Some(name), _) => match &self.over {
+                Some(inner) => format!("{name} {kind} over a hash of {}", inner.scheme),
+                None => format!("{name} {kind}"),
+            },
             (kind, None, _) => kind.to_owned(),
         }
     }
@@ -299,6 +338,7 @@ impl Record {
             rows.push(("cost", format!("{cost} on the scale of crypt(3)")));
         }
         rows.push(("parameters", details.parameters()));
+        rows.extend(self.over.iter().map(|inner| ("over", inner.setting.clone())));
         if let Some(rom) = &details.rom {
             rows.push(("ROM", rom.clone()));
         }

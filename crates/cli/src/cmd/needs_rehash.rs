@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::entries::printable;
+use crate::output::printable;
 use crate::output::{Output, tell};
 use crate::policy::{self, PolicyArgs};
 use crate::table::{self, LineArgs, lines_help};

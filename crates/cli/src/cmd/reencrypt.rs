@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use saltern::policy::{Key, KeySource};
-use saltern::table::Table;
+use saltern::table::{Table, scheme};
 use saltern::{Error, Policy};
 use saltern_yescrypt::keys::KeyId;
 
@@ -127,7 +127,7 @@ fn rekey(table: &Table, stored: &str) -> Result<Option<String>, Error> {
     let new = table.rekey(stored)?;
     // What cannot be encrypted is as it is to be only where it is known to be there.
     if new.is_none()
-        && let Some(scheme) = table.scheme(stored)?
+        && let Some(scheme) = scheme(stored)?
         && !table.policy().schemes.contains(&scheme)
     {
         return Err(Error::NotAccepted { scheme });

@@ -8,27 +8,27 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::ArgGroup;
+use saltern::table::{Kind, identify};
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
 use crate::compute::{Many, One};
 use crate::effort::{EffortArgs, explain};
-use crate::entries::{Entry, EntryArgs};
+use crate::entries::{Entry, EntryArgs, OF_A_FILE};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
 use crate::policy;
 use crate::rom::{Media, RomArgs};
-use crate::scheme::{self, Stored};
 
 use self::site::{Due, Site};
 
 const EXAMPLES: &str = "\
 A file is tried line by line. Lines that cannot be verified are
-reported: accounts that are locked (`!`, `*`) or have no password, and
-schemes other than yescrypt ($y$), its older generation 0.5 ($7X) and
-scrypt ($7$), such as sha512crypt ($6$).
+reported: accounts that are locked (`!`, `*`) or have no password, and,
+without --policy, schemes other than yescrypt ($y$), its older generation
+0.5 ($7X) and scrypt ($7$), such as sha512crypt ($6$).
 
 With --policy strings are verified as the site verifies them, with the
 schemes, limits, keys and ROMs of the policy. If a string that matches is
@@ -80,6 +80,7 @@ const NOT_WITH_POLICY: [&str; 7] =
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file", "jsonl"]).required(true))]
+#[command(group = ArgGroup::new("of_a_file").args(OF_A_FILE).multiple(true).conflicts_with_all(["hash", "jsonl"]))]
 pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
@@ -158,7 +159,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let (true, Some(file)) = (args.many.jsonl, &args.policy) {
         let passwords = policy::many(file, args.effort.level()?, jsonl::WAITING)?;
         let obstacle =
-            |field: &[u8]| site::settled(field).map(|outcome| outcome.reason().to_owned());
+            |stored: &str| site::settled(stored).map(|outcome| outcome.reason().to_owned());
         let passwords = if args.update { passwords } else { passwords.without_updates() };
         return jsonl::run(&args.many, Task::Login { passwords, obstacle });
     }
@@ -181,11 +182,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for entry in &entries {
         let outcome = verifier.outcome(&args.password, entry)?;
         tally.count(&outcome);
-        if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.field().map(known)) {
+        if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.stored().map(known)) {
             let notes = Assumed::of(&args).notes(&stored);
             notes.iter().for_each(|note| tell(format_args!("note: {note}")));
         }
-        args.show(entry, verifier.scheme(entry), &outcome, &mut output)?;
+        args.show(entry, entry.scheme(), &outcome, &mut output)?;
         output.flush()?;
     }
     tally.exit_code(&entries)
@@ -193,29 +194,31 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// The string that has to be computed, or the outcome where it does not depend on the password.
 fn settle(entry: &Entry, limits: &Limits) -> Result<HashString, Outcome> {
-    let stored = known(entry.field().map_err(Outcome::Error)?)?;
+    let stored = known(entry.stored().map_err(Outcome::Error)?)?;
     stored.setting().params().check(limits)?;
     Ok(stored)
 }
 
 /// A complete hash of a scheme that is computed here.
-fn known(field: &[u8]) -> Result<HashString, Outcome> {
-    Err(match scheme::identify(field) {
-        Stored::Ours(_) => return Ok(HashString::parse(field)?),
-        Stored::Foreign(foreign) => {
-            let scheme::Foreign { name, prefix } = foreign;
-            Outcome::Unsupported(format!("{name} ({prefix}) is not computed by this program"))
+fn known(stored: &str) -> Result<HashString, Outcome> {
+    let unsupported = match identify(stored)? {
+        Kind::Ours(_, text) => return Ok(HashString::parse(text)?),
+        Kind::Locked => return Err(Outcome::Locked),
+        Kind::Empty => return Err(Outcome::NoPassword),
+        Kind::Elsewhere => "the string is in the shadow file".to_owned(),
+        Kind::Foreign(known, _) if known.scheme.is_none() => {
+            format!("{known} is not computed by this program")
         }
-        Stored::Locked => Outcome::Locked,
-        Stored::Empty => Outcome::NoPassword,
-        Stored::Elsewhere => Outcome::Unsupported("the string is in the shadow file".to_owned()),
-        Stored::Unknown => Outcome::Error("this is no hash string of a known scheme".to_owned()),
-    })
+        Kind::Foreign(known, _) => format!("{known} is verified with --policy only"),
+        Kind::Wrapped { .. } => "a hash over another one is verified with --policy only".to_owned(),
+        _ => "this is verified with --policy only".to_owned(),
+    };
+    Err(Outcome::Unsupported(unsupported))
 }
 
 /// The same, with the outcome in words.
-fn stored(field: &[u8]) -> Result<HashString, String> {
-    known(field).map_err(|outcome| outcome.reason().to_owned())
+fn stored(text: &str) -> Result<HashString, String> {
+    known(text).map_err(|outcome| outcome.reason().to_owned())
 }
 
 /// What is assumed of strings, and nothing in them confirms.
@@ -286,19 +289,16 @@ impl Verifier {
                     Err(error) => Outcome::Error(error.to_string()),
                 })
             }
-            By::Policy(site) => match entry.field().map_err(Outcome::Error).map(site::settled) {
-                Err(outcome) | Ok(Some(outcome)) => Ok(outcome),
-                Ok(None) => site.verify(entry, asked(&mut self.password, source)?),
-            },
+            By::Policy(site) => {
+                match entry.stored().map(|stored| (stored, site::settled(stored))) {
+                    Err(error) => Ok(Outcome::Error(error)),
+                    Ok((_, Some(outcome))) => Ok(outcome),
+                    Ok((stored, None)) => {
+                        site.verify(entry, stored, asked(&mut self.password, source)?)
+                    }
+                }
+            }
         }
-    }
-}
-
-impl Verifier {
-    /// The name of the scheme of a string; none for what is no string.
-    fn scheme(&self, entry: &Entry) -> Option<&'static str> {
-        let of_site = || if let By::Policy(site) = &self.by { site.scheme(entry) } else { None };
-        scheme_name(entry).or_else(of_site)
     }
 }
 
@@ -317,6 +317,12 @@ fn hasher(args: &Args) -> anyhow::Result<(Hasher, Media)> {
     let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
     let roms = args.rom.load()?;
     Ok((hasher.with_roms(roms.set), roms.media))
+}
+
+impl From<saltern::Error> for Outcome {
+    fn from(error: saltern::Error) -> Outcome {
+        Outcome::Error(error.to_string())
+    }
 }
 
 impl From<Error> for Outcome {
@@ -399,14 +405,6 @@ impl Args {
             Some(new) => output.line(format!("{label}update: {new}")),
             None => Ok(()),
         }
-    }
-}
-
-fn scheme_name(entry: &Entry) -> Option<&'static str> {
-    match scheme::identify(entry.field().ok()?) {
-        Stored::Ours(scheme) => Some(scheme::name(scheme)),
-        Stored::Foreign(foreign) => Some(foreign.name),
-        _ => None,
     }
 }
 

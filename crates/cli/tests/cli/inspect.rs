@@ -5,7 +5,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stdout};
+use crate::program::{
+    ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stderr, stdout,
+};
 
 #[track_caller]
 fn inspect(string: &str) -> Value {
@@ -160,7 +162,7 @@ fn files() {
         out[0].starts_with("alice: yescrypt hash, N=65536 r=8 p=11 t=0, a plain Linux can"),
         "{out:?}"
     );
-    assert_eq!(out[1], "bob: sha512crypt, which this program does not compute");
+    assert_eq!(out[1], "bob: sha512crypt, verified under a policy that accepts sha-crypt");
     assert_eq!(out[2], "root: locked: no password matches");
     assert_eq!(out[3], "nobody: no password is set");
     assert!(out[4].starts_with("line 5: scrypt hash, N=16384 r=8 p=1 t=0, a plain Linux can"));
@@ -173,12 +175,68 @@ fn files() {
 
 #[test]
 fn other_schemes_are_named() {
-    assert_eq!(inspect("$2b$05$abc"), json!({"scheme": "bcrypt", "kind": "unsupported"}));
-    assert_eq!(
-        stdout(&run(&["inspect", "$5$a$b"], "")),
-        "sha256crypt, which this program does not compute\n"
-    );
+    let bcrypt = json!({"scheme": "bcrypt", "kind": "foreign", "accepted_as": "bcrypt"});
+    assert_eq!(inspect("$2b$05$abc"), bcrypt);
+    assert_eq!(inspect("$P$9IQRaTwmf"), json!({"scheme": "phpass", "kind": "foreign"}));
+    for (string, words) in [
+        ("$5$a$b", "sha256crypt, verified under a policy that accepts sha-crypt"),
+        ("{SSHA256}abc", "LDAP salted SHA-256, verified under a policy that accepts ldap"),
+        (&"0".repeat(32), "bare hexadecimal digits, verified under a policy that accepts hex"),
+        (
+            "pbkdf2_sha1$1$a$b",
+            "PBKDF2-HMAC-SHA1 in the Django format, verified under a policy that accepts pbkdf2",
+        ),
+        ("rqXexS6ZhobKA", "traditional DES, verified under a policy that accepts libcrypt"),
+        ("$apr1$a$b", "Apache md5crypt, which this program does not compute"),
+        ("{CRYPT}!$y$", "locked: no password matches"),
+    ] {
+        assert_eq!(seen(&run(&["inspect", string], "")), (Some(0), &*format!("{words}\n"), ""));
+    }
     for string in ["garbage", "$y$", "$y$j9T", "$y$j9T$abcd$short", "$7$C"] {
         assert_one_error(&run(&["inspect", string], ""), "");
+    }
+}
+
+/// What `saltern wrap` prints.
+#[test]
+fn hashes_over_hashes_say_what_is_within() {
+    let ours = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+    let wrapped = format!("{{over=$6$salt}}{ours}");
+    let value = inspect(&wrapped);
+    let told = [&value["scheme"], &value["kind"], &value["over"], &value["N"], &value["crypt3"]];
+    let over = json!({"scheme": "sha-crypt", "setting": "$6$salt"});
+    assert_eq!(told, [&json!("yescrypt"), &json!("hash"), &over, &json!(1024), &json!(false)]);
+    let output = run(&["inspect", &wrapped], "");
+    let rows: Vec<_> = stdout(&output).lines().collect();
+    assert_eq!(rows[0], "string      yescrypt hash over a hash of sha-crypt");
+    assert!(rows.contains(&"over        $6$salt"), "{rows:?}");
+    let output = run(&["verify", "-s", &wrapped], "x");
+    assert_one_error(&output, "a hash over another one is verified with --policy only");
+    for bad in [&wrapped[..30], &format!("{{over=?}}{ours}"), &format!("{{over=$6$salt{ours}")] {
+        assert_one_error(&run(&["inspect", bad], ""), "");
+    }
+}
+
+/// The same lines as `saltern census` reads.
+#[test]
+fn every_form_of_line_is_read() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    fs::write(&file, format!("# accounts\n{{\"hash\":\"{SCRYPT}\"}}\nbob::1\n{{\"hash\":null}}\n"))
+        .unwrap();
+    let output = run(&["inspect", "--hash-file", path], "");
+    let rows: Vec<_> = stdout(&output).lines().collect();
+    assert!(rows[0].starts_with("line 2: scrypt hash, "), "{rows:?}");
+    assert_eq!((rows[1], rows.len()), ("bob: no password is set", 2));
+    fs::write(&file, format!("1:{SCRYPT}:bob\n1:{SCRYPT}:bob:{YESCRYPT}\n")).unwrap();
+    let output = run(&["inspect", "--hash-file", path, "--field", "4"], "");
+    let rows: Vec<_> = stdout(&output).lines().collect();
+    assert!(rows[0].starts_with("line 1: error: malformed line: expected the field"), "{rows:?}");
+    assert!(rows[1].starts_with("1: yescrypt hash, "), "{rows:?}");
+    for other in [&["inspect", SCRYPT][..], &["verify", SCRYPT], &["verify", "--jsonl"]] {
+        for option in [["--field", "4"], ["--user", "bob"]] {
+            let output = run(&[other, &option].concat(), "");
+            assert!(output.status.code() == Some(2) && stderr(&output).contains("cannot be used"));
+        }
     }
 }

@@ -88,6 +88,18 @@ fn what_the_policy_does_not_accept_is_not_wrapped() {
 
 /// A queue for logins that is shorter than what is on its way here refuses nothing.
 #[test]
+fn what_cannot_be_counted_is_told_by_its_name() {
+    let output = run(&["census"], "a:$P$9IQRaTwmf:1\nb:x:1\nc:!{CRYPT}$y$:1\n");
+    let told: Vec<_> = stderr(&output).lines().collect();
+    assert_eq!(
+        told[0],
+        "saltern: line 1: phpass is not computed by Saltern: such accounts need a new password"
+    );
+    assert!(told[1].ends_with("`x` says that it is in the shadow file"), "{told:?}");
+    assert_eq!((output.status.code(), told.len()), (Some(2), 4), "{told:?}");
+}
+
+#[test]
 fn many_are_wrapped_in_their_order() {
     let site = Site::new(&format!("{CHEAP}[pool]\nqueue = 1\n"));
     let lines: String = (0..600).map(|n| format!("user{n}:{n:032x}\n")).collect();

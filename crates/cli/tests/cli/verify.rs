@@ -50,9 +50,9 @@ fn each_account_is_verified_or_named() {
         bob: mismatch\n\
         carol: match\n\
         dave: locked\n\
-        erin: unsupported: sha512crypt ($6$) is not computed by this program\n\
+        erin: unsupported: sha512crypt ($6$) is verified with --policy only\n\
         frank: no-password\n\
-        grace: unsupported: bcrypt ($2b$) is not computed by this program\n\
+        grace: unsupported: bcrypt ($2b$) is verified with --policy only\n\
         heidi: unsupported: the string is in the shadow file\n";
     assert_eq!(seen(&output), (Some(0), expected, ""));
     assert_eq!(verify(&mixed(), &[], "nobody's").status.code(), Some(1));
@@ -82,7 +82,7 @@ fn one_user() {
         ("bob", 1, "bob: mismatch\n"),
         ("root", 2, "root: locked\n"),
         ("dave", 2, "dave: locked\n"),
-        ("erin", 2, "erin: unsupported: sha512crypt ($6$) is not computed by this program\n"),
+        ("erin", 2, "erin: unsupported: sha512crypt ($6$) is verified with --policy only\n"),
         ("frank", 2, "frank: no-password\n"),
     ] {
         let output = verify(&mixed(), &["--user", user], PASSWORD);
@@ -146,7 +146,8 @@ fn exit_statuses_of_a_single_string() {
         ("", "no password"),
         ("!", "locked"),
         ("x", "shadow file"),
-        ("something", "no hash string"),
+        ("$P$9IQRaTwmf", "phpass ($P$) is not computed by this program"),
+        ("something", "a scheme that is known"),
         ("$y$j9T$abcd", "cannot verify"),
     ] {
         assert_one_error(&run(&["verify", "-s", hash], PASSWORD), part);

@@ -2,7 +2,10 @@
 
 #[cfg(feature = "json")]
 mod json;
+#[cfg(test)]
+mod tests;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
 use std::ops::Range;
@@ -72,6 +75,104 @@ pub struct Report {
     pub bad: u64,
 }
 
+/// A line of a table, as [`rows`] reads it.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Row {
+    /// The number of the line, counted from 1.
+    pub number: u64,
+    /// The account: the first field of a line of fields, unless that is the string itself.
+    pub account: Option<Vec<u8>>,
+    /// The stored string, which is empty for an account without one; or why it could not be read.
+    pub stored: Result<String, Error>,
+}
+
+/// Without the string: for logs.
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Row").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// Reads the stored string of each line, where [`each_line`] finds it. Lines that have none in
+/// their place are left out, unless they have an account; bad lines are not. At most 64 KiB are in
+/// memory at once.
+///
+/// ```
+/// use saltern::table::{Format, Row, rows};
+/// let table = "# accounts\nroot:!:20000\nbob::20000\n";
+/// let rows: Vec<Row> = rows(table.as_bytes(), &Format::Detect).collect::<Result<_, _>>()?;
+/// let stored: Vec<_> = rows.iter().map(|row| (row.number, row.stored.as_deref())).collect();
+/// assert_eq!(stored, [(2, Ok("!")), (3, Ok(""))]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Result<Row>> {
+    let row = move |(number, piece)| row(number, piece, format);
+    Lines::new(input).filter_map(move |piece| piece.map(row).transpose())
+}
+
+fn row(number: u64, piece: Piece, format: &Format) -> Option<Row> {
+    let (line, stored) = match piece {
+        Piece::More(_) => return None,
+        Piece::Long(line) => (line, Err(LONG)),
+        Piece::Whole(line) => {
+            let read = read(&line, format).transpose()?;
+            let stored = read.map(|(_, stored)| stored.into_owned());
+            (line, stored)
+        }
+    };
+    let account = find(&line, format).ok().flatten().and_then(|place| place.account);
+    let account = account.map(|account| line[account].to_vec());
+    let is_one = account.is_some() || stored != Ok(String::new());
+    is_one.then_some(Row { number, account, stored })
+}
+
+const LONG: Error = Error::malformed("line", "at most 64 KiB");
+
+/// A line, or a piece of one that is too long.
+enum Piece {
+    Whole(Vec<u8>),
+    /// The beginning.
+    Long(Vec<u8>),
+    More(Vec<u8>),
+}
+
+/// The lines of an input, with their numbers.
+struct Lines<R> {
+    input: R,
+    number: u64,
+    /// Whether the last line goes on.
+    inside: bool,
+}
+
+impl<R> Lines<R> {
+    fn new(input: R) -> Self {
+        Lines { input, number: 0, inside: false }
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = io::Result<(u64, Piece)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut line = Vec::new();
+        match self.input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(error) => return Some(Err(error)),
+        }
+        let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
+        let continues = std::mem::replace(&mut self.inside, goes_on);
+        self.number += u64::from(!continues);
+        let piece = match (continues, goes_on) {
+            (true, _) => Piece::More(line),
+            (false, true) => Piece::Long(line),
+            (false, false) => Piece::Whole(line),
+        };
+        Some(Ok((self.number, piece)))
+    }
+}
+
 /// A line on its way.
 enum Line {
     /// To be written as it is.
@@ -112,30 +213,26 @@ enum Line {
 /// # Errors
 /// Errors of reading, once all lines that were read whole have been written; errors of writing.
 pub fn each_line(
-    mut input: impl BufRead,
+    input: impl BufRead,
     mut output: impl Write,
     format: &Format,
     mut operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
     mut bad: impl FnMut(u64, &Error),
 ) -> io::Result<Report> {
-    let (mut report, mut lines, mut ended) = (Report::default(), VecDeque::new(), 0);
-    let mut inside = false;
+    let (mut report, mut lines) = (Report::default(), Lines::new(input));
+    let (mut waiting, mut ended) = (VecDeque::new(), 0);
     loop {
-        let mut line = Vec::new();
-        let read = input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line);
-        let more = read.as_ref().is_ok_and(|read| *read > 0);
-        if more {
-            let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
-            let continues = std::mem::replace(&mut inside, goes_on);
-            report.lines += u64::from(!continues);
-            lines.push_back(match (continues, goes_on) {
-                (true, _) => Line::More(line),
-                (false, true) => Line::Bad(line, Error::malformed("line", "at most 64 KiB")),
-                (false, false) => begin(line, report.lines, format, &mut operation),
-            });
-        }
-        while lines.len() > if more { WINDOW } else { 0 } {
-            let Some(line) = lines.pop_front() else { break };
+        let next = lines.next().transpose();
+        let more = matches!(next, Ok(Some(_)));
+        let next = next.map(|next| {
+            waiting.extend(next.map(|(number, piece)| match piece {
+                Piece::More(line) => Line::More(line),
+                Piece::Long(line) => Line::Bad(line, LONG),
+                Piece::Whole(line) => begin(line, number, format, &mut operation),
+            }));
+        });
+        while waiting.len() > if more { WINDOW } else { 0 } {
+            let Some(line) = waiting.pop_front() else { break };
             ended += u64::from(!matches!(line, Line::More(_)));
             if let Some(error) = end(line, &mut output, &mut report)? {
                 bad(ended, &error);
@@ -143,7 +240,8 @@ pub fn each_line(
         }
         if !more {
             output.flush()?;
-            return read.map(|_| report);
+            report.lines = ended;
+            return next.map(|()| report);
         }
     }
 }
@@ -154,18 +252,10 @@ fn begin(
     format: &Format,
     operation: &mut impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
 ) -> Line {
-    let place = match find(&line, format) {
-        Ok(Some(place)) if !place.range.is_empty() => place,
-        Ok(_) if strays(&line) => {
-            let expected = "a stored string in its place, and not in a comment, another field or \
-                            another key";
-            return Line::Bad(line, Error::malformed("line", expected));
-        }
+    let (place, stored) = match read(&line, format) {
+        Ok(Some((place, stored))) if !stored.is_empty() => (place, stored),
         Ok(_) => return Line::Whole(line),
         Err(error) => return Line::Bad(line, error),
-    };
-    let Some(stored) = value(&line[place.range.clone()], place.escaped) else {
-        return Line::Bad(line, Error::malformed("line", "text in UTF-8"));
     };
     let account = place.account.clone().map(|account| &line[account]);
     let ticket = operation(&Entry { number, line: &line, account, stored: &stored });
@@ -198,6 +288,21 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
         }
     }
     output.write_all(&line).map(|()| failed)
+}
+
+/// The string in a line, and its place; an empty one where the place is empty.
+fn read<'l>(line: &'l [u8], format: &Format) -> Result<Option<(Place, Cow<'l, str>)>, Error> {
+    let place = find(line, format)?;
+    if place.as_ref().is_none_or(|place| place.range.is_empty()) && strays(line) {
+        let expected = "a stored string in its place, and not in a comment, another field or \
+                        another key";
+        return Err(Error::malformed("line", expected));
+    }
+    let read = |place: Place| {
+        let stored = value(&line[place.range.clone()], place.escaped);
+        stored.map(|stored| (place, stored)).ok_or(Error::malformed("line", "text in UTF-8"))
+    };
+    place.map(read).transpose()
 }
 
 /// Where the string is in a line, and the account.
@@ -273,7 +378,7 @@ fn is_string(text: &str) -> bool {
 }
 
 /// The string itself. Escapes are read, so that a string that was written with them is the same.
-fn value(text: &[u8], escaped: bool) -> Option<std::borrow::Cow<'_, str>> {
+fn value(text: &[u8], escaped: bool) -> Option<Cow<'_, str>> {
     let text = str::from_utf8(text).ok()?;
     #[cfg(feature = "json")]
     if escaped {
@@ -293,146 +398,4 @@ fn escaped(text: &str) -> String {
 #[cfg(not(feature = "json"))]
 fn escaped(text: &str) -> String {
     text.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The number, the account and the string of a line.
-    type Seen = (u64, String, String);
-
-    /// What is found in each line, whose string becomes `new`; what is written; which are bad.
-    fn seen(input: &[u8], format: &Format) -> (Vec<Seen>, Vec<u8>, Vec<u64>) {
-        let (mut entries, mut output, mut bad) = (Vec::new(), Vec::new(), Vec::new());
-        let operation = |entry: &Entry<'_>| {
-            let account = String::from_utf8_lossy(entry.account.unwrap_or_default());
-            entries.push((entry.number, account.into_owned(), entry.stored.to_owned()));
-            Ok(Some("new".to_owned())).into()
-        };
-        each_line(input, &mut output, format, operation, |line, _| bad.push(line)).unwrap();
-        (entries, output, bad)
-    }
-
-    fn entry(number: u64, account: &str, stored: &str) -> Seen {
-        (number, account.to_owned(), stored.to_owned())
-    }
-
-    #[test]
-    fn lines_are_told_apart_by_what_they_look_like() {
-        let input = b"$y$a:b\n# $y$a\r\n\nalice:$6$a:1\r\nbob::\n{key=a}$y$a\ncarol:\xff\nplain";
-        let (entries, output, bad) = seen(input, &Format::Detect);
-        let expected = [
-            entry(1, "", "$y$a:b"),
-            entry(4, "alice", "$6$a"),
-            entry(6, "", "{key=a}$y$a"),
-            entry(8, "", "plain"),
-        ];
-        assert_eq!(entries, expected);
-        assert_eq!(bad, [7]);
-        let written = b"new\n# $y$a\r\n\nalice:new:1\r\nbob::\nnew\ncarol:\xff\nnew";
-        assert_eq!(output, written);
-    }
-
-    /// A string of ours that can be read.
-    const OURS: &str =
-        "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
-
-    #[test]
-    fn no_string_is_passed_over() {
-        let lines = [
-            format!("#alice:{OURS}:19000"),
-            format!("# was: {OURS}"),
-            format!("bob::{OURS}"),
-            format!("#carol:!{{CRYPT}}{OURS}\r"),
-            "userPassword:: e1NTSEF9MTIzNDU2".to_owned(),
-            "# $y$, as crypt(5) has it, or {SSHA}".to_owned(),
-            "dave::19000:0:99999".to_owned(),
-            "#5ebe2294ecd0e0f08eab7690d2a6ee69".to_owned(),
-        ];
-        let input = lines.join("\n");
-        let (entries, output, bad) = seen(input.as_bytes(), &Format::Detect);
-        assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3, 4, 5]));
-        assert_eq!(output, input.as_bytes());
-        // A table whose lines lack the field is not the table that was meant.
-        let (entries, output, bad) = seen(b"a:b:c\na:b\n\n# x\na:b:\n", &Format::Field(2));
-        assert_eq!((entries, bad), (vec![entry(1, "a", "c")], vec![2]));
-        assert_eq!(output, b"a:b:new\na:b\n\n# x\na:b:\n");
-    }
-
-    #[cfg(feature = "json")]
-    #[test]
-    fn no_string_of_json_is_passed_over() {
-        let escaped = OURS.replace('/', "\\/").replacen('$', "\\u0024", 1);
-        let lines = [
-            format!("{{\"password\":\"{escaped}\"}}"),
-            format!("{{\"hash\":null,\"old\":[1,{{\"is\":\"{escaped}\"}}]}}"),
-            format!("{{\"hash\":\"{OURS}\",\"h\\u0061sh\":\"x\"}}"),
-            "{\"id\":1,\"id\":2,\"hash\":\"x\"}".to_owned(),
-            format!("{{\"hash\":{{\"hash\":\"{OURS}\"}}}}"),
-            "{\"hash\":null,\"etag\":\"5ebe2294ecd0e0f08eab7690d2a6ee69\"}".to_owned(),
-            "{\"hash\":\"\"}".to_owned(),
-        ];
-        let input = lines.join("\n");
-        let (entries, output, bad) = seen(input.as_bytes(), &Format::Detect);
-        assert_eq!((entries, bad), (Vec::new(), vec![1, 2, 3, 4, 5]));
-        assert_eq!(output, input.as_bytes());
-    }
-
-    #[cfg(feature = "json")]
-    #[test]
-    fn json_is_changed_in_its_place() {
-        let input =
-            b"{\"a\" : 1.0,\"hash\" : \"$\\u0079$\" }\n{\"hash\":null}\n{}\n{\"hash\":1}\n{\"\n";
-        let (entries, output, bad) = seen(input, &Format::Detect);
-        assert_eq!(entries, [entry(1, "", "$y$")]);
-        assert_eq!(bad, [4, 5]);
-        let written =
-            b"{\"a\" : 1.0,\"hash\" : \"new\" }\n{\"hash\":null}\n{}\n{\"hash\":1}\n{\"\n";
-        assert_eq!(output, written);
-    }
-
-    /// What an operation makes of a string may have to be escaped: salts can have quotes.
-    #[cfg(feature = "json")]
-    #[test]
-    fn json_stays_json() {
-        let (input, mut output) = (b"{\"hash\":\"a\\\"b\\\\c\"}\n", Vec::new());
-        let operation = |entry: &Entry<'_>| {
-            assert_eq!(entry.stored, "a\"b\\c");
-            Ok(Some(format!("new {}", entry.stored))).into()
-        };
-        each_line(&input[..], &mut output, &Format::Detect, operation, |_, _| {}).unwrap();
-        assert_eq!(output, b"{\"hash\":\"new a\\\"b\\\\c\"}\n");
-    }
-
-    #[test]
-    fn long_lines_pass_and_are_bad() {
-        for length in [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, 3 * MAX_LINE, 3 * MAX_LINE + 1] {
-            let long = "x".repeat(length);
-            let input = format!("a\n{long}\nb\n");
-            let (entries, output, bad) = seen(input.as_bytes(), &Format::Bare);
-            let fits = length < MAX_LINE;
-            assert_eq!(entries.last().unwrap().0, 3);
-            assert_eq!((entries.len(), bad.len()), if fits { (3, 0) } else { (2, 1) }, "{length}");
-            let middle = if fits { "new" } else { &long };
-            assert!(output == format!("new\n{middle}\nnew\n").into_bytes(), "{length}");
-        }
-    }
-
-    /// An input that ends in an error, with half a line before it.
-    #[test]
-    fn what_was_read_is_written_before_an_error() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::ConnectionReset.into())
-            }
-        }
-        let input = io::BufReader::new((&b"a\nb\nhal"[..]).chain(Broken));
-        let mut output = Vec::new();
-        let same = |_: &Entry<'_>| Ok(None).into();
-        let result = each_line(input, &mut output, &Format::Bare, same, |_, _| {});
-        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
-        assert_eq!(output, b"a\nb\n");
-    }
 }

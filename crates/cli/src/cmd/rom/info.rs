@@ -7,8 +7,8 @@ use saltern_rom::{Manifest, check};
 use serde_json::Value;
 
 use super::size;
-use crate::entries::printable;
 use crate::output::Output;
+use crate::output::printable;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\

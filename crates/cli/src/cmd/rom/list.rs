@@ -7,7 +7,7 @@ use saltern_rom::{State, clean, list};
 use serde::Serialize;
 
 use super::size;
-use crate::entries::printable;
+use crate::output::printable;
 use crate::output::{Output, tell};
 use crate::rom::SHM;
 

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use saltern::table::{Kind, identify};
 use saltern::{Error, Passwords};
 use saltern_yescrypt::hazmat::Level;
 
 use super::{Outcome, known};
 use crate::entries::Entry;
 use crate::policy::{self, One};
-use crate::scheme::{self, Stored};
 
 /// What computes strings under a policy.
 pub(super) struct Site {
@@ -28,10 +28,10 @@ pub(super) struct Due {
 }
 
 /// The outcome where it does not depend on the password.
-pub(super) fn settled(field: &[u8]) -> Option<Outcome> {
-    let none =
-        matches!(scheme::identify(field), Stored::Locked | Stored::Empty | Stored::Elsewhere);
-    if none { known(field).err() } else { None }
+pub(super) fn settled(stored: &str) -> Option<Outcome> {
+    let kind = identify(stored).ok()?;
+    let none = matches!(kind, Kind::Locked | Kind::Empty | Kind::Elsewhere);
+    if none { known(stored).err() } else { None }
 }
 
 impl Site {
@@ -39,10 +39,12 @@ impl Site {
         Ok(Site { one: One::read(policy, level)?, update, passwords: None })
     }
 
-    pub(super) fn verify(&mut self, entry: &Entry, password: &[u8]) -> anyhow::Result<Outcome> {
-        let Some(stored) = text(entry) else {
-            return Ok(Outcome::Error("the string is not UTF-8".to_owned()));
-        };
+    pub(super) fn verify(
+        &mut self,
+        entry: &Entry,
+        stored: &str,
+        password: &[u8],
+    ) -> anyhow::Result<Outcome> {
         let account = entry.user.as_deref().unwrap_or_default();
         let outcome = self.passwords()?.verify(account, password, Some(stored)).wait();
         Ok(match outcome {
@@ -55,15 +57,11 @@ impl Site {
             }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,
             Ok(saltern::Outcome::Locked) => Outcome::Locked,
-            Err(error @ Error::NotAccepted { .. }) => Outcome::Unsupported(error.to_string()),
+            Err(error @ (Error::NotAccepted { .. } | Error::NoVerifier { .. })) => {
+                Outcome::Unsupported(error.to_string())
+            }
             Err(error) => Outcome::Error(error.to_string()),
         })
-    }
-
-    /// The scheme of a string, of a wrapped one that of the hash within.
-    pub(super) fn scheme(&self, entry: &Entry) -> Option<&'static str> {
-        let scheme = self.one.table().scheme(text(entry)?).ok().flatten();
-        scheme.map(saltern::policy::Scheme::name)
     }
 
     fn passwords(&mut self) -> anyhow::Result<&Passwords> {
@@ -76,8 +74,4 @@ impl Site {
             }
         })
     }
-}
-
-fn text(entry: &Entry) -> Option<&str> {
-    str::from_utf8(entry.whole().ok()?).ok()
 }

@@ -1,0 +1,229 @@
+//! Every scheme whose strings are recognised, and how what stands in the place of a stored string
+//! is told from its first characters.
+
+use std::fmt;
+
+use saltern_yescrypt::Scheme as Ours;
+
+use crate::error::Error;
+use crate::scheme::Scheme;
+
+/// A scheme whose strings are recognised.
+#[derive(PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Known {
+    /// What its strings begin with; empty for those that are recognised by their form.
+    pub prefix: &'static str,
+    /// The name that crypt(5) or the scheme's own documentation uses.
+    pub name: &'static str,
+    /// The scheme that a policy has to accept for such strings to be verified; `None` if they are
+    /// known by name only.
+    pub scheme: Option<Scheme>,
+}
+
+/// With the prefix, as in `sha512crypt ($6$)`.
+impl fmt::Display for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.prefix {
+            "" => f.write_str(self.name),
+            prefix => write!(f, "{} ({prefix})", self.name),
+        }
+    }
+}
+
+/// What stands in the place of a stored string. A string may still be malformed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Kind<'t> {
+    /// Nothing: the account has no password.
+    Empty,
+    /// A lone `x`: the string is in another file, such as `/etc/shadow`.
+    Elsewhere,
+    /// The marks of a locked account, `!` or `*`, whatever follows them: no password matches.
+    Locked,
+    /// A string of yescrypt or scrypt, without `{CRYPT}`.
+    Ours(&'static Known, &'t str),
+    /// A string of another scheme, without `{CRYPT}`.
+    Foreign(&'static Known, &'t str),
+    /// `{over=…}`: a yescrypt hash over the digest of another scheme.
+    Wrapped {
+        /// The setting of the hash within.
+        inner: &'t str,
+        /// The yescrypt string around it.
+        outer: &'t str,
+    },
+}
+
+/// Tells what stands in the place of a stored string. Nothing is computed.
+///
+/// ```
+/// use saltern::table::{Kind, identify};
+/// let Kind::Foreign(known, _) = identify("{CRYPT}$2b$12$abc")? else { unreachable!() };
+/// assert_eq!(known.to_string(), "bcrypt ($2b$)");
+/// assert_eq!(identify("!$y$j9T$a$b")?, Kind::Locked);
+/// assert!(identify("secret").is_err());
+/// # Ok::<(), saltern::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Malformed`] for what is nothing that is known.
+pub fn identify(stored: &str) -> Result<Kind<'_>, Error> {
+    let (before, text) = split(stored);
+    if is_locked(before) { Ok(Kind::Locked) } else { kind(text) }
+}
+
+/// What begins a wrapped string.
+pub(crate) const OVER: &str = "{over=";
+/// What LDAP writes before strings of crypt(3).
+const CRYPT: &str = "{CRYPT}";
+
+/// The marks of a locked account: any number of them, before or after `{CRYPT}`.
+const MARKS: [char; 2] = ['!', '*'];
+
+/// What is before a string, and the string.
+pub(crate) fn split(text: &str) -> (&str, &str) {
+    let unmarked = text.trim_start_matches(MARKS);
+    let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
+    text.split_at(text.len() - rest.len())
+}
+
+/// Whether what is before a string marks a locked account.
+pub(crate) fn is_locked(before: &str) -> bool {
+    before.contains(MARKS)
+}
+
+/// The rest, if it begins so, in any case of letters.
+fn strip_crypt(text: &str) -> Option<&str> {
+    let (head, rest) = text.split_at_checked(CRYPT.len())?;
+    head.eq_ignore_ascii_case(CRYPT).then_some(rest)
+}
+
+/// What a string is, without what [`split`] finds before it.
+pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
+    match text {
+        "" => return Ok(Kind::Empty),
+        "x" => return Ok(Kind::Elsewhere),
+        _ => {}
+    }
+    if let Some(rest) = text.strip_prefix(OVER) {
+        let (inner, outer) = rest.split_once('}').ok_or(UNCLOSED)?;
+        return Ok(Kind::Wrapped { inner, outer });
+    }
+    let of_prefix = KNOWN.iter().find(|known| text.starts_with(known.prefix));
+    let known = of_prefix.or_else(|| of_form(text));
+    let known = known.ok_or(Error::malformed("stored string", "a scheme that is known"))?;
+    Ok(match known.scheme {
+        Some(Scheme::Yescrypt | Scheme::Scrypt | Scheme::Escrypt) => Kind::Ours(known, text),
+        _ => Kind::Foreign(known, text),
+    })
+}
+
+/// For a wrapped string that is not one.
+pub(crate) const UNCLOSED: Error =
+    Error::malformed("{over=…}", "a setting, } and a yescrypt string");
+
+/// The scheme of a string without a prefix.
+fn of_form(text: &str) -> Option<&'static Known> {
+    let digits = |also: &[u8]| text.bytes().all(|c| c.is_ascii_alphanumeric() || also.contains(&c));
+    match text.len() {
+        13 if digits(b"./") => Some(&DES),
+        32 | 40 | 64 | 128 if text.bytes().all(|c| c.is_ascii_hexdigit()) => Some(&HEX),
+        _ => None,
+    }
+}
+
+const fn known(prefix: &'static str, name: &'static str, scheme: Scheme) -> Known {
+    Known { prefix, name, scheme: Some(scheme) }
+}
+
+/// Verified by nothing here.
+const fn by_name(prefix: &'static str, name: &'static str) -> Known {
+    Known { prefix, name, scheme: None }
+}
+
+static DES: Known = known("", "traditional DES", Scheme::Libcrypt);
+static HEX: Known = known("", "bare hexadecimal digits", Scheme::Hex);
+
+/// Longer prefixes come before shorter ones that begin them.
+static KNOWN: [Known; 44] = [
+    known(Ours::Yescrypt.prefix(), "yescrypt", Scheme::Yescrypt),
+    known("{rom=", "yescrypt", Scheme::Yescrypt),
+    known("{key=", "yescrypt", Scheme::Yescrypt),
+    known(Ours::Extended.prefix(), "saltern-yescrypt", Scheme::Yescrypt),
+    known(Ours::Scrypt.prefix(), "scrypt", Scheme::Scrypt),
+    known(Ours::ScryptPhc.prefix(), "scrypt in the PHC format", Scheme::Scrypt),
+    known(Ours::Escrypt.prefix(), "escrypt 0.5", Scheme::Escrypt),
+    known("$argon2id$", "Argon2id", Scheme::Argon2),
+    known("$argon2i$", "Argon2i", Scheme::Argon2),
+    known("$argon2d$", "Argon2d", Scheme::Argon2),
+    known("$2a$", "bcrypt", Scheme::Bcrypt),
+    known("$2b$", "bcrypt", Scheme::Bcrypt),
+    known("$2x$", "bcrypt (with the sign extension bug)", Scheme::Bcrypt),
+    known("$2y$", "bcrypt", Scheme::Bcrypt),
+    known("$5$", "sha256crypt", Scheme::ShaCrypt),
+    known("$6$", "sha512crypt", Scheme::ShaCrypt),
+    known("$pbkdf2-sha512$", "PBKDF2-HMAC-SHA512", Scheme::Pbkdf2),
+    known("$pbkdf2-sha256$", "PBKDF2-HMAC-SHA256", Scheme::Pbkdf2),
+    known("$pbkdf2-sha1$", "PBKDF2-HMAC-SHA1", Scheme::Pbkdf2),
+    known("$pbkdf2$", "PBKDF2-HMAC-SHA1", Scheme::Pbkdf2),
+    known("pbkdf2_sha512$", "PBKDF2-HMAC-SHA512 in the Django format", Scheme::Pbkdf2),
+    known("pbkdf2_sha256$", "PBKDF2-HMAC-SHA256 in the Django format", Scheme::Pbkdf2),
+    known("pbkdf2_sha1$", "PBKDF2-HMAC-SHA1 in the Django format", Scheme::Pbkdf2),
+    known("{SSHA512}", "LDAP salted SHA-512", Scheme::Ldap),
+    known("{SSHA256}", "LDAP salted SHA-256", Scheme::Ldap),
+    known("{SSHA}", "LDAP salted SHA-1", Scheme::Ldap),
+    known("{SHA}", "LDAP SHA-1", Scheme::Ldap),
+    known("{SMD5}", "LDAP salted MD5", Scheme::Ldap),
+    known("{MD5}", "LDAP MD5", Scheme::Ldap),
+    known("$gy$", "gost-yescrypt", Scheme::Libcrypt),
+    known("$sha1$", "sha1crypt", Scheme::Libcrypt),
+    known("$md5", "SunMD5", Scheme::Libcrypt),
+    known("$1$", "md5crypt", Scheme::Libcrypt),
+    known("$3$", "NTHASH", Scheme::Libcrypt),
+    known("_", "BSDi extended DES", Scheme::Libcrypt),
+    by_name("$sm3$", "sm3crypt"),
+    by_name("$apr1$", "Apache md5crypt"),
+    by_name("$s0$", "scrypt in the s0 format"),
+    by_name("$P$", "phpass"),
+    by_name("$H$", "phpass"),
+    by_name("$S$", "Drupal 7 SHA-512"),
+    by_name("bcrypt_sha256$", "bcrypt over SHA-256 in the Django format"),
+    by_name("bcrypt$", "bcrypt in the Django format"),
+    by_name("argon2$", "Argon2 in the Django format"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_without_a_hash_are_told_apart() {
+        for locked in ["!$y$j9T$a$b", "!!", "*", "{CRYPT}!$y$j9T$a$b", "!{crypt}*", "*LK*"] {
+            assert_eq!(identify(locked), Ok(Kind::Locked), "{locked}");
+        }
+        assert_eq!(identify(""), Ok(Kind::Empty));
+        assert_eq!(identify("x"), Ok(Kind::Elsewhere));
+        for unknown in ["$Y$j9T$a", "xx", "secret", "{over=$6$a", "rqXexS6ZhobK:"] {
+            assert!(identify(unknown).is_err(), "{unknown}");
+        }
+        let wrapped = Kind::Wrapped { inner: "$6$a", outer: "$y$" };
+        assert_eq!(identify("{CRYPT}{over=$6$a}$y$"), Ok(wrapped));
+    }
+
+    #[test]
+    fn no_prefix_hides_a_later_one() {
+        for (at, late) in KNOWN.iter().enumerate() {
+            let hidden = KNOWN[..at].iter().find(|early| late.prefix.starts_with(early.prefix));
+            assert_eq!(hidden, None, "{}", late.prefix);
+            assert!(!late.prefix.is_empty());
+            // What is ours here is so below, and nothing else is.
+            let ours = matches!(kind(late.prefix), Ok(Kind::Ours(..)));
+            let named = late.prefix.starts_with('{') && late.name == "yescrypt";
+            assert_eq!(ours, named || Ours::of(late.prefix).is_some(), "{}", late.prefix);
+        }
+        for scheme in Scheme::ALL {
+            let all = KNOWN.iter().chain([&DES, &HEX]);
+            assert!(all.into_iter().any(|known| known.scheme == Some(scheme)), "{scheme}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A policy whose files have been read and whose ROMs are attached.
+
+use std::sync::Arc;
+
+use saltern_pool::PoolConfig;
+use saltern_yescrypt::Hasher;
+
+use crate::decoy::Decoys;
+use crate::error::Error;
+use crate::foreign;
+use crate::policy::Policy;
+use crate::site::Site;
+use crate::table::Table;
+
+/// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read
+/// and whose ROMs are attached. Clones are cheap and share everything.
+///
+/// For programs that start their threads later or share one pool among several policies
+/// ([`Passwords::in_pool`](crate::Passwords::in_pool)). One that is made before a process forks
+/// serves the children as well, each with a pool of its own: memory that ROMs were copied into is
+/// then there once.
+///
+/// ```
+/// use std::sync::Arc;
+/// use saltern::{Passwords, Policy, Prepared, policy::Params};
+/// let mut cheap = Policy::default();
+/// cheap.params = Params::from_cost(2)?;
+/// let [cheap, dear] = [Prepared::new(cheap)?, Prepared::new(Policy::default())?];
+/// let pool = Arc::new(saltern_pool::Pool::new(dear.pool_config()).map_err(saltern::Error::from)?);
+/// let [cheap, dear] = [cheap, dear].map(|policy| Passwords::in_pool(&policy, Arc::clone(&pool)));
+/// let stored = cheap.hash("correct horse").wait()?;
+/// assert!(dear.verify("alice", "correct horse", Some(&stored)).wait()?.is_match());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Prepared(Arc<Parts>);
+
+pub(crate) struct Parts {
+    pub(crate) table: Table,
+    pub(crate) hasher: Arc<Hasher>,
+    pub(crate) decoys: Decoys,
+}
+
+impl Prepared {
+    /// Reads the files with keys and attaches the ROMs.
+    ///
+    /// # Errors
+    /// Those of [`Passwords::new`](crate::Passwords::new), but for the ones of the pool.
+    pub fn new(policy: Policy) -> Result<Self, Error> {
+        let mut site = Site::attach(&policy)?;
+        let new = site.hasher.setting([0; 16])?;
+        let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
+        foreign::ready(&policy.schemes)?;
+        let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
+        for hash in decoys.hashes() {
+            // An error that only unknown accounts had would give them away.
+            let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
+            site.can_compute(hash).map_err(failed)?;
+        }
+        let hasher = Arc::new(site.hasher.clone());
+        Ok(Prepared(Arc::new(Parts { table: Table { site }, hasher, decoys })))
+    }
+
+    /// What can be done with stored strings without passwords.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.0.table
+    }
+
+    /// What a pool for this policy is like: [`Policy::pool`], and what reads ROMs that are left in
+    /// their files.
+    #[must_use]
+    pub fn pool_config(&self) -> PoolConfig {
+        let site = &self.0.table.site;
+        let mut config = site.policy.pool.clone();
+        if config.sources.is_none() {
+            config.sources.clone_from(&site.sources);
+        }
+        config
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Prepared {{ {:?} }}", self.0.table)
+    }
+}

@@ -1,0 +1,66 @@
+"""Password hashing for servers, and the BLAKE2 family.
+
+    >>> from saltern import PasswordHasher
+    >>> hasher = PasswordHasher()
+    >>> stored = hasher.hash("correct horse")
+    >>> hasher.verify(stored, "correct horse")
+    True
+
+docs/python.md of the repository describes all of it.
+"""
+
+from saltern._saltern import (
+    Digests,
+    PasswordHasher,
+    __version__,
+    blake2b,
+    blake2bp,
+    blake2s,
+    blake2sp,
+    blake2xb,
+    blake2xs,
+    inspect,
+)
+from saltern.aio import AsyncPasswordHasher
+from saltern.exceptions import (
+    AccountLockedError,
+    BadInputError,
+    DeadlineError,
+    InternalError,
+    InvalidHash,
+    InvalidHashError,
+    OutOfMemoryError,
+    OverLimitError,
+    OverloadedError,
+    SalternError,
+    UnavailableError,
+    VerificationError,
+    VerifyMismatchError,
+)
+
+__all__ = [
+    "AccountLockedError",
+    "AsyncPasswordHasher",
+    "BadInputError",
+    "DeadlineError",
+    "Digests",
+    "InternalError",
+    "InvalidHash",
+    "InvalidHashError",
+    "OutOfMemoryError",
+    "OverLimitError",
+    "OverloadedError",
+    "PasswordHasher",
+    "SalternError",
+    "UnavailableError",
+    "VerificationError",
+    "VerifyMismatchError",
+    "__version__",
+    "blake2b",
+    "blake2bp",
+    "blake2s",
+    "blake2sp",
+    "blake2xb",
+    "blake2xs",
+    "inspect",
+]

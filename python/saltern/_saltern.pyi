@@ -1,0 +1,213 @@
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Self, TypedDict, final
+
+from typing_extensions import Buffer
+
+__version__: Final[str]
+
+_Secret = str | Buffer
+_Stored = str | bytes
+
+class _Inspected(TypedDict):
+    scheme: str
+    n: int
+    r: int
+    p: int
+    t: int
+    salt: bytes
+    memory: int
+    work: int
+    key: str | None
+    rom: str | None
+
+def inspect(hash: _Stored) -> _Inspected: ...
+@final
+class PasswordHasher:
+    def __new__(
+        cls,
+        cost: int = 5,
+        *,
+        schemes: Sequence[str] | None = None,
+        deadline: float | None = None,
+    ) -> Self: ...
+    @staticmethod
+    def from_policy(file: str | os.PathLike[str]) -> PasswordHasher: ...
+    @staticmethod
+    def from_policy_text(
+        text: str, *, beside: str | os.PathLike[str] = ""
+    ) -> PasswordHasher: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def work(self) -> int: ...
+    def hash(
+        self, password: _Secret, *, salt: bytes | None = None, deadline: float | None = None
+    ) -> str: ...
+    def verify(
+        self,
+        hash: _Stored | None,
+        password: _Secret,
+        *,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
+    ) -> bool: ...
+    def verify_and_update(
+        self,
+        hash: _Stored | None,
+        password: _Secret,
+        *,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
+    ) -> tuple[bool, str | None]: ...
+    def check_needs_rehash(self, hash: _Stored) -> bool: ...
+    def rehash_reasons(self, hash: _Stored) -> list[str]: ...
+    def rekey(self, hash: _Stored) -> str | None: ...
+    def wrap(self, hash: _Stored, *, deadline: float | None = None) -> str | None: ...
+    # Columns are of Arrow or anything that can be iterated over: typing has no word for both.
+    def hash_many(
+        self, passwords: Any, *, deadline: float | None = None
+    ) -> list[str | Exception]: ...
+    def verify_many(
+        self, hashes: Any, passwords: Any, *, deadline: float | None = None
+    ) -> list[bool | Exception]: ...
+    def _start_hash(
+        self, password: _Secret, salt: bytes | None, deadline: float | None
+    ) -> Pending: ...
+    def _start_verify(
+        self,
+        hash: _Stored | None,
+        password: _Secret,
+        account: str | bytes | None,
+        deadline: float | None,
+    ) -> Pending: ...
+    def _start_update(
+        self,
+        hash: _Stored | None,
+        password: _Secret,
+        account: str | bytes | None,
+        deadline: float | None,
+    ) -> Pending: ...
+
+@final
+class Pending:
+    def poll(self, wakeup: Wakeup, key: int) -> tuple[Any] | None: ...
+
+@final
+class Wakeup:
+    def __new__(cls) -> Self: ...
+    def fileno(self) -> int: ...
+    def take(self) -> list[int]: ...
+
+@final
+class Digests(Sequence[bytes | None]):
+    @property
+    def digest_size(self) -> int: ...
+    @property
+    def data(self) -> bytes: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> bytes | None: ...  # type: ignore[override]
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+class _Hash:
+    @property
+    def digest_size(self) -> int: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    def copy(self) -> Self: ...
+    def update(self, data: Buffer, /) -> None: ...
+
+class _Fixed(_Hash):
+    MAX_KEY_SIZE: Final[int]
+    MAX_DIGEST_SIZE: Final[int]
+    def digest(self) -> bytes: ...
+    def hexdigest(self) -> str: ...
+
+class _Sequential(_Fixed):
+    SALT_SIZE: Final[int]
+    PERSON_SIZE: Final[int]
+    def __new__(
+        cls,
+        data: Buffer = b"",
+        /,
+        *,
+        digest_size: int = ...,
+        key: Buffer = b"",
+        salt: Buffer = b"",
+        person: Buffer = b"",
+        fanout: int = 1,
+        depth: int = 1,
+        leaf_size: int = 0,
+        node_offset: int = 0,
+        node_depth: int = 0,
+        inner_size: int = 0,
+        last_node: bool = False,
+        usedforsecurity: bool = True,
+    ) -> Self: ...
+    @staticmethod
+    def hash_many(
+        rows: Any,
+        /,
+        *,
+        threads: int | None = None,
+        digest_size: int = ...,
+        key: Buffer = b"",
+        salt: Buffer = b"",
+        person: Buffer = b"",
+        fanout: int = 1,
+        depth: int = 1,
+        leaf_size: int = 0,
+        node_offset: int = 0,
+        node_depth: int = 0,
+        inner_size: int = 0,
+        last_node: bool = False,
+        usedforsecurity: bool = True,
+    ) -> Digests: ...
+
+class _Tree(_Fixed):
+    def __new__(
+        cls,
+        data: Buffer = b"",
+        /,
+        *,
+        digest_size: int = ...,
+        key: Buffer = b"",
+        threads: int | None = None,
+        usedforsecurity: bool = True,
+    ) -> Self: ...
+
+class _Xof(_Hash):
+    def __new__(
+        cls,
+        data: Buffer = b"",
+        /,
+        *,
+        digest_size: int | None = None,
+        key: Buffer = b"",
+        salt: Buffer = b"",
+        person: Buffer = b"",
+        usedforsecurity: bool = True,
+    ) -> Self: ...
+    def digest(self, length: int | None = None, /) -> bytes: ...
+    def hexdigest(self, length: int | None = None, /) -> str: ...
+
+@final
+class blake2b(_Sequential): ...
+
+@final
+class blake2s(_Sequential): ...
+
+@final
+class blake2bp(_Tree): ...
+
+@final
+class blake2sp(_Tree): ...
+
+@final
+class blake2xb(_Xof): ...
+
+@final
+class blake2xs(_Xof): ...

@@ -1,0 +1,218 @@
+"""Hashing in asyncio: awaited without a thread of Python for each call."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from saltern._saltern import PasswordHasher, Pending, Wakeup
+from saltern.exceptions import SalternError, VerifyMismatchError
+
+__all__ = ["AsyncPasswordHasher"]
+
+Secret = str | bytes | bytearray | memoryview
+Stored = str | bytes
+
+# Items of a batch that are in the queue at once.
+_WINDOW = 64
+
+
+class AsyncPasswordHasher:
+    """:class:`saltern.PasswordHasher` for asyncio: the same methods, awaited.
+
+    Hashes are computed in the threads of the process's pool, which do not need the interpreter;
+    the event loop learns through a pipe what has ended. A task that is cancelled gives up its hash
+    if that has not begun. Any number of event loops may use one object. The loop has to know
+    ``add_reader``, as all do but the proactor loop of Windows.
+    """
+
+    def __init__(
+        self,
+        cost: int = 5,
+        *,
+        schemes: Sequence[str] | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        self._hasher = PasswordHasher(cost, schemes=schemes, deadline=deadline)
+
+    @classmethod
+    def of(cls, hasher: PasswordHasher) -> AsyncPasswordHasher:
+        """The same hasher for asyncio: nothing is read or attached a second time."""
+        made = cls.__new__(cls)
+        made._hasher = hasher
+        return made
+
+    @classmethod
+    def from_policy(cls, file: str | os.PathLike[str]) -> AsyncPasswordHasher:
+        """With the policy in a file."""
+        return cls.of(PasswordHasher.from_policy(file))
+
+    @classmethod
+    def from_policy_text(
+        cls, text: str, *, beside: str | os.PathLike[str] = ""
+    ) -> AsyncPasswordHasher:
+        """With a policy as text; the files that it names are in the folder `beside`."""
+        return cls.of(PasswordHasher.from_policy_text(text, beside=beside))
+
+    async def hash(
+        self, password: Secret, *, salt: bytes | None = None, deadline: float | None = None
+    ) -> str:
+        """As :meth:`saltern.PasswordHasher.hash`."""
+        started = self._hasher._start_hash(password, salt, deadline)
+        return str(await _loop().wait(started))
+
+    async def verify(
+        self,
+        hash: Stored | None,
+        password: Secret,
+        *,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
+    ) -> bool:
+        """As :meth:`saltern.PasswordHasher.verify`."""
+        started = self._hasher._start_verify(hash, password, account, deadline)
+        return bool(await _loop().wait(started))
+
+    async def verify_and_update(
+        self,
+        hash: Stored | None,
+        password: Secret,
+        *,
+        account: str | bytes | None = None,
+        deadline: float | None = None,
+    ) -> tuple[bool, str | None]:
+        """As :meth:`saltern.PasswordHasher.verify_and_update`."""
+        started = self._hasher._start_update(hash, password, account, deadline)
+        valid, update = await _loop().wait(started)
+        return valid, update
+
+    def check_needs_rehash(self, hash: Stored) -> bool:
+        """As :meth:`saltern.PasswordHasher.check_needs_rehash`; computes nothing."""
+        return self._hasher.check_needs_rehash(hash)
+
+    async def hash_many(
+        self, passwords: Iterable[Secret], *, deadline: float | None = None
+    ) -> list[str | Exception]:
+        """As :meth:`saltern.PasswordHasher.hash_many`, for anything that can be iterated over."""
+
+        def start(password: Secret, left: float | None) -> Pending:
+            return self._hasher._start_hash(password, None, left)
+
+        return await _in_order(((password,) for password in passwords), start, deadline)
+
+    async def verify_many(
+        self,
+        hashes: Iterable[Stored | None],
+        passwords: Iterable[Secret],
+        *,
+        deadline: float | None = None,
+    ) -> list[bool | Exception]:
+        """As :meth:`saltern.PasswordHasher.verify_many`, for anything that can be iterated over."""
+
+        def start(hash: Stored | None, password: Secret, left: float | None) -> Pending:
+            return self._hasher._start_verify(hash, password, None, left)
+
+        pairs = zip(hashes, passwords, strict=True)
+        answers = await _in_order(pairs, start, deadline)
+        return [False if type(one) is VerifyMismatchError else one for one in answers]
+
+
+async def _in_order(
+    items: Iterable[tuple[Any, ...]], start: Callable[..., Pending], deadline: float | None
+) -> list[Any]:
+    """The answers in order, of which so many are open at a time; exceptions for those without."""
+    loop, clock = _loop(), asyncio.get_running_loop()
+    until = None if deadline is None else clock.time() + deadline
+    answers: list[Any] = []
+    waiting: deque[asyncio.Future[Any]] = deque()
+    try:
+        for item in items:
+            if len(waiting) == _WINDOW:
+                answers.append(await _answer(waiting[0]))
+                waiting.popleft()
+            left = None if until is None else max(0.0, until - clock.time())
+            try:
+                waiting.append(loop.wait(start(*item, left)))
+            except (SalternError, TypeError) as error:
+                failed = clock.create_future()
+                failed.set_exception(error)
+                waiting.append(failed)
+        while waiting:
+            answers.append(await _answer(waiting[0]))
+            waiting.popleft()
+    finally:
+        for future in waiting:
+            future.cancel()
+    return answers
+
+
+async def _answer(future: asyncio.Future[Any]) -> Any:
+    try:
+        return await future
+    except (SalternError, TypeError) as error:
+        return error
+
+
+class _Loop:
+    """What is awaited in an event loop, and the pipe through which it learns what has ended. It
+    does not hold the loop, which is to be forgotten when nobody else needs it."""
+
+    def __init__(self) -> None:
+        self._wakeup = Wakeup()
+        self._waiting: dict[int, tuple[Pending, asyncio.Future[Any]]] = {}
+        self._next = 0
+
+    def wait(self, pending: Pending) -> asyncio.Future[Any]:
+        """A future of the result."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        key, self._next = self._next, self._next + 1
+        if self._poll(pending, key, future):
+            return future
+        # While nothing is awaited, nothing is left with the loop.
+        if not self._waiting:
+            loop.add_reader(self._wakeup.fileno(), self._told)
+        self._waiting[key] = (pending, future)
+        future.add_done_callback(functools.partial(self._forget, key))
+        return future
+
+    def _poll(self, pending: Pending, key: int, future: asyncio.Future[Any]) -> bool:
+        """Whether it has ended."""
+        try:
+            result = pending.poll(self._wakeup, key)
+        except Exception as error:
+            future.set_exception(error)
+            return True
+        if result is None:
+            return False
+        future.set_result(result[0])
+        return True
+
+    def _told(self) -> None:
+        for key in self._wakeup.take():
+            pending, future = self._waiting.get(key, (None, None))
+            if pending is not None and future is not None and not future.done():
+                self._poll(pending, key, future)
+
+    def _forget(self, key: int, _: asyncio.Future[Any]) -> None:
+        self._waiting.pop(key, None)
+        if not self._waiting:
+            asyncio.get_running_loop().remove_reader(self._wakeup.fileno())
+
+
+_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = WeakKeyDictionary()
+
+
+def _loop() -> _Loop:
+    running = asyncio.get_running_loop()
+    found = _loops.get(running)
+    if found is None:
+        for closed in [loop for loop in _loops if loop.is_closed()]:
+            del _loops[closed]
+        found = _loops[running] = _Loop()
+    return found

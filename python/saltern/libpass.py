@@ -1,0 +1,110 @@
+"""Saltern in libpass, the living fork of passlib: a handler for `passlib.context.CryptContext`.
+
+    >>> from passlib.context import CryptContext
+    >>> from saltern.libpass import yescrypt
+    >>> context = CryptContext([yescrypt])
+    >>> context.verify("correct horse", context.hash("correct horse"))
+    True
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from passlib.ifc import PasswordHash
+
+from saltern._saltern import PasswordHasher, inspect
+from saltern.exceptions import BadInputError, VerifyMismatchError
+
+__all__ = ["yescrypt"]
+
+
+class yescrypt(PasswordHash):
+    """A handler in passlib's order: the password first.
+
+    `using(cost=…)` (in a context `yescrypt__cost`) has another cost, and `using(policy=…)` the
+    policy of a file, which says everything. What is neither a match nor a mismatch, a key that is
+    missing for example, is raised.
+    """
+
+    name = "yescrypt"
+    setting_kwds = ("cost", "policy")
+    context_kwds = ()
+    deprecated: ClassVar[bool] = False
+    _hasher: ClassVar[PasswordHasher | None] = None
+
+    @classmethod
+    def _ours(cls) -> PasswordHasher:
+        if cls._hasher is None:
+            cls._hasher = PasswordHasher()
+        return cls._hasher
+
+    @classmethod
+    def using(
+        cls,
+        relaxed: bool = False,
+        *,
+        cost: int | str | None = None,
+        policy: str | None = None,
+        **unknown: Any,
+    ) -> type[yescrypt]:
+        """A handler with other settings. Those of files are strings."""
+        if unknown:
+            raise TypeError(f"yescrypt.using() knows no {', '.join(sorted(unknown))}")
+        hasher = cls._hasher
+        if policy is not None:
+            hasher = PasswordHasher.from_policy(policy)
+        elif cost is not None:
+            hasher = PasswordHasher(int(cost))
+        return type(cls.__name__, (cls,), {"_hasher": hasher, "__doc__": cls.__doc__})
+
+    @classmethod
+    def hash(cls, secret: str | bytes, **settings: Any) -> str:
+        """A new string; settings are those of `using`, as in old programs."""
+        handler = cls.using(**settings) if settings else cls
+        return handler._ours().hash(secret)
+
+    @classmethod
+    def verify(cls, secret: str | bytes, hash: str | bytes) -> bool:
+        """Whether the password matches."""
+        _checked(hash)
+        try:
+            return cls._ours().verify(hash, secret)
+        except VerifyMismatchError:
+            return False
+
+    @classmethod
+    def identify(cls, hash: str | bytes) -> bool:
+        """Whether this begins as strings of yescrypt or scrypt do."""
+        _checked(hash)
+        return hash.startswith(_TEXT) if isinstance(hash, str) else hash.startswith(_BYTES)
+
+    @classmethod
+    def needs_update(cls, hash: str | bytes, secret: str | bytes | None = None) -> bool:
+        """Whether the string is not what a new one would be."""
+        _checked(hash)
+        return cls._ours().check_needs_rehash(hash)
+
+    @classmethod
+    def genconfig(cls, **settings: Any) -> str:
+        """A string for `genhash`, as old programs ask for it."""
+        return cls.hash("", **settings)
+
+    @classmethod
+    def genhash(cls, secret: str | bytes, config: str | bytes, **context: Any) -> str:
+        """A string with the salt of another one of this cost, as old programs ask for it."""
+        _checked(config)
+        made = cls._ours().hash(secret, salt=inspect(config)["salt"])
+        text = config if isinstance(config, str) else config.decode("ascii")
+        if made.rsplit("$", 1)[0] != text.rsplit("$", 1)[0]:
+            raise BadInputError("genhash() takes strings of this handler's cost: use verify()")
+        return made
+
+
+_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=")
+_BYTES = tuple(prefix.encode() for prefix in _TEXT)
+
+
+def _checked(hash: object) -> None:
+    if not isinstance(hash, str | bytes):
+        raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")

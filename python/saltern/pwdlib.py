@@ -1,0 +1,49 @@
+"""Saltern in pwdlib.
+
+    >>> from pwdlib import PasswordHash
+    >>> from saltern.pwdlib import YescryptHasher
+    >>> passwords = PasswordHash([YescryptHasher()])
+    >>> passwords.verify("correct horse", passwords.hash("correct horse"))
+    True
+"""
+
+from __future__ import annotations
+
+from saltern._saltern import PasswordHasher
+from saltern.exceptions import VerifyMismatchError
+from saltern.schemes import is_ours
+
+__all__ = ["YescryptHasher"]
+
+
+class YescryptHasher:
+    """A hasher for `pwdlib.PasswordHash`, in pwdlib's order: the password first.
+
+    `hasher` is one with a policy (`PasswordHasher.from_policy`); without it there is one of this
+    cost. What is neither a match nor a mismatch, a key that is missing for example, is raised.
+    """
+
+    def __init__(self, cost: int = 5, *, hasher: PasswordHasher | None = None) -> None:
+        self._hasher = PasswordHasher(cost) if hasher is None else hasher
+
+    @classmethod
+    def identify(cls, hash: str | bytes) -> bool:
+        """Whether this is a string of yescrypt or scrypt."""
+        if not isinstance(hash, str | bytes):
+            raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
+        return is_ours(hash)
+
+    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
+        """A new string."""
+        return self._hasher.hash(password, salt=salt)
+
+    def verify(self, password: str | bytes, hash: str | bytes) -> bool:
+        """Whether the password matches."""
+        try:
+            return self._hasher.verify(hash, password)
+        except VerifyMismatchError:
+            return False
+
+    def check_needs_rehash(self, hash: str | bytes) -> bool:
+        """Whether the string is not what a new one would be."""
+        return self._hasher.check_needs_rehash(hash)

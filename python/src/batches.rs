@@ -1,0 +1,169 @@
+//! Batches: columns of passwords, each with a result of its own, in order.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
+use saltern::{Passwords, Ticket};
+
+use crate::login::{Login, matched};
+use crate::secret::secret;
+use crate::{arrow, errors, wait};
+
+/// A column: of Arrow, or whatever can be iterated over.
+pub(crate) enum Column<'py> {
+    Arrow(arrow::Column),
+    Items(Bound<'py, PyAny>),
+}
+
+/// An item of one.
+enum Cell<'a, 'py> {
+    Null,
+    Raw(&'a [u8]),
+    Object(Bound<'py, PyAny>),
+}
+
+type Cells<'a, 'py> = Box<dyn Iterator<Item = PyResult<Cell<'a, 'py>>> + 'a>;
+
+impl<'py> Column<'py> {
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let single = object.is_instance_of::<PyString>()
+            || object.is_instance_of::<PyBytes>()
+            || object.is_instance_of::<PyByteArray>();
+        if single {
+            return Err(PyTypeError::new_err("a single item, not a column of them"));
+        }
+        let column = arrow::Column::import(object)?;
+        Ok(column.map_or_else(|| Column::Items(object.clone()), Column::Arrow))
+    }
+
+    fn cells(&self) -> PyResult<Cells<'_, 'py>> {
+        Ok(match self {
+            Column::Arrow(column) => {
+                let cells = column.cells().into_iter();
+                Box::new(cells.map(|cell| Ok(cell.map_or(Cell::Null, Cell::Raw))))
+            }
+            Column::Items(object) => Box::new(object.try_iter()?.map(|item| {
+                item.map(|item| if item.is_none() { Cell::Null } else { Cell::Object(item) })
+            })),
+        })
+    }
+}
+
+impl<'py> Cell<'_, 'py> {
+    /// As an object; none for what is not there. Items of Arrow are copied.
+    fn object(self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self {
+            Cell::Null => None,
+            Cell::Raw(bytes) => Some(PyBytes::new(py, bytes).into_any()),
+            Cell::Object(object) => Some(object),
+        }
+    }
+}
+
+/// Hashes a column: a list of strings, and of exceptions where there is none.
+pub(crate) fn hash_many<'py>(
+    py: Python<'py>,
+    passwords: &Passwords,
+    column: &Column<'py>,
+    until: Option<Instant>,
+) -> PyResult<Bound<'py, PyList>> {
+    let terms = Terms { passwords: passwords.bulk(), until };
+    let tickets = column.cells()?.map(|cell| {
+        Ok(match cell? {
+            Cell::Null => Err(errors::named(py, "BadInputError", "a null is no password")),
+            Cell::Raw(password) => Ok(terms.now().hash(password)),
+            Cell::Object(object) => secret("the password", &object)
+                .map(|password| terms.now().hash(password.as_bytes())),
+        })
+    });
+    let text = |text: String| Ok(PyString::new(py, &text).into_any());
+    in_order(py, terms.window(), tickets, text)
+}
+
+/// Verifies a column of stored strings, none for accounts that are not there, and one of passwords.
+pub(crate) fn verify_many<'py>(
+    py: Python<'py>,
+    passwords: &Passwords,
+    columns: &[Column<'py>; 2],
+    until: Option<Instant>,
+) -> PyResult<Bound<'py, PyList>> {
+    let terms = Terms { passwords: passwords.bulk().without_updates(), until };
+    let [mut hashes, mut secrets] = [columns[0].cells()?, columns[1].cells()?];
+    let pairs = std::iter::from_fn(|| match (hashes.next(), secrets.next()) {
+        (None, None) => None,
+        (Some(hash), Some(secret)) => Some(hash.and_then(|hash| Ok((hash, secret?)))),
+        _ => Some(Err(PyValueError::new_err("as many passwords as stored strings are needed"))),
+    });
+    let tickets = pairs.map(|pair| {
+        let (hash, password) = pair?;
+        let (hash, password) = (hash.object(py), password.object(py));
+        let Some(password) = password else {
+            return Ok(Err(errors::named(py, "BadInputError", "a null is no password")));
+        };
+        let login = Login::new(hash.as_ref(), &password, None);
+        Ok(login.and_then(|login| login.start(py, &terms.now())))
+    });
+    let answer = |outcome| {
+        let is = match matched(py, &outcome) {
+            Ok(is) => is,
+            Err(error) if outcome == saltern::Outcome::Locked => return Err(error),
+            Err(_) => false,
+        };
+        Ok(pyo3::types::PyBool::new(py, is).to_owned().into_any())
+    };
+    in_order(py, terms.window(), tickets, answer)
+}
+
+/// What is asked for each item.
+struct Terms {
+    passwords: Passwords,
+    /// When all of it has to be done.
+    until: Option<Instant>,
+}
+
+impl Terms {
+    fn now(&self) -> Passwords {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        self.until.map_or(self.passwords.clone(), |until| self.passwords.within(left(until)))
+    }
+
+    /// How many items are in the queue at once: enough for threads to find groups, and few beside
+    /// what logins may fill.
+    fn window(&self) -> usize {
+        let config = self.passwords.pool().config();
+        (16 * config.threads).max(64).min(config.max_waiting / 2).max(1)
+    }
+}
+
+/// The answers of tickets, of which only so many are open at a time; exceptions for those that
+/// could not be submitted or computed. Signals end it.
+fn in_order<'py, T: Send + 'static>(
+    py: Python<'py>,
+    window: usize,
+    tickets: impl Iterator<Item = PyResult<PyResult<Ticket<T>>>>,
+    answer: impl Fn(T) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let answers = PyList::empty(py);
+    let finish = |ticket: PyResult<Ticket<T>>| -> PyResult<()> {
+        let computed = match ticket {
+            Ok(ticket) => wait::result(py, ticket)?.map_err(|error| errors::of(py, &error)),
+            Err(error) => Err(error),
+        };
+        match computed.and_then(&answer) {
+            Ok(answer) => answers.append(answer),
+            Err(error) => answers.append(error.into_value(py)),
+        }
+    };
+    let mut open = VecDeque::new();
+    for ticket in tickets {
+        if open.len() == window {
+            open.pop_front().map_or(Ok(()), &finish)?;
+        }
+        open.push_back(ticket?);
+    }
+    open.into_iter().try_for_each(finish)?;
+    Ok(answers)
+}

@@ -1,0 +1,163 @@
+//! `blake2b` and `blake2s`.
+
+use std::sync::LazyLock;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use saltern_blake2::{Function, blake2b, blake2s};
+
+use super::digests::Digests;
+use super::given;
+use super::many;
+use super::running::{self, Running, State};
+
+/// The parameters, and the size of the digest.
+struct Given<P> {
+    params: P,
+    digest_size: usize,
+}
+
+/// A constructor and its objects.
+macro_rules! sequential {
+    ($type:ident, $name:tt, $module:ident, $variant:ty, $signature:tt) => {
+        impl State for $module::Hasher {
+            fn absorb(&mut self, data: &[u8]) {
+                self.update(data);
+            }
+        }
+
+        impl Given<$module::Params> {
+            fn new(kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+                let (mut params, mut digest_size) = ($module::Params::new(), $module::OUT_BYTES);
+                given::each($name, kwargs, |name, value| {
+                    let given = std::mem::take(&mut params);
+                    params = match name {
+                        "digest_size" => {
+                            digest_size = given::digest_size::<$variant>($name, value)?;
+                            given.hash_length(digest_size).map_err(given::refused)?
+                        }
+                        "key" => {
+                            given.key(given::short(value)?.as_bytes()).map_err(given::refused)?
+                        }
+                        "salt" => {
+                            given.salt(given::short(value)?.as_bytes()).map_err(given::refused)?
+                        }
+                        "person" => given
+                            .personal(given::short(value)?.as_bytes())
+                            .map_err(given::refused)?,
+                        "fanout" => given.fanout(given::byte(name, value, 0, 255)?),
+                        "depth" => given.max_depth(given::byte(name, value, 1, 255)?),
+                        "leaf_size" => {
+                            let size = given::long(name, value, u64::from(u32::MAX))?;
+                            given.max_leaf_length(size as u32)
+                        }
+                        "node_offset" => {
+                            let most = <$variant as Function>::MAX_NODE_OFFSET;
+                            let offset = given::long(name, value, most)?;
+                            given.node_offset(offset).map_err(given::refused)?
+                        }
+                        "node_depth" => given.node_depth(given::byte(name, value, 0, 255)?),
+                        "inner_size" => {
+                            let most = $module::OUT_BYTES as u8;
+                            let size = given::byte(name, value, 0, most)?;
+                            given.inner_hash_length(size.into()).map_err(given::refused)?
+                        }
+                        "last_node" => given.last_node(value.is_truthy()?),
+                        _ => return Ok(false),
+                    };
+                    Ok(true)
+                })?;
+                Ok(Given { params, digest_size })
+            }
+        }
+
+        #[pyclass(name = $name, module = "saltern", frozen)]
+        pub(crate) struct $type(Running<$module::Hasher>);
+
+        #[pymethods]
+        impl $type {
+            #[classattr]
+            const SALT_SIZE: usize = $module::SALT_BYTES;
+            #[classattr]
+            const PERSON_SIZE: usize = $module::PERSONAL_BYTES;
+            #[classattr]
+            const MAX_KEY_SIZE: usize = $module::KEY_BYTES;
+            #[classattr]
+            const MAX_DIGEST_SIZE: usize = $module::OUT_BYTES;
+
+            #[new]
+            #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
+            fn new(
+                args: &Bound<'_, PyTuple>,
+                kwargs: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Self> {
+                static PLAIN: LazyLock<$module::Hasher> = LazyLock::new($module::Hasher::new);
+                let running = if kwargs.is_none() {
+                    Running::new(PLAIN.clone(), $module::OUT_BYTES)
+                } else {
+                    let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
+                    Running::new(params.to_hasher(), digest_size)
+                };
+                running.begin($name, args).map(Self)
+            }
+
+            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.0.update(py, data)
+            }
+
+            fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                running::bytes(py, self.0.look(py, |state| state.finalize()).as_bytes())
+            }
+
+            fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+                PyString::new(py, &self.0.look(py, |state| state.finalize()).to_hex())
+            }
+
+            fn copy(&self, py: Python<'_>) -> Self {
+                Self(self.0.copy(py))
+            }
+
+            #[getter]
+            fn digest_size(&self) -> usize {
+                self.0.digest_size
+            }
+
+            #[getter]
+            fn block_size(&self) -> usize {
+                $module::BLOCK_BYTES
+            }
+
+            #[getter]
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            #[staticmethod]
+            #[pyo3(signature = (rows, /, *, threads = None, **kwargs))]
+            fn hash_many(
+                py: Python<'_>,
+                rows: &Bound<'_, PyAny>,
+                threads: Option<usize>,
+                kwargs: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Digests> {
+                let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
+                many::hash_many(py, &params, digest_size, rows, threads)
+            }
+        }
+    };
+}
+
+sequential!(
+    Blake2b,
+    "blake2b",
+    blake2b,
+    saltern_blake2::Blake2b,
+    "(data=b'', /, *, digest_size=64, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)"
+);
+sequential!(
+    Blake2s,
+    "blake2s",
+    blake2s,
+    saltern_blake2::Blake2s,
+    "(data=b'', /, *, digest_size=32, key=b'', salt=b'', person=b'', fanout=1, depth=1, leaf_size=0, node_offset=0, node_depth=0, inner_size=0, last_node=False, usedforsecurity=True)"
+);

@@ -1,0 +1,118 @@
+//! `blake2bp` and `blake2sp`.
+
+use std::num::NonZero;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use saltern_blake2::{blake2bp, blake2sp};
+
+use super::given;
+use super::running::{self, Running, State};
+
+/// A tree in progress, and how many threads a long piece may take: as many as there are processors
+/// for none.
+#[derive(Clone)]
+pub(crate) struct Tree<H> {
+    hasher: H,
+    threads: Option<NonZero<usize>>,
+}
+
+/// A constructor and its objects.
+macro_rules! tree {
+    ($type:ident, $name:tt, $module:ident, $variant:ty, $block:expr, $signature:tt) => {
+        impl State for Tree<$module::Hasher> {
+            fn absorb(&mut self, data: &[u8]) {
+                self.hasher.update_threaded(data, self.threads);
+            }
+        }
+
+        #[pyclass(name = $name, module = "saltern", frozen)]
+        pub(crate) struct $type(Running<Tree<$module::Hasher>>);
+
+        #[pymethods]
+        impl $type {
+            #[classattr]
+            const MAX_KEY_SIZE: usize = $module::KEY_BYTES;
+            #[classattr]
+            const MAX_DIGEST_SIZE: usize = $module::OUT_BYTES;
+
+            #[new]
+            #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
+            fn new(
+                args: &Bound<'_, PyTuple>,
+                kwargs: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Self> {
+                let (mut params, mut digest_size) = ($module::Params::new(), $module::OUT_BYTES);
+                let mut threads = None;
+                given::each($name, kwargs, |name, value| {
+                    let given = std::mem::take(&mut params);
+                    params = match name {
+                        "digest_size" => {
+                            digest_size = given::digest_size::<$variant>($name, value)?;
+                            given.hash_length(digest_size).map_err(given::refused)?
+                        }
+                        "key" => {
+                            given.key(given::short(value)?.as_bytes()).map_err(given::refused)?
+                        }
+                        "threads" => {
+                            threads = given::threads(value)?;
+                            given
+                        }
+                        _ => return Ok(false),
+                    };
+                    Ok(true)
+                })?;
+                let tree = Tree { hasher: params.to_hasher(), threads };
+                Running::new(tree, digest_size).begin($name, args).map(Self)
+            }
+
+            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.0.update(py, data)
+            }
+
+            fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                running::bytes(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
+            }
+
+            fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+                PyString::new(py, &self.0.look(py, |tree| tree.hasher.finalize()).to_hex())
+            }
+
+            fn copy(&self, py: Python<'_>) -> Self {
+                Self(self.0.copy(py))
+            }
+
+            #[getter]
+            fn digest_size(&self) -> usize {
+                self.0.digest_size
+            }
+
+            #[getter]
+            fn block_size(&self) -> usize {
+                $block
+            }
+
+            #[getter]
+            fn name(&self) -> &'static str {
+                $name
+            }
+        }
+    };
+}
+
+tree!(
+    Blake2bp,
+    "blake2bp",
+    blake2bp,
+    saltern_blake2::Blake2b,
+    saltern_blake2::blake2b::BLOCK_BYTES,
+    "(data=b'', /, *, digest_size=64, key=b'', threads=None, usedforsecurity=True)"
+);
+tree!(
+    Blake2sp,
+    "blake2sp",
+    blake2sp,
+    saltern_blake2::Blake2s,
+    saltern_blake2::blake2s::BLOCK_BYTES,
+    "(data=b'', /, *, digest_size=32, key=b'', threads=None, usedforsecurity=True)"
+);

@@ -1,0 +1,143 @@
+//! `blake2xb` and `blake2xs`: digests of any size.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use saltern_blake2::{blake2xb, blake2xs};
+
+use super::given;
+use super::running::{self, Running, State};
+
+/// The largest digest at once: larger ones are read from one that says no size.
+const MOST: u64 = 1 << 30;
+
+/// How long a digest is to be: what the constructor says (`stated`), or, where that is 0, what is
+/// asked for each time.
+fn length(stated: usize, asked: Option<u64>) -> PyResult<usize> {
+    let wrong = |message: String| Err(PyValueError::new_err(message));
+    match (stated, asked) {
+        (0, None) => wrong("a length is needed: the constructor was given no digest_size".into()),
+        (0, Some(length)) if length > MOST => {
+            wrong(format!("length = {length}: allowed are 0 to {MOST}"))
+        }
+        (0, Some(length)) => Ok(length as usize),
+        (stated, Some(length)) if length != stated as u64 => {
+            wrong(format!("length = {length}: the constructor was given digest_size = {stated}"))
+        }
+        (stated, _) => Ok(stated),
+    }
+}
+
+/// A constructor and its objects.
+macro_rules! xof {
+    ($type:ident, $name:tt, $module:ident, $block:expr, $signature:tt) => {
+        impl State for $module::Hasher {
+            fn absorb(&mut self, data: &[u8]) {
+                self.update(data);
+            }
+        }
+
+        #[pyclass(name = $name, module = "saltern", frozen)]
+        pub(crate) struct $type(Running<$module::Hasher>);
+
+        impl $type {
+            fn output(&self, py: Python<'_>, asked: Option<u64>) -> PyResult<Vec<u8>> {
+                let mut output = vec![0; length(self.0.digest_size, asked)?];
+                let mut reader = self.0.look(py, |state| state.finalize());
+                py.detach(|| reader.fill(&mut output)).map_err(given::refused)?;
+                Ok(output)
+            }
+        }
+
+        #[pymethods]
+        impl $type {
+            #[new]
+            #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
+            fn new(
+                args: &Bound<'_, PyTuple>,
+                kwargs: Option<&Bound<'_, PyDict>>,
+            ) -> PyResult<Self> {
+                let (mut params, mut digest_size) = ($module::Params::new(), 0);
+                given::each($name, kwargs, |name, value| {
+                    let given = std::mem::take(&mut params);
+                    params = match name {
+                        "digest_size" if value.is_none() => given,
+                        "digest_size" => {
+                            let size = given::long(name, value, MOST)?;
+                            digest_size = size as usize;
+                            given.output_length(size).map_err(given::refused)?
+                        }
+                        "key" => {
+                            given.key(given::short(value)?.as_bytes()).map_err(given::refused)?
+                        }
+                        "salt" => {
+                            given.salt(given::short(value)?.as_bytes()).map_err(given::refused)?
+                        }
+                        "person" => given
+                            .personal(given::short(value)?.as_bytes())
+                            .map_err(given::refused)?,
+                        _ => return Ok(false),
+                    };
+                    Ok(true)
+                })?;
+                Running::new(params.to_hasher(), digest_size).begin($name, args).map(Self)
+            }
+
+            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.0.update(py, data)
+            }
+
+            #[pyo3(signature = (length = None, /))]
+            fn digest<'py>(
+                &self,
+                py: Python<'py>,
+                length: Option<u64>,
+            ) -> PyResult<Bound<'py, PyBytes>> {
+                Ok(running::bytes(py, &self.output(py, length)?))
+            }
+
+            #[pyo3(signature = (length = None, /))]
+            fn hexdigest<'py>(
+                &self,
+                py: Python<'py>,
+                length: Option<u64>,
+            ) -> PyResult<Bound<'py, PyString>> {
+                Ok(running::hex(py, &self.output(py, length)?))
+            }
+
+            fn copy(&self, py: Python<'_>) -> Self {
+                Self(self.0.copy(py))
+            }
+
+            #[getter]
+            fn digest_size(&self) -> usize {
+                self.0.digest_size
+            }
+
+            #[getter]
+            fn block_size(&self) -> usize {
+                $block
+            }
+
+            #[getter]
+            fn name(&self) -> &'static str {
+                $name
+            }
+        }
+    };
+}
+
+xof!(
+    Blake2xb,
+    "blake2xb",
+    blake2xb,
+    saltern_blake2::blake2b::BLOCK_BYTES,
+    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)"
+);
+xof!(
+    Blake2xs,
+    "blake2xs",
+    blake2xs,
+    saltern_blake2::blake2s::BLOCK_BYTES,
+    "(data=b'', /, *, digest_size=None, key=b'', salt=b'', person=b'', usedforsecurity=True)"
+);

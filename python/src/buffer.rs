@@ -1,0 +1,118 @@
+//! Memory that Python objects lend: `bytes`, `bytearray`, `memoryview`, arrays.
+#![allow(unsafe_code, reason = "the buffer protocol")]
+
+use std::ffi::{CStr, c_int};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// Memory that an object lends until this is dropped. It is neither freed nor moved meanwhile.
+///
+/// Not `Send`, so that it is dropped where the thread is attached.
+pub(crate) struct View(Box<ffi::Py_buffer>);
+
+impl View {
+    /// All bytes of an object, one after the other.
+    pub(crate) fn bytes(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::lend(object, ffi::PyBUF_SIMPLE)
+    }
+
+    /// The same, and how they are divided into items.
+    pub(crate) fn items(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::lend(object, ffi::PyBUF_C_CONTIGUOUS | ffi::PyBUF_FORMAT)
+    }
+
+    fn lend(object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Self> {
+        let mut view = View(Box::new(ffi::Py_buffer::new()));
+        // SAFETY: the thread is attached, as `object` shows; both pointers are valid.
+        let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view.0, flags) };
+        // What failed has no owner, which makes releasing it nothing.
+        if status == 0 { Ok(view) } else { Err(PyErr::fetch(object.py())) }
+    }
+
+    /// The bytes. Python does not promise that nobody writes to them meanwhile: if somebody does,
+    /// what comes of it is a hash of no particular message.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        if self.0.buf.is_null() || self.0.len <= 0 {
+            return &[];
+        }
+        // SAFETY: contiguous as asked for, and lent until `self` is dropped.
+        unsafe { std::slice::from_raw_parts(self.0.buf.cast::<u8>(), self.0.len as usize) }
+    }
+
+    pub(crate) fn dimensions(&self) -> usize {
+        self.0.ndim.max(0) as usize
+    }
+
+    /// How many items there are in each dimension.
+    pub(crate) fn shape(&self) -> &[isize] {
+        if self.0.shape.is_null() {
+            return &[];
+        }
+        // SAFETY: as many as there are dimensions, and lent until `self` is dropped.
+        unsafe { std::slice::from_raw_parts(self.0.shape, self.dimensions()) }
+    }
+
+    /// Bytes of an item.
+    pub(crate) fn item_size(&self) -> usize {
+        self.0.itemsize.max(0) as usize
+    }
+
+    /// What an item is, as the module `struct` writes it.
+    pub(crate) fn format(&self) -> &[u8] {
+        if self.0.format.is_null() {
+            return b"B";
+        }
+        // SAFETY: a string with its end, lent until `self` is dropped.
+        unsafe { CStr::from_ptr(self.0.format) }.to_bytes()
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: the thread is attached, since this is not `Send` and made where it was; Python
+        // ignores a buffer without an owner.
+        unsafe { ffi::PyBuffer_Release(&raw mut *self.0) };
+    }
+}
+
+/// The bytes of an object: immutable ones in place, others as a view.
+pub(crate) enum Bytes<'a> {
+    Own(&'a [u8]),
+    Lent(View),
+}
+
+impl<'a> Bytes<'a> {
+    /// A message for a hash. Strings and arrays of several dimensions are refused as `hashlib` does
+    /// it.
+    pub(crate) fn message(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Bytes::Own(bytes.as_bytes()));
+        }
+        if object.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err("Strings must be encoded before hashing"));
+        }
+        let view = View::bytes(object).map_err(|error| {
+            let py = object.py();
+            match error.is_instance_of::<PyTypeError>(py) {
+                true => PyTypeError::new_err("object supporting the buffer API required"),
+                false => error,
+            }
+        })?;
+        if view.dimensions() > 1 {
+            return Err(pyo3::exceptions::PyBufferError::new_err(
+                "Buffer must be single dimension",
+            ));
+        }
+        Ok(Bytes::Lent(view))
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Lent(view) => view.as_bytes(),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! `PasswordHasher`: hashing and verifying under a policy.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use saltern::policy::Scheme;
+use saltern::table::Reasons;
+use saltern::{Passwords, Policy, Prepared, Ticket};
+
+use crate::batches::{self, Column};
+use crate::login::{Login, matched, updated};
+use crate::pending::Pending;
+use crate::secret::{secret, stored};
+use crate::wait::{due, wait};
+use crate::{errors, process};
+
+/// Hashes and verifies passwords under a policy.
+///
+///     >>> hasher = PasswordHasher()
+///     >>> stored = hasher.hash("correct horse")
+///     >>> hasher.verify(stored, "correct horse")
+///     True
+///     >>> hasher.verify_and_update(stored, "battery staple")
+///     (False, None)
+///
+/// `cost` is that of new hashes, 1 to 11: 16 MiB at 5, twice the memory and the time at each step.
+/// `schemes` are those of stored strings that are verified (`["yescrypt", "bcrypt"]`; yescrypt
+/// alone by default), and `deadline` is how many seconds a call may take. Everything else is said
+/// by a policy: `from_policy`.
+///
+/// One object serves all threads. Passwords are str, as UTF-8, or bytes. Hashes are computed in the
+/// threads of one pool for the whole process, which the first hash starts, without the
+/// interpreter; Ctrl-C ends waiting for them. `saltern.exceptions` says what is raised.
+#[pyclass(module = "saltern", frozen)]
+pub(crate) struct PasswordHasher {
+    policy: Prepared,
+    /// With the pool of this process, from the first hash on. Locked only while attached, and never
+    /// across detaching: see `process`.
+    bound: Mutex<Option<Passwords>>,
+}
+
+/// Outside of Python.
+impl PasswordHasher {
+    fn open(py: Python<'_>, policy: Result<Policy, saltern::Error>) -> PyResult<Self> {
+        // ROMs may be copied, which takes its time.
+        let prepared = py.detach(|| policy.and_then(Prepared::new));
+        let policy = prepared.map_err(|error| errors::of(py, &error))?;
+        Ok(PasswordHasher { policy, bound: Mutex::new(None) })
+    }
+
+    /// Hashing in the pool of this process.
+    fn passwords(&self, py: Python<'_>) -> PyResult<Passwords> {
+        let bound = || self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = bound().clone();
+        if let Some(passwords) = current.filter(|passwords| !passwords.pool().is_forked()) {
+            return Ok(passwords);
+        }
+        let passwords = Passwords::in_pool(&self.policy, process::pool(py, &self.policy)?);
+        let old = bound().replace(passwords.clone());
+        drop(old);
+        Ok(passwords)
+    }
+
+    /// The same with so many seconds for a call, if that is said.
+    fn within(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Passwords> {
+        let until = due(py, seconds)?;
+        let passwords = self.passwords(py)?;
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        Ok(until.map_or(passwords.clone(), |until| passwords.within(left(until))))
+    }
+
+    fn start_hash(
+        &self,
+        py: Python<'_>,
+        password: &Bound<'_, PyAny>,
+        salt: Option<&[u8]>,
+        deadline: Option<f64>,
+    ) -> PyResult<Ticket<String>> {
+        let password = secret("the password", password)?;
+        let passwords = self.within(py, deadline)?;
+        Ok(match salt {
+            Some(salt) => passwords.hash_with_salt(password.as_bytes(), salt),
+            None => passwords.hash(password.as_bytes()),
+        })
+    }
+}
+
+#[pymethods]
+impl PasswordHasher {
+    #[new]
+    #[pyo3(signature = (cost = 5, *, schemes = None, deadline = None))]
+    fn new(
+        py: Python<'_>,
+        cost: i64,
+        schemes: Option<Vec<String>>,
+        deadline: Option<f64>,
+    ) -> PyResult<Self> {
+        let text = format!("[params]\ncost = {cost}\n");
+        let mut policy = Policy::parse(&text, "").map_err(|invalid| {
+            let message = format!("cost = {cost}: allowed is {}", invalid.allowed);
+            errors::named(py, "BadInputError", message)
+        })?;
+        if let Some(names) = schemes {
+            let scheme = |name: &String| {
+                Scheme::of_name(name).ok_or_else(|| {
+                    let all = Scheme::ALL.map(Scheme::name).join(", ");
+                    let message = format!("schemes = {name:?}: allowed are {all}");
+                    errors::named(py, "BadInputError", message)
+                })
+            };
+            policy.schemes = names.iter().map(scheme).collect::<PyResult<_>>()?;
+        }
+        policy.deadline = due(py, deadline)?.map(|until| until.duration_since(Instant::now()));
+        Self::open(py, Ok(policy))
+    }
+
+    /// With the policy in a file: costs, limits, schemes, keys, ROMs, the pool, decoys.
+    ///
+    /// Raises BadInputError with file, line, key, value and what is allowed, and UnavailableError
+    /// for a key or a ROM that is not there or is another one.
+    #[staticmethod]
+    fn from_policy(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
+        Self::open(py, Policy::read(file))
+    }
+
+    /// With a policy as text; the files that it names are in the folder `beside`.
+    #[staticmethod]
+    #[pyo3(signature = (text, *, beside = PathBuf::new()))]
+    fn from_policy_text(py: Python<'_>, text: &str, beside: PathBuf) -> PyResult<Self> {
+        Self::open(py, Policy::parse(text, beside).map_err(saltern::Error::from))
+    }
+
+    /// Hashes a new password into a string to store.
+    ///
+    /// The salt is random unless it is given: up to 64 bytes, for systems that keep salts
+    /// themselves. `deadline` is in seconds from now on.
+    #[pyo3(signature = (password, *, salt = None, deadline = None))]
+    fn hash(
+        &self,
+        py: Python<'_>,
+        password: &Bound<'_, PyAny>,
+        salt: Option<&[u8]>,
+        deadline: Option<f64>,
+    ) -> PyResult<String> {
+        wait(py, self.start_hash(py, password, salt, deadline)?)
+    }
+
+    /// `True` if the password is the one of the stored string; raises VerifyMismatchError if not.
+    ///
+    /// Without a stored string (`None`), which stands for an account that is not there, as much is
+    /// computed as for one that is: `account` is its name.
+    #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        hash: Option<&Bound<'_, PyAny>>,
+        password: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+        deadline: Option<f64>,
+    ) -> PyResult<bool> {
+        let login = Login::new(hash, password, account)?;
+        let passwords = self.within(py, deadline)?.without_updates();
+        matched(py, &wait(py, login.start(py, &passwords)?)?)
+    }
+
+    /// Whether the password matches, and the string to store instead if the old one is outdated.
+    ///
+    /// Write it only where the old one still stands. A locked account raises AccountLockedError.
+    #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
+    fn verify_and_update(
+        &self,
+        py: Python<'_>,
+        hash: Option<&Bound<'_, PyAny>>,
+        password: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+        deadline: Option<f64>,
+    ) -> PyResult<(bool, Option<String>)> {
+        let login = Login::new(hash, password, account)?;
+        let passwords = self.within(py, deadline)?;
+        updated(py, wait(py, login.start(py, &passwords)?)?)
+    }
+
+    /// Whether the stored string is not what a new one would be. Computes nothing.
+    fn check_needs_rehash(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(!self.rehash_reasons(py, hash)?.is_empty())
+    }
+
+    /// In what the stored string is not what a new one would be: "scheme", "cost", "floor",
+    /// "salt", "key", "rom", "wrapped". Empty if it is.
+    fn rehash_reasons(
+        &self,
+        py: Python<'_>,
+        hash: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<&'static str>> {
+        let reasons = self.policy.table().needs_rehash(&stored(hash)?);
+        let reasons = reasons.map_err(|error| invalid_hash(py, &error))?;
+        let Reasons { scheme, cost, floor, salt, key, rom, wrapped, .. } = reasons;
+        let named = [
+            ("scheme", scheme),
+            ("cost", cost),
+            ("floor", floor),
+            ("salt", salt),
+            ("key", key),
+            ("rom", rom),
+            ("wrapped", wrapped),
+        ];
+        Ok(named.into_iter().filter_map(|(name, is)| is.then_some(name)).collect())
+    }
+
+    /// The same hash under the active key of the policy; `None` if it is so already. No password is
+    /// needed.
+    fn rekey(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        let rekeyed = self.policy.table().rekey(&stored(hash)?);
+        rekeyed.map_err(|error| invalid_hash(py, &error))
+    }
+
+    /// Puts a hash of ours over one of another scheme, without the password; `None` for a string
+    /// that is ours already.
+    #[pyo3(signature = (hash, *, deadline = None))]
+    fn wrap(
+        &self,
+        py: Python<'_>,
+        hash: &Bound<'_, PyAny>,
+        deadline: Option<f64>,
+    ) -> PyResult<Option<String>> {
+        let hash = stored(hash)?;
+        self.policy.table().scheme(&hash).map_err(|error| invalid_hash(py, &error))?;
+        wait(py, self.within(py, deadline)?.wrap(&hash))
+    }
+
+    /// Hashes a column of passwords: a list with a string for each, in order, and an exception for
+    /// each that has none.
+    ///
+    /// Columns are of Arrow (whatever has `__arrow_c_array__` or `__arrow_c_stream__`), or anything
+    /// that can be iterated over, NumPy's arrays included. Logins come first. `deadline` is for all
+    /// of it.
+    #[pyo3(signature = (passwords, *, deadline = None))]
+    fn hash_many<'py>(
+        &self,
+        py: Python<'py>,
+        passwords: &Bound<'py, PyAny>,
+        deadline: Option<f64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let column = Column::of(passwords)?;
+        batches::hash_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
+    }
+
+    /// Verifies a column of stored strings, `None` for accounts that are not there, with one of
+    /// passwords: a list of `True`, `False` and exceptions, in order.
+    #[pyo3(signature = (hashes, passwords, *, deadline = None))]
+    fn verify_many<'py>(
+        &self,
+        py: Python<'py>,
+        hashes: &Bound<'py, PyAny>,
+        passwords: &Bound<'py, PyAny>,
+        deadline: Option<f64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let columns = [Column::of(hashes)?, Column::of(passwords)?];
+        batches::verify_many(py, &self.passwords(py)?, &columns, due(py, deadline)?)
+    }
+
+    /// For `AsyncPasswordHasher`.
+    #[pyo3(signature = (password, salt, deadline))]
+    fn _start_hash(
+        &self,
+        py: Python<'_>,
+        password: &Bound<'_, PyAny>,
+        salt: Option<&[u8]>,
+        deadline: Option<f64>,
+    ) -> PyResult<Pending> {
+        Ok(Pending::hash(self.start_hash(py, password, salt, deadline)?))
+    }
+
+    /// For `AsyncPasswordHasher`.
+    #[pyo3(signature = (hash, password, account, deadline))]
+    fn _start_verify(
+        &self,
+        py: Python<'_>,
+        hash: Option<&Bound<'_, PyAny>>,
+        password: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+        deadline: Option<f64>,
+    ) -> PyResult<Pending> {
+        let login = Login::new(hash, password, account)?;
+        let passwords = self.within(py, deadline)?.without_updates();
+        Ok(Pending::verify(login.start(py, &passwords)?))
+    }
+
+    /// For `AsyncPasswordHasher`.
+    #[pyo3(signature = (hash, password, account, deadline))]
+    fn _start_update(
+        &self,
+        py: Python<'_>,
+        hash: Option<&Bound<'_, PyAny>>,
+        password: &Bound<'_, PyAny>,
+        account: Option<&Bound<'_, PyAny>>,
+        deadline: Option<f64>,
+    ) -> PyResult<Pending> {
+        let login = Login::new(hash, password, account)?;
+        Ok(Pending::update(login.start(py, &self.within(py, deadline)?)?))
+    }
+
+    /// What people should know about files of keys and ROMs: loose permissions, what could not be
+    /// had.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.policy.table().notes().to_vec()
+    }
+
+    /// The work of a new hash, as `inspect` tells that of a stored one.
+    #[getter]
+    fn work(&self) -> u128 {
+        self.policy.table().policy().params.work()
+    }
+
+    fn __repr__(&self) -> String {
+        let params = self.policy.table().policy().params;
+        format!("<saltern.PasswordHasher N={} r={} p={}>", params.n, params.r, params.p)
+    }
+}
+
+/// What is no stored string has an exception of its own.
+fn invalid_hash(py: Python<'_>, error: &saltern::Error) -> PyErr {
+    match error.kind() {
+        saltern::ErrorKind::BadInput => errors::named(py, "InvalidHashError", error.to_string()),
+        _ => errors::of(py, error),
+    }
+}

@@ -1,0 +1,46 @@
+//! What a stored string says of itself.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use saltern_yescrypt::{HashString, Scheme};
+
+use crate::errors;
+use crate::secret::stored;
+
+/// What a stored string of yescrypt or scrypt says of itself: scheme, parameters, salt, the bytes
+/// of memory and the work of a hash, and the names of the key and the ROM that it needs.
+///
+///     >>> told = inspect(PasswordHasher(cost=2).hash("correct horse"))
+///     >>> told["scheme"], told["n"], told["r"]
+///     ('yescrypt', 2048, 8)
+#[pyfunction]
+pub(crate) fn inspect<'py>(
+    py: Python<'py>,
+    hash: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let text = stored(hash)?;
+    let parsed = HashString::parse(&*text);
+    let parsed =
+        parsed.map_err(|error| errors::named(py, "InvalidHashError", error.to_string()))?;
+    let (setting, params) = (parsed.setting(), parsed.setting().params());
+    let told = PyDict::new(py);
+    told.set_item("scheme", scheme(setting.scheme()))?;
+    told.set_item("n", params.n)?;
+    told.set_item("r", params.r)?;
+    told.set_item("p", params.p)?;
+    told.set_item("t", params.t)?;
+    told.set_item("salt", PyBytes::new(py, setting.salt()))?;
+    told.set_item("memory", params.memory())?;
+    told.set_item("work", params.work())?;
+    told.set_item("key", setting.key_id().map(|key| key.to_string()))?;
+    told.set_item("rom", setting.rom_id().map(|rom| rom.to_string()))?;
+    Ok(told)
+}
+
+fn scheme(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::Scrypt | Scheme::ScryptPhc => "scrypt",
+        Scheme::Escrypt => "escrypt",
+        _ => "yescrypt",
+    }
+}

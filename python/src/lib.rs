@@ -1,0 +1,31 @@
+//! The compiled half of the Python package `saltern`: `saltern._saltern`.
+//!
+//! What Python programs see is described in `saltern/_saltern.pyi` and docs/python.md; here is how
+//! it is kept. No thread waits for anything that takes long while it is attached to the
+//! interpreter, no lock is held across attaching or detaching, and threads that hash never touch
+//! the interpreter at all.
+
+mod arrow;
+mod batches;
+mod blake2;
+mod buffer;
+mod errors;
+mod hasher;
+mod inspect;
+mod login;
+mod pending;
+mod process;
+mod secret;
+mod wait;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _saltern(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<hasher::PasswordHasher>()?;
+    module.add_class::<pending::Pending>()?;
+    module.add_class::<pending::Wakeup>()?;
+    module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
+    blake2::add(module)
+}

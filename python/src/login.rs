@@ -1,0 +1,85 @@
+//! A login: a stored string and a password, and what Python is told of the outcome.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use saltern::table::Table;
+use saltern::{ErrorKind, Outcome, Passwords, Ticket};
+
+use crate::buffer::Bytes;
+use crate::errors;
+use crate::secret::{secret, stored};
+
+/// What is to be verified.
+pub(crate) struct Login<'a> {
+    /// None for an account that is not there.
+    hash: Option<Cow<'a, str>>,
+    password: Bytes<'a>,
+    account: Option<Bytes<'a>>,
+}
+
+impl<'a> Login<'a> {
+    pub(crate) fn new(
+        hash: Option<&'a Bound<'_, PyAny>>,
+        password: &'a Bound<'_, PyAny>,
+        account: Option<&'a Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let hash = hash.map(stored).transpose()?;
+        let password = secret("the password", password)?;
+        let account = account.map(|name| secret("the account", name)).transpose()?;
+        Ok(Login { hash, password, account })
+    }
+
+    /// Submits it. What is no stored string is refused here, with a word about arguments in the
+    /// wrong order if that is what it looks like.
+    pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
+        if let Some(hash) = &self.hash {
+            refuse(py, passwords.table(), hash, self.password.as_bytes())?;
+        }
+        let account = self.account.as_ref().map_or(&[][..], Bytes::as_bytes);
+        Ok(passwords.verify(account, self.password.as_bytes(), self.hash.as_deref()))
+    }
+}
+
+/// Refuses what is no stored string.
+fn refuse(py: Python<'_>, table: &Table, hash: &str, password: &[u8]) -> PyResult<()> {
+    let Err(error) = table.scheme(hash) else { return Ok(()) };
+    if error.kind() != ErrorKind::BadInput {
+        return Err(errors::of(py, &error));
+    }
+    let password = std::str::from_utf8(password).unwrap_or_default();
+    let message = match table.scheme(password) {
+        Ok(Some(_)) => {
+            "the arguments are in the wrong order: the password stands where the stored \
+                        string belongs, and the other way round"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Err(errors::named(py, "InvalidHashError", message))
+}
+
+/// `True`, or the exception that says why not.
+pub(crate) fn matched(py: Python<'_>, outcome: &Outcome) -> PyResult<bool> {
+    match outcome {
+        Outcome::Match { .. } => Ok(true),
+        Outcome::Mismatch => {
+            let message = "the password does not match the stored string";
+            Err(errors::named(py, "VerifyMismatchError", message))
+        }
+        Outcome::Locked => Err(locked(py)),
+    }
+}
+
+/// Whether it matched, and what to store instead.
+pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Option<String>)> {
+    match outcome {
+        Outcome::Match { update } => Ok((true, update.map(|update| update.new))),
+        Outcome::Mismatch => Ok((false, None)),
+        Outcome::Locked => Err(locked(py)),
+    }
+}
+
+fn locked(py: Python<'_>) -> PyErr {
+    errors::named(py, "AccountLockedError", "the account is locked: no password matches")
+}

@@ -1,0 +1,121 @@
+"""asyncio: awaited without threads of Python, cancelled, in several loops."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import weakref
+
+import pytest
+
+import saltern
+from saltern import AsyncPasswordHasher, aio
+
+PASSWORD = "correct horse"
+
+
+def test_hash_verify_update(stored):
+    async def main() -> None:
+        hasher = AsyncPasswordHasher(1)
+        made = await hasher.hash(PASSWORD)
+        assert await hasher.verify(made, PASSWORD) is True
+        assert await hasher.verify_and_update(stored, PASSWORD) == (True, None)
+        with pytest.raises(saltern.VerifyMismatchError):
+            await hasher.verify(stored, "battery staple")
+        with pytest.raises(saltern.InvalidHashError, match="wrong order"):
+            await hasher.verify(PASSWORD, stored)
+        with pytest.raises(saltern.DeadlineError):
+            await hasher.hash(PASSWORD, deadline=0)
+        assert not hasher.check_needs_rehash(made)
+        # Two steps: the new hash is submitted when the old one has matched.
+        valid, update = await AsyncPasswordHasher(2).verify_and_update(stored, PASSWORD)
+        assert valid and update is not None and await hasher.verify(update, PASSWORD)
+        fixed = await hasher.hash(PASSWORD, salt=b"salt")
+        assert fixed == await hasher.hash(PASSWORD, salt=b"salt")
+
+    asyncio.run(main(), debug=True)
+
+
+def test_no_thread_of_python_waits(stored):
+    async def main() -> None:
+        hasher = AsyncPasswordHasher.from_policy_text("[params]\ncost = 1\n")
+        before = threading.active_count()
+        waiting = [asyncio.ensure_future(hasher.verify(stored, PASSWORD)) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert threading.active_count() == before
+        assert await asyncio.gather(*waiting) == [True] * 100
+
+    asyncio.run(main(), debug=True)
+
+
+def test_batches_are_in_order(stored):
+    async def main() -> None:
+        hasher = AsyncPasswordHasher(1)
+        passwords = [f"password {n}" for n in range(100)]
+        hashes = await hasher.hash_many(passwords)
+        assert await hasher.verify_many(hashes, passwords) == [True] * 100
+        made = await hasher.hash_many(["fine", "a\0b", 7, "fine"])
+        assert [type(one) for one in made] == [str, saltern.BadInputError, TypeError, str]
+        answers = await hasher.verify_many([stored, stored, "tiger"], [PASSWORD, "no", PASSWORD])
+        assert answers[:2] == [True, False] and isinstance(answers[2], saltern.InvalidHashError)
+        with pytest.raises(ValueError):
+            await hasher.verify_many([stored], [])
+        late = await AsyncPasswordHasher(5).hash_many(passwords, deadline=0.2)
+        assert any(isinstance(one, saltern.DeadlineError) for one in late)
+
+    asyncio.run(main(), debug=True)
+
+
+def test_cancelling_gives_up_what_has_not_begun(stored):
+    async def main() -> None:
+        hasher = AsyncPasswordHasher(8)
+        waiting = [asyncio.ensure_future(hasher.hash(PASSWORD)) for _ in range(200)]
+        await asyncio.sleep(0.05)
+        for task in waiting:
+            task.cancel()
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+        assert all(isinstance(one, asyncio.CancelledError) for one in ended[10:])
+        # The 200 would take a minute of two processors: this one does not wait for them.
+        await asyncio.wait_for(AsyncPasswordHasher(1).verify(stored, PASSWORD), 20)
+        with pytest.raises(asyncio.TimeoutError):
+            async with asyncio.timeout(0.05):
+                await hasher.hash_many([PASSWORD] * 1000)
+
+    asyncio.run(main())
+
+
+def test_several_loops_in_several_threads(stored):
+    hasher = AsyncPasswordHasher(1)
+    ended = []
+
+    async def main() -> None:
+        ended.extend(await asyncio.gather(*(hasher.verify(stored, PASSWORD) for _ in range(20))))
+
+    threads = [threading.Thread(target=asyncio.run, args=(main(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert ended == [True] * 80
+
+
+def test_loops_are_forgotten(stored):
+    loop = asyncio.new_event_loop()
+    hasher = AsyncPasswordHasher(1)
+    assert loop.run_until_complete(hasher.verify(stored, PASSWORD))
+    # Nothing is left with a loop that waits for nothing.
+    assert not loop._selector.get_map() or len(loop._selector.get_map()) == 1
+    seen = weakref.ref(loop)
+    # One that is closed with something under way is forgotten, too.
+    loop.run_until_complete(_begin(hasher))
+    loop.close()
+    del loop
+    asyncio.run(hasher.verify(stored, PASSWORD))
+    gc.collect()
+    assert seen() is None
+    assert all(not loop.is_closed() or loop is not seen() for loop in aio._loops)
+
+
+async def _begin(hasher: AsyncPasswordHasher) -> None:
+    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None))
