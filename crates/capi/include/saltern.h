@@ -166,7 +166,7 @@ typedef struct saltern_answer {
 
 /*
  * One answer for each. Items of one cost are computed together, several times as fast as one after
- * the other. The call itself fails only for NULL.
+ * the other. The call itself fails only for NULL or without memory.
  */
 saltern_status saltern_hash_many(const saltern *site, const saltern_password *passwords,
     saltern_answer *answers, size_t count, saltern_message *message);

@@ -12,20 +12,43 @@ use saltern_yescrypt::{Error, ErrorKind};
 
 use crate::reserve;
 
-/// Runs an entry; if it panics, which is a defect, the answer is `otherwise`.
+/// Runs an entry; if it panics, which is a defect, the answer is `otherwise`. The thread is not
+/// cancelled meanwhile (pthread_cancel(3)): that unwinds, which Rust ends the process for.
 pub(crate) fn guard<T>(otherwise: T, entry: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {
+    let before = set_cancel_state(CANCEL_DISABLE);
+    let done = catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {
         // Its destructor could panic, too.
         mem::forget(panic);
         otherwise
-    })
+    });
+    set_cancel_state(before);
+    done
+}
+
+/// `PTHREAD_CANCEL_DISABLE`
+const CANCEL_DISABLE: c_int = 1;
+
+/// Returns the state before.
+fn set_cancel_state(state: c_int) -> c_int {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    }
+    let mut old = 0;
+    // SAFETY: a state of this thread, and a place for the one before.
+    unsafe { pthread_setcancelstate(state, &raw mut old) };
+    old
 }
 
 /// An entry that tells failures by errno and the answer `failed`. It does not begin without some
 /// memory for small things, and it leaves errno alone if it succeeds.
 pub(crate) fn entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_int>) -> T {
+    last_entry(failed, || if reserve::is_ready() { body() } else { Err(libc::ENOMEM) })
+}
+
+/// An entry that gives memory back, and needs none.
+pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_int>) -> T {
     let before = errno();
-    let done = if reserve::is_ready() { guard(Err(libc::EIO), body) } else { Err(libc::ENOMEM) };
+    let done = guard(Err(libc::EIO), body);
     let (answer, number) = done.map_or_else(|number| (failed, number), |answer| (answer, before));
     set_errno(number);
     answer

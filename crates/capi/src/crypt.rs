@@ -279,10 +279,11 @@ pub unsafe extern "C" fn saltern_crypt_checksalt(setting: *const c_char) -> c_in
     /// `CRYPT_SALT_INVALID`
     const INVALID: c_int = 1;
     // SAFETY: a string or a null pointer.
-    let ours = unsafe { is_ours(setting) };
-    match next() {
+    if unsafe { is_ours(setting) } {
         // SAFETY: a string, as it has a prefix.
-        _ if ours => c_int::from(unsafe { has_refused_characters(setting) }),
+        return c_int::from(unsafe { has_refused_characters(setting) });
+    }
+    match next() {
         // SAFETY: the argument of this call.
         Some(next) => next.checksalt.map_or(INVALID, |check| unsafe { check(setting) }),
         None => INVALID,

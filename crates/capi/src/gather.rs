@@ -12,6 +12,8 @@
 
 mod crew;
 
+use std::cell::Cell;
+use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -58,23 +60,44 @@ struct Seated {
 // down until its seat says that the job is done or has not been begun.
 unsafe impl Send for Seated {}
 
+thread_local! {
+    /// Whether this thread has a call here already: a handler of a signal that interrupts it is not
+    /// to wait for it. Whoever leaves a call by siglongjmp(3) computes alone from then on.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Computes a job, alone or with others, in the memory of whichever thread computes it.
 pub(crate) fn compute(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
-    let together = job.params.degree() > 1 && job.params.memory() <= MOST_MEMORY;
-    let Some(crew) = crew().filter(|_| together) else { return alone(job, workspace) };
+    let light = job.params.degree() > 1 && job.params.memory() <= MOST_MEMORY;
+    if !light || is_only_thread() || INSIDE.replace(true) {
+        return alone(job, workspace);
+    }
+    let result = match crew() {
+        Some(crew) => join(crew, job, workspace),
+        None => alone(job, workspace),
+    };
+    INSIDE.set(false);
+    result
+}
+
+/// Computes a job with those that wait, or waits itself.
+fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
     let shape = Shape {
         params: job.params,
         rom: job.rom.map(|rom| (rom.as_ptr().addr(), rom.len())),
         out: job.out.len(),
     };
     let seated = Seated { shape, password: job.password, salt: job.salt, out: &raw mut *job.out };
-    match crew.join(seated, job.params.degree(), processors()) {
+    // Where nobody says how many processors there are, nobody waits for one.
+    let most = processors().unwrap_or(usize::MAX);
+    match crew.join(seated, job.params.degree(), most) {
         Next::Done(result) => result,
+        Next::Alone => alone(job, workspace),
         Next::Lead(partners) => {
             let begun = Instant::now();
             let lead = || lead(job, &partners, workspace);
             let result = guard(Err(Error::Panicked), lead);
-            crew.finish(&partners, result, begun.elapsed(), processors());
+            crew.finish(&partners, result, begun.elapsed(), most);
             result
         }
     }
@@ -142,17 +165,32 @@ fn crew() -> Option<&'static Crew> {
     unsafe { new.as_ref() }
 }
 
-/// How many calls run at a time.
-pub(crate) fn processors() -> usize {
-    static KNOWN: AtomicUsize = AtomicUsize::new(0);
-    match KNOWN.load(Ordering::Relaxed) {
-        0 => {
-            let found = std::thread::available_parallelism().map_or(1, usize::from);
-            KNOWN.store(found, Ordering::Relaxed);
-            found
-        }
-        known => known,
+/// How many processors the process was given; none if the system does not say. No file is read, as
+/// a process that has locked itself in may be ended for that.
+pub(crate) fn processors() -> Option<usize> {
+    // SAFETY: a set is plain numbers.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a set of this size. Those of the first thread, as this one may be bound to one.
+    let got = unsafe { libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &raw mut set) };
+    // SAFETY: the set that was filled.
+    let count = usize::try_from(unsafe { libc::CPU_COUNT(&set) }).ok();
+    count.filter(|count| got == 0 && *count > 0)
+}
+
+/// Whether the C library (glibc 2.32) knows that there is no other thread.
+fn is_only_thread() -> bool {
+    /// 0, or 1 where there is no such variable, or its address.
+    static PLACE: AtomicUsize = AtomicUsize::new(0);
+    let mut place = PLACE.load(Ordering::Relaxed);
+    if place == 0 {
+        // SAFETY: a string, looked for in all libraries.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
+        place = found.expose_provenance().max(1);
+        PLACE.store(place, Ordering::Relaxed);
     }
+    // SAFETY: a variable of the C library, which stays, and which another thread does not change
+    // while there is none.
+    place > 1 && unsafe { std::ptr::with_exposed_provenance::<c_char>(place).read_volatile() } != 0
 }
 
 #[cfg(test)]

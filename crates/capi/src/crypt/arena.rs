@@ -1,69 +1,92 @@
-//! Memory that a thread keeps between hashes, and gives back when it ends.
-#![allow(unsafe_code, reason = "what a thread leaves behind is given back by the C library")]
+//! Memory that is kept between hashes: as much as the threads need that can compute at once, and
+//! nothing once the threads that have hashed are gone.
+#![allow(unsafe_code, reason = "memory that threads hand on, and a function for when they end")]
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use saltern_yescrypt::Workspace;
 
 use crate::boundary::boxed;
+use crate::gather::processors;
 
-/// The most bytes that a thread keeps. What a larger hash took is given back after it.
+/// The most bytes that are kept for one hash after another. What a larger one took is given back
+/// after it.
 const CEILING: usize = 48 << 20;
 
-/// Lends this thread's memory, which is wiped before it is kept. A call within a call, from a
-/// handler of a signal, say, gets memory of its own.
+/// What is kept, wiped. Whoever takes one puts it back or frees it, without a lock that a forked
+/// process could find taken.
+static KEPT: [AtomicPtr<Workspace>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
+
+/// How many threads have hashed and are still there.
+static USERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Lends memory, which is wiped before it is kept. A call within a call, from a handler of a
+/// signal, say, gets memory of its own.
 pub(super) fn with_arena<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
-    let key = key();
-    let mut workspace = match key.and_then(take) {
-        Some(kept) => kept,
-        None => match boxed(Workspace::new()) {
-            Some(new) => new,
-            None => return work(&mut Workspace::new()),
-        },
+    let counted = count_thread();
+    let Some(mut workspace) = take().or_else(|| boxed(Workspace::new())) else {
+        return work(&mut Workspace::new());
     };
     let done = work(&mut workspace);
-    if let Some(key) = key
-        && workspace.memory() <= CEILING
-    {
+    if counted && (1..=CEILING).contains(&workspace.memory()) {
         workspace.wipe();
-        keep(key, workspace);
+        keep(workspace);
     }
     done
 }
 
-/// What this thread has kept.
-fn take(key: libc::pthread_key_t) -> Option<Box<Workspace>> {
-    // SAFETY: the key was made by `key`, and is never deleted.
-    let kept = unsafe { libc::pthread_getspecific(key) }.cast::<Workspace>();
-    if kept.is_null() {
+fn take() -> Option<Box<Workspace>> {
+    KEPT.iter().find_map(empty)
+}
+
+/// What is in a place, if there is anything.
+fn empty(place: &AtomicPtr<Workspace>) -> Option<Box<Workspace>> {
+    if place.load(Ordering::Relaxed).is_null() {
         return None;
     }
-    // SAFETY: as above. Replacing a value that is there takes no memory.
-    unsafe { libc::pthread_setspecific(key, ptr::null()) };
+    let taken = place.swap(ptr::null_mut(), Ordering::Acquire);
     // SAFETY: `keep` has put it there, and it is there no more.
-    Some(unsafe { Box::from_raw(kept) })
+    if taken.is_null() { None } else { Some(unsafe { Box::from_raw(taken) }) }
 }
 
-fn keep(key: libc::pthread_key_t, workspace: Box<Workspace>) {
-    let raw = Box::into_raw(workspace);
-    // SAFETY: the key was made by `key`, and is never deleted.
-    if unsafe { libc::pthread_setspecific(key, raw.cast()) } != 0 {
-        // SAFETY: it has not gone there.
-        drop(unsafe { Box::from_raw(raw) });
+/// No more than threads can use at once.
+fn keep(workspace: Box<Workspace>) {
+    let most = USERS.load(Ordering::Relaxed).min(processors().unwrap_or(1)).min(KEPT.len());
+    let new = Box::into_raw(workspace);
+    for place in &KEPT[..most] {
+        let none = ptr::null_mut();
+        if place.compare_exchange(none, new, Ordering::Release, Ordering::Relaxed).is_ok() {
+            return;
+        }
     }
+    // SAFETY: it has not gone anywhere.
+    drop(unsafe { Box::from_raw(new) });
 }
 
-/// When a thread ends.
-unsafe extern "C" fn give_back(kept: *mut c_void) {
+/// When a thread ends that has hashed: what is kept for more threads than there are goes.
+extern "C" fn thread_ends(_: *mut c_void) {
     crate::boundary::guard((), || {
-        // SAFETY: `keep` has put it there, and the C library has taken it away.
-        drop(unsafe { Box::from_raw(kept.cast::<Workspace>()) });
+        let left = USERS.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
+        KEPT[left.min(KEPT.len())..].iter().for_each(|place| drop(empty(place)));
     });
 }
 
-/// The key under which threads keep their memory; none if there are too many keys in this process.
+/// Counts this thread, until it ends; whether it is counted.
+fn count_thread() -> bool {
+    let Some(key) = key() else { return false };
+    // SAFETY: the key was made by `key`, and is never deleted.
+    if !unsafe { libc::pthread_getspecific(key) }.is_null() {
+        return true;
+    }
+    // SAFETY: as above; the value is an address that nobody reads from.
+    let set = unsafe { libc::pthread_setspecific(key, (&raw const USERS).cast()) } == 0;
+    USERS.fetch_add(usize::from(set), Ordering::Relaxed);
+    set
+}
+
+/// The key that tells of the end of threads; none if there are too many keys in this process.
 fn key() -> Option<libc::pthread_key_t> {
     /// The key and 1, or 0.
     static KEY: AtomicU32 = AtomicU32::new(0);
@@ -72,7 +95,7 @@ fn key() -> Option<libc::pthread_key_t> {
     }
     let mut key = 0;
     // SAFETY: a place for a key, and a function of this library, which is never unloaded.
-    if unsafe { libc::pthread_key_create(&raw mut key, Some(give_back)) } != 0 {
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
         return None;
     }
     match KEY.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Acquire) {

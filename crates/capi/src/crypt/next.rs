@@ -1,5 +1,5 @@
-//! The libcrypt that would have been called: the next one in the order of symbols, or else
-//! `libcrypt.so.1`.
+//! The libcrypt that would have been called: the next one in the order of symbols, or else the
+//! machine's, which is `libcrypt.so.1` or, without the functions of glibc's time, `libcrypt.so.2`.
 #![allow(unsafe_code, reason = "functions found at run time")]
 
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
@@ -53,12 +53,13 @@ pub(super) fn next() -> Option<&'static Next> {
 }
 
 fn find() -> Option<Next> {
-    find_in(libc::RTLD_NEXT).or_else(|| {
+    let load = |name: &CStr| {
         // SAFETY: libcrypt does nothing when it is loaded, and is never unloaded.
-        let library =
-            unsafe { libc::dlopen(c"libcrypt.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if library.is_null() { None } else { find_in(library) }
-    })
+    };
+    find_in(libc::RTLD_NEXT)
+        .or_else(|| [c"libcrypt.so.1", c"libcrypt.so.2"].into_iter().find_map(load))
 }
 
 fn find_in(library: *mut c_void) -> Option<Next> {

@@ -9,7 +9,7 @@ use saltern_yescrypt::hazmat::MAX_LANES;
 use super::Seated;
 
 /// How many calls can wait. More of them are computed alone at once.
-const SEATS: usize = 64;
+pub(super) const SEATS: usize = 64;
 
 /// The longest that a call lingers for a partner.
 const MOST_LINGER: Duration = Duration::from_micros(250);
@@ -59,6 +59,9 @@ pub(super) enum Next {
     Done(Result<(), Error>),
     /// It computes, and these with its own.
     Lead([Option<Partner>; MAX_LANES]),
+    /// There is no seat left: it computes alone, and does not count, so that those who sit get
+    /// their turn.
+    Alone,
 }
 
 impl Crew {
@@ -92,7 +95,7 @@ impl Crew {
         }
         match state.sit(job) {
             Some(seat) => self.wait(state, seat, degree, most),
-            None => self.begin(state, [None; MAX_LANES], most),
+            None => Next::Alone,
         }
     }
 
@@ -228,6 +231,11 @@ impl State {
 
 #[cfg(test)]
 impl Crew {
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().waiting().count()
+    }
+
     /// Whether the next call would begin at once.
     pub(super) fn is_quiet(&self) -> bool {
         let state = self.lock();

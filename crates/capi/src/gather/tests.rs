@@ -54,7 +54,7 @@ fn job(out: usize) -> Seated {
 fn leads(next: &Next) -> Option<usize> {
     match next {
         Next::Lead(partners) => Some(partners.iter().flatten().count()),
-        Next::Done(_) => None,
+        Next::Done(_) | Next::Alone => None,
     }
 }
 
@@ -70,6 +70,7 @@ fn a_call_waits_only_where_processors_are_taken_and_goes_with_its_like() {
                 let crew = &crew;
                 move || match crew.join(job(out), 2, 1) {
                     Next::Done(result) => (out, result, 0),
+                    Next::Alone => panic!("there are seats"),
                     Next::Lead(partners) => {
                         let count = partners.iter().flatten().count();
                         crew.finish(&partners, Err(Error::Random), Duration::ZERO, 1);
@@ -127,4 +128,30 @@ fn calls_that_went_together_are_a_crowd() {
         crew.finish(&[], Ok(()), hour, 1);
     });
     assert!(!crew.is_quiet());
+}
+
+#[test]
+fn calls_without_a_seat_hold_nobody_up() {
+    let crew: &'static Crew = Box::leak(Box::new(Crew::new()));
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    let waits: Vec<_> = (0..crew::SEATS)
+        .map(|_| {
+            std::thread::spawn(|| {
+                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
+                    crew.finish(&partners, Ok(()), Duration::ZERO, 1);
+                }
+            })
+        })
+        .collect();
+    while crew.waiting() < crew::SEATS {
+        std::thread::yield_now();
+    }
+    // This one goes on for ever.
+    assert!(matches!(crew.join(job(32), 2, 1), Next::Alone));
+    crew.finish(&[], Ok(()), Duration::ZERO, 1);
+    let begun = Instant::now();
+    while !waits.iter().all(std::thread::JoinHandle::is_finished) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{} still wait", crew.waiting());
+        std::thread::yield_now();
+    }
 }

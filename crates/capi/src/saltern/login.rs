@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use saltern::{Outcome, Ticket};
+use saltern::{Outcome, Passwords, Ticket};
 
 use super::site::{Site, of};
 use super::status::{Failure, LOCKED, MISMATCH, Message, OK, STRING, call, words};
@@ -33,7 +33,10 @@ pub(super) unsafe fn password<'a>(start: *const c_void, len: usize) -> Result<&'
 ///
 /// # Safety
 /// As `saltern.h` says of a login.
-pub(super) unsafe fn begin(site: &Site, login: *const Login) -> Result<Ticket<Outcome>, Failure> {
+pub(super) unsafe fn begin(
+    passwords: &Passwords,
+    login: *const Login,
+) -> Result<Ticket<Outcome>, Failure> {
     // SAFETY: the caller's struct, wherever it lies.
     let login = unsafe { copied(login) }.ok_or(Failure::bad("the login is NULL"))?;
     // SAFETY: as many bytes as is said.
@@ -47,7 +50,7 @@ pub(super) unsafe fn begin(site: &Site, login: *const Login) -> Result<Ticket<Ou
         // SAFETY: the caller's string.
         Some(unsafe { words(login.stored, "the stored string is no text") }?)
     };
-    Ok(site.passwords.verify(account, password, stored))
+    Ok(passwords.verify(account, password, stored))
 }
 
 /// What an outcome is for C: a status, and an update if there is one.
@@ -59,16 +62,11 @@ pub(super) fn told(outcome: Outcome) -> (c_int, String) {
     }
 }
 
-/// Looks at the room for a string, before anything is computed, and makes it empty.
-///
-/// # Safety
-/// As much room as is said.
-pub(super) unsafe fn room(start: *mut c_char, size: usize) -> Result<(), Failure> {
+/// Looks at the room for a string, before anything is computed. An input may still be there.
+pub(super) fn room(start: *mut c_char, size: usize) -> Result<(), Failure> {
     if start.is_null() || size < STRING {
         return Err(Failure::bad("there is no room for SALTERN_STRING_SIZE bytes"));
     }
-    // SAFETY: by the contract above.
-    unsafe { write_text(start.cast(), size, b"") };
     Ok(())
 }
 
@@ -96,10 +94,14 @@ pub unsafe extern "C" fn saltern_hash(
     message: *mut Message,
 ) -> c_int {
     let hash = || {
-        // SAFETY: the caller's room, handle and password.
-        let (_, site, password) =
-            unsafe { (room(stored, size)?, of(site)?, password(bytes, length)?) };
-        let made = site.passwords.hash(password).wait()?;
+        room(stored, size)?;
+        // SAFETY: the caller's handle and password.
+        let parts = unsafe { (of(site), password(bytes, length)) };
+        let begun = parts.0.and_then(|site| Ok(site.passwords.hash(parts.1?)));
+        // What is begun has a copy of the password, which may have been in that room.
+        // SAFETY: the room that was looked at.
+        unsafe { put(stored, size, "") }?;
+        let made = begun?.wait()?;
         // SAFETY: as above.
         unsafe { put(stored, size, &made) }.map(|()| OK)
     };
@@ -121,13 +123,21 @@ pub unsafe extern "C" fn saltern_verify(
 ) -> c_int {
     let verify = || {
         let wanted = !update.is_null() || size > 0;
+        let begun = match wanted {
+            // SAFETY: the caller's handle and login.
+            true => unsafe {
+                room(update, size)?;
+                of(site).and_then(|site| begin(&site.passwords, login))
+            },
+            // SAFETY: as above.
+            false => unsafe { begin(&of(site)?.passwords.without_updates(), login) },
+        };
         if wanted {
-            // SAFETY: the caller's room.
-            unsafe { room(update, size) }?;
+            // What is begun has a copy of the stored string, which may have been in that room.
+            // SAFETY: the room that was looked at.
+            unsafe { put(update, size, "") }?;
         }
-        // SAFETY: the caller's handle and login.
-        let ticket = unsafe { begin(of(site)?, login) }?;
-        let (status, new) = told(ticket.wait()?);
+        let (status, new) = told(begun?.wait()?);
         if wanted {
             // SAFETY: as above. What does not fit is left for the next login.
             let _ = unsafe { put(update, size, &new) };

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use saltern::Ticket;
+use saltern::{ErrorKind, Ticket};
 
 use super::login::{Login, begin, password, told};
 use super::site::{Site, of};
@@ -43,31 +43,39 @@ impl Answer {
     }
 }
 
-/// How many items are begun before the first is waited for: as many as may wait in a pool.
+/// How many items are begun before the first is waited for, if as many may wait in the pool.
 const AT_ONCE: usize = 1024;
+
+/// What stands in an answer until there is one.
+const NOT_BEGUN: Failure = Failure::Plain(ErrorKind::Internal, "the item was not begun");
 
 /// Begins items, in parts, and writes what comes of them.
 ///
 /// # Safety
 /// As `saltern.h` says of items and answers.
 unsafe fn each<I: Copy, T: Send + 'static>(
+    site: &Site,
     items: *const I,
-    answers: *mut Answer,
-    count: usize,
+    (answers, count): (*mut Answer, usize),
     begin: impl Fn(*const I) -> Result<Ticket<T>, Failure>,
     tell: impl Fn(T) -> (c_int, String),
 ) -> Result<c_int, Failure> {
     if count > 0 && (items.is_null() || answers.is_null() || !answers.is_aligned()) {
         return Err(Failure::bad("items or answers are NULL"));
     }
+    for at in 0..count {
+        // SAFETY: the caller has room for as many answers.
+        unsafe { answers.add(at).write(Answer::new(Err(NOT_BEGUN))) };
+    }
+    let at_once = site.passwords.pool().config().max_waiting.clamp(1, AT_ONCE);
     let mut tickets = Vec::new();
-    tickets.try_reserve_exact(count.min(AT_ONCE)).map_err(|_| Failure::NO_MEMORY)?;
-    for first in (0..count).step_by(AT_ONCE) {
-        let part = first..count.min(first + AT_ONCE);
+    tickets.try_reserve_exact(count.min(at_once)).map_err(|_| Failure::NO_MEMORY)?;
+    for first in (0..count).step_by(at_once) {
+        let part = first..count.min(first + at_once);
         tickets.extend(part.clone().map(|at| begin(items.wrapping_add(at))));
         for (at, ticket) in part.zip(tickets.drain(..)) {
             let result = ticket.and_then(|ticket| Ok(tell(ticket.wait()?)));
-            // SAFETY: the caller has room for as many answers.
+            // SAFETY: as above.
             unsafe { answers.add(at).write(Answer::new(result)) };
         }
     }
@@ -96,7 +104,7 @@ pub unsafe extern "C" fn saltern_hash_many(
             Ok(site.passwords.hash(unsafe { password(item.bytes, item.length) }?))
         };
         // SAFETY: what the caller guarantees is passed on.
-        unsafe { each(passwords, answers, count, begin, |made| (OK, made)) }
+        unsafe { each(site, passwords, (answers, count), begin, |made| (OK, made)) }
     };
     // SAFETY: the caller's message.
     unsafe { call(message, hash) }
@@ -118,9 +126,9 @@ pub unsafe extern "C" fn saltern_verify_many(
         // SAFETY: the caller's handle.
         let site = unsafe { of(site) }?;
         // SAFETY: an item of the caller's.
-        let begin = |item: *const Login| unsafe { begin(site, item) };
+        let begin = |item: *const Login| unsafe { begin(&site.passwords, item) };
         // SAFETY: what the caller guarantees is passed on.
-        unsafe { each(logins, answers, count, begin, told) }
+        unsafe { each(site, logins, (answers, count), begin, told) }
     };
     // SAFETY: the caller's message.
     unsafe { call(message, verify) }

@@ -3,6 +3,7 @@
 
 use std::ffi::{c_char, c_int};
 use std::path::Path;
+use std::ptr::null_mut;
 use std::time::Duration;
 
 use saltern::{Passwords, Policy};
@@ -59,6 +60,27 @@ pub(super) unsafe fn free<T>(handle: *mut T) {
     }
 }
 
+/// Runs what starts threads with all signals blocked, so that the program's own threads handle them:
+/// threads begin with the signals of the one that starts them.
+fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    struct Before(libc::sigset_t);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            // SAFETY: a set, and no place for another.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
+        }
+    }
+    // SAFETY: sets are plain numbers.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: two sets of this function.
+    unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+    }
+    let _before = Before(before);
+    start()
+}
+
 /// Opens a site: see `saltern.h`.
 ///
 /// # Safety
@@ -73,10 +95,11 @@ pub unsafe extern "C" fn saltern_open(
         // SAFETY: the caller's place.
         let place = unsafe { place_for(site) }?;
         let passwords = if policy_file.is_null() {
-            Passwords::new(Policy::default())?
+            without_signals(|| Passwords::new(Policy::default()))?
         } else {
             // SAFETY: the caller's string.
-            Passwords::open(unsafe { words(policy_file, "the name of the policy is no text") }?)?
+            let file = unsafe { words(policy_file, "the name of the policy is no text") }?;
+            without_signals(|| Passwords::open(file))?
         };
         // SAFETY: as above.
         unsafe { hand_out(place, Site { passwords }) }
@@ -105,7 +128,8 @@ pub unsafe extern "C" fn saltern_open_text(
             // SAFETY: as above.
             unsafe { words(beside, "the name of the folder is no text") }?
         };
-        let passwords = Passwords::new(Policy::parse(text, Path::new(beside))?)?;
+        let policy = Policy::parse(text, Path::new(beside))?;
+        let passwords = without_signals(|| Passwords::new(policy))?;
         // SAFETY: as above.
         unsafe { hand_out(place, Site { passwords }) }
     };

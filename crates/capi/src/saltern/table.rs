@@ -58,9 +58,9 @@ pub unsafe extern "C" fn saltern_rekey(
         // SAFETY: the caller's handle and string.
         let (site, old) = unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
         let new = site.passwords.table().rekey(old)?;
-        // SAFETY: the caller's room.
-        unsafe { room(rekeyed, size).and_then(|()| put(rekeyed, size, &new.unwrap_or_default())) }
-            .map(|()| OK)
+        room(rekeyed, size)?;
+        // SAFETY: the room that was looked at.
+        unsafe { put(rekeyed, size, &new.unwrap_or_default()) }.map(|()| OK)
     };
     // SAFETY: the caller's message.
     unsafe { call(message, rekey) }

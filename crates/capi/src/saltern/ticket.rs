@@ -84,7 +84,7 @@ pub unsafe extern "C" fn saltern_verify_start(
 ) -> c_int {
     let start = || {
         // SAFETY: the caller's place, handle and login.
-        let (place, begun) = unsafe { (place_for(ticket)?, begin(of(site)?, login)?) };
+        let (place, begun) = unsafe { (place_for(ticket)?, begin(&of(site)?.passwords, login)?) };
         // SAFETY: as above.
         unsafe { hand_out(place, Waiting(Some(Kind::Verify(begun)))) }
     };
@@ -105,8 +105,9 @@ pub unsafe extern "C" fn saltern_wait(
     message: *mut Message,
 ) -> c_int {
     let wait = || {
-        // SAFETY: the caller's room and ticket.
-        let (_, ticket) = unsafe { (room(string, size)?, object_mut(ticket)) };
+        room(string, size)?;
+        // SAFETY: the room that was looked at, and the caller's ticket.
+        let (_, ticket) = unsafe { (put(string, size, "")?, object_mut(ticket)) };
         let ticket = ticket.ok_or(Failure::bad("the ticket is NULL"))?;
         let kind = ticket.0.take().ok_or(Failure::bad("the ticket has given its answer"))?;
         let timeout = u64::try_from(milliseconds).ok().map(Duration::from_millis);

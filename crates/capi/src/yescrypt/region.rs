@@ -5,7 +5,7 @@ use std::ptr;
 
 use saltern_yescrypt::{Error, Workspace, hazmat};
 
-use crate::boundary::{boxed, entry, number_of, object_mut};
+use crate::boundary::{boxed, entry, last_entry, number_of, object_mut};
 
 /// `yescrypt_region_t`: of a ROM, memory as C knows it; of a thread's memory `base` is a [`Local`],
 /// and `aligned` what hashes have used, for those who look at it.
@@ -70,9 +70,10 @@ pub(super) unsafe fn with_workspace<T>(
         }
     };
     let done = work(&mut local.workspace);
+    // Nothing, as long as other threads have computed its hashes.
     let used = hazmat::addresses(&local.workspace);
-    region.aligned = ptr::with_exposed_provenance_mut(used.start);
-    region.aligned_size = used.len();
+    let start = if used.is_empty() { 0 } else { used.start };
+    (region.aligned, region.aligned_size) = (ptr::with_exposed_provenance_mut(start), used.len());
     done.map_err(number_of)
 }
 
@@ -113,7 +114,7 @@ pub unsafe extern "C" fn yescrypt_init_local(local: *mut Region) -> c_int {
 /// A pointer that is not null is to what `yescrypt_init_local` has made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_free_local(local: *mut Region) -> c_int {
-    entry(-1, || {
+    last_entry(-1, || {
         // SAFETY: the caller's contract.
         let region = unsafe { object_mut(local) }.ok_or(libc::EINVAL)?;
         // SAFETY: as above.

@@ -9,7 +9,7 @@ use saltern_yescrypt::{Error, Params, Workspace, params::Mode};
 
 use super::region::Region;
 use super::{RawParams, within_upstream};
-use crate::boundary::{bytes, copied, entry, number_of, object, object_mut};
+use crate::boundary::{bytes, copied, entry, last_entry, number_of, object, object_mut};
 use crate::gather;
 
 /// Of the flags: the memory is there already.
@@ -106,7 +106,7 @@ unsafe fn fill(region: &Region, params: &RomParams, seed: &[u8]) -> Result<c_int
     // SAFETY: by the contract above; whatever is in it may be read as bytes.
     let image = unsafe { std::slice::from_raw_parts_mut(region.aligned.cast::<u8>(), size) };
     let mut workspace = Workspace::new();
-    workspace.set_threads(gather::processors());
+    workspace.set_threads(gather::processors().unwrap_or(1));
     init_rom(params, seed, image, &mut workspace).map_err(number_of)?;
     Ok(0)
 }
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn yescrypt_digest_shared(shared: *mut Region) -> *mut [u8
 /// A pointer that is not null is to what `yescrypt_init_shared` has made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_free_shared(shared: *mut Region) -> c_int {
-    entry(-1, || {
+    last_entry(-1, || {
         // SAFETY: the caller's contract.
         let region = unsafe { object_mut(shared) }.ok_or(libc::EINVAL)?;
         // SAFETY: as above.

@@ -96,7 +96,8 @@ pub unsafe extern "C" fn yescrypt(passwd: *const u8, setting: *const u8) -> *mut
     let made =
         unsafe { yescrypt_r(none, &raw mut local, passwd, len, setting, key, buf, HASH_ROOM) };
     // SAFETY: as `yescrypt_r` has left it.
-    let freed = entry(-1, || unsafe { free(&mut local) }.map(|()| 0 as c_int));
+    let freed =
+        crate::boundary::last_entry(-1, || unsafe { free(&mut local) }.map(|()| 0 as c_int));
     if freed == 0 { made } else { ptr::null_mut() }
 }
 

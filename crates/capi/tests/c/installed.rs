@@ -15,7 +15,7 @@ pub(crate) struct Installed {
 }
 
 /// The static library that was built together with this test.
-fn archive() -> PathBuf {
+pub(crate) fn archive() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a name");
     let folder = program.parent().expect("it is in a folder");
     let made = |path: &Path| path.metadata().and_then(|data| data.modified());

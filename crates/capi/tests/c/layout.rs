@@ -6,7 +6,7 @@ use std::process::Command;
 
 use saltern_testing::program::repository;
 
-use crate::installed::{installed, succeed};
+use crate::installed::{archive, installed, run, succeed, told};
 
 /// The functions that a library exports, with their versions.
 fn exported(library: &Path) -> BTreeSet<String> {
@@ -39,6 +39,10 @@ fn libraries_export_what_is_listed_and_nothing_else() {
         for name in &wanted {
             assert!(header.contains(&format!("{name}(")), "{name} is not in {list}.h");
         }
+        // Of groups with one name in two archives a program gets one: none may be left.
+        let archive = installed.lib().join(format!("{library}.a"));
+        let groups = succeed(Command::new("readelf").arg("--section-groups").arg(archive));
+        assert!(!groups.contains("COMDAT"), "{groups}");
         let within = succeed(
             Command::new("nm")
                 .args(["--defined-only", "--extern-only"])
@@ -79,13 +83,28 @@ fn libraries_have_their_names_and_stay_loaded() {
 #[test]
 fn a_package_is_built_below_another_root() {
     let root = tempfile::tempdir().unwrap();
-    let mut install = Command::new(repository("scripts/install"));
-    // Any archive will do to see where things go.
-    install.arg("--archive").arg(installed().lib().join("no-archive.a"));
-    install.args(["--prefix", "usr"]).arg("--root").arg(root.path());
-    let refused = install.output().unwrap();
-    assert_eq!(refused.status.code(), Some(2), "a prefix that is no absolute path");
-    let header = installed().prefix().join("include/saltern.h");
-    assert!(header.is_file() && installed().prefix().join("include/saltern/yescrypt.h").is_file());
-    assert!(installed().prefix().join("share/man/man3/saltern.3").is_file());
+    let install = |prefix: &str| {
+        let mut install = Command::new(repository("scripts/install"));
+        install.arg("--archive").arg(archive()).args(["--prefix", prefix]);
+        install.args(["--libdir", "lib64"]).arg("--root").arg(root.path());
+        run(&mut install)
+    };
+    assert_eq!(install("usr").status.code(), Some(2), "a prefix that is no absolute path");
+    let installed = install("/usr");
+    assert!(installed.status.success(), "{}", told(&installed));
+    for file in [
+        "include/saltern.h",
+        "include/saltern/yescrypt.h",
+        "include/saltern/blake2.h",
+        "lib64/libsaltern.a",
+        "lib64/libsaltern.so.0",
+        "lib64/libsaltern-crypt.so",
+        "share/man/man3/saltern.3",
+    ] {
+        assert!(root.path().join("usr").join(file).is_file(), "{file}");
+    }
+    let package = root.path().join("usr/lib64/pkgconfig/saltern.pc");
+    let package = std::fs::read_to_string(package).unwrap();
+    // What is there when the package has been unpacked.
+    assert!(package.contains("prefix=/usr\nlibdir=${prefix}/lib64\n"), "{package}");
 }

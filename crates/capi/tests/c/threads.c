@@ -5,9 +5,11 @@
 #define _GNU_SOURCE
 #include <blake2.h>
 #include <crypt.h>
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <saltern.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +116,116 @@ static void memory(void)
 	join(threads, 8);
 	/* Eight times 16 MiB, and no more than a little of it is left. */
 	CHECK(resident() - before < 16 << 20);
+}
+
+/* More threads than can wait for each other. */
+static void *crypt_often(void *seed)
+{
+	struct crypt_data *data = (struct crypt_data *)calloc(1, sizeof *data);
+
+	CHECK(data != NULL);
+	for (int i = 0; i < 5; i++)
+		CHECK(strcmp(crypt_r("secret", setting, data), expected[0]) == 0);
+	free(data);
+	return seed;
+}
+
+static void crowd(void)
+{
+	pthread_t threads[200];
+
+	for (int i = 0; i < 200; i++)
+		CHECK(pthread_create(&threads[i], NULL, crypt_often, NULL) == 0);
+	join(threads, 200);
+}
+
+/* What is kept is for as many threads as there are processors, however many are there. */
+static pthread_barrier_t all_have_hashed;
+
+static void *keep_and_stay(void *unused)
+{
+	keep(unused);
+	pthread_barrier_wait(&all_have_hashed);
+	pthread_barrier_wait(&all_have_hashed);
+	return unused;
+}
+
+static void bound(void)
+{
+	pthread_t threads[24];
+	long before = resident();
+	cpu_set_t given, two;
+
+	CHECK(sched_getaffinity(0, sizeof given, &given) == 0);
+	CPU_ZERO(&two);
+	for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
+		if (CPU_ISSET(cpu, &given))
+			CPU_SET(cpu, &two);
+	CHECK(sched_setaffinity(0, sizeof two, &two) == 0);
+	CHECK(pthread_barrier_init(&all_have_hashed, NULL, 25) == 0);
+	for (int i = 0; i < 24; i++)
+		CHECK(pthread_create(&threads[i], NULL, keep_and_stay, NULL) == 0);
+	pthread_barrier_wait(&all_have_hashed);
+	/* Two places, each for up to two hashes of 16 MiB at a time. */
+	CHECK(resident() - before < 96 << 20);
+	pthread_barrier_wait(&all_have_hashed);
+	join(threads, 24);
+}
+
+/* A thread that is cancelled while it is in here. */
+static void *go_on(void *unused)
+{
+	char output[192];
+
+	for (;;) {
+		saltern *other;
+
+		CHECK(crypt_gensalt_rn("$y$", 0, NULL, 0, output, sizeof output) == output);
+		CHECK(saltern_open("/proc/self/status", &other, NULL) == SALTERN_BAD_INPUT);
+		pthread_testcancel();
+	}
+	return unused;
+}
+
+static void cancelled(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread;
+		void *end;
+
+		CHECK(pthread_create(&thread, NULL, go_on, NULL) == 0);
+		usleep(1000);
+		CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &end) == 0);
+		CHECK(end == PTHREAD_CANCELED);
+	}
+}
+
+/* The threads of a site leave all signals to those of the program. */
+static void masks(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	int others = 0;
+
+	CHECK(tasks != NULL);
+	while ((task = readdir(tasks)) != NULL) {
+		unsigned long long blocked = 0;
+		char name[300], line[256];
+		FILE *status;
+
+		if (atoi(task->d_name) == 0 || atoi(task->d_name) == getpid())
+			continue;
+		snprintf(name, sizeof name, "/proc/self/task/%s/status", task->d_name);
+		CHECK((status = fopen(name, "r")) != NULL);
+		while (fgets(line, sizeof line, status) != NULL)
+			sscanf(line, "SigBlk: %llx", &blocked);
+		fclose(status);
+		/* All that can be blocked by programs, of which SIGTERM is one. */
+		CHECK(blocked >> (SIGTERM - 1) & 1 && blocked >> (SIGALRM - 1) & 1);
+		others++;
+	}
+	closedir(tasks);
+	CHECK(others > 0);
 }
 
 /* A child of a process whose threads were hashing. */
@@ -234,6 +346,13 @@ static void nulls(void)
 	CHECK(saltern_hash(site, NULL, 0, stored, sizeof stored, NULL) == SALTERN_OK);
 	CHECK(saltern_verify(site, &login, NULL, 0, NULL) == SALTERN_OK);
 	CHECK(saltern_needs_rehash(site, stored, &reasons, NULL) == SALTERN_OK && reasons == 0);
+	/* The password in the place of the string, and the stored string in that of the update. */
+	strcpy(stored, "secret");
+	CHECK(saltern_hash(site, stored, 6, stored, sizeof stored, NULL) == SALTERN_OK);
+	login.password = "secret";
+	login.password_length = 6;
+	CHECK(saltern_verify(site, &login, stored, sizeof stored, NULL) == SALTERN_OK && !stored[0]);
+	CHECK(saltern_hash(site, NULL, 0, stored, sizeof stored, NULL) == SALTERN_OK);
 	CHECK(saltern_needs_rehash(site, "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5"
 	                                 "mk4KRmFVRFKM4", &reasons, NULL) == SALTERN_OK);
 	CHECK(reasons == SALTERN_OUTDATED_COST);
@@ -314,13 +433,14 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} parts[] = {{"many", many}, {"memory", memory}, {"forks", forks}, {"signals", signals},
-	    {"ends", ends}, {"nulls", nulls}};
+	    {"ends", ends}, {"nulls", nulls}, {"crowd", crowd}, {"bound", bound},
+	    {"cancelled", cancelled}, {"masks", masks}};
 
 	/* From the functions under test, which others compare with vectors. */
 	for (int i = 0; i < 2; i++)
 		snprintf(expected[i], sizeof expected[i], "%s", crypt("secret", i ? other : setting));
 	CHECK(expected[0][0] == '$' && expected[1][0] == '$');
-	if (argc == 2 && strcmp(argv[1], "memory") != 0)
+	if (argc == 2 && strcmp(argv[1], "memory") != 0 && strcmp(argv[1], "bound") != 0)
 		CHECK(saltern_open(NULL, &site, NULL) == SALTERN_OK);
 	for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++)
 		if (strcmp(parts[i].name, argv[1]) == 0) {

@@ -52,6 +52,26 @@ fn calls_that_signals_interrupt_answer() {
 }
 
 #[test]
+fn more_threads_than_can_wait_get_their_answers() {
+    part("crowd");
+}
+
+#[test]
+fn what_is_kept_does_not_grow_with_threads() {
+    part("bound");
+}
+
+#[test]
+fn threads_can_be_cancelled() {
+    part("cancelled");
+}
+
+#[test]
+fn threads_of_a_site_take_no_signals() {
+    part("masks");
+}
+
+#[test]
 fn calls_during_exit_answer() {
     part("ends");
 }
