@@ -5,9 +5,10 @@
 //! With more, those that have to wait anyway sit down, and whoever gets a processor next computes
 //! as many of one shape as advance together ([`CheckedParams::degree`]).
 //!
-//! A call that finds nobody waiting and a processor free never waits. Only where calls had to wait
-//! just before does the next one linger for a partner, for a sixteenth of the time of a hash at
-//! most, and once in vain: then it is taken that the crowd is gone.
+//! A call that finds nobody waiting and a processor free does not wait, unless calls had to wait
+//! just before: then the next one lingers for a partner, for a sixteenth of the time of a hash and
+//! 250 µs at most, and once in vain: then it is taken that the crowd is gone. In a process with one
+//! thread nobody waits.
 #![allow(unsafe_code, reason = "the inputs of calls that wait in other threads")]
 
 mod crew;
@@ -61,8 +62,8 @@ struct Seated {
 unsafe impl Send for Seated {}
 
 thread_local! {
-    /// Whether this thread has a call here already: a handler of a signal that interrupts it is not
-    /// to wait for it. Whoever leaves a call by siglongjmp(3) computes alone from then on.
+    /// Whether this thread has a call here already, which a handler of a signal has interrupted:
+    /// it is not to wait for itself.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 

@@ -22,8 +22,7 @@ static KEPT: [AtomicPtr<Workspace>; 256] = [const { AtomicPtr::new(ptr::null_mut
 /// How many threads have hashed and are still there.
 static USERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Lends memory, which is wiped before it is kept. A call within a call, from a handler of a
-/// signal, say, gets memory of its own.
+/// Lends memory, which is wiped before it is kept.
 pub(super) fn with_arena<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
     let counted = count_thread();
     let Some(mut workspace) = take().or_else(|| boxed(Workspace::new())) else {

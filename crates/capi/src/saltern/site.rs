@@ -60,8 +60,8 @@ pub(super) unsafe fn free<T>(handle: *mut T) {
     }
 }
 
-/// Runs what starts threads with all signals blocked, so that the program's own threads handle them:
-/// threads begin with the signals of the one that starts them.
+/// Runs what starts threads with all signals blocked, so that the program's own threads handle
+/// them: threads begin with the signals of the one that starts them.
 fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     struct Before(libc::sigset_t);
     impl Drop for Before {
