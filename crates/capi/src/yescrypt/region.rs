@@ -7,7 +7,7 @@ use saltern_yescrypt::{Error, Workspace, hazmat};
 
 use crate::boundary::{boxed, entry, last_entry, number_of, object_mut};
 
-/// `yescrypt_region_t`: of a ROM, memory as C knows it; of a thread's memory `base` is a [`Local`],
+/// `yescrypt_region_t`: of a ROM, memory as C knows it; of a thread's memory `base` is a `Local`,
 /// and `aligned` what hashes have used, for those who look at it.
 #[repr(C)]
 #[derive(Clone, Copy)]
