@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use saltern_blake2::{Blake2b, Blake2s};
+use zeroize::Zeroize;
 
 use super::state::State;
 use super::state::kind::{Kind, params};
@@ -40,7 +41,9 @@ unsafe fn init<K: Kind>(
             new.absorb_key(key)?;
         }
         // SAFETY: by the contract above; what was there does not matter.
-        unsafe { put(state, new) }
+        let done = unsafe { put(state, &new) };
+        new.buf.as_mut().zeroize();
+        done
     })
 }
 
@@ -48,12 +51,12 @@ unsafe fn init<K: Kind>(
 ///
 /// # Safety
 /// A pointer that is aligned and not null has room for it.
-pub(super) unsafe fn put<S>(place: *mut S, new: S) -> Option<()> {
+pub(super) unsafe fn put<S: Copy>(place: *mut S, new: &S) -> Option<()> {
     if place.is_null() || !place.is_aligned() {
         return None;
     }
     // SAFETY: by the contract above.
-    unsafe { place.write(new) };
+    unsafe { place.copy_from_nonoverlapping(new, 1) };
     Some(())
 }
 
@@ -62,7 +65,7 @@ pub(super) unsafe fn put<S>(place: *mut S, new: S) -> Option<()> {
 unsafe fn init_param<K: Kind>(state: *mut State<K>, params: *const K::Param) -> c_int {
     answer(|| {
         // SAFETY: a parameter block, which has no alignment, and room for a state.
-        unsafe { put(state, State::new(&copied(params)?)) }
+        unsafe { put(state, &State::new(&copied(params)?)) }
     })
 }
 

@@ -130,7 +130,9 @@ unsafe fn init<K: Kind>(
             new.leaves.as_mut().iter_mut().try_for_each(|leaf| leaf.absorb_key(key))?;
         }
         // SAFETY: by the contract above; what was there does not matter.
-        unsafe { put(tree, new) }
+        let done = unsafe { put(tree, &new) };
+        new.leaves.as_mut().iter_mut().for_each(|leaf| leaf.buf.as_mut().zeroize());
+        done
     })
 }
 

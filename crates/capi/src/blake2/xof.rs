@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use saltern_blake2::{Blake2b, Blake2s};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::node::put;
 use super::state::State;
@@ -74,8 +74,11 @@ unsafe fn init<K: Kind>(
     answer(|| {
         // SAFETY: as many bytes as is said.
         let key = unsafe { bytes(key.cast(), len) }?;
+        let mut new = Xof::new(outlen, key)?;
         // SAFETY: by the contract above; what was there does not matter.
-        unsafe { put(xof, Xof::new(outlen, key)?) }
+        let done = unsafe { put(xof, &new) };
+        new.root.buf.as_mut().zeroize();
+        done
     })
 }
 

@@ -52,7 +52,9 @@ fn empty(place: &AtomicPtr<Workspace>) -> Option<Box<Workspace>> {
 
 /// No more than threads can use at once.
 fn keep(workspace: Box<Workspace>) {
-    let most = USERS.load(Ordering::Relaxed).min(processors().unwrap_or(1)).min(KEPT.len());
+    let users = USERS.load(Ordering::Relaxed).min(KEPT.len());
+    // One thread needs no call of the system, which it may have forbidden itself.
+    let most = if users > 1 { users.min(processors().unwrap_or(1)) } else { users };
     let new = Box::into_raw(workspace);
     for place in &KEPT[..most] {
         let none = ptr::null_mut();

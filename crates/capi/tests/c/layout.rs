@@ -60,7 +60,9 @@ fn libraries_export_what_is_listed_and_nothing_else() {
 fn the_shim_exports_what_programs_look_for() {
     let list = repository("crates/capi/link/crypt.symbols");
     let wanted = std::fs::read_to_string(list).unwrap();
-    let wanted: BTreeSet<String> = wanted.lines().map(str::to_owned).collect();
+    // The first version that glibc's libcrypt had is another one on aarch64.
+    let first = if cfg!(target_arch = "aarch64") { "GLIBC_2.17" } else { "GLIBC_2.2.5" };
+    let wanted = wanted.lines().map(|line| line.replace("GLIBC_2.2.5", first)).collect();
     assert_eq!(exported(&installed().shim()), wanted);
 }
 

@@ -62,6 +62,11 @@ fn what_is_kept_does_not_grow_with_threads() {
 }
 
 #[test]
+fn a_process_that_has_locked_itself_in_hashes() {
+    part("locked");
+}
+
+#[test]
 fn threads_can_be_cancelled() {
     part("cancelled");
 }
