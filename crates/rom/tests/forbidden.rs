@@ -7,7 +7,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms};
@@ -116,14 +116,47 @@ fn a_forked_process_waits_for_no_thread_of_its_parent() {
         drop(in_child.lock().unwrap().take());
         Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))
     };
-    let mut command = Command::new("true");
-    // SAFETY: the child allocates nothing and takes no lock but one that nobody holds.
-    unsafe { command.pre_exec(run) };
-    let (report, result) = mpsc::channel();
-    std::thread::spawn(move || {
-        report.send(command.spawn().map(drop).map_err(|e| e.raw_os_error()))
-    });
-    let result = result.recv_timeout(Duration::from_secs(60)).expect("the child hangs");
-    assert_eq!(result, Err(Some(libc::EOPNOTSUPP)));
+    forked(run);
     drop(taken.lock().unwrap().take());
+}
+
+/// Threads that read are the parent's, too: a forked process starts its own.
+#[test]
+fn a_forked_process_reads_with_threads_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rom");
+    let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
+    Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+    let rom = Arc::new(RomFile::open(&path, None).unwrap()).rom().unwrap();
+    let params = Params::yescrypt(64, 32).check(&Limits::unlimited()).unwrap();
+    let what = Derive { params, roms: vec![RomUse { rom, reading: RomReading::new(64) }], len: 32 };
+    let readers = Arc::new(RomReaders::new(Backend::Threads));
+    let hash = move || {
+        let mut config = PoolConfig::default();
+        config.threads = 1;
+        config.sources = Some(readers.clone());
+        let pool = Pool::new(config).unwrap();
+        pool.derive(&what, [("password", "salt")], Terms::bulk()).unwrap().wait().remove(0).unwrap()
+    };
+    let expected = hash();
+    forked(move || match hash() == expected {
+        true => Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+        false => Err(std::io::Error::from_raw_os_error(libc::EBADMSG)),
+    });
+}
+
+/// Runs this in a forked process, before any other program takes its place: it has to end in
+/// EOPNOTSUPP, within a minute.
+fn forked(mut run: impl FnMut() -> std::io::Result<()> + Send + Sync + 'static) {
+    let mut command = Command::new("true");
+    // SAFETY: the allocator of the C library can be used after a fork, and no other lock that the
+    // child takes is held at that time.
+    unsafe {
+        command.pre_exec(move || {
+            libc::alarm(60);
+            run()
+        })
+    };
+    let result = command.spawn().map(drop).map_err(|error| error.raw_os_error());
+    assert_eq!(result, Err(Some(libc::EOPNOTSUPP)), "the child hangs, or did not do as it should");
 }

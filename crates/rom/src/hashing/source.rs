@@ -132,7 +132,8 @@ impl RomReaders {
 
     fn threads(&self) -> io::Result<Box<dyn BlockSource>> {
         let mut readers = lock(&self.readers);
-        if readers.is_none() {
+        // Those of the process from which this one was forked read nothing here.
+        if !readers.as_ref().is_some_and(Readers::are_here) {
             *readers = Some(Readers::start(THREADS)?);
         }
         let source = readers.as_ref().and_then(Readers::source);

@@ -48,6 +48,11 @@ impl Readers {
         Ok(readers)
     }
 
+    /// Whether the threads are this process's.
+    pub(super) fn are_here(&self) -> bool {
+        self.process.is_current()
+    }
+
     /// What one thread of a pool reads with.
     pub(super) fn source(&self) -> Option<ThreadSource> {
         let (reply, ended) = channel();
@@ -57,7 +62,7 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        if !self.process.is_current() {
+        if !self.are_here() {
             // The threads are those of another process.
             mem::forget((self.tasks.take(), mem::take(&mut self.threads)));
             return;
