@@ -1,7 +1,7 @@
 //! The progress line: on standard error, on a terminal, and only once the work has taken a while.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,51 +14,28 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Counts bytes from any thread; the thread that prints shows them.
 pub(crate) struct Progress {
-    began: Instant,
-    wanted: bool,
-    line: Mutex<Line>,
-}
-
-/// What is shown.
-struct Line {
-    /// What is being done, where there are several stages.
-    stage: String,
-    since: Instant,
-    bytes: u64,
+    bytes: Mutex<u64>,
     total: Option<u64>,
-    bar: Option<ProgressBar>,
+    started: Instant,
+    wanted: bool,
+    bar: OnceLock<ProgressBar>,
 }
 
 impl Progress {
     /// `total` bytes are to come, where that is known. `quiet` shows nothing at all.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
-        let (began, wanted) = (Instant::now(), !quiet && io::stderr().is_terminal());
-        let line = Line { stage: String::new(), since: began, bytes: 0, total, bar: None };
-        Self { began, wanted, line: Mutex::new(line) }
+        Self {
+            bytes: Mutex::new(0),
+            total,
+            started: Instant::now(),
+            wanted: !quiet && io::stderr().is_terminal(),
+            bar: OnceLock::new(),
+        }
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Count bytes that were read.
+    /// Count bytes that were hashed.
     pub(crate) fn add(&self, bytes: u64) {
-        self.line().bytes += bytes;
-    }
-
-    /// Another stage begins, which is counted by itself.
-    pub(crate) fn restart(&self, total: u64) {
-        let mut line = self.line();
-        line.clear();
-        (line.since, line.total) = (Instant::now(), Some(total));
-    }
-
-    /// Show that so many bytes of this stage are done.
-    pub(crate) fn set(&self, stage: &str, bytes: u64) {
-        let mut line = self.line();
-        (line.stage, line.bytes) = (format!("{stage}: "), bytes);
-        drop(line);
-        self.show();
+        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
     }
 
     /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for ever.
@@ -68,14 +45,26 @@ impl Progress {
 
     /// Renew the line, if it is time for one.
     pub(crate) fn show(&self) {
-        if self.wanted && self.began.elapsed() >= PATIENCE {
-            self.line().show();
+        let elapsed = self.started.elapsed();
+        if !self.wanted || elapsed < PATIENCE {
+            return;
         }
+        let bytes = *self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let rate = bytes as f64 / elapsed.as_secs_f64();
+        let mut text = format!("{}/s", HumanBytes(rate as u64));
+        // Some files grow, so that there may be no rest.
+        if let Some(rest) = self.total.and_then(|total| total.checked_sub(bytes)) {
+            let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
+            text = format!("{text}, {} left", HumanDuration(left));
+        }
+        let bar = self.bar.get_or_init(|| self.draw());
+        bar.set_message(text);
+        bar.set_position(bytes);
     }
 
     /// Print something while the line is out of the way.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &self.line().bar {
+        match self.bar.get() {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
@@ -83,38 +72,18 @@ impl Progress {
 
     /// Remove the line.
     pub(crate) fn finish(&self) {
-        self.line().clear();
-    }
-}
-
-impl Line {
-    fn show(&mut self) {
-        let rate = self.bytes as f64 / self.since.elapsed().as_secs_f64();
-        let mut text = format!("{}/s", HumanBytes(rate as u64));
-        // Some files grow, so that there may be no rest.
-        if let Some(rest) = self.total.and_then(|total| total.checked_sub(self.bytes)) {
-            let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
-            text = format!("{text}, {} left", HumanDuration(left));
-        }
-        let bar = self.bar.get_or_insert_with(|| draw(self.total));
-        bar.set_prefix(self.stage.clone());
-        bar.set_message(text);
-        bar.set_position(self.bytes);
-    }
-
-    fn clear(&mut self) {
-        if let Some(bar) = self.bar.take() {
+        if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
     }
-}
 
-fn draw(total: Option<u64>) -> ProgressBar {
-    let template = match total {
-        Some(_) => "{prefix}{bytes} of {total_bytes} {wide_bar} {msg}",
-        None => "{prefix}{bytes}, {msg}",
-    };
-    let style = ProgressStyle::with_template(template);
-    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    fn draw(&self) -> ProgressBar {
+        let template = match self.total {
+            Some(_) => "{bytes} of {total_bytes} {wide_bar} {msg}",
+            None => "{bytes}, {msg}",
+        };
+        let style = ProgressStyle::with_template(template);
+        let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr());
+        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    }
 }

@@ -50,7 +50,7 @@ pub(crate) struct RomArgs {
 
 /// How an image gets into memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AccessName {
+enum AccessName {
     /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped
     /// has to belong to root or this user, and nobody else may be allowed to write to it
     Auto,
@@ -141,20 +141,15 @@ impl RomArgs {
 
 impl AccessName {
     fn open(self, image: &Path, expect: Option<RomHash>) -> Result<OpenRom, Error> {
-        let Some(access) = self.access() else { return OpenRom::open(image, expect) };
         let mut options = AttachOptions::new();
-        (options.access, options.expect) = (access, expect);
+        options.expect = expect;
+        options.access = match self {
+            AccessName::Direct => return OpenRom::open(image, expect),
+            AccessName::Map => Access::Map,
+            AccessName::Copy => Access::Copy,
+            AccessName::Auto => Access::Auto,
+        };
         Ok(attach(image, &options)?.into())
-    }
-
-    /// As policies have it.
-    pub(crate) const fn access(self) -> Option<Access> {
-        match self {
-            AccessName::Auto => Some(Access::Auto),
-            AccessName::Map => Some(Access::Map),
-            AccessName::Copy => Some(Access::Copy),
-            AccessName::Direct => None,
-        }
     }
 }
 

@@ -131,7 +131,7 @@ impl Report {
     }
 
     pub(crate) fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.latencies()];
+        let mut tables = vec![self.loads()];
         if !self.alternatives.is_empty() {
             tables.push(self.others());
         }
@@ -139,7 +139,7 @@ impl Report {
         tables
     }
 
-    fn latencies(&self) -> Table {
+    fn loads(&self) -> Table {
         let row = |load: &Load| {
             vec![
                 number(load.rate),
@@ -150,7 +150,8 @@ impl Report {
                 load.logins.to_string(),
             ]
         };
-        let loads = self.loads();
+        let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
+        loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
         Table {
             title: "Latency against load",
             columns: vec!["logins/s", "of capacity", "median", "p99", "worst", "logins"],

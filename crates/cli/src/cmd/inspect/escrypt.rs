@@ -6,7 +6,7 @@ use saltern_yescrypt::{
 };
 use serde::Serialize;
 
-use crate::output::memory_words;
+use super::memory_words;
 
 /// Everything told, in the order of the JSON.
 #[derive(Serialize)]
