@@ -3,8 +3,10 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use saltern_tune::thread_seconds;
+
 use crate::engine::Task;
-use crate::{machine, process};
+use crate::machine;
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,7 +177,7 @@ struct Part {
 fn one_thread(task: &mut dyn Task, shot: Shot, begun: Instant) -> anyhow::Result<Part> {
     let mut calls_ms = Vec::with_capacity(if shot.time_calls { shot.calls as usize } else { 0 });
     let first = shot.number * shot.calls;
-    let (cpu, start) = (process::thread_time(), begun.elapsed());
+    let (cpu, start) = (thread_seconds(), begun.elapsed());
     if shot.time_calls {
         for call in first..first + shot.calls {
             let start = Instant::now();
@@ -187,12 +189,12 @@ fn one_thread(task: &mut dyn Task, shot: Shot, begun: Instant) -> anyhow::Result
             task.run(call)?;
         }
     }
-    let (cpu, end) = (process::thread_time() - cpu, begun.elapsed());
+    let (cpu, end) = (thread_seconds() - cpu, begun.elapsed());
     Ok(Part {
         hashes: shot.calls * task.together() as u64,
         start: start.as_secs_f64(),
         end: end.as_secs_f64(),
-        cpu: cpu.as_secs_f64(),
+        cpu,
         calls_ms,
     })
 }

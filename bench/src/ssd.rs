@@ -13,6 +13,7 @@ use anyhow::Context;
 use rustix::fs::Advice;
 use saltern_pool::{Derive, Pool, PoolConfig, ReadStats, Terms, Ticket};
 use saltern_rom::{AttachOptions, Attached, Backend, RomFile, RomPages, RomReaders, attach};
+use saltern_tune::process_seconds;
 use saltern_yescrypt::{
     Workspace,
     hazmat::{Advance, Resumable},
@@ -20,8 +21,6 @@ use saltern_yescrypt::{
     rom::{Rom, RomMasks, RomReading, RomUse},
 };
 use serde::Deserialize;
-
-use crate::process::process_time;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -264,7 +263,7 @@ fn direct(
         let threads: Vec<_> =
             (0..threads).map(|index| scope.spawn(move || worker(index))).collect();
         std::thread::sleep(time / 5);
-        let mark = || (Instant::now(), process_time(), hashes.load(Relaxed));
+        let mark = || (Instant::now(), process_seconds(), hashes.load(Relaxed));
         let before = mark();
         std::thread::sleep(time);
         let after = mark();
@@ -276,12 +275,12 @@ fn direct(
     })
 }
 
-type Mark = (Instant, Duration, u64);
+type Mark = (Instant, f64, u64);
 
 fn run(before: Mark, after: Mark, reads: Option<ReadStats>, notes: Vec<String>) -> Run {
     let hashes = (after.2 - before.2).max(1) as f64;
     let rate = hashes / (after.0 - before.0).as_secs_f64();
-    let cpu_ms = 1e3 * (after.1 - before.1).as_secs_f64() / hashes;
+    let cpu_ms = 1e3 * (after.1 - before.1) / hashes;
     Run { rate, cpu_ms, reads: reads.map(|reads| (reads, after.0 - before.0)), notes }
 }
 
@@ -311,7 +310,7 @@ fn overlapped(
     };
     let mut ahead = if batch == 1 { None } else { Some(submit()?) };
     let start = Instant::now();
-    let mark = || (Instant::now(), process_time(), pool.stats().hashes);
+    let mark = || (Instant::now(), process_seconds(), pool.stats().hashes);
     let mut before = None;
     let mut reads = ReadStats::default();
     loop {

@@ -1,5 +1,7 @@
 //! Robust statistics: medians, and how sure they are.
 
+pub use saltern_tune::Random;
+
 use crate::record::{Estimate, Latency, Verdict};
 
 /// How often samples are drawn again.
@@ -109,31 +111,6 @@ pub fn digits(x: f64, count: i32) -> f64 {
     }
     // Through text: a power of ten that is multiplied and divided leaves digits at the end.
     format!("{x:.*e}", (count - 1).max(0) as usize).parse().unwrap_or(x)
-}
-
-/// splitmix64: numbers without visible order, the same for the same start.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// A sequence for a number.
-    #[must_use]
-    pub fn new(start: u64) -> Self {
-        Random(start)
-    }
-
-    /// The next 64 bits.
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        x ^ (x >> 31)
-    }
-
-    /// A number from 0 to `bound` - 1; 0 if `bound` is 0.
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 docs/python.md of the repository describes all of it.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from saltern._saltern import (
     Digests,
     PasswordHasher,
@@ -21,7 +23,6 @@ from saltern._saltern import (
     blake2xs,
     inspect,
 )
-from saltern.aio import AsyncPasswordHasher
 from saltern.exceptions import (
     AccountLockedError,
     BadInputError,
@@ -37,6 +38,9 @@ from saltern.exceptions import (
     VerificationError,
     VerifyMismatchError,
 )
+
+if TYPE_CHECKING:
+    from saltern.aio import AsyncPasswordHasher
 
 __all__ = [
     "AccountLockedError",
@@ -64,3 +68,13 @@ __all__ = [
     "blake2xs",
     "inspect",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The module asyncio takes longer to import than all of this package.
+    if name == "AsyncPasswordHasher":
+        from saltern.aio import AsyncPasswordHasher
+
+        globals()[name] = AsyncPasswordHasher
+        return AsyncPasswordHasher
+    raise AttributeError(f"module 'saltern' has no attribute {name!r}")

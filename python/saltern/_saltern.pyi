@@ -1,12 +1,12 @@
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Self, TypedDict, final
 
 from typing_extensions import Buffer
 
 __version__: Final[str]
 
-_Secret = str | Buffer
+_Secret = str | bytes | bytearray | memoryview
 _Stored = str | bytes
 
 class _Inspected(TypedDict):
@@ -72,7 +72,7 @@ class PasswordHasher:
         self, hashes: Any, passwords: Any, *, deadline: float | None = None
     ) -> list[bool | Exception]: ...
     def _start_hash(
-        self, password: _Secret, salt: bytes | None, deadline: float | None
+        self, password: _Secret, salt: bytes | None, deadline: float | None, bulk: bool
     ) -> Pending: ...
     def _start_verify(
         self,
@@ -80,6 +80,7 @@ class PasswordHasher:
         password: _Secret,
         account: str | bytes | None,
         deadline: float | None,
+        bulk: bool,
     ) -> Pending: ...
     def _start_update(
         self,
@@ -100,13 +101,14 @@ class Wakeup:
     def take(self) -> list[int]: ...
 
 @final
-class Digests(Sequence[bytes | None]):
+class Digests:
     @property
     def digest_size(self) -> int: ...
-    @property
-    def data(self) -> bytes: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> bytes | None: ...  # type: ignore[override]
+    def __getitem__(self, index: int) -> bytes | None: ...
+    # Through the protocol of sequences.
+    def __iter__(self) -> Iterator[bytes | None]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
     def __arrow_c_schema__(self) -> object: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -63,7 +64,7 @@ class AsyncPasswordHasher:
         self, password: Secret, *, salt: bytes | None = None, deadline: float | None = None
     ) -> str:
         """As :meth:`saltern.PasswordHasher.hash`."""
-        started = self._hasher._start_hash(password, salt, deadline)
+        started = self._hasher._start_hash(password, salt, deadline, False)
         return str(await _loop().wait(started))
 
     async def verify(
@@ -75,7 +76,7 @@ class AsyncPasswordHasher:
         deadline: float | None = None,
     ) -> bool:
         """As :meth:`saltern.PasswordHasher.verify`."""
-        started = self._hasher._start_verify(hash, password, account, deadline)
+        started = self._hasher._start_verify(hash, password, account, deadline, False)
         return bool(await _loop().wait(started))
 
     async def verify_and_update(
@@ -101,9 +102,9 @@ class AsyncPasswordHasher:
         """As :meth:`saltern.PasswordHasher.hash_many`, for anything that can be iterated over."""
 
         def start(password: Secret, left: float | None) -> Pending:
-            return self._hasher._start_hash(password, None, left)
+            return self._hasher._start_hash(password, None, left, True)
 
-        return await _in_order(((password,) for password in passwords), start, deadline)
+        return await _in_order(((one,) for one in _column(passwords)), start, deadline)
 
     async def verify_many(
         self,
@@ -115,11 +116,19 @@ class AsyncPasswordHasher:
         """As :meth:`saltern.PasswordHasher.verify_many`, for anything that can be iterated over."""
 
         def start(hash: Stored | None, password: Secret, left: float | None) -> Pending:
-            return self._hasher._start_verify(hash, password, None, left)
+            return self._hasher._start_verify(hash, password, None, left, True)
 
-        pairs = zip(hashes, passwords, strict=True)
+        pairs = zip(_column(hashes), _column(passwords), strict=True)
         answers = await _in_order(pairs, start, deadline)
         return [False if type(one) is VerifyMismatchError else one for one in answers]
+
+
+def _column(items: Iterable[Any]) -> Iterable[Any]:
+    """The items of a column: those of pyarrow's as objects of Python."""
+    if isinstance(items, str | bytes | bytearray | memoryview):
+        raise TypeError("a single item, not a column of them")
+    to_list = getattr(items, "to_pylist", None)
+    return items if to_list is None else to_list()
 
 
 async def _in_order(
@@ -129,9 +138,12 @@ async def _in_order(
     loop, clock = _loop(), asyncio.get_running_loop()
     until = None if deadline is None else clock.time() + deadline
     answers: list[Any] = []
-    waiting: deque[asyncio.Future[Any]] = deque()
+    waiting: deque[asyncio.Future[Any] | Exception] = deque()
     try:
-        for item in items:
+        for number, item in enumerate(items):
+            if number % _WINDOW == 0:
+                # Items that fail at once wait for nothing.
+                await asyncio.sleep(0)
             if len(waiting) == _WINDOW:
                 answers.append(await _answer(waiting[0]))
                 waiting.popleft()
@@ -139,19 +151,23 @@ async def _in_order(
             try:
                 waiting.append(loop.wait(start(*item, left)))
             except (SalternError, TypeError) as error:
-                failed = clock.create_future()
-                failed.set_exception(error)
-                waiting.append(failed)
+                waiting.append(error)
         while waiting:
             answers.append(await _answer(waiting[0]))
             waiting.popleft()
     finally:
         for future in waiting:
-            future.cancel()
+            if isinstance(future, asyncio.Future):
+                future.cancel()
+                if future.done() and not future.cancelled():
+                    # It has ended: if with an exception, nobody is to be told.
+                    future.exception()
     return answers
 
 
-async def _answer(future: asyncio.Future[Any]) -> Any:
+async def _answer(future: asyncio.Future[Any] | Exception) -> Any:
+    if isinstance(future, Exception):
+        return future
     try:
         return await future
     except (SalternError, TypeError) as error:
@@ -206,13 +222,26 @@ class _Loop:
 
 
 _loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = WeakKeyDictionary()
+# Event loops may run in several threads.
+_loops_lock = threading.Lock()
+
+
+def _forked() -> None:
+    # Another thread may have held the lock, and is not here.
+    global _loops_lock
+    _loops_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def _loop() -> _Loop:
     running = asyncio.get_running_loop()
-    found = _loops.get(running)
-    if found is None:
-        for closed in [loop for loop in _loops if loop.is_closed()]:
-            del _loops[closed]
-        found = _loops[running] = _Loop()
-    return found
+    with _loops_lock:
+        found = _loops.get(running)
+        if found is None:
+            for closed in [loop for loop in list(_loops) if loop.is_closed()]:
+                _loops.pop(closed, None)
+            found = _loops[running] = _Loop()
+        return found

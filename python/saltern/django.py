@@ -6,10 +6,12 @@ import functools
 from typing import Any
 
 from django.contrib.auth.hashers import BasePasswordHasher, mask_hash, must_update_salt
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_noop as _
 
 from saltern._saltern import PasswordHasher, inspect
-from saltern.exceptions import VerifyMismatchError
+from saltern.exceptions import InvalidHashError
+from saltern.schemes import matches
 
 __all__ = ["YescryptPasswordHasher"]
 
@@ -17,6 +19,14 @@ __all__ = ["YescryptPasswordHasher"]
 @functools.cache
 def _hasher(cost: int, policy: str | None) -> PasswordHasher:
     return PasswordHasher(cost) if policy is None else PasswordHasher.from_policy(policy)
+
+
+def _told(hash: str) -> dict[str, Any] | None:
+    """What a string of yescrypt or scrypt says of itself; nothing for others."""
+    try:
+        return dict(inspect(hash.lstrip("!*")))
+    except InvalidHashError:
+        return None
 
 
 class YescryptPasswordHasher(BasePasswordHasher):
@@ -28,52 +38,67 @@ class YescryptPasswordHasher(BasePasswordHasher):
     algorithm = "yescrypt"
     cost: int = 5
     policy: str | None = None
+    #: Characters of the column for passwords, 128 in Django's own model of users. Where it is wider,
+    #: a subclass says so; `None` for no bound.
+    max_length: int | None = 128
 
     def _ours(self) -> PasswordHasher:
         return _hasher(self.cost, self.policy)
 
     def encode(self, password: str, salt: str) -> str:
         self._check_encode_args(password, salt)
-        return f"{self.algorithm}${self._ours().hash(password, salt=salt.encode())}"
+        encoded = f"{self.algorithm}${self._ours().hash(password, salt=salt.encode())}"
+        if self.max_length is not None and len(encoded) > self.max_length:
+            raise ImproperlyConfigured(
+                f"a string with the key and the ROM of this policy has {len(encoded)} characters, "
+                f"and the column for passwords {self.max_length}: make the column wider, and say so "
+                "in a subclass of this hasher (`max_length`)"
+            )
+        return encoded
 
     def decode(self, encoded: str) -> dict[str, Any]:
+        """What the string says of itself: of one that is ours over another hash, and of another
+        scheme's, the scheme alone is known here."""
         algorithm, hash = encoded.split("$", 1)
         assert algorithm == self.algorithm
-        told: dict[str, Any] = dict(inspect(hash))
-        salt = told["salt"].decode("latin-1")
-        return {**told, "algorithm": algorithm, "hash": hash, "salt": salt}
+        told = _told(hash)
+        if told is None:
+            return {"algorithm": algorithm, "hash": hash}
+        salt = told["salt"]
+        # Those of other programs are bytes, not letters and digits.
+        shown = salt.decode("ascii") if salt.isalnum() else salt.hex()
+        return {**told, "algorithm": algorithm, "hash": hash, "salt": shown}
 
     def verify(self, password: str, encoded: str) -> bool:
         _algorithm, hash = encoded.split("$", 1)
-        try:
-            return self._ours().verify(hash, password)
-        except VerifyMismatchError:
-            return False
+        return matches(self._ours(), password, hash)
 
     def safe_summary(self, encoded: str) -> dict[str, Any]:
         decoded = self.decode(encoded)
-        return {
-            _("algorithm"): decoded["algorithm"],
-            _("work factor"): decoded["n"],
-            _("block size"): decoded["r"],
-            _("parallelism"): decoded["p"],
-            _("salt"): mask_hash(decoded["salt"]),
-            _("hash"): mask_hash(decoded["hash"].rsplit("$", 1)[-1]),
-        }
+        summary = {_("algorithm"): decoded["algorithm"]}
+        if "n" in decoded:
+            summary[_("work factor")] = decoded["n"]
+            summary[_("block size")] = decoded["r"]
+            summary[_("parallelism")] = decoded["p"]
+            summary[_("salt")] = mask_hash(decoded["salt"])
+        summary[_("hash")] = mask_hash(decoded["hash"].rsplit("$", 1)[-1])
+        return summary
 
     def must_update(self, encoded: str) -> bool:
-        decoded = self.decode(encoded)
-        weak = self._weak(decoded["salt"])
-        return weak or self._ours().check_needs_rehash(decoded["hash"])
+        hash = self.decode(encoded)["hash"]
+        return self._weak(hash) or self._ours().check_needs_rehash(hash)
 
-    def _weak(self, salt: str) -> bool:
-        # Those of other programs are bytes, not letters and digits.
-        if salt.isascii() and salt.isalnum():
-            return bool(must_update_salt(salt, self.salt_entropy))
-        return 8 * len(salt) < self.salt_entropy
+    def _weak(self, hash: str) -> bool:
+        told = _told(hash)
+        if told is None:
+            return False
+        salt = told["salt"]
+        if salt.isalnum():
+            return bool(must_update_salt(salt.decode("ascii"), self.salt_entropy))
+        return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
         """Takes, for a weaker string, the time that a new one would have taken in addition."""
-        work = self.decode(encoded)["work"]
-        for _time in range(round(self._ours().work / work) - 1):
+        work = self.decode(encoded).get("work", 0)
+        for _time in range(round(self._ours().work / work) - 1 if work else 0):
             self.verify(password, encoded)

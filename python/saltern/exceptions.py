@@ -1,8 +1,9 @@
 """What can go wrong.
 
-A wrong password is a :class:`VerifyMismatchError`, and nothing else is one: whoever catches it, or
-:class:`VerificationError`, can be sure that the password was tried and found to be wrong. All
-other errors are of one of five kinds, each a class, and say nothing about the password.
+A wrong password is a :class:`VerifyMismatchError`. The only other one is a locked account, where no
+password matches (:class:`AccountLockedError`): whoever catches either, or
+:class:`VerificationError`, can be sure that the answer is no. All other errors are of one of five
+kinds, each a class, and say nothing about the password.
 """
 
 __all__ = [

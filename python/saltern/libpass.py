@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from passlib.exc import PasswordSizeError
 from passlib.ifc import PasswordHash
+from passlib.utils import MAX_PASSWORD_SIZE
 
 from saltern._saltern import PasswordHasher, inspect
-from saltern.exceptions import BadInputError, VerifyMismatchError
+from saltern.exceptions import BadInputError
+from saltern.schemes import checked, is_ours, matches
 
 __all__ = ["yescrypt"]
 
@@ -62,28 +65,22 @@ class yescrypt(PasswordHash):
     def hash(cls, secret: str | bytes, **settings: Any) -> str:
         """A new string; settings are those of `using`, as in old programs."""
         handler = cls.using(**settings) if settings else cls
-        return handler._ours().hash(secret)
+        return handler._ours().hash(_bounded(secret))
 
     @classmethod
     def verify(cls, secret: str | bytes, hash: str | bytes) -> bool:
-        """Whether the password matches."""
-        _checked(hash)
-        try:
-            return cls._ours().verify(hash, secret)
-        except VerifyMismatchError:
-            return False
+        """Whether the password matches. One that is too long or has zero bytes does not."""
+        return matches(cls._ours(), _bounded(secret), hash)
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this begins as strings of yescrypt or scrypt do."""
-        _checked(hash)
-        return hash.startswith(_TEXT) if isinstance(hash, str) else hash.startswith(_BYTES)
+        """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash."""
+        return is_ours(hash)
 
     @classmethod
     def needs_update(cls, hash: str | bytes, secret: str | bytes | None = None) -> bool:
         """Whether the string is not what a new one would be."""
-        _checked(hash)
-        return cls._ours().check_needs_rehash(hash)
+        return cls._ours().check_needs_rehash(checked(hash))
 
     @classmethod
     def genconfig(cls, **settings: Any) -> str:
@@ -93,18 +90,16 @@ class yescrypt(PasswordHash):
     @classmethod
     def genhash(cls, secret: str | bytes, config: str | bytes, **context: Any) -> str:
         """A string with the salt of another one of this cost, as old programs ask for it."""
-        _checked(config)
-        made = cls._ours().hash(secret, salt=inspect(config)["salt"])
+        checked(config)
+        made = cls._ours().hash(_bounded(secret), salt=inspect(config)["salt"])
         text = config if isinstance(config, str) else config.decode("ascii")
         if made.rsplit("$", 1)[0] != text.rsplit("$", 1)[0]:
             raise BadInputError("genhash() takes strings of this handler's cost: use verify()")
         return made
 
 
-_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=")
-_BYTES = tuple(prefix.encode() for prefix in _TEXT)
-
-
-def _checked(hash: object) -> None:
-    if not isinstance(hash, str | bytes):
-        raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
+def _bounded(secret: str | bytes) -> str | bytes:
+    """The password, if it is not longer than passlib allows; the policy's limit may be lower."""
+    if isinstance(secret, str | bytes) and len(secret) > MAX_PASSWORD_SIZE:
+        raise PasswordSizeError(MAX_PASSWORD_SIZE)
+    return secret

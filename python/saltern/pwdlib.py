@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from saltern._saltern import PasswordHasher
-from saltern.exceptions import VerifyMismatchError
-from saltern.schemes import is_ours
+from saltern.schemes import checked, is_ours, matches
 
 __all__ = ["YescryptHasher"]
 
@@ -28,9 +27,7 @@ class YescryptHasher:
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this is a string of yescrypt or scrypt."""
-        if not isinstance(hash, str | bytes):
-            raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
+        """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash."""
         return is_ours(hash)
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
@@ -38,12 +35,9 @@ class YescryptHasher:
         return self._hasher.hash(password, salt=salt)
 
     def verify(self, password: str | bytes, hash: str | bytes) -> bool:
-        """Whether the password matches."""
-        try:
-            return self._hasher.verify(hash, password)
-        except VerifyMismatchError:
-            return False
+        """Whether the password matches. One that is too long or has zero bytes does not."""
+        return matches(self._hasher, password, hash)
 
     def check_needs_rehash(self, hash: str | bytes) -> bool:
         """Whether the string is not what a new one would be."""
-        return self._hasher.check_needs_rehash(hash)
+        return self._hasher.check_needs_rehash(checked(hash))

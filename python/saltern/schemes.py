@@ -1,17 +1,63 @@
-"""What the adapters ask of a stored string."""
+"""What the adapters have in common: which strings are ours, and answers that are yes or no."""
 
 from __future__ import annotations
 
-from saltern._saltern import inspect
-from saltern.exceptions import SalternError
+from saltern._saltern import PasswordHasher
+from saltern.exceptions import (
+    BadInputError,
+    InvalidHashError,
+    OverLimitError,
+    VerifyMismatchError,
+)
 
-__all__ = ["is_ours"]
+__all__ = ["checked", "is_ours", "matches"]
+
+_TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom=", "{over=")
+
+
+def checked(hash: str | bytes) -> str | bytes:
+    """The stored string, if it is text: the frameworks know no accounts without one."""
+    if not isinstance(hash, str | bytes):
+        raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
+    return hash
 
 
 def is_ours(hash: str | bytes) -> bool:
-    """Whether this is a whole string of yescrypt or scrypt."""
+    """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash; those
+    of locked accounts (``!``, ``*``) are included."""
+    hash = checked(hash)
+    text = hash if isinstance(hash, str) else hash.decode("latin-1")
+    return text.lstrip("!*").startswith(_TEXT)
+
+
+def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) -> bool:
+    """Whether the password matches.
+
+    A password that no string can be of, because it is too long or has zero bytes, matches none: the
+    frameworks ask with whatever somebody has typed. The answer takes as long as that of a wrong
+    password.
+    """
     try:
-        inspect(hash)
-    except (SalternError, TypeError):
+        return hasher.verify(checked(hash), password)
+    except VerifyMismatchError:
         return False
-    return True
+    except InvalidHashError:
+        raise
+    except (BadInputError, OverLimitError):
+        if not _is_impossible(hasher, password):
+            raise
+    try:
+        return hasher.verify(None, b"") and False
+    except VerifyMismatchError:
+        return False
+
+
+def _is_impossible(hasher: PasswordHasher, password: str | bytes) -> bool:
+    """Whether it is the password that cannot be, whatever the stored string."""
+    try:
+        hasher.verify(None, password)
+    except VerifyMismatchError:
+        return False
+    except (BadInputError, OverLimitError):
+        return True
+    return False

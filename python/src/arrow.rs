@@ -31,24 +31,26 @@ impl Column {
         } else {
             return Ok(None);
         };
-        let column = Column(pieces);
-        match column.0.iter().find(|piece| !is_readable(piece.data_type())) {
-            None => Ok(Some(column)),
-            Some(other) => Err(PyTypeError::new_err(format!(
-                "an Arrow column of {}: allowed are strings and binary",
-                other.data_type()
-            ))),
-        }
+        Ok(Some(Column(pieces)))
+    }
+
+    /// How many items it has.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// Its bytes and the length of an item, if all items are of that length and in one piece.
+    pub(crate) fn even(&self) -> Option<(&[u8], usize)> {
+        let [piece] = &self.0[..] else { return None };
+        let items = piece.as_fixed_size_binary_opt().filter(|items| items.null_count() == 0)?;
+        Some((items.value_data(), items.value_length() as usize))
     }
 
     /// Its items; none for nulls.
     pub(crate) fn cells(&self) -> Vec<Option<&[u8]>> {
-        let mut cells = Vec::with_capacity(self.0.iter().map(|piece| piece.len()).sum());
+        let mut cells = Vec::with_capacity(self.len());
         for piece in &self.0 {
             match piece.data_type() {
-                DataType::Utf8 => cells.extend(text(piece.as_string::<i32>())),
-                DataType::LargeUtf8 => cells.extend(text(piece.as_string::<i64>())),
-                DataType::Utf8View => cells.extend(text(piece.as_string_view())),
                 DataType::Binary => cells.extend(piece.as_binary::<i32>()),
                 DataType::LargeBinary => cells.extend(piece.as_binary::<i64>()),
                 DataType::BinaryView => cells.extend(piece.as_binary_view()),
@@ -57,18 +59,6 @@ impl Column {
         }
         cells
     }
-}
-
-fn is_readable(kind: &DataType) -> bool {
-    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
-    let fixed = matches!(kind, FixedSizeBinary(_));
-    fixed || matches!(kind, Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView)
-}
-
-fn text<'a>(
-    items: impl IntoIterator<Item = Option<&'a str>>,
-) -> impl Iterator<Item = Option<&'a [u8]>> {
-    items.into_iter().map(|item| item.map(str::as_bytes))
 }
 
 /// Gives an array away: schema and array.
@@ -89,26 +79,42 @@ fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // SAFETY: a capsule of this name holds such a structure, which is taken out of it.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: as above; it belongs to the capsule, which is held until the end of this function.
-    piece(array, unsafe { schema.as_ref() })
+    let schema = unsafe { schema.as_ref() };
+    if array.is_released() || schema.release.is_none() {
+        return Err(PyValueError::new_err("an Arrow array that was taken out of its capsule"));
+    }
+    piece(array, schema)
 }
 
+/// Whatever is behind a stream may need the interpreter, in threads of its own: it is asked while
+/// this thread is detached.
 fn stream(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
+    let py = object.py();
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let stream: NonNull<FFI_ArrowArrayStream> = capsule.pointer_checked(Some(STREAM))?.cast();
     // SAFETY: a capsule of this name holds such a structure, which is taken out of it.
     let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
+    let pieces = read(py, &mut stream);
+    py.detach(|| drop(stream));
+    pieces
+}
+
+fn read(py: Python<'_>, stream: &mut FFI_ArrowArrayStream) -> PyResult<Vec<ArrayRef>> {
     let ended = || PyValueError::new_err("an Arrow stream that has ended");
     let (describe, next) =
         (stream.get_schema.ok_or_else(ended)?, stream.get_next.ok_or_else(ended)?);
     let mut schema = FFI_ArrowSchema::empty();
     // SAFETY: a function of the stream, with the stream and a place for what it gives.
-    went_well(unsafe { describe(&raw mut stream, &raw mut schema) })?;
+    let status = py.detach(|| unsafe { describe(&raw mut *stream, &raw mut schema) });
+    went_well(status, stream)?;
     let mut pieces = Vec::new();
     loop {
+        py.check_signals()?;
         let mut array = FFI_ArrowArray::empty();
         // SAFETY: as above.
-        went_well(unsafe { next(&raw mut stream, &raw mut array) })?;
+        let status = py.detach(|| unsafe { next(&raw mut *stream, &raw mut array) });
+        went_well(status, stream)?;
         if array.is_released() {
             return Ok(pieces);
         }
@@ -116,17 +122,34 @@ fn stream(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     }
 }
 
-fn went_well(status: i32) -> PyResult<()> {
-    match status {
-        0 => Ok(()),
-        status => Err(broken(std::io::Error::from_raw_os_error(status))),
+fn went_well(status: i32, stream: &mut FFI_ArrowArrayStream) -> PyResult<()> {
+    if status == 0 {
+        return Ok(());
     }
+    // SAFETY: a function of the stream, after one of its functions has failed.
+    let text = stream.get_last_error.map(|told| unsafe { told(stream) }).filter(|at| !at.is_null());
+    // SAFETY: not null, and a string until the stream is asked for something else.
+    let text = text.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+    let told = text.unwrap_or_else(|| std::io::Error::from_raw_os_error(status).to_string());
+    Err(broken(told))
 }
 
+/// An array whose offsets are known to be within it. Text is taken as bytes: it need not be UTF-8.
 fn piece(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
-    // SAFETY: who exports an array promises that it is as its schema says.
+    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    let bytes = match DataType::try_from(schema).map_err(broken)? {
+        Binary | Utf8 => Binary,
+        LargeBinary | LargeUtf8 => LargeBinary,
+        BinaryView | Utf8View => BinaryView,
+        FixedSizeBinary(width) => FixedSizeBinary(width),
+        other => {
+            let message = format!("an Arrow column of {other}: allowed are strings and binary");
+            return Err(PyTypeError::new_err(message));
+        }
+    };
+    // SAFETY: who exports an array promises that its buffers are as long as its schema says.
     let data = unsafe { from_ffi(array, schema) }.map_err(broken)?;
-    Ok(make_array(data))
+    Ok(make_array(data.into_builder().data_type(bytes).build().map_err(broken)?))
 }
 
 fn broken(error: impl Display) -> PyErr {

@@ -1,16 +1,20 @@
 //! Batches: columns of passwords, each with a result of its own, in order.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
-use saltern::{Passwords, Ticket};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString};
+use saltern::{Outcome, Passwords, Ticket};
 
-use crate::login::{Login, matched};
-use crate::secret::secret;
-use crate::{arrow, errors, wait};
+use crate::buffer::Bytes;
+use crate::login::{Login, locked};
+use crate::secret::{secret, stored, stored_bytes};
+use crate::{arrow, errors, process, wait};
 
 /// A column: of Arrow, or whatever can be iterated over.
 pub(crate) enum Column<'py> {
@@ -53,12 +57,21 @@ impl<'py> Column<'py> {
 }
 
 impl<'py> Cell<'_, 'py> {
-    /// As an object; none for what is not there. Items of Arrow are copied.
-    fn object(self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+    /// As a password.
+    fn secret(&self, py: Python<'py>) -> PyResult<Bytes<'_>> {
         match self {
-            Cell::Null => None,
-            Cell::Raw(bytes) => Some(PyBytes::new(py, bytes).into_any()),
-            Cell::Object(object) => Some(object),
+            Cell::Null => Err(errors::named(py, "BadInputError", "a null is no password")),
+            Cell::Raw(bytes) => Ok(Bytes::Own(bytes)),
+            Cell::Object(object) => secret("the password", object),
+        }
+    }
+
+    /// As a stored string; none for an account that is not there.
+    fn stored(&self, py: Python<'py>) -> PyResult<Option<Cow<'_, str>>> {
+        match self {
+            Cell::Null => Ok(None),
+            Cell::Raw(bytes) => stored_bytes(py, bytes).map(|text| Some(Cow::Borrowed(text))),
+            Cell::Object(object) => stored(object).map(Some),
         }
     }
 }
@@ -72,12 +85,9 @@ pub(crate) fn hash_many<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let terms = Terms { passwords: passwords.bulk(), until };
     let tickets = column.cells()?.map(|cell| {
-        Ok(match cell? {
-            Cell::Null => Err(errors::named(py, "BadInputError", "a null is no password")),
-            Cell::Raw(password) => Ok(terms.now().hash(password)),
-            Cell::Object(object) => secret("the password", &object)
-                .map(|password| terms.now().hash(password.as_bytes())),
-        })
+        let cell = cell?;
+        let password = cell.secret(py);
+        Ok(password.map(|password| terms.now().hash(password.as_bytes())))
     });
     let text = |text: String| Ok(PyString::new(py, &text).into_any());
     in_order(py, terms.window(), tickets, text)
@@ -99,20 +109,16 @@ pub(crate) fn verify_many<'py>(
     });
     let tickets = pairs.map(|pair| {
         let (hash, password) = pair?;
-        let (hash, password) = (hash.object(py), password.object(py));
-        let Some(password) = password else {
-            return Ok(Err(errors::named(py, "BadInputError", "a null is no password")));
-        };
-        let login = Login::new(hash.as_ref(), &password, None);
+        let login = hash.stored(py).and_then(|hash| Ok(Login::of(hash, password.secret(py)?)));
         Ok(login.and_then(|login| login.start(py, &terms.now())))
     });
     let answer = |outcome| {
-        let is = match matched(py, &outcome) {
-            Ok(is) => is,
-            Err(error) if outcome == saltern::Outcome::Locked => return Err(error),
-            Err(_) => false,
+        let matches = match outcome {
+            Outcome::Match { .. } => true,
+            Outcome::Mismatch => false,
+            Outcome::Locked => return Err(locked(py)),
         };
-        Ok(pyo3::types::PyBool::new(py, is).to_owned().into_any())
+        Ok(PyBool::new(py, matches).to_owned().into_any())
     };
     in_order(py, terms.window(), tickets, answer)
 }
@@ -138,8 +144,32 @@ impl Terms {
     }
 }
 
-/// The answers of tickets, of which only so many are open at a time; exceptions for those that
-/// could not be submitted or computed. Signals end it.
+/// Items that are in the queue, those of all batches of this process together.
+struct Open {
+    all: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Open {
+    fn add(&mut self) {
+        self.all.fetch_add(1, Ordering::Relaxed);
+        self.own += 1;
+    }
+
+    fn remove(&mut self) {
+        self.all.fetch_sub(1, Ordering::Relaxed);
+        self.own -= 1;
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
+    }
+}
+
+/// The answers of tickets, of which only so many are open at a time in the whole process, and one
+/// of each batch; exceptions for those that could not be submitted or computed. Signals end it.
 fn in_order<'py, T: Send + 'static>(
     py: Python<'py>,
     window: usize,
@@ -154,16 +184,30 @@ fn in_order<'py, T: Send + 'static>(
         };
         match computed.and_then(&answer) {
             Ok(answer) => answers.append(answer),
-            Err(error) => answers.append(error.into_value(py)),
+            Err(error) if errors::is_of_an_item(py, &error) => answers.append(error.into_value(py)),
+            Err(error) => Err(error),
         }
     };
-    let mut open = VecDeque::new();
-    for ticket in tickets {
-        if open.len() == window {
-            open.pop_front().map_or(Ok(()), &finish)?;
+    let (mut waiting, mut open) = (VecDeque::new(), Open { all: process::batched(), own: 0 });
+    for (number, ticket) in tickets.enumerate() {
+        if number % SIGNALS == 0 {
+            // Items that fail at once wait for nothing, and other threads have to run, too.
+            py.detach(|| ());
+            py.check_signals()?;
         }
-        open.push_back(ticket?);
+        while open.own > 0 && open.all.load(Ordering::Relaxed) >= window {
+            waiting.pop_front().map_or(Ok(()), &finish)?;
+            open.remove();
+        }
+        waiting.push_back(ticket?);
+        open.add();
     }
-    open.into_iter().try_for_each(finish)?;
+    for ticket in waiting {
+        finish(ticket)?;
+        open.remove();
+    }
     Ok(answers)
 }
+
+/// After so many items signals are looked at.
+const SIGNALS: usize = 256;

@@ -1,9 +1,11 @@
 //! Memory that Python objects lend: `bytes`, `bytearray`, `memoryview`, arrays.
 #![allow(unsafe_code, reason = "the buffer protocol")]
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::ffi::{CStr, c_int};
+use std::ptr::{NonNull, null_mut};
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -78,6 +80,56 @@ impl Drop for View {
     }
 }
 
+/// Rows of bytes to be lent to others, who may only read them.
+pub(crate) struct Rows<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) shape: &'a [isize; 2],
+    pub(crate) strides: &'a [isize; 2],
+}
+
+impl Rows<'_> {
+    /// Fills the structure of somebody who asks for them.
+    ///
+    /// # Safety
+    /// `view` is null or valid for writing, and the rows live, unchanged, as long as `owner`.
+    pub(crate) unsafe fn lend(
+        self,
+        owner: Bound<'_, PyAny>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        // SAFETY: as promised to this function.
+        let view = unsafe { view.as_mut() };
+        let view = view.ok_or_else(|| PyBufferError::new_err("no view to fill"))?;
+        let asks = |flag: c_int| flags & flag == flag;
+        view.obj = null_mut();
+        if asks(ffi::PyBUF_WRITABLE) {
+            return Err(PyBufferError::new_err("digests are read-only"));
+        }
+        view.buf = self.bytes.as_ptr().cast_mut().cast();
+        (view.len, view.itemsize, view.readonly) = (self.bytes.len() as isize, 1, 1);
+        view.format = if asks(ffi::PyBUF_FORMAT) { c"B".as_ptr().cast_mut() } else { null_mut() };
+        let shape = self.shape.as_ptr().cast_mut();
+        view.ndim = if asks(ffi::PyBUF_ND) { 2 } else { 1 };
+        view.shape = if asks(ffi::PyBUF_ND) { shape } else { null_mut() };
+        let strides = self.strides.as_ptr().cast_mut();
+        view.strides = if asks(ffi::PyBUF_STRIDES) { strides } else { null_mut() };
+        (view.suboffsets, view.internal) = (null_mut(), null_mut());
+        view.obj = owner.into_ptr();
+        Ok(())
+    }
+}
+
+/// So many zeros, in pages that nobody has touched yet; none if the system refuses them.
+pub(crate) fn zeros(count: usize) -> Option<Vec<u8>> {
+    let layout = Layout::array::<u8>(count).ok().filter(|_| count > 0);
+    let Some(layout) = layout else { return (count == 0).then(Vec::new) };
+    // SAFETY: the layout is not of size 0.
+    let zeros = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+    // SAFETY: memory of the global allocator, of this size and alignment, with values in it.
+    Some(unsafe { Vec::from_raw_parts(zeros.as_ptr(), count, count) })
+}
+
 /// The bytes of an object: immutable ones in place, others as a view.
 pub(crate) enum Bytes<'a> {
     Own(&'a [u8]),
@@ -102,9 +154,7 @@ impl<'a> Bytes<'a> {
             }
         })?;
         if view.dimensions() > 1 {
-            return Err(pyo3::exceptions::PyBufferError::new_err(
-                "Buffer must be single dimension",
-            ));
+            return Err(PyBufferError::new_err("Buffer must be single dimension"));
         }
         Ok(Bytes::Lent(view))
     }

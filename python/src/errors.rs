@@ -1,5 +1,6 @@
 //! Errors of the libraries as the exceptions of `saltern.exceptions`.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use saltern::{Error, ErrorKind};
@@ -22,13 +23,23 @@ pub(crate) fn of(py: Python<'_>, error: &Error) -> PyErr {
     named(py, name, error.to_string())
 }
 
-/// The exception of this name in `saltern.exceptions`.
+/// The exception of this name in `saltern.exceptions`. (Or one of a signal handler, which may run
+/// wherever Python code does.)
 pub(crate) fn named(py: Python<'_>, name: &str, message: impl Into<String>) -> PyErr {
+    let made = class(py, name).and_then(|class| class.call1((message.into(),)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// Whether an exception is the answer to an item of a batch. All others end the batch: those of
+/// signal handlers above all.
+pub(crate) fn is_of_an_item(py: Python<'_>, error: &PyErr) -> bool {
+    let ours =
+        class(py, "SalternError").is_ok_and(|class| error.matches(py, class).unwrap_or(false));
+    ours || error.is_instance_of::<PyTypeError>(py)
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static EXCEPTIONS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let import = || PyModule::import(py, "saltern.exceptions").map(Bound::unbind);
-    let made = EXCEPTIONS
-        .get_or_try_init(py, import)
-        .and_then(|module| module.bind(py).getattr(name))
-        .and_then(|class| class.call1((message.into(),)));
-    made.map_or_else(|error| error, PyErr::from_value)
+    EXCEPTIONS.get_or_try_init(py, import)?.bind(py).getattr(name)
 }

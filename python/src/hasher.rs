@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use saltern::policy::Scheme;
-use saltern::table::Reasons;
+use saltern::policy::{PoolConfig, Scheme};
+use saltern::table::{self, Reasons};
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
 use crate::batches::{self, Column};
@@ -37,6 +37,9 @@ use crate::{errors, process};
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct PasswordHasher {
     policy: Prepared,
+    /// What a policy that says nothing about the pool would have had when this one was read: as
+    /// many threads, for instance, as there were processors then.
+    usual: PoolConfig,
     /// With the pool of this process, from the first hash on. Locked only while attached, and never
     /// across detaching: see `process`.
     bound: Mutex<Option<Passwords>>,
@@ -48,7 +51,7 @@ impl PasswordHasher {
         // ROMs may be copied, which takes its time.
         let prepared = py.detach(|| policy.and_then(Prepared::new));
         let policy = prepared.map_err(|error| errors::of(py, &error))?;
-        Ok(PasswordHasher { policy, bound: Mutex::new(None) })
+        Ok(PasswordHasher { policy, usual: PoolConfig::default(), bound: Mutex::new(None) })
     }
 
     /// Hashing in the pool of this process.
@@ -58,7 +61,8 @@ impl PasswordHasher {
         if let Some(passwords) = current.filter(|passwords| !passwords.pool().is_forked()) {
             return Ok(passwords);
         }
-        let passwords = Passwords::in_pool(&self.policy, process::pool(py, &self.policy)?);
+        let passwords =
+            Passwords::in_pool(&self.policy, process::pool(py, &self.policy, &self.usual)?);
         let old = bound().replace(passwords.clone());
         drop(old);
         Ok(passwords)
@@ -66,21 +70,28 @@ impl PasswordHasher {
 
     /// The same with so many seconds for a call, if that is said.
     fn within(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Passwords> {
+        self.within_as(py, seconds, false)
+    }
+
+    /// The same, for an item of a batch if it is one. The deadline of the policy is for logins; one
+    /// that is said is for either.
+    fn within_as(&self, py: Python<'_>, seconds: Option<f64>, bulk: bool) -> PyResult<Passwords> {
         let until = due(py, seconds)?;
         let passwords = self.passwords(py)?;
+        let passwords = if bulk { passwords.bulk() } else { passwords };
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
-        Ok(until.map_or(passwords.clone(), |until| passwords.within(left(until))))
+        Ok(match until {
+            Some(until) => passwords.within(left(until)),
+            None => passwords,
+        })
     }
 
     fn start_hash(
-        &self,
-        py: Python<'_>,
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
-        deadline: Option<f64>,
+        passwords: &Passwords,
     ) -> PyResult<Ticket<String>> {
         let password = secret("the password", password)?;
-        let passwords = self.within(py, deadline)?;
         Ok(match salt {
             Some(salt) => passwords.hash_with_salt(password.as_bytes(), salt),
             None => passwords.hash(password.as_bytes()),
@@ -145,7 +156,7 @@ impl PasswordHasher {
         salt: Option<&[u8]>,
         deadline: Option<f64>,
     ) -> PyResult<String> {
-        wait(py, self.start_hash(py, password, salt, deadline)?)
+        wait(py, Self::start_hash(password, salt, &self.within(py, deadline)?)?)
     }
 
     /// `True` if the password is the one of the stored string; raises VerifyMismatchError if not.
@@ -227,7 +238,7 @@ impl PasswordHasher {
         deadline: Option<f64>,
     ) -> PyResult<Option<String>> {
         let hash = stored(hash)?;
-        self.policy.table().scheme(&hash).map_err(|error| invalid_hash(py, &error))?;
+        table::scheme(&hash).map_err(|error| invalid_hash(py, &error))?;
         wait(py, self.within(py, deadline)?.wrap(&hash))
     }
 
@@ -262,20 +273,22 @@ impl PasswordHasher {
         batches::verify_many(py, &self.passwords(py)?, &columns, due(py, deadline)?)
     }
 
-    /// For `AsyncPasswordHasher`.
-    #[pyo3(signature = (password, salt, deadline))]
+    /// For `AsyncPasswordHasher`; `bulk` for an item of a batch.
+    #[pyo3(signature = (password, salt, deadline, bulk))]
     fn _start_hash(
         &self,
         py: Python<'_>,
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
         deadline: Option<f64>,
+        bulk: bool,
     ) -> PyResult<Pending> {
-        Ok(Pending::hash(self.start_hash(py, password, salt, deadline)?))
+        let passwords = self.within_as(py, deadline, bulk)?;
+        Ok(Pending::hash(Self::start_hash(password, salt, &passwords)?))
     }
 
-    /// For `AsyncPasswordHasher`.
-    #[pyo3(signature = (hash, password, account, deadline))]
+    /// For `AsyncPasswordHasher`; `bulk` for an item of a batch.
+    #[pyo3(signature = (hash, password, account, deadline, bulk))]
     fn _start_verify(
         &self,
         py: Python<'_>,
@@ -283,9 +296,10 @@ impl PasswordHasher {
         password: &Bound<'_, PyAny>,
         account: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
+        bulk: bool,
     ) -> PyResult<Pending> {
         let login = Login::new(hash, password, account)?;
-        let passwords = self.within(py, deadline)?.without_updates();
+        let passwords = self.within_as(py, deadline, bulk)?.without_updates();
         Ok(Pending::verify(login.start(py, &passwords)?))
     }
 

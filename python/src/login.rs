@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
-use saltern::table::Table;
+use saltern::table;
 use saltern::{ErrorKind, Outcome, Passwords, Ticket};
 
 use crate::buffer::Bytes;
@@ -30,11 +30,16 @@ impl<'a> Login<'a> {
         Ok(Login { hash, password, account })
     }
 
+    /// One of a column.
+    pub(crate) fn of(hash: Option<Cow<'a, str>>, password: Bytes<'a>) -> Self {
+        Login { hash, password, account: None }
+    }
+
     /// Submits it. What is no stored string is refused here, with a word about arguments in the
     /// wrong order if that is what it looks like.
     pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
         if let Some(hash) = &self.hash {
-            refuse(py, passwords.table(), hash, self.password.as_bytes())?;
+            refuse(py, hash, self.password.as_bytes())?;
         }
         let account = self.account.as_ref().map_or(&[][..], Bytes::as_bytes);
         Ok(passwords.verify(account, self.password.as_bytes(), self.hash.as_deref()))
@@ -42,13 +47,13 @@ impl<'a> Login<'a> {
 }
 
 /// Refuses what is no stored string.
-fn refuse(py: Python<'_>, table: &Table, hash: &str, password: &[u8]) -> PyResult<()> {
-    let Err(error) = table.scheme(hash) else { return Ok(()) };
+fn refuse(py: Python<'_>, hash: &str, password: &[u8]) -> PyResult<()> {
+    let Err(error) = table::scheme(hash) else { return Ok(()) };
     if error.kind() != ErrorKind::BadInput {
         return Err(errors::of(py, &error));
     }
     let password = std::str::from_utf8(password).unwrap_or_default();
-    let message = match table.scheme(password) {
+    let message = match table::scheme(password) {
         Ok(Some(_)) => {
             "the arguments are in the wrong order: the password stands where the stored \
                         string belongs, and the other way round"
@@ -80,6 +85,6 @@ pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Optio
     }
 }
 
-fn locked(py: Python<'_>) -> PyErr {
+pub(crate) fn locked(py: Python<'_>) -> PyErr {
     errors::named(py, "AccountLockedError", "the account is locked: no password matches")
 }

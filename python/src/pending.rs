@@ -51,16 +51,30 @@ impl Pending {
         let signal = Signal { told: Arc::clone(&wakeup.told), key };
         let waker = Waker::from(Arc::new(signal));
         let mut context = Context::from_waker(&waker);
-        match &mut *lock(&self.0) {
-            Work::Hash(ticket) => answer(py, poll(ticket, &mut context), Ok),
-            Work::Verify(ticket) => {
-                answer(py, poll(ticket, &mut context), |outcome| matched(py, &outcome))
+        // Making an answer may let other threads of Python run: not while the lock is held.
+        let polled = match &mut *lock(&self.0) {
+            Work::Hash(ticket) => poll(ticket, &mut context).map(Answer::Hash),
+            Work::Verify(ticket) => poll(ticket, &mut context).map(Answer::Verify),
+            Work::Update(ticket) => poll(ticket, &mut context).map(Answer::Update),
+        };
+        match polled {
+            Poll::Pending => Ok(None),
+            Poll::Ready(Answer::Hash(text)) => answer(py, text, Ok),
+            Poll::Ready(Answer::Verify(outcome)) => {
+                answer(py, outcome, |outcome| matched(py, &outcome))
             }
-            Work::Update(ticket) => {
-                answer(py, poll(ticket, &mut context), |outcome| updated(py, outcome))
+            Poll::Ready(Answer::Update(outcome)) => {
+                answer(py, outcome, |outcome| updated(py, outcome))
             }
         }
     }
+}
+
+/// What has come of it.
+enum Answer {
+    Hash(Result<String, Error>),
+    Verify(Result<Outcome, Error>),
+    Update(Result<Outcome, Error>),
 }
 
 fn poll<T: Send + 'static>(
@@ -72,10 +86,9 @@ fn poll<T: Send + 'static>(
 
 fn answer<'py, T, A: IntoPyObject<'py>>(
     py: Python<'py>,
-    poll: Poll<Result<T, Error>>,
+    result: Result<T, Error>,
     answer: impl FnOnce(T) -> PyResult<A>,
 ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-    let Poll::Ready(result) = poll else { return Ok(None) };
     let answer = answer(result.map_err(|error| errors::of(py, &error))?)?;
     PyTuple::new(py, [answer]).map(Some)
 }
@@ -84,12 +97,13 @@ fn answer<'py, T, A: IntoPyObject<'py>>(
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Wakeup {
     told: Arc<Told>,
-    reader: PipeReader,
 }
 
 /// Keys of what has come on, and one byte in a pipe as long as there are any.
 struct Told {
     keys: Mutex<Vec<u64>>,
+    /// Kept as long as the other end: writing to a pipe without a reader raises a signal.
+    reader: PipeReader,
     writer: PipeWriter,
 }
 
@@ -102,7 +116,7 @@ impl Wake for Signal {
     fn wake(self: Arc<Self>) {
         let mut keys = lock(&self.told.keys);
         if keys.is_empty() {
-            // There is room for it: no other byte is in the pipe. Without a reader nobody waits.
+            // There is room for it: no other byte is in the pipe.
             let _ = (&self.told.writer).write(&[0]);
         }
         keys.push(self.key);
@@ -114,13 +128,13 @@ impl Wakeup {
     #[new]
     fn new() -> PyResult<Self> {
         let (reader, writer) = std::io::pipe()?;
-        Ok(Wakeup { told: Arc::new(Told { keys: Mutex::new(Vec::new()), writer }), reader })
+        Ok(Wakeup { told: Arc::new(Told { keys: Mutex::new(Vec::new()), reader, writer }) })
     }
 
     /// What becomes readable when there are keys.
     #[cfg(unix)]
     fn fileno(&self) -> i32 {
-        std::os::fd::AsRawFd::as_raw_fd(&self.reader)
+        std::os::fd::AsRawFd::as_raw_fd(&self.told.reader)
     }
 
     /// The keys.
@@ -128,7 +142,7 @@ impl Wakeup {
         let mut keys = lock(&self.told.keys);
         if !keys.is_empty() {
             // The byte is there: it does not wait.
-            (&self.reader).read_exact(&mut [0])?;
+            (&self.told.reader).read_exact(&mut [0])?;
         }
         Ok(std::mem::take(&mut *keys))
     }

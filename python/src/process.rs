@@ -3,6 +3,7 @@
 //! It is made by the first hash, never by an import or a constructor, so that a server can make its
 //! hashers first and fork afterwards; a forked process makes its own.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -11,20 +12,37 @@ use saltern_pool::{Pool, PoolConfig};
 
 use crate::errors;
 
-/// Locked only while attached, and never across detaching: no thread can hold it while Python
-/// forks.
-static POOL: Mutex<Option<Arc<Pool>>> = Mutex::new(None);
+/// Locked only while attached, and never across detaching: where there is a lock of the whole
+/// interpreter, no thread can hold this one while Python forks.
+static POOL: Mutex<Option<Ours>> = Mutex::new(None);
 
-fn place() -> MutexGuard<'static, Option<Arc<Pool>>> {
+/// The pool, and how many items of batches are in its queue.
+struct Ours {
+    pool: Arc<Pool>,
+    batched: Arc<AtomicUsize>,
+}
+
+fn place() -> MutexGuard<'static, Option<Ours>> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pool, for hashes of this policy. It never ends: when the process does, nobody waits for it.
-pub(crate) fn pool(py: Python<'_>, policy: &Prepared) -> PyResult<Arc<Pool>> {
+/// The pool that is there, if it is of this process.
+fn current(place: &Option<Ours>) -> Option<Arc<Pool>> {
+    place.as_ref().map(|ours| Arc::clone(&ours.pool)).filter(|pool| !pool.is_forked())
+}
+
+/// How many items of batches are in the queue of the pool.
+pub(crate) fn batched() -> Arc<AtomicUsize> {
+    place().as_ref().map(|ours| Arc::clone(&ours.batched)).unwrap_or_default()
+}
+
+/// The pool, for hashes of this policy; `usual` is what policies have that do not say anything
+/// about a pool. It never ends: when the process does, nobody waits for it.
+pub(crate) fn pool(py: Python<'_>, policy: &Prepared, usual: &PoolConfig) -> PyResult<Arc<Pool>> {
     let wish = policy.pool_config();
-    let current = place().clone().filter(|pool| !pool.is_forked());
-    if let Some(pool) = current {
-        agree(py, &pool, &wish)?;
+    let there = current(&place());
+    if let Some(pool) = there {
+        agree(py, &pool, &wish, usual)?;
         return Ok(pool);
     }
     let made = py.detach(|| Pool::new(wish.clone()));
@@ -32,21 +50,21 @@ pub(crate) fn pool(py: Python<'_>, policy: &Prepared) -> PyResult<Arc<Pool>> {
     // Another thread may have been faster.
     let other = {
         let mut place = place();
-        let other = place.clone().filter(|pool| !pool.is_forked());
+        let other = current(&place);
         if other.is_none() {
-            *place = Some(Arc::clone(&made));
+            *place = Some(Ours { pool: Arc::clone(&made), batched: Arc::default() });
         }
         other
     };
     let Some(other) = other else { return Ok(made) };
     py.detach(|| drop(made));
-    agree(py, &other, &wish)?;
+    agree(py, &other, &wish, usual)?;
     Ok(other)
 }
 
 /// Whether the pool is what a policy asks for, if it asks for anything.
-fn agree(py: Python<'_>, pool: &Pool, wish: &PoolConfig) -> PyResult<()> {
-    let (has, usual) = (pool.config(), PoolConfig::default());
+fn agree(py: Python<'_>, pool: &Pool, wish: &PoolConfig, usual: &PoolConfig) -> PyResult<()> {
+    let has = pool.config();
     let fields = |config: &PoolConfig| {
         [
             ("threads", config.threads.to_string()),
@@ -59,7 +77,7 @@ fn agree(py: Python<'_>, pool: &Pool, wish: &PoolConfig) -> PyResult<()> {
             ("processors", format!("{:?}", config.processors)),
         ]
     };
-    let different = fields(has).into_iter().zip(fields(wish)).zip(fields(&usual));
+    let different = fields(has).into_iter().zip(fields(wish)).zip(fields(usual));
     for (((name, has), (_, wish)), (_, usual)) in different {
         if wish != usual && wish != has {
             let message = format!(

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 
-use crate::buffer::Bytes;
+use crate::buffer::{Bytes, View};
 use crate::errors;
 
 /// The bytes of a password, or of an account's name: those of `str` are UTF-8.
@@ -22,10 +22,13 @@ pub(crate) fn secret<'a>(what: &str, object: &'a Bound<'_, PyAny>) -> PyResult<B
         return Ok(Bytes::Own(bytes.as_bytes()));
     }
     let wrong = || {
-        let kind = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
-        PyTypeError::new_err(format!("{what} has to be str or bytes, not {kind}"))
+        let kind = kind(object);
+        PyTypeError::new_err(format!("{what} must be str or bytes, not {kind}"))
     };
-    crate::buffer::View::bytes(object).map(Bytes::Lent).map_err(|_| wrong())
+    let lends = object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>();
+    let view = lends.then(|| View::items(object).ok()).flatten();
+    let view = view.filter(|view| view.item_size() == 1 && view.dimensions() == 1);
+    view.map(Bytes::Lent).ok_or_else(wrong)
 }
 
 fn surrogate(py: Python<'_>, what: &str, error: &PyErr) -> PyErr {
@@ -39,17 +42,30 @@ fn surrogate(py: Python<'_>, what: &str, error: &PyErr) -> PyErr {
 
 /// A stored string, which is text or the bytes of text.
 pub(crate) fn stored<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
-    let none = |why: &str| {
-        let message = format!("malformed stored string: {why}");
-        errors::named(object.py(), "InvalidHashError", message)
-    };
     if let Ok(text) = object.cast::<PyString>() {
-        return text.to_str().map(Cow::Borrowed).map_err(|_| none("it has a lone surrogate"));
+        return text
+            .to_str()
+            .map(Cow::Borrowed)
+            .map_err(|_| malformed(object.py(), "it has a lone surrogate"));
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
-        let text = std::str::from_utf8(bytes.as_bytes());
-        return text.map(Cow::Borrowed).map_err(|_| none("it is not text"));
+        return stored_bytes(object.py(), bytes.as_bytes()).map(Cow::Borrowed);
     }
-    let kind = object.get_type().name()?;
-    Err(PyTypeError::new_err(format!("the stored string has to be str or bytes, not {kind}")))
+    let kind = kind(object);
+    Err(PyTypeError::new_err(format!("the hash must be str or bytes, not {kind}")))
+}
+
+/// The same for bytes.
+pub(crate) fn stored_bytes<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a str> {
+    std::str::from_utf8(bytes).map_err(|_| malformed(py, "it is not text"))
+}
+
+fn malformed(py: Python<'_>, why: &str) -> PyErr {
+    errors::named(py, "InvalidHashError", format!("malformed stored string: {why}"))
+}
+
+/// The name of an object's type. (Printing it as Python does would call signal handlers.)
+fn kind(object: &Bound<'_, PyAny>) -> String {
+    let name = object.get_type().name();
+    name.map_or_else(|_| "?".into(), |name| name.to_string_lossy().into_owned())
 }

@@ -13,6 +13,7 @@ from pwdlib.hashers.bcrypt import BcryptHasher
 import saltern
 import saltern.libpass
 import saltern.pwdlib
+import saltern.schemes
 
 PASSWORD = "correct horse"
 
@@ -37,7 +38,8 @@ def test_the_package_needs_none_of_them(run):
 import sys
 import saltern, saltern.pwdlib
 there = {"django", "pwdlib", "passlib", "argon2", "numpy", "pyarrow", "asyncio"} & set(sys.modules)
-assert there <= {"asyncio"}, there
+assert not there, there
+assert saltern.AsyncPasswordHasher.__name__ == "AsyncPasswordHasher"
 """)
     assert ended.returncode == 0, ended.stderr
 
@@ -169,3 +171,97 @@ saltern.blake2b("text")  # type: ignore[arg-type]
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path, program]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout
+
+
+def wrapped(stored: str) -> list[str]:
+    """Strings that a policy's tools make of others: over another hash, locked, of another scheme."""
+    ours = saltern.PasswordHasher(1, schemes=["yescrypt", "bcrypt"])
+    old = BcryptHasher(4).hash(PASSWORD)
+    return [ours.wrap(old), "!" + stored, old]
+
+
+POLICY = 'schemes = ["yescrypt", "bcrypt"]\n[params]\ncost = 1\n'
+
+
+def test_pwdlib_with_strings_of_tools(stored):
+    ours = saltern.pwdlib.YescryptHasher(hasher=saltern.PasswordHasher.from_policy_text(POLICY))
+    over, locked, old = wrapped(stored)
+    assert ours.identify(over) and ours.identify(locked) and not ours.identify(old)
+    assert ours.verify(PASSWORD, over) and not ours.verify("no", over)
+    assert ours.check_needs_rehash(over) and not ours.verify(PASSWORD, locked)
+    assert ours.verify(PASSWORD, old)
+
+
+def test_libpass_with_strings_of_tools(stored, tmp_path):
+    (tmp_path / "saltern.toml").write_text(POLICY)
+    ours = saltern.libpass.yescrypt.using(policy=str(tmp_path / "saltern.toml"))
+    over, locked, old = wrapped(stored)
+    context = CryptContext([ours, "bcrypt"], deprecated="auto")
+    assert context.verify(PASSWORD, over) and context.needs_update(over)
+    assert not context.verify(PASSWORD, locked)
+    assert not context.verify("no", over) and context.identify(old) == "bcrypt"
+
+
+def test_django_with_strings_of_tools(hashers, stored, tmp_path, monkeypatch):
+    (tmp_path / "saltern.toml").write_text(POLICY)
+    ours = hashers.get_hasher("yescrypt")
+    monkeypatch.setattr(type(ours), "policy", str(tmp_path / "saltern.toml"))
+    over, locked, old = wrapped(stored)
+    updates = []
+    assert hashers.check_password(PASSWORD, "yescrypt$" + over, updates.append) and len(updates) == 1
+    assert hashers.check_password(PASSWORD, "yescrypt$" + old, updates.append) and len(updates) == 2
+    assert not hashers.check_password(PASSWORD, "yescrypt$" + locked)
+    for one in over, locked, old:
+        assert not hashers.check_password("no", "yescrypt$" + one)
+        summary = ours.safe_summary("yescrypt$" + one)
+        assert summary["algorithm"] == "yescrypt" and "*" in summary["hash"]
+    # Salts of other programs are bytes.
+    assert ours.safe_summary("yescrypt$" + stored)["salt"].strip("*").isalnum()
+
+
+def test_django_refuses_strings_that_its_column_has_no_room_for(hashers, tmp_path, monkeypatch):
+    import hashlib
+
+    from django.core.exceptions import ImproperlyConfigured
+
+    key = bytes(32)
+    (tmp_path / "key").write_bytes(key)
+    fingerprint = hashlib.sha256(b"saltern hash key fingerprint 1" + key).hexdigest()[:16]
+    (tmp_path / "saltern.toml").write_text(
+        "[params]\ncost = 1\n[[keys]]\nname = \"a-key-with-a-long-name-2026\"\n"
+        f'file = "key"\nfingerprint = "{fingerprint}"\nactive = true\n'
+    )
+    ours = type(hashers.get_hasher("yescrypt"))()
+    monkeypatch.setattr(type(ours), "policy", str(tmp_path / "saltern.toml"))
+    with pytest.raises(ImproperlyConfigured, match="the column for passwords 128"):
+        ours.encode(PASSWORD, ours.salt())
+    monkeypatch.setattr(type(ours), "max_length", 256)
+    encoded = ours.encode(PASSWORD, ours.salt())
+    assert len(encoded) > 128 and ours.verify(PASSWORD, encoded)
+
+
+@pytest.mark.parametrize("password", ["x" * 512, "a\0b"])
+def test_what_somebody_types_is_no_error(hashers, stored, password):
+    """A password that no string can be of does not match, and takes as long as others."""
+    ours = saltern.PasswordHasher(1)
+    asked = []
+
+    class Counting:
+        def verify(self, hash, password):
+            asked.append(hash)
+            return ours.verify(hash, password)
+
+    assert saltern.schemes.matches(Counting(), password, stored) is False
+    # The last one computes a decoy.
+    assert asked[0] == stored and asked[-1] is None
+    assert saltern.pwdlib.YescryptHasher(1).verify(password, stored) is False
+    assert saltern.libpass.yescrypt.using(cost=1).verify(password, stored) is False
+    assert hashers.check_password(password, "yescrypt$" + stored) is False
+    # It is the string that is refused here, whatever the password.
+    dear = stored.replace("$j75$", "$jET$")
+    for call in (
+        lambda: saltern.pwdlib.YescryptHasher(1).verify("short", dear),
+        lambda: saltern.libpass.yescrypt.using(cost=1).verify("short", dear),
+    ):
+        with pytest.raises(saltern.OverLimitError):
+            call()

@@ -7,6 +7,7 @@ import gc
 import threading
 import weakref
 
+import pyarrow
 import pytest
 
 import saltern
@@ -67,6 +68,45 @@ def test_batches_are_in_order(stored):
     asyncio.run(main(), debug=True)
 
 
+def test_columns_of_batches(stored):
+    async def main() -> None:
+        hasher = AsyncPasswordHasher(1)
+        for single in "password", b"password":
+            with pytest.raises(TypeError, match="a single item"):
+                await hasher.hash_many(single)
+        column = pyarrow.array(["a", "b"])
+        hashes = await hasher.hash_many(column)
+        assert await hasher.verify_many(pyarrow.array(hashes), column) == [True] * 2
+        # Items that fail at once let others run meanwhile.
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        failed = await hasher.hash_many([7] * 20_000)
+        counting.cancel()
+        assert len(failed) == 20_000 and turns > 100
+
+    asyncio.run(main(), debug=True)
+
+
+def test_a_batch_that_is_cancelled_leaves_nothing_to_be_told(caplog, stored):
+    async def main() -> None:
+        column = ["{key=gone+0123456789abcdef}" + stored] * 10 + [stored] * 50
+        hasher = AsyncPasswordHasher.from_policy_text("[params]\ncost = 1\n")
+        with pytest.raises(asyncio.TimeoutError):
+            async with asyncio.timeout(0.001):
+                await hasher.verify_many([stored] * 30 + column, [PASSWORD] * 90)
+
+    asyncio.run(main(), debug=True)
+    gc.collect()
+    assert not [record for record in caplog.records if "never retrieved" in record.message]
+
+
 def test_cancelling_gives_up_what_has_not_begun(stored):
     async def main() -> None:
         hasher = AsyncPasswordHasher(8)
@@ -104,18 +144,18 @@ def test_loops_are_forgotten(stored):
     loop = asyncio.new_event_loop()
     hasher = AsyncPasswordHasher(1)
     assert loop.run_until_complete(hasher.verify(stored, PASSWORD))
-    # Nothing is left with a loop that waits for nothing.
-    assert not loop._selector.get_map() or len(loop._selector.get_map()) == 1
+    # Nothing but its own pipe is left with a loop that waits for nothing.
+    assert len(loop._selector.get_map()) == 1
     seen = weakref.ref(loop)
     # One that is closed with something under way is forgotten, too.
     loop.run_until_complete(_begin(hasher))
+    assert loop in aio._loops
     loop.close()
     del loop
     asyncio.run(hasher.verify(stored, PASSWORD))
     gc.collect()
-    assert seen() is None
-    assert all(not loop.is_closed() or loop is not seen() for loop in aio._loops)
+    assert seen() is None and not any(loop.is_closed() for loop in aio._loops)
 
 
 async def _begin(hasher: AsyncPasswordHasher) -> None:
-    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None))
+    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None, False))

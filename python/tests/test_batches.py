@@ -88,3 +88,68 @@ def test_a_deadline_is_for_all_of_it(hasher):
     late = [answer for answer in answers if isinstance(answer, saltern.DeadlineError)]
     assert late and len(answers) == len(PASSWORDS)
     assert all(isinstance(answer, str) for answer in answers if answer not in late)
+
+
+def test_a_stream_whose_threads_need_the_interpreter(run):
+    # Arrow reads it in threads of its own, which call a generator of Python.
+    ended = run("""
+import pyarrow, pyarrow.dataset, saltern
+schema = pyarrow.schema([("password", pyarrow.string())])
+def batches():
+    for _ in range(20):
+        yield pyarrow.record_batch([["a", "b"]], schema=schema)
+reader = pyarrow.dataset.Scanner.from_batches(batches(), schema=schema).to_reader()
+try:
+    saltern.blake2b.hash_many(reader)
+except TypeError as error:
+    assert "Struct" in str(error), error
+else:
+    raise SystemExit("no error")
+""")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_an_error_of_a_stream_says_what_it_says():
+    schema = pyarrow.schema([("password", pyarrow.string())])
+
+    def batches():
+        raise RuntimeError("the disk is gone")
+        yield
+
+    reader = pyarrow.RecordBatchReader.from_batches(schema, batches())
+    with pytest.raises(ValueError, match="the disk is gone"):
+        saltern.blake2b.hash_many(reader)
+
+
+class Spent:
+    """Gives the same capsules every time."""
+
+    def __init__(self, column):
+        self._array = column.__arrow_c_array__()
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._array
+
+
+def test_a_capsule_is_read_once(hasher):
+    column = Spent(pyarrow.array([b"a", b"b"]))
+    assert len(saltern.blake2b.hash_many(column)) == 2
+    with pytest.raises(ValueError, match="taken out of its capsule"):
+        saltern.blake2b.hash_many(column)
+    with pytest.raises(ValueError, match="taken out of its capsule"):
+        hasher.hash_many(column)
+
+
+def test_offsets_beyond_their_buffer_are_refused():
+    offsets = pyarrow.py_buffer(numpy.array([0, 1 << 30, 5], numpy.int32).tobytes())
+    kinds = pyarrow.binary(), pyarrow.string()
+    for kind in kinds:
+        broken = pyarrow.Array.from_buffers(kind, 2, [None, offsets, pyarrow.py_buffer(bytes(8))])
+        with pytest.raises(ValueError, match="cannot be read"):
+            saltern.blake2b.hash_many(broken)
+    # What says that it is text need not be UTF-8: it is bytes here.
+    offsets = pyarrow.py_buffer(numpy.array([0, 2], numpy.int32).tobytes())
+    text = pyarrow.Array.from_buffers(
+        pyarrow.string(), 1, [None, offsets, pyarrow.py_buffer(b"\xff\xfe")]
+    )
+    assert saltern.blake2b.hash_many(text)[0] == saltern.blake2b(b"\xff\xfe").digest()

@@ -174,7 +174,7 @@ def test_digests_of_any_size():
     assert sized.digest() == sized.digest(1000) != whole
     assert saltern.blake2xs(b"seed", digest_size=65534).digest_size == 65534
     for wrong in (lambda: saltern.blake2xb().digest(), lambda: sized.digest(10),
-                  lambda: saltern.blake2xb().digest(2**40),
+                  lambda: saltern.blake2xb().digest(2**40), lambda: saltern.blake2xb().digest(-1),
                   lambda: saltern.blake2xs(digest_size=65535),
                   lambda: saltern.blake2xb(digest_size=0)):  # fmt: skip
         with pytest.raises(ValueError):
@@ -224,7 +224,7 @@ def test_many_messages(threads, given_):
     digests = saltern.blake2b.hash_many(ROWS, threads=threads, **given_)
     assert list(digests) == expected(ROWS, **given_)
     assert len(digests) == len(ROWS) and digests[-1] == digests[len(ROWS) - 1]
-    assert digests.data == b"".join(expected(ROWS, **given_))
+    assert bytes(digests) == b"".join(expected(ROWS, **given_))
     with pytest.raises(IndexError):
         digests[len(ROWS)]
     array_ = pyarrow.array(digests)
@@ -266,6 +266,65 @@ def test_rows_of_numpy():
     assert list(saltern.blake2b.hash_many(empty)) == expected([b""] * 3)
     # Rows that are not one after the other are taken one by one.
     assert list(saltern.blake2b.hash_many(list(grid[::2]))) == expected([bytes(r) for r in grid[::2]])
+
+
+def test_digests_lend_their_memory():
+    digests = saltern.blake2b.hash_many(ROWS[:100], digest_size=32)
+    grid = numpy.asarray(digests)
+    assert grid.shape == (100, 32) and grid.dtype == numpy.uint8 and not grid.flags.writeable
+    assert not grid.flags.owndata
+    view = memoryview(digests)
+    assert view.readonly and view.shape == (100, 32) and view.format == "B"
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(bytes(10)).readinto(digests)
+    del digests, view
+    assert [bytes(row) for row in grid] == expected(ROWS[:100], digest_size=32)
+    with pytest.raises(BufferError, match="nulls"):
+        memoryview(saltern.blake2b.hash_many(pyarrow.array([b"a", None])))
+    assert bytes(saltern.blake2b.hash_many([])) == b""
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 127, 128, 129, 8192, 8193])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 31, 1025])
+def test_rows_of_one_length(length, count):
+    grid = numpy.random.default_rng(length).integers(0, 256, (count, length), numpy.uint8)
+    rows = [row.tobytes() for row in grid]
+    for column in grid, rows, pyarrow.array(rows, pyarrow.binary(length)) if length else rows:
+        for given_ in {"digest_size": 17}, {"key": b"key"}:
+            digests = saltern.blake2b.hash_many(column, **given_)
+            assert list(digests) == expected(rows, **given_)
+    both_s = [hashlib.blake2s(row).digest() for row in rows]
+    assert list(saltern.blake2s.hash_many(grid)) == both_s
+
+
+def test_an_array_of_numbers_is_refused():
+    for numbers in (
+        numpy.arange(10), numpy.zeros((3, 4)), numpy.zeros((2, 2, 2), numpy.uint8),
+        array.array("i", [1, 2]), numpy.zeros(3, "i4,i4"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match="allowed are"):
+            saltern.blake2b.hash_many(numbers)
+
+
+def test_memory_that_the_system_does_not_have(run):
+    ended = run("""
+import resource, saltern
+taken = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if "VmSize" in line)
+resource.setrlimit(resource.RLIMIT_AS, (taken + (300 << 20),) * 2)
+for call in (
+    lambda: saltern.blake2xb().digest(1 << 30),
+    lambda: saltern.blake2xb().hexdigest(200 << 20),
+    lambda: saltern.blake2b.hash_many([b""] * 8_000_000),
+):
+    try:
+        call()
+    except MemoryError:
+        pass
+    else:
+        raise SystemExit("no error")
+assert len(saltern.blake2xb().digest(1 << 20)) == 1 << 20
+""")
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_what_are_no_rows():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import hashlib
 
 import bcrypt
+import numpy
 import pytest
 
 import saltern
@@ -110,12 +112,12 @@ def test_every_truncation_is_an_error(hasher, stored):
 
 @pytest.mark.parametrize("wrong", [1, None, 2.5, [], object()])
 def test_wrong_types(hasher, stored, wrong):
-    with pytest.raises(TypeError, match="password has to be str or bytes"):
+    with pytest.raises(TypeError, match="password must be str or bytes"):
         hasher.hash(wrong)
     with pytest.raises(TypeError):
         hasher.verify(stored, wrong)
     if wrong is not None:
-        with pytest.raises(TypeError, match="stored string has to be str or bytes"):
+        with pytest.raises(TypeError, match="hash must be str or bytes"):
             hasher.verify(wrong, PASSWORD)
         with pytest.raises(TypeError):
             hasher.hash(PASSWORD, salt=wrong)
@@ -125,6 +127,14 @@ def test_wrong_types(hasher, stored, wrong):
         hasher.hash()
     with pytest.raises(TypeError):
         hasher.verify(stored, PASSWORD, "account")
+
+
+def test_numbers_that_lend_their_memory_are_no_passwords(hasher, stored):
+    for wrong in numpy.float64(1), numpy.arange(4), array.array("i", [1]), memoryview(b"ab" * 4).cast("i"):
+        with pytest.raises(TypeError, match="password must be str or bytes"):
+            hasher.hash(wrong)
+        with pytest.raises(TypeError, match="password must be str or bytes"):
+            hasher.verify(stored, wrong)
 
 
 def test_unknown_and_locked_accounts(hasher, stored):

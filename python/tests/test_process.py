@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import os
 import resource
@@ -139,6 +140,47 @@ print(time.monotonic() - began)
     assert 0.4 < interrupted < 2 and answered < 3
 
 
+def test_ctrl_c_ends_a_batch_of_items_that_fail_at_once(run):
+    check(run, """
+import itertools
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    hasher.hash_many(itertools.repeat(7))
+except KeyboardInterrupt:
+    sys.exit(0)
+""")
+
+
+def test_batches_leave_room_for_logins(run):
+    check(run, """
+policy = "[params]\\ncost = 1\\n[pool]\\nthreads = 1\\nqueue = 64\\npatience = '60s'\\n"
+hasher = saltern.PasswordHasher.from_policy_text(policy)
+stored = hasher.hash(PASSWORD)
+batches = [
+    threading.Thread(target=hasher.hash_many, args=([PASSWORD] * 500,), daemon=True)
+    for _ in range(6)
+]
+for batch in batches:
+    batch.start()
+time.sleep(0.1)
+for _ in range(100):
+    assert hasher.verify(stored, PASSWORD)
+assert any(batch.is_alive() for batch in batches)
+os._exit(0)
+""")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
+def test_policies_that_say_nothing_of_a_pool_agree_with_any(run):
+    check(run, """
+before = saltern.PasswordHasher(1)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+after = saltern.PasswordHasher(1)
+stored = after.hash(PASSWORD)
+assert before.verify(stored, PASSWORD)
+""")
+
+
 def test_ctrl_c_ends_many_digests(run):
     out = check(run, """
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -207,11 +249,13 @@ def grown(calls) -> int:
 
 
 def test_a_million_calls_take_no_memory(hasher, stored):
+    wrong = "{key=gone+0123456789abcdef}" + stored
+
     def calls() -> None:
-        wrong = "{key=gone+0123456789abcdef}" + stored
-        for _ in range(500_000):
+        # Five calls each, and as many again before.
+        for _ in range(100_000):
             saltern.blake2b(b"message", key=b"key").hexdigest()
-        for _ in range(4_000):
+            saltern.blake2s(b"message").copy().digest()
             hasher.check_needs_rehash(stored)
             saltern.inspect(stored)
             try:
@@ -222,6 +266,24 @@ def test_a_million_calls_take_no_memory(hasher, stored):
     assert grown(calls) < 1 << 20
 
 
+def test_logins_in_asyncio_take_no_memory(stored):
+    async def main() -> int:
+        hasher = saltern.AsyncPasswordHasher(1)
+
+        async def logins() -> None:
+            for _ in range(5):
+                await asyncio.gather(*(hasher.verify(stored, PASSWORD) for _ in range(50)))
+                await hasher.hash_many([7, "a\0b"] * 200)
+
+        await logins()
+        await logins()
+        before = resident()
+        await logins()
+        return resident() - before
+
+    assert asyncio.run(main()) < 2 << 20
+
+
 def test_hashes_and_batches_take_no_memory(hasher, stored):
     rows = [bytes(64)] * 50_000
 
@@ -229,7 +291,7 @@ def test_hashes_and_batches_take_no_memory(hasher, stored):
         for _ in range(100):
             hasher.verify(stored, PASSWORD)
         for _ in range(10):
-            saltern.blake2b.hash_many(rows).data  # noqa: B018
+            bytes(saltern.blake2b.hash_many(rows))
             hasher.hash_many(["a\0b", 7] * 100)
 
     calls()

@@ -51,6 +51,7 @@ mod engine;
 mod error;
 mod function;
 mod hasher;
+pub mod hazmat;
 #[cfg(feature = "std")]
 mod io;
 mod job;

@@ -195,7 +195,7 @@ impl<V: Variant> Params<V> {
 
     /// The initial value with this parameter block in it.
     #[inline(always)]
-    fn state_of(block: &Block<V>) -> State<V> {
+    pub(crate) fn state_of(block: &Block<V>) -> State<V> {
         let mut h = V::IV;
         for (i, word) in h.iter_mut().enumerate() {
             *word = word.xor(V::Word::of_block(block, i));

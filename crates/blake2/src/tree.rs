@@ -14,6 +14,7 @@ use saltern_simd::lanes::Word;
 use zeroize::Zeroize;
 
 use crate::compress::{Group, Inputs, MAX_LANES, MAX_LEAVES, Run};
+use crate::dispatch::Kernels;
 use crate::engine::{self, Task};
 use crate::error::Error;
 use crate::function::State;
@@ -81,6 +82,11 @@ impl<V: Variant> Params<V> {
     #[cfg(test)]
     pub(crate) fn with_kernels(self, kernels: &'static crate::dispatch::Kernels<V>) -> Self {
         Self { node: self.node.with_kernels(kernels) }
+    }
+
+    /// The kernels, and whether what they work on is secret.
+    fn kernels(&self) -> (&'static Kernels<V>, bool) {
+        (self.node.kernels(), self.node.key_block().is_some())
     }
 
     /// The hash of `data`, computed by the calling thread. No memory is allocated.
@@ -205,7 +211,8 @@ impl<V: Variant> Hasher<V> {
         }
         let whole = plain_stripes::<V>(data.len()) * stripe::<V>();
         let (stripes, tail) = data.split_at(whole);
-        self.leaf_count = absorb(&self.params, &mut self.leaves, self.leaf_count, stripes);
+        self.leaf_count =
+            absorb(self.params.kernels(), &mut self.leaves[..V::LEAVES], self.leaf_count, stripes);
         self.push(tail);
         self
     }
@@ -261,7 +268,8 @@ impl<V: Variant> Hasher<V> {
             plain_stripes::<V>(self.buffered + to_come).min(self.buffered / stripe::<V>());
         let whole = stripes * stripe::<V>();
         let stripes = &self.buffer[..whole];
-        self.leaf_count = absorb(&self.params, &mut self.leaves, self.leaf_count, stripes);
+        self.leaf_count =
+            absorb(self.params.kernels(), &mut self.leaves[..V::LEAVES], self.leaf_count, stripes);
         self.buffer.copy_within(whole..self.buffered, 0);
         self.buffered -= whole;
     }
@@ -308,26 +316,24 @@ impl<V: Variant> Hasher<V> {
     }
 }
 
-/// Compresses whole stripes of which none is the last of any leaf; returns the leaves' count after
-/// them.
-fn absorb<V: Variant>(
-    params: &Params<V>,
-    leaves: &mut [State<V>; MAX_LEAVES],
+/// Compresses whole stripes of which none is the last of any leaf, into as many leaves as there
+/// are; returns the leaves' count after them.
+pub(crate) fn absorb<V: Variant>(
+    (kernels, is_secret): (&Kernels<V>, bool),
+    leaves: &mut [State<V>],
     leaf_count: u128,
     stripes: &[u8],
 ) -> u128 {
-    let kernels = params.node.kernels();
     let (stride, blocks) = (stripe::<V>(), stripes.len() / stripe::<V>());
     let end = leaf_count.wrapping_add((stripes.len() / V::LEAVES) as u128);
     if blocks == 0 {
         return end;
     }
-    let leaves = &mut leaves[..V::LEAVES];
     let count = leaf_count.wrapping_add(V::BLOCK_BYTES as u128);
     if kernels.width_for(V::LEAVES) == V::LEAVES {
         let mut inputs = Inputs { lanes: [stripes; MAX_LANES], stride };
         let mut group = Group::new();
-        group.is_secret = params.node.key_block().is_some();
+        group.is_secret = is_secret;
         for (lane, h) in leaves.iter().enumerate() {
             inputs.lanes[lane] = &stripes[lane * V::BLOCK_BYTES..];
             group.set_state(lane, h);

@@ -210,6 +210,16 @@ proptest! {
                     let hashes = params_of(0).hash_many(&parts);
                     prop_assert_eq!(hashes.len(), parts.len());
                     prop_assert!(hashes.iter().zip(&parts).all(|(&hash, part)| hash == params_of(0).hash(part)));
+                    // Of any lengths, and of one: into a table.
+                    let alike: Vec<_> = (0..lengths.len()).map(|i| &data[i..i + lengths[0]]).collect();
+                    for messages in [parts, alike] {
+                        let params = params_of(0);
+                        let expected: Vec<u8> =
+                            messages.iter().flat_map(|part| params.hash(part).as_bytes().to_vec()).collect();
+                        let mut table = vec![0; expected.len()];
+                        params.hash_many_into(&messages, &mut table);
+                        prop_assert!(table == expected);
+                    }
                     for (i, (job, hasher)) in jobs.iter().zip(&hashers).enumerate() {
                         prop_assert!(job.hash() == params_of(i).hash(part(i)));
                         let twice = [part(i), part(i)].concat();

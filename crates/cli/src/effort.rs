@@ -22,7 +22,7 @@ pub(crate) struct EffortArgs {
     #[arg(long, value_name = "MIB", default_value_t = (SERVER.max_memory >> 20) as u32)]
     max_memory: u32,
 
-    /// Refuse what takes longer than yescrypt takes to mix this many GiB, at about 2 a second
+    /// Refuse hashes that cost more than mixing this many GiB (one core mixes about 2 GiB a second)
     #[arg(long, value_name = "GIB", default_value_t = (SERVER.max_work >> 30) as u32)]
     max_work: u32,
 

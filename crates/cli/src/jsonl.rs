@@ -31,7 +31,7 @@ use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
-use crate::password::Password;
+use crate::password::{EMPTY, Password};
 use crate::policy;
 use crate::streams;
 
@@ -171,6 +171,7 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
         .spawn(move || reader.read(&sender))
         .context("cannot start a thread for standard input")?;
     let tally = answers.run(&receiver);
+    policy::warn(&passwords.as_ref().map(Passwords::damage).unwrap_or_default());
     // The tickets are done with only now.
     drop((computer, passwords));
     let tally = tally?;
@@ -256,7 +257,7 @@ impl Reader {
             Task::Hash { allow_empty: false, .. } | Task::New { allow_empty: false, .. }
                 if password.is_empty() =>
             {
-                Err("the password is empty: give --allow-empty if that is meant".into())
+                Err(EMPTY.to_owned())
             }
             _ => self.compute(request, &password, due, notes),
         }

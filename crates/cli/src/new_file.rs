@@ -1,4 +1,5 @@
 //! Files that are there whole or not at all: written beside their place, and given their name last.
+//! Those that hold secrets are made by `saltern_rom::new_private_file`.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -7,15 +8,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Who may read a new file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readers {
-    /// Its owner alone: it holds a secret.
-    Owner,
-    /// Whoever the process's mask allows.
-    All,
-}
-
 /// Whether a new file could be written here; `what` is never overwritten.
 ///
 /// Asked before hours of work, whose result would be lost.
@@ -23,17 +15,12 @@ pub(crate) fn check(path: &Path, what: &str) -> anyhow::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         bail!("{} exists, and {what} is never overwritten", path.display());
     }
-    Part::new(path, Readers::Owner).map(drop).with_context(|| cannot(path))
+    Part::new(path).map(drop).with_context(|| cannot(path))
 }
 
 /// Write a new file, which has its name only with all of its bytes; `what` is never overwritten.
-pub(crate) fn create(
-    path: &Path,
-    content: &[u8],
-    readers: Readers,
-    what: &str,
-) -> anyhow::Result<()> {
-    let written = Part::new(path, readers).and_then(|mut part| {
+pub(crate) fn create(path: &Path, content: &[u8], what: &str) -> anyhow::Result<()> {
+    let written = Part::new(path).and_then(|mut part| {
         part.write(content)?;
         part.take_new_place(path)
     });
@@ -52,7 +39,7 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     if place.metadata().is_ok_and(|there| !there.is_file()) {
         return fs::write(path, content).with_context(|| cannot(path));
     }
-    let written = Part::new(&place, Readers::All).and_then(|mut part| {
+    let written = Part::new(&place).and_then(|mut part| {
         part.write(content)?;
         fs::rename(&part.path, &place)?;
         sync_folder(&place)
@@ -71,7 +58,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(place: &Path, readers: Readers) -> io::Result<Self> {
+    fn new(place: &Path) -> io::Result<Self> {
         let name = place.file_name().ok_or(ErrorKind::InvalidFilename)?;
         let mut number = [0; 8];
         getrandom::fill(&mut number).map_err(io::Error::other)?;
@@ -79,15 +66,7 @@ impl Part {
         part.push(name);
         part.push(format!(".{:016x}.part", u64::from_ne_bytes(number)));
         let path = place.with_file_name(part);
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        if readers == Readers::Owner {
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        }
-        #[cfg(not(unix))]
-        let _ = readers;
-        Ok(Part { file: options.open(&path)?, path })
+        Ok(Part { file: File::create_new(&path)?, path })
     }
 
     fn write(&mut self, content: &[u8]) -> io::Result<()> {
@@ -139,8 +118,8 @@ mod tests {
         let path = folder.path().join("new");
         check(&path, "it").unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left of a check");
-        create(&path, b"one", Readers::Owner, "it").unwrap();
-        let told = create(&path, b"two", Readers::All, "it").unwrap_err().to_string();
+        create(&path, b"one", "it").unwrap();
+        let told = create(&path, b"two", "it").unwrap_err().to_string();
         assert!(told.ends_with("exists, and it is never overwritten"), "{told}");
         assert_eq!(check(&path, "it").unwrap_err().to_string(), told);
         assert_eq!(fs::read(&path).unwrap(), b"one");
@@ -148,9 +127,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"three");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "and nothing beside it");
         let nowhere = folder.path().join("nowhere/new");
-        assert!(
-            create(&nowhere, b"", Readers::All, "it").is_err() && check(&nowhere, "it").is_err()
-        );
+        assert!(create(&nowhere, b"", "it").is_err() && check(&nowhere, "it").is_err());
         assert!(replace(Path::new("/"), b"").is_err());
     }
 
@@ -163,15 +140,11 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_secret_is_its_owners_and_a_link_is_not_followed() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
+    fn a_link_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
-        let [secret, link, other] =
-            ["secret", "link", "other"].map(|name| folder.path().join(name));
-        create(&secret, b"x", Readers::Owner, "it").unwrap();
-        assert_eq!(secret.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
-        symlink(&other, &link).unwrap();
-        assert!(create(&link, b"x", Readers::Owner, "it").is_err() && !other.exists());
+        let [link, other] = ["link", "other"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        assert!(create(&link, b"x", "it").is_err() && !other.exists());
         assert!(check(&link, "it").is_err());
     }
 }

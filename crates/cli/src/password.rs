@@ -16,6 +16,9 @@ use crate::terminal::Terminal;
 /// Longest password line read, in bytes; what the hash itself accepts is a matter of its limits.
 const MAX_LINE: usize = 1 << 20;
 
+/// What is said of an empty password for a new hash.
+pub(crate) const EMPTY: &str = "the password is empty: give --allow-empty if that is meant";
+
 /// How a subcommand is given the password.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Password")]

@@ -1,10 +1,11 @@
 //! Policies of sites, and what the library says about them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use saltern::policy::{KeySource, Secret};
 use saltern::table::{Reasons, Table};
-use saltern::{Passwords, Policy};
+use saltern::{Passwords, Policy, Prepared, Update};
+use saltern_pool::Pool;
 use saltern_yescrypt::hazmat::Level;
 
 use crate::output::tell;
@@ -45,40 +46,33 @@ pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
 
 /// Hashing one password after the other under the policy in a file.
 ///
-/// The policy, its keys, and the manifests of its ROMs are read first; the thread starts when there
-/// is a password. While the program asks for one there is no second thread that signals could come
-/// to, in another order than the one in which they were sent.
-pub(crate) struct One {
-    policy: Policy,
-    table: Table,
-}
+/// Keys are read and ROMs attached first, so that nobody types a password into a program that
+/// cannot use it; the thread starts when there is a password. While the program asks for one there
+/// is no second thread that signals could come to, in another order than the one in which they were
+/// sent.
+pub(crate) struct One(Prepared);
 
 impl One {
     pub(crate) fn read(file: &Path, level: Option<Level>) -> anyhow::Result<Self> {
         let mut policy = read(file)?;
-        let table = table(&policy)?;
-        if let Some(KeySource::File(path)) = &policy.decoy.key {
-            // Needed at the start of the thread only.
-            Secret::read(path, &mut Vec::new())?;
-        }
         let pool = &mut policy.pool;
         (pool.threads, pool.in_flight, pool.prepare) = (1, 1, None);
         pool.level = level.unwrap_or(pool.level);
-        Ok(One { policy, table })
+        let prepared = Prepared::new(policy)?;
+        warn(prepared.table().notes());
+        Ok(One(prepared))
     }
 
     /// What needs no passwords.
     pub(crate) fn table(&self) -> &Table {
-        &self.table
+        self.0.table()
     }
 
-    /// Attaches the ROMs and starts the thread.
+    /// Starts the thread.
     pub(crate) fn start(&self) -> anyhow::Result<Passwords> {
-        let passwords = Passwords::new(self.policy.clone())?;
-        let is_new = |note: &&String| !self.table.notes().contains(note);
-        warn(passwords.notes().iter().filter(is_new));
+        let pool = Pool::new(self.0.pool_config())?;
         // Nobody is kept waiting by whoever asks here.
-        Ok(passwords.bulk())
+        Ok(Passwords::in_pool(&self.0, Arc::new(pool)).bulk())
     }
 }
 
@@ -110,4 +104,20 @@ pub(crate) fn words(reasons: &Reasons) -> Vec<&'static str> {
         (reasons.wrapped, "wrapped"),
     ];
     all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect()
+}
+
+/// What is to be said of a string that matches and is outdated.
+pub(crate) struct Due {
+    /// In what.
+    pub(crate) reasons: Vec<&'static str>,
+    /// What is to take its place, if that was asked for.
+    pub(crate) new: Option<String>,
+}
+
+impl Due {
+    /// None of a string that is as it is to be.
+    pub(crate) fn of(reasons: Vec<&'static str>, update: Option<Update>) -> Option<Self> {
+        let new = update.map(|update| update.new);
+        (new.is_some() || !reasons.is_empty()).then_some(Due { reasons, new })
+    }
 }

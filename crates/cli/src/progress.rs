@@ -1,7 +1,7 @@
 //! The progress line: on standard error, on a terminal, and only once the work has taken a while.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,28 +14,51 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Counts bytes from any thread; the thread that prints shows them.
 pub(crate) struct Progress {
-    bytes: Mutex<u64>,
-    total: Option<u64>,
-    started: Instant,
+    began: Instant,
     wanted: bool,
-    bar: OnceLock<ProgressBar>,
+    line: Mutex<Line>,
+}
+
+/// What is shown.
+struct Line {
+    /// What is being done, where there are several stages.
+    stage: String,
+    since: Instant,
+    bytes: u64,
+    total: Option<u64>,
+    bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// `total` bytes are to come, where that is known. `quiet` shows nothing at all.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
-        Self {
-            bytes: Mutex::new(0),
-            total,
-            started: Instant::now(),
-            wanted: !quiet && io::stderr().is_terminal(),
-            bar: OnceLock::new(),
-        }
+        let (began, wanted) = (Instant::now(), !quiet && io::stderr().is_terminal());
+        let line = Line { stage: String::new(), since: began, bytes: 0, total, bar: None };
+        Self { began, wanted, line: Mutex::new(line) }
     }
 
-    /// Count bytes that were hashed.
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Count bytes that were read.
     pub(crate) fn add(&self, bytes: u64) {
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) += bytes;
+        self.line().bytes += bytes;
+    }
+
+    /// Another stage begins, which is counted by itself.
+    pub(crate) fn restart(&self, total: u64) {
+        let mut line = self.line();
+        line.clear();
+        (line.since, line.total) = (Instant::now(), Some(total));
+    }
+
+    /// Show that so many bytes of this stage are done.
+    pub(crate) fn set(&self, stage: &str, bytes: u64) {
+        let mut line = self.line();
+        (line.stage, line.bytes) = (format!("{stage}: "), bytes);
+        drop(line);
+        self.show();
     }
 
     /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for ever.
@@ -45,26 +68,14 @@ impl Progress {
 
     /// Renew the line, if it is time for one.
     pub(crate) fn show(&self) {
-        let elapsed = self.started.elapsed();
-        if !self.wanted || elapsed < PATIENCE {
-            return;
+        if self.wanted && self.began.elapsed() >= PATIENCE {
+            self.line().show();
         }
-        let bytes = *self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let rate = bytes as f64 / elapsed.as_secs_f64();
-        let mut text = format!("{}/s", HumanBytes(rate as u64));
-        // Some files grow, so that there may be no rest.
-        if let Some(rest) = self.total.and_then(|total| total.checked_sub(bytes)) {
-            let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
-            text = format!("{text}, {} left", HumanDuration(left));
-        }
-        let bar = self.bar.get_or_init(|| self.draw());
-        bar.set_message(text);
-        bar.set_position(bytes);
     }
 
     /// Print something while the line is out of the way.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
-        match self.bar.get() {
+        match &self.line().bar {
             Some(bar) => bar.suspend(print),
             None => print(),
         }
@@ -72,18 +83,38 @@ impl Progress {
 
     /// Remove the line.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = self.bar.get() {
+        self.line().clear();
+    }
+}
+
+impl Line {
+    fn show(&mut self) {
+        let rate = self.bytes as f64 / self.since.elapsed().as_secs_f64();
+        let mut text = format!("{}/s", HumanBytes(rate as u64));
+        // Some files grow, so that there may be no rest.
+        if let Some(rest) = self.total.and_then(|total| total.checked_sub(self.bytes)) {
+            let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
+            text = format!("{text}, {} left", HumanDuration(left));
+        }
+        let bar = self.bar.get_or_insert_with(|| draw(self.total));
+        bar.set_prefix(self.stage.clone());
+        bar.set_message(text);
+        bar.set_position(self.bytes);
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
+}
 
-    fn draw(&self) -> ProgressBar {
-        let template = match self.total {
-            Some(_) => "{bytes} of {total_bytes} {wide_bar} {msg}",
-            None => "{bytes}, {msg}",
-        };
-        let style = ProgressStyle::with_template(template);
-        let bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr());
-        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-    }
+fn draw(total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{prefix}{bytes} of {total_bytes} {wide_bar} {msg}",
+        None => "{prefix}{bytes}, {msg}",
+    };
+    let style = ProgressStyle::with_template(template);
+    let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

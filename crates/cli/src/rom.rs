@@ -50,7 +50,7 @@ pub(crate) struct RomArgs {
 
 /// How an image gets into memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum AccessName {
+pub(crate) enum AccessName {
     /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped
     /// has to belong to root or this user, and nobody else may be allowed to write to it
     Auto,
@@ -141,15 +141,20 @@ impl RomArgs {
 
 impl AccessName {
     fn open(self, image: &Path, expect: Option<RomHash>) -> Result<OpenRom, Error> {
+        let Some(access) = self.access() else { return OpenRom::open(image, expect) };
         let mut options = AttachOptions::new();
-        options.expect = expect;
-        options.access = match self {
-            AccessName::Direct => return OpenRom::open(image, expect),
-            AccessName::Map => Access::Map,
-            AccessName::Copy => Access::Copy,
-            AccessName::Auto => Access::Auto,
-        };
+        (options.access, options.expect) = (access, expect);
         Ok(attach(image, &options)?.into())
+    }
+
+    /// As policies have it.
+    pub(crate) const fn access(self) -> Option<Access> {
+        match self {
+            AccessName::Auto => Some(Access::Auto),
+            AccessName::Map => Some(Access::Map),
+            AccessName::Copy => Some(Access::Copy),
+            AccessName::Direct => None,
+        }
     }
 }
 

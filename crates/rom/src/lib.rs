@@ -43,6 +43,7 @@ mod system;
 pub mod hazmat;
 
 pub use error::Error;
+pub use files::staged::new_private_file;
 pub use format::identity::{InvalidRomHash, RomHash};
 pub use format::manifest::{Location, Manifest, SeedSource};
 pub use hashing::direct::RomFile;

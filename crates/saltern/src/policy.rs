@@ -87,7 +87,7 @@ pub use self::key_file::{Secret, fingerprint_path};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::units::time as parse_time;
+pub use self::units::{size as parse_size, size_text, time as parse_time};
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 pub use crate::strength::Strength;
@@ -193,7 +193,7 @@ pub enum RomSource {
         /// The hash of the whole image.
         hash: RomHash,
         /// How the image gets into memory; `None` if it stays in its file, from which blocks are
-        /// read when a hash needs them.
+        /// read when a hash needs them. One in shared memory is mapped then.
         access: Option<Access>,
     },
     /// In memory.

@@ -175,7 +175,7 @@ fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, 
         RomSource::Value(value) => Ok(value.clone()),
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
-            use saltern_rom::{AttachOptions, Backend, OpenRom, RomFile, RomReaders};
+            use saltern_rom::{AttachOptions, Backend, OpenRom, RomReaders};
             let unavailable = |error| Error::unavailable(named(rom.id), error);
             let open = match access {
                 Some(access) => {
@@ -184,9 +184,18 @@ fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, 
                     OpenRom::from(saltern_rom::attach(path, &options).map_err(unavailable)?)
                 }
                 None => {
-                    let file = RomFile::open(path, Some(*hash)).map_err(unavailable)?;
-                    site.sources.get_or_insert_with(|| Arc::new(RomReaders::new(Backend::Auto)));
-                    OpenRom::from(file)
+                    let open = OpenRom::open(path, Some(*hash)).map_err(unavailable)?;
+                    if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
+                        let readers = RomReaders::new(Backend::Auto);
+                        // Tried here, to say what cannot be had.
+                        let tried = BlockSources::open(&readers, 1);
+                        tried.map_err(|error| {
+                            Error::unavailable("reading of ROMs in files", error)
+                        })?;
+                        site.notes.extend(readers.notes());
+                        site.sources = Some(Arc::new(readers));
+                    }
+                    open
                 }
             };
             site.notes.extend(open.notes().iter().cloned());

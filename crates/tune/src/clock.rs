@@ -1,7 +1,8 @@
 //! What is asked of the system: processor time, and the processor's name.
 
 /// Seconds of processor time of the calling thread; of the clock where the system does not tell.
-pub(crate) fn thread_seconds() -> f64 {
+#[must_use]
+pub fn thread_seconds() -> f64 {
     #[cfg(unix)]
     return seconds(rustix::time::ClockId::ThreadCPUTime);
     #[cfg(not(unix))]
@@ -9,7 +10,8 @@ pub(crate) fn thread_seconds() -> f64 {
 }
 
 /// The same of all threads of the process.
-pub(crate) fn process_seconds() -> f64 {
+#[must_use]
+pub fn process_seconds() -> f64 {
     #[cfg(unix)]
     return seconds(rustix::time::ClockId::ProcessCPUTime);
     #[cfg(not(unix))]
@@ -43,4 +45,20 @@ pub fn processor() -> String {
         processor += &format!(" (family {family} model {model})");
     }
     processor
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_passes_with_work() {
+        let (process, thread) = (process_seconds(), thread_seconds());
+        let mut memory = vec![1_u8; 1 << 20];
+        while thread_seconds() < thread + 0.05 {
+            memory.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(3));
+        }
+        assert!(process_seconds() >= process + 0.05);
+        std::hint::black_box(memory);
+    }
 }

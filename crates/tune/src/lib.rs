@@ -38,10 +38,10 @@ mod site;
 mod target;
 mod text;
 
-pub use clock::processor;
+pub use clock::{process_seconds, processor, thread_seconds};
 pub use error::{Binds, Error};
 pub use ladder::{Bounds, Setting};
-pub use load::{Load, Saturation, Subject};
+pub use load::{Load, Random, Saturation, Subject};
 pub use others::Others;
 pub use report::Report;
 pub use search::{Effort, Tuner};

@@ -110,16 +110,41 @@ impl Load {
     }
 }
 
+/// splitmix64: numbers without visible order, the same for the same start.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A sequence for a number.
+    #[must_use]
+    pub fn new(start: u64) -> Self {
+        Random(start)
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ (x >> 31)
+    }
+
+    /// A number from 0 to `bound` - 1; 0 if `bound` is 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
+    }
+}
+
 /// Times of logins that know nothing of one another: exponential gaps, the same for the same seed.
 pub(crate) struct Arrivals {
-    state: u64,
+    random: Random,
     now: f64,
     rate: f64,
 }
 
 impl Arrivals {
     pub(crate) fn new(rate: f64, seed: u64) -> Self {
-        Arrivals { state: seed, now: 0.0, rate }
+        Arrivals { random: Random::new(seed), now: 0.0, rate }
     }
 }
 
@@ -128,13 +153,7 @@ impl Iterator for Arrivals {
 
     /// Seconds from the beginning.
     fn next(&mut self) -> Option<f64> {
-        // splitmix64
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^= bits >> 31;
-        let uniform = ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        let uniform = ((self.random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
         self.now -= uniform.ln() / self.rate;
         Some(self.now)
     }

@@ -45,8 +45,7 @@ impl Report {
     }
 
     fn latency(&self) -> Lines {
-        let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
-        loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        let loads = self.loads();
         let measured = |name: &str, value: fn(&Load) -> Option<f64>| Series {
             name: name.to_owned(),
             points: loads.iter().filter_map(|load| Some(point(load.rate, value(load)?))).collect(),
@@ -68,7 +67,7 @@ impl Report {
         // The knee and what holds are marked on the curve.
         for (name, at) in [("knee", self.knee), ("holds", Some(self.held))] {
             let Some(at) = at.filter(|&at| at > 0.0) else { continue };
-            let height = if name == "knee" { 2000.0 * self.saturation.alone } else { self.p99_ms };
+            let height = if name == "knee" { self.twice_idle_ms() } else { self.p99_ms };
             let label = format!("{name}: {}/s", number(at));
             let point = Point { label, ..point(at, height.min(self.p99_ms.max(height))) };
             let points = vec![point];

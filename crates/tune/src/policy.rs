@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use saltern::Policy;
 use saltern::policy::words::{ACCESS, quoted, word};
-use saltern::policy::{Params, RomSource};
+use saltern::policy::{Params, RomSource, size_text};
 use saltern_chart::markup::{date, number};
 
 use crate::report::Report;
@@ -32,7 +32,7 @@ impl Report {
             out,
             "\n[pool]\nthreads = {}\nmemory = \"{}\"\nprepare = true",
             pool.threads,
-            size(pool.memory)
+            size_text(pool.memory)
         );
         if let Some(deadline) = policy.deadline {
             let _ = writeln!(
@@ -69,11 +69,6 @@ impl Report {
         let clean = |line: &String| line.replace(char::is_control, " ");
         lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
     }
-}
-
-/// Exact, in MiB where it can be.
-fn size(bytes: u64) -> String {
-    if bytes.is_multiple_of(1 << 20) { format!("{}MiB", bytes >> 20) } else { format!("{bytes}B") }
 }
 
 fn costs(params: &Params) -> String {

@@ -118,20 +118,26 @@ impl Report {
 
     /// Works out what follows from the measurements.
     pub(crate) fn conclude(&mut self) {
-        let mut points: Vec<(f64, f64)> = self
-            .curve
-            .iter()
-            .chain(&self.confirmation)
-            .filter(|load| load.logins > 0)
-            .map(|load| (load.rate, load.p99_ms.unwrap_or(f64::INFINITY)))
-            .collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let loads = self.loads().into_iter().filter(|load| load.logins > 0);
+        let late = |load: &Load| load.p99_ms.unwrap_or(f64::INFINITY);
+        let points: Vec<_> = loads.map(|load| (load.rate, late(load))).collect();
         // For a moment more can come than the pool computes, but not for long.
         self.held = crossing(&points, self.p99_ms).unwrap_or(0.0).min(self.saturation.rate);
-        let idle = 2000.0 * self.saturation.alone;
-        self.knee = crossing(&points, idle);
+        self.knee = crossing(&points, self.twice_idle_ms());
         self.headroom = self.target.map(|target| self.held / target.peak());
         self.warnings = self.doubts();
+    }
+
+    /// All that was measured of latency, by load.
+    pub(crate) fn loads(&self) -> Vec<&Load> {
+        let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
+        loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        loads
+    }
+
+    /// The latency at the knee: twice that of an idle pool.
+    pub(crate) fn twice_idle_ms(&self) -> f64 {
+        2000.0 * self.saturation.alone
     }
 
     fn doubts(&self) -> Vec<String> {

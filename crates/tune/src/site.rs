@@ -202,7 +202,7 @@ impl Count {
 /// A login under way, and when it was due.
 struct Login {
     due: Instant,
-    ticket: Pin<Box<Ticket<Outcome>>>,
+    ticket: Ticket<Outcome>,
     result: Option<Result<Outcome, saltern::Error>>,
     ended: Arc<Ended>,
 }
@@ -218,11 +218,10 @@ impl Wake for Ended {
 }
 
 impl Login {
-    fn new(due: Instant, ticket: Ticket<Outcome>) -> Self {
+    fn new(due: Instant, mut ticket: Ticket<Outcome>) -> Self {
         let ended = Arc::new(Ended::default());
         let waker = Waker::from(Arc::clone(&ended));
-        let mut ticket = Box::pin(ticket);
-        let result = match ticket.as_mut().poll(&mut Context::from_waker(&waker)) {
+        let result = match Pin::new(&mut ticket).poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(result) => {
                 waker.wake();
                 Some(result)
@@ -243,7 +242,7 @@ impl Login {
             Some(result) => result,
             None => {
                 let left = until.saturating_duration_since(Instant::now());
-                match Pin::into_inner(self.ticket).wait_timeout(left) {
+                match self.ticket.wait_timeout(left) {
                     Ok(result) => result,
                     Err(_) => return Ok(None),
                 }

@@ -131,7 +131,7 @@ impl Report {
     }
 
     pub(crate) fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.loads()];
+        let mut tables = vec![self.latencies()];
         if !self.alternatives.is_empty() {
             tables.push(self.others());
         }
@@ -139,7 +139,7 @@ impl Report {
         tables
     }
 
-    fn loads(&self) -> Table {
+    fn latencies(&self) -> Table {
         let row = |load: &Load| {
             vec![
                 number(load.rate),
@@ -150,8 +150,7 @@ impl Report {
                 load.logins.to_string(),
             ]
         };
-        let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
-        loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        let loads = self.loads();
         Table {
             title: "Latency against load",
             columns: vec!["logins/s", "of capacity", "median", "p99", "worst", "logins"],

@@ -1,27 +1,39 @@
 //! What `hash_many` returns.
+#![allow(unsafe_code, reason = "the buffer protocol")]
+
+use std::ffi::c_int;
 
 use arrow_array::{Array, FixedSizeBinaryArray};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyBufferError, PyIndexError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-use crate::arrow;
+use crate::{arrow, buffer};
 
-/// The digests of `hash_many`: a sequence of bytes, and an Arrow array of fixed-size binary for
-/// whoever takes one (`pyarrow.array(digests)`). `None` stands for nulls of the column.
+/// The digests of `hash_many`: a sequence of bytes; for NumPy (`numpy.asarray(digests)`) and
+/// `memoryview` an array of bytes with a row for each, where it lies; and for whoever takes columns
+/// of Arrow (`pyarrow.array(digests)`) one of fixed-size binary. `None` stands for nulls.
 #[pyclass(module = "saltern", frozen, sequence)]
-pub(crate) struct Digests(FixedSizeBinaryArray);
+pub(crate) struct Digests {
+    array: FixedSizeBinaryArray,
+    /// Rows, and bytes of one.
+    shape: [isize; 2],
+    strides: [isize; 2],
+}
 
 impl Digests {
     pub(crate) fn new(array: FixedSizeBinaryArray) -> Self {
-        Digests(array)
+        let width = array.value_length() as isize;
+        let shape = [array.len() as isize, width];
+        Digests { array, shape, strides: [width, 1] }
     }
 }
 
 #[pymethods]
 impl Digests {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.array.len()
     }
 
     fn __getitem__<'py>(
@@ -29,22 +41,39 @@ impl Digests {
         py: Python<'py>,
         index: isize,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let at = if index < 0 { index + self.0.len() as isize } else { index };
-        let at = usize::try_from(at).ok().filter(|&at| at < self.0.len());
+        let at = if index < 0 { index + self.array.len() as isize } else { index };
+        let at = usize::try_from(at).ok().filter(|&at| at < self.array.len());
         let at = at.ok_or_else(|| PyIndexError::new_err("index out of range"))?;
-        Ok(self.0.is_valid(at).then(|| PyBytes::new(py, self.0.value(at))))
+        Ok(self.array.is_valid(at).then(|| PyBytes::new(py, self.array.value(at))))
     }
 
     /// Bytes of each.
     #[getter]
     fn digest_size(&self) -> i32 {
-        self.0.value_length()
+        self.array.value_length()
     }
 
-    /// All of them one after the other, a copy: `numpy.frombuffer(digests.data, "V64")`.
-    #[getter]
-    fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, self.0.value_data())
+    /// Lends the digests.
+    ///
+    /// # Safety
+    /// As the buffer protocol has it: `view` is null or points to a structure to be filled.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let this = slf.get();
+        if this.array.null_count() > 0 {
+            let message = "there are nulls: take a list or a column of Arrow";
+            return Err(PyBufferError::new_err(message));
+        }
+        let rows = buffer::Rows {
+            bytes: this.array.value_data(),
+            shape: &this.shape,
+            strides: &this.strides,
+        };
+        // SAFETY: of the structure, as above; the rows belong to the object, and do not change.
+        unsafe { rows.lend(slf.clone().into_any(), view, flags) }
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -55,14 +84,14 @@ impl Digests {
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         // There is one type that it can have; who wants another one casts.
         let _ = requested_schema;
-        arrow::export(py, &self.0)
+        arrow::export(py, &self.array)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(arrow::export(py, &self.0)?.0)
+        Ok(arrow::export(py, &self.array)?.0)
     }
 
     fn __repr__(&self) -> String {
-        format!("<saltern.Digests: {} of {} bytes>", self.0.len(), self.0.value_length())
+        format!("<saltern.Digests: {} of {} bytes>", self.array.len(), self.array.value_length())
     }
 }

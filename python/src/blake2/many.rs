@@ -6,13 +6,14 @@ use std::thread;
 use std::time::Instant;
 
 use arrow_array::FixedSizeBinaryArray;
-use arrow_buffer::{Buffer, NullBuffer};
+use arrow_buffer::Buffer;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-use saltern_blake2::{blake2b, blake2s, many};
+use saltern_blake2::{blake2b, blake2s};
 
 use super::digests::Digests;
 use super::rows::Rows;
+use crate::buffer::zeros;
 use crate::wait::SLICE;
 
 /// Bytes that a thread must have to do to be started.
@@ -20,27 +21,21 @@ const WORTH_A_THREAD: usize = 512 << 10;
 
 /// Parameters that hash messages side by side.
 pub(crate) trait Rowwise: Sync {
-    /// The digests of messages, one after the other; of the empty message for none.
-    fn hash_rows(&self, rows: &[Option<&[u8]>], digests: &mut [u8], digest_size: usize);
+    /// The digests of messages, one after the other.
+    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]);
 }
 
-macro_rules! rowwise {
-    ($module:ident) => {
-        impl Rowwise for $module::Params {
-            fn hash_rows(&self, rows: &[Option<&[u8]>], digests: &mut [u8], digest_size: usize) {
-                let job = |row: &Option<_>| many::Job::new(self, row.unwrap_or_default());
-                let mut jobs: Vec<_> = rows.iter().map(job).collect();
-                many::hash_many(&mut jobs);
-                for (job, digest) in jobs.iter().zip(digests.chunks_exact_mut(digest_size)) {
-                    digest.copy_from_slice(job.hash().as_bytes());
-                }
-            }
-        }
-    };
+impl Rowwise for blake2b::Params {
+    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]) {
+        self.hash_many_into(rows, digests);
+    }
 }
 
-rowwise!(blake2b);
-rowwise!(blake2s);
+impl Rowwise for blake2s::Params {
+    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]) {
+        self.hash_many_into(rows, digests);
+    }
+}
 
 pub(crate) fn hash_many(
     py: Python<'_>,
@@ -50,30 +45,26 @@ pub(crate) fn hash_many(
     threads: Option<usize>,
 ) -> PyResult<Digests> {
     let rows = Rows::of(rows)?;
-    let cells = rows.cells();
-    let mut digests = Vec::new();
-    let refused = digests.try_reserve_exact(cells.len() * digest_size);
-    refused.map_err(|error| PyMemoryError::new_err(error.to_string()))?;
-    digests.resize(cells.len() * digest_size, 0);
-    let total: usize = cells.iter().flatten().map(|row| row.len()).sum();
-    let threads = threads_for(threads, total + digests.len())?;
-    let chunk = chunk_of(total, cells.len());
-    let parts = cells.chunks(chunk).zip(digests.chunks_mut(chunk * digest_size));
-    let parts = Mutex::new(parts);
+    let table = rows.table();
+    let (count, bytes) = (table.len(), table.bytes());
+    let digests = count.checked_mul(digest_size).and_then(zeros);
+    let mut digests = digests.ok_or_else(|| PyMemoryError::new_err(()))?;
+    let threads = threads_for(threads, bytes + digests.len())?;
+    let part = part_of(bytes, count);
+    let parts = Mutex::new(digests.chunks_mut(part * digest_size).enumerate());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let hash = |until: Instant| {
         while Instant::now() < until {
-            let Some((rows, digests)) = next() else { return true };
-            params.hash_rows(rows, digests, digest_size);
+            let Some((number, digests)) = next() else { return true };
+            params.hash_rows(&table.part(number * part, part), digests);
         }
         false
     };
     while !py.detach(|| side_by_side(threads, &hash)) {
         py.check_signals()?;
     }
-    let nulls = cells.iter().any(Option::is_none);
-    let nulls = nulls.then(|| cells.iter().map(Option::is_some).collect::<NullBuffer>());
-    let array = FixedSizeBinaryArray::try_new(digest_size as i32, Buffer::from_vec(digests), nulls);
+    let (width, digests) = (digest_size as i32, Buffer::from_vec(digests));
+    let array = FixedSizeBinaryArray::try_new(width, digests, table.nulls());
     Ok(Digests::new(array.map_err(|error| PyValueError::new_err(error.to_string()))?))
 }
 
@@ -99,7 +90,9 @@ fn threads_for(wish: Option<usize>, bytes: usize) -> PyResult<usize> {
 }
 
 /// Rows in a part: enough to fill all lanes, about a MiB if they are not long, and at most so many
-/// that what is kept for them stays in a near cache.
-fn chunk_of(bytes: usize, rows: usize) -> usize {
-    ((1 << 20) / (bytes / rows.max(1) + 128)).clamp(32, 1024)
+/// that what is kept for them stays in a near cache. Of rows that take long there are fewer, so
+/// that signals are looked at in time and every thread has some.
+fn part_of(bytes: usize, rows: usize) -> usize {
+    let row = bytes / rows.max(1) + 128;
+    ((1 << 20) / row).clamp(32, 1024).min((64 << 20) / row).max(1)
 }

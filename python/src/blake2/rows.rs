@@ -1,5 +1,6 @@
 //! The messages of `hash_many`: a list of buffers, an array of rows, or a column of Arrow.
 
+use arrow_buffer::NullBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -47,18 +48,72 @@ impl<'py> Rows<'py> {
         Ok(Rows::Items(items, views))
     }
 
-    /// The messages; none for nulls.
-    pub(crate) fn cells<'a>(&'a self) -> Vec<Option<&'a [u8]>> {
+    /// Where the messages are.
+    pub(crate) fn table<'a>(&'a self) -> Table<'a> {
         match self {
-            Rows::Column(column) => column.cells(),
-            Rows::Array(array) => array.cells(),
+            Rows::Column(column) => match column.even() {
+                Some((bytes, length)) => Table::Even { bytes, length, count: column.len() },
+                None => Table::Cells(column.cells()),
+            },
+            Rows::Array(array) if !array.padded => {
+                let Array { view, count, length, .. } = array;
+                Table::Even { bytes: view.as_bytes(), length: *length, count: *count }
+            }
+            Rows::Array(array) => Table::Cells(array.cells()),
             Rows::Items(items, views) => {
                 let mut views = views.iter();
                 let cell = |item: &'a Bound<'py, PyAny>| match item.cast::<PyBytes>() {
                     Ok(bytes) => Some(bytes.as_bytes()),
                     Err(_) => views.next().map(View::as_bytes),
                 };
-                items.iter().map(cell).collect()
+                Table::Cells(items.iter().map(cell).collect())
+            }
+        }
+    }
+}
+
+/// Messages in memory, which any thread may read.
+pub(crate) enum Table<'a> {
+    /// One after the other, of equal lengths.
+    Even { bytes: &'a [u8], length: usize, count: usize },
+    /// Anywhere; none for nulls.
+    Cells(Vec<Option<&'a [u8]>>),
+}
+
+impl<'a> Table<'a> {
+    /// How many messages there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Table::Even { count, .. } => *count,
+            Table::Cells(cells) => cells.len(),
+        }
+    }
+
+    /// Bytes of all messages together.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Table::Even { bytes, .. } => bytes.len(),
+            Table::Cells(cells) => cells.iter().flatten().map(|cell| cell.len()).sum(),
+        }
+    }
+
+    /// Which of them are there; none if all are.
+    pub(crate) fn nulls(&self) -> Option<NullBuffer> {
+        let Table::Cells(cells) = self else { return None };
+        let nulls = cells.iter().any(Option::is_none);
+        nulls.then(|| cells.iter().map(Option::is_some).collect())
+    }
+
+    /// The messages from one on, so many of them or what is left; nulls are empty.
+    pub(crate) fn part(&self, first: usize, count: usize) -> Vec<&'a [u8]> {
+        let last = self.len().min(first.saturating_add(count));
+        match self {
+            Table::Even { length: 0, .. } => vec![&[]; last - first],
+            Table::Even { bytes, length, .. } => {
+                bytes[first * length..last * length].chunks_exact(*length).collect()
+            }
+            Table::Cells(cells) => {
+                cells[first..last].iter().map(|cell| cell.unwrap_or_default()).collect()
             }
         }
     }
@@ -70,13 +125,17 @@ impl Array {
     fn of(view: View) -> PyResult<Option<Self>> {
         let extent = |at: usize| view.shape().get(at).map_or(0, |&extent| extent.max(0) as usize);
         let (count, width, item) = (extent(0), extent(1), view.item_size());
-        let strings = view.format().ends_with(b"s");
-        let (length, padded) = match (view.dimensions(), item) {
-            (2, 1) => (width, false),
-            (1, 1) if !strings => return Err(single()),
-            (1, _) if strings => (item, true),
-            (1, _) if view.format().ends_with(b"x") => (item, false),
-            _ => return Ok(None),
+        let format = view.format();
+        let strings = format.ends_with(b"s");
+        let (length, padded) = match (view.dimensions(), format.last()) {
+            (1, Some(b's')) => (item, true),
+            (1, Some(b'x')) => (item, false),
+            // Objects, and text, which is refused where single items are.
+            (_, Some(b'O' | b'w')) => return Ok(None),
+            _ if item != 1 || strings => return Err(numbers(format)),
+            (2, _) => (width, false),
+            (1, _) => return Err(single()),
+            _ => return Err(numbers(format)),
         };
         Ok(Some(Array { view, count, length, padded }))
     }
@@ -90,6 +149,15 @@ impl Array {
         };
         (0..self.count).map(row).collect()
     }
+}
+
+/// Their bytes would be others on another machine.
+fn numbers(format: &[u8]) -> PyErr {
+    PyTypeError::new_err(format!(
+        "an array of items {:?}: allowed are one of bytes in two dimensions, and one of strings of \
+         bytes",
+        String::from_utf8_lossy(format)
+    ))
 }
 
 fn single() -> PyErr {

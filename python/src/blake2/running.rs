@@ -1,12 +1,12 @@
 //! What all objects have in common: a state behind a lock, and the interpreter released for long
 //! messages.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::buffer::Bytes;
 
@@ -26,29 +26,40 @@ pub(crate) struct Running<S> {
 }
 
 impl<S: State> Running<S> {
-    pub(crate) fn new(state: S, digest_size: usize) -> Self {
-        Running { state: Mutex::new(state), digest_size }
-    }
-
-    /// The first piece: the only argument that has no name.
-    pub(crate) fn begin(self, name: &str, args: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    /// Begins with the first piece, the only argument that has no name, if there is one. No other
+    /// thread knows the state yet, so it takes no lock.
+    #[inline]
+    pub(crate) fn begin(
+        mut state: S,
+        digest_size: usize,
+        name: &str,
+        args: &Bound<'_, PyTuple>,
+    ) -> PyResult<Self> {
+        let py = args.py();
         match args.len() {
             0 => {}
-            1 => self.update(args.py(), &args.get_item(0)?)?,
+            1 => {
+                let data = args.get_borrowed_item(0)?;
+                let data = Bytes::message(&data)?;
+                match data.as_bytes() {
+                    data if data.len() < RELEASED => state.absorb(data),
+                    data => py.detach(|| state.absorb(data)),
+                }
+            }
             count => {
                 let message =
                     format!("{name}() takes at most 1 positional argument ({count} given)");
                 return Err(PyTypeError::new_err(message));
             }
         }
-        Ok(self)
+        Ok(Running { state: Mutex::new(state), digest_size })
     }
 
     pub(crate) fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let data = Bytes::message(data)?;
         let data = data.as_bytes();
         if data.len() < RELEASED {
-            self.look(py, |state| state.absorb(data));
+            self.lock(py).absorb(data);
         } else {
             let state = &self.state;
             py.detach(|| state.lock().unwrap_or_else(PoisonError::into_inner).absorb(data));
@@ -57,21 +68,23 @@ impl<S: State> Running<S> {
     }
 
     /// With the state, which another thread may be at work on.
-    pub(crate) fn look<T>(&self, py: Python<'_>, see: impl FnOnce(&mut S) -> T) -> T {
-        see(&mut self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+    #[inline]
+    pub(crate) fn look<T>(&self, py: Python<'_>, see: impl FnOnce(&S) -> T) -> T {
+        see(&self.lock(py))
+    }
+
+    #[inline]
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, S> {
+        self.state.try_lock().unwrap_or_else(|_| self.wait(py))
+    }
+
+    #[cold]
+    fn wait(&self, py: Python<'_>) -> MutexGuard<'_, S> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn copy(&self, py: Python<'_>) -> Self {
-        Self::new(self.look(py, |state| state.clone()), self.digest_size)
+        let state = Mutex::new(self.look(py, S::clone));
+        Running { state, digest_size: self.digest_size }
     }
-}
-
-pub(crate) fn bytes<'py>(py: Python<'py>, digest: &[u8]) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, digest)
-}
-
-pub(crate) fn hex<'py>(py: Python<'py>, digest: &[u8]) -> Bound<'py, PyString> {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    let digits = digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    PyString::new(py, &digits.collect::<String>())
 }

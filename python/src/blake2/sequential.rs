@@ -9,7 +9,7 @@ use saltern_blake2::{Function, blake2b, blake2s};
 use super::digests::Digests;
 use super::given;
 use super::many;
-use super::running::{self, Running, State};
+use super::running::{Running, State};
 
 /// The parameters, and the size of the digest.
 struct Given<P> {
@@ -92,13 +92,12 @@ macro_rules! sequential {
                 kwargs: Option<&Bound<'_, PyDict>>,
             ) -> PyResult<Self> {
                 static PLAIN: LazyLock<$module::Hasher> = LazyLock::new($module::Hasher::new);
-                let running = if kwargs.is_none() {
-                    Running::new(PLAIN.clone(), $module::OUT_BYTES)
-                } else {
-                    let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
-                    Running::new(params.to_hasher(), digest_size)
-                };
-                running.begin($name, args).map(Self)
+                if kwargs.is_none() {
+                    let plain = PLAIN.clone();
+                    return Running::begin(plain, $module::OUT_BYTES, $name, args).map(Self);
+                }
+                let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
+                Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
             fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -106,11 +105,11 @@ macro_rules! sequential {
             }
 
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-                running::bytes(py, self.0.look(py, |state| state.finalize()).as_bytes())
+                PyBytes::new(py, self.0.look(py, $module::Hasher::finalize).as_bytes())
             }
 
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-                PyString::new(py, &self.0.look(py, |state| state.finalize()).to_hex())
+                PyString::new(py, &self.0.look(py, $module::Hasher::finalize).to_hex())
             }
 
             fn copy(&self, py: Python<'_>) -> Self {

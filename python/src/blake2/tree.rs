@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use saltern_blake2::{blake2bp, blake2sp};
 
 use super::given;
-use super::running::{self, Running, State};
+use super::running::{Running, State};
 
 /// A tree in progress, and how many threads a long piece may take: as many as there are processors
 /// for none.
@@ -63,7 +63,7 @@ macro_rules! tree {
                     Ok(true)
                 })?;
                 let tree = Tree { hasher: params.to_hasher(), threads };
-                Running::new(tree, digest_size).begin($name, args).map(Self)
+                Running::begin(tree, digest_size, $name, args).map(Self)
             }
 
             fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -71,7 +71,7 @@ macro_rules! tree {
             }
 
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-                running::bytes(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
+                PyBytes::new(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
             }
 
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {

@@ -2,26 +2,26 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use saltern_blake2::{blake2xb, blake2xs};
 
 use super::given;
-use super::running::{self, Running, State};
+use super::running::{Running, State};
 
 /// The largest digest at once: larger ones are read from one that says no size.
-const MOST: u64 = 1 << 30;
+const MOST: i64 = 1 << 30;
 
 /// How long a digest is to be: what the constructor says (`stated`), or, where that is 0, what is
 /// asked for each time.
-fn length(stated: usize, asked: Option<u64>) -> PyResult<usize> {
+fn length(stated: usize, asked: Option<i64>) -> PyResult<usize> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     match (stated, asked) {
         (0, None) => wrong("a length is needed: the constructor was given no digest_size".into()),
-        (0, Some(length)) if length > MOST => {
+        (0, Some(length)) if !(0..=MOST).contains(&length) => {
             wrong(format!("length = {length}: allowed are 0 to {MOST}"))
         }
         (0, Some(length)) => Ok(length as usize),
-        (stated, Some(length)) if length != stated as u64 => {
+        (stated, Some(length)) if length != stated as i64 => {
             wrong(format!("length = {length}: the constructor was given digest_size = {stated}"))
         }
         (stated, _) => Ok(stated),
@@ -41,11 +41,15 @@ macro_rules! xof {
         pub(crate) struct $type(Running<$module::Hasher>);
 
         impl $type {
-            fn output(&self, py: Python<'_>, asked: Option<u64>) -> PyResult<Vec<u8>> {
-                let mut output = vec![0; length(self.0.digest_size, asked)?];
-                let mut reader = self.0.look(py, |state| state.finalize());
-                py.detach(|| reader.fill(&mut output)).map_err(given::refused)?;
-                Ok(output)
+            fn output<'py>(
+                &self,
+                py: Python<'py>,
+                asked: Option<i64>,
+            ) -> PyResult<Bound<'py, PyBytes>> {
+                let mut reader = self.0.look(py, $module::Hasher::finalize);
+                PyBytes::new_with(py, length(self.0.digest_size, asked)?, |output| {
+                    py.detach(|| reader.fill(output)).map_err(given::refused)
+                })
             }
         }
 
@@ -63,7 +67,7 @@ macro_rules! xof {
                     params = match name {
                         "digest_size" if value.is_none() => given,
                         "digest_size" => {
-                            let size = given::long(name, value, MOST)?;
+                            let size = given::long(name, value, MOST as u64)?;
                             digest_size = size as usize;
                             given.output_length(size).map_err(given::refused)?
                         }
@@ -80,7 +84,7 @@ macro_rules! xof {
                     };
                     Ok(true)
                 })?;
-                Running::new(params.to_hasher(), digest_size).begin($name, args).map(Self)
+                Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
             fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -91,18 +95,18 @@ macro_rules! xof {
             fn digest<'py>(
                 &self,
                 py: Python<'py>,
-                length: Option<u64>,
+                length: Option<i64>,
             ) -> PyResult<Bound<'py, PyBytes>> {
-                Ok(running::bytes(py, &self.output(py, length)?))
+                self.output(py, length)
             }
 
             #[pyo3(signature = (length = None, /))]
             fn hexdigest<'py>(
                 &self,
                 py: Python<'py>,
-                length: Option<u64>,
-            ) -> PyResult<Bound<'py, PyString>> {
-                Ok(running::hex(py, &self.output(py, length)?))
+                length: Option<i64>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                self.output(py, length)?.call_method0("hex")
             }
 
             fn copy(&self, py: Python<'_>) -> Self {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use saltern_bench::process::{process_time, thread_time};
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
+use saltern_tune::{process_seconds, thread_seconds};
 use saltern_yescrypt::{Hasher, Params};
 
 /// Submit many times more verifications than a pool can do, each with a deadline, and say how many
@@ -126,7 +126,7 @@ struct Spent {
 
 impl Spent {
     fn of<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let others = || process_time().as_secs_f64() - thread_time().as_secs_f64();
+        let others = || process_seconds() - thread_seconds();
         let (start, before) = (Instant::now(), others());
         let result = work();
         self.passed += start.elapsed().as_secs_f64();

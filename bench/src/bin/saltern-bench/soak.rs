@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use saltern_bench::process;
 use saltern_bench::stats::Random;
 use saltern_pool::{Derive, Error, Pool, PoolConfig, Terms, WipePolicy};
+use saltern_tune::process_seconds;
 use saltern_yescrypt::{
     Error as Hash, Hasher, Limits, Params, Setting, Workspace, derive, hazmat::Pages,
     params::CheckedParams,
@@ -160,7 +161,7 @@ fn watch(start: Instant, time: Duration, totals: &Totals) -> Vec<Sample> {
     while start.elapsed() < time {
         std::thread::sleep(step);
         let work = totals.work.load(Relaxed) as f64;
-        let processor = process::process_time().as_secs_f64();
+        let processor = process_seconds();
         samples.push(Sample { work, processor, resident: process::resident_bytes().unwrap_or(0) });
     }
     samples

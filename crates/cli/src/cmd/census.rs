@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "decoy")]
     json: bool,
 
-    /// Print the most frequent costs as the policy has them for unknown accounts
+    /// Print the most frequent costs as [[decoy.costs]] entries for the policy
     #[arg(long)]
     decoy: bool,
 

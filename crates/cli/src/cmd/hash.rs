@@ -18,7 +18,7 @@ use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
-use crate::password::{Password, PasswordArgs, Prompt};
+use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
 use crate::rom::NewRomArgs;
 
@@ -279,7 +279,7 @@ impl Args {
     fn read(&self) -> anyhow::Result<Password> {
         let password = self.password.read(Prompt::Twice)?;
         if password.is_empty() && !self.allow_empty {
-            bail!("the password is empty: give --allow-empty if that is meant");
+            bail!(EMPTY);
         }
         Ok(password)
     }

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::crypt3;
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
-use crate::output::Output;
+use crate::output::{Output, memory_words};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -356,12 +356,6 @@ impl Record {
 fn layout(rows: &[(&str, String)]) -> String {
     let rows: Vec<_> = rows.iter().map(|(name, value)| format!("{name:<12}{value}")).collect();
     rows.join("\n")
-}
-
-/// Bytes of memory for people.
-fn memory_words(bytes: u128) -> String {
-    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
-    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }
 
 impl Details {

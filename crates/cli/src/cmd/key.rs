@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
+use saltern::policy::fingerprint_path;
+use saltern_rom::new_private_file;
 use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
-use crate::new_file::{self, Readers};
 use crate::output::Output;
-use crate::{hex, key};
+use crate::{hex, key, new_file};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,9 +19,10 @@ Examples:
   saltern hash --key 2026=pepper.key     strings carry that name
   saltern key fingerprint pepper.key     which key is in this file?
 
-The fingerprint is derived from the key and does not help to find it. If
-there is a file with the name of the key file and `.fingerprint` after
-it, the fingerprint in it has to be that of the key.
+The fingerprint is derived from the key and does not help to find it. It
+is also written to a file with the name of the key file and
+`.fingerprint` after it. Wherever the key is read, the fingerprint in
+such a file has to be that of the key.
 
 Keep a copy of every key: without it, no string that is encrypted with
 it can be verified.
@@ -37,7 +39,8 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Create a random key in a new file that only you can read, and print its name and fingerprint
+    /// Create a random key in a new file that only you can read, and its fingerprint in a file
+    /// beside it; print its name and fingerprint
     New {
         /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for
         /// another key
@@ -71,13 +74,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A random key in a new file, there with all of its bytes or not at all.
+/// A random key in a new file, there with all of its bytes or not at all, and its fingerprint.
 fn create(path: &Path) -> anyhow::Result<HashKey> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).context("the system gives no random bytes for a key")?;
     let mut digits = Zeroizing::new(Vec::with_capacity(65));
     hex::push(&mut digits, &key[..]);
     digits.push(b'\n');
-    new_file::create(path, &digits, Readers::Owner, "a key")?;
-    Ok(HashKey::from_slice(&key[..])?)
+    let key = HashKey::from_slice(&key[..])?;
+    let beside = fingerprint_path(path);
+    new_file::check(path, "a key")?;
+    new_file::check(&beside, "a fingerprint")?;
+    new_private_file(path, &digits)?;
+    new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
+    Ok(key)
 }

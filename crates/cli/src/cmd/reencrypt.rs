@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         error => error.to_string(),
     };
     let report = args.lines.rewrite(|entry| rekey(&table, entry.stored).into(), words)?;
-    Ok(table::end(&report, "re-encrypted", "as wanted before"))
+    Ok(table::end(&report, "re-encrypted", "already so"))
 }
 
 impl Args {

@@ -7,13 +7,13 @@ mod create;
 mod info;
 mod list;
 mod seed;
-pub(super) mod size;
 mod verify;
 mod work;
 
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
+use saltern::policy::parse_size;
 
 const EXAMPLES: &str = "\
 A ROM is named by the path of its image, or as shm:NAME in POSIX shared
@@ -65,6 +65,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Copy(args) => copy::run(&args),
         Command::Adopt(args) => copy::adopt(&args),
     }
+}
+
+/// A size as in policies, with its unit.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    let known = parse_size(text).filter(|&bytes| bytes > 0 && text.ends_with('B'));
+    known.ok_or_else(|| {
+        "expected a number and a unit: B, KiB, MiB, GiB or TiB, such as 64GiB".to_owned()
+    })
 }
 
 /// Pages of memory to ask for.

@@ -1,19 +1,20 @@
 //! `saltern tune`: which costs this machine can bear, found by loading it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use clap::{ArgGroup, ValueEnum};
+use clap::ArgGroup;
 use saltern::Policy;
-use saltern::policy::{Access, Params, RomSource, SiteRom};
+use saltern::policy::{Params, RomSource, SiteRom};
 use saltern_rom::Manifest;
 use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 
 use crate::cmd::rom::size;
-use crate::new_file::{self, Readers};
+use crate::new_file;
 use crate::output::{Output, tell};
+use crate::rom::AccessName;
 
 const EXAMPLES: &str = "\
 Without --params, --cost or --policy, the program looks for the strongest
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     p99: Duration,
 
     /// Memory for hashing; a ROM in memory comes on top
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size::parse, conflicts_with = "policy")]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, conflicts_with = "policy")]
     memory: u64,
 
     /// Logins at a peak, as a multiple of --logins; the peak is taken to last
@@ -90,9 +91,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IMAGE", conflicts_with = "policy")]
     rom: Option<PathBuf>,
 
-    /// How the ROM gets into memory; with `direct` it stays in its file
+    /// How the ROM gets into memory
     #[arg(long, value_name = "HOW", default_value = "auto", requires = "rom")]
-    rom_access: RomAccess,
+    rom_access: AccessName,
 
     /// Take about 20 seconds
     #[arg(long)]
@@ -115,24 +116,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum RomAccess {
-    Auto,
-    Copy,
-    Map,
-    Direct,
-}
-
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.output {
         new_file::check(file, "a policy")?;
     }
-    let policy = args.base()?;
+    let (policy, rom) = args.base()?;
     let memory = args.policy.as_ref().map_or(args.memory, |_| policy.pool.memory);
     let target =
         args.logins.map(|logins| Target { logins, burst: args.burst, p99: args.p99, memory });
-    let rom = args.rom.as_deref().map(rom_size).transpose()?;
     let mut bounds = Bounds::new(&policy, rom);
     if let Some(threads) = args.threads {
         bounds = bounds.with_threads(threads.get().into());
@@ -169,11 +161,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// The policy to begin with.
-    fn base(&self) -> anyhow::Result<Policy> {
+    /// The policy to begin with, and the bytes of the ROM.
+    fn base(&self) -> anyhow::Result<(Policy, Option<u64>)> {
         if let Some(file) = &self.policy {
-            return Ok(Policy::read(file)?);
+            return Ok((Policy::read(file)?, None));
         }
+        let mut size = None;
         let mut policy = Policy::default();
         policy.floor = self.floor;
         if let Some(image) = &self.rom {
@@ -181,17 +174,13 @@ impl Args {
             let path = path.with_context(|| format!("cannot find {}", image.display()))?;
             // The policy names it.
             ensure!(path.to_str().is_some(), "the path {} is not UTF-8", path.display());
-            let hash = Manifest::read(&path)?.hash;
-            let access = match self.rom_access {
-                RomAccess::Auto => Some(Access::Auto),
-                RomAccess::Copy => Some(Access::Copy),
-                RomAccess::Map => Some(Access::Map),
-                RomAccess::Direct => None,
-            };
-            let source = RomSource::Image { path, hash, access };
+            let manifest = Manifest::read(&path)?;
+            let hash = manifest.hash;
+            size = Some(manifest.size());
+            let source = RomSource::Image { path, hash, access: self.rom_access.access() };
             policy.roms.push(SiteRom { id: hash.id(), source, active: true });
         }
-        Ok(policy)
+        Ok((policy, size))
     }
 
     fn effort(&self) -> Effort {
@@ -214,7 +203,7 @@ impl Args {
         match &self.output {
             Some(file) if report.holds() => {
                 let policy = report.policy(&site.policy(&report.setting));
-                new_file::create(file, policy.as_bytes(), Readers::All, "a policy")?;
+                new_file::create(file, policy.as_bytes(), "a policy")?;
             }
             Some(file) => {
                 tell(format_args!("{} is not written: nothing held the target", file.display()));
@@ -223,10 +212,6 @@ impl Args {
         }
         Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-fn rom_size(image: &Path) -> anyhow::Result<u64> {
-    Ok(Manifest::read(image)?.size())
 }
 
 fn time(text: &str) -> Result<Duration, String> {

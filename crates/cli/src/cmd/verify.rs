@@ -19,10 +19,10 @@ use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
 use crate::output::{Output, tell};
 use crate::password::{Password, PasswordArgs, Prompt};
-use crate::policy;
+use crate::policy::{self, Due};
 use crate::rom::{Media, RomArgs};
 
-use self::site::{Due, Site};
+use self::site::Site;
 
 const EXAMPLES: &str = "\
 A file is tried line by line. Lines that cannot be verified are

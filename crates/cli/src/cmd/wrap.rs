@@ -53,5 +53,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let passwords = policy::many(&args.policy, None, WAITING)?;
     let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
-    Ok(table::end(&report, "wrapped", "as they are to be"))
+    Ok(table::end(&report, "wrapped", "not to be wrapped"))
 }

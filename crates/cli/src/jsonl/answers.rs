@@ -145,11 +145,11 @@ impl Answers {
                 said = notes;
                 (Some(hash), None, None)
             }
-            Ok(Answer::Match(matches)) => (None, Some(matches), None),
-            Ok(Answer::Outdated { reasons, update: new }) => {
-                (outdated, update) = (reasons, new);
+            Ok(Answer::Match(due)) => {
+                (outdated, update) = due.map(|due| (due.reasons, due.new)).unwrap_or_default();
                 (None, Some(true), None)
             }
+            Ok(Answer::Mismatch) => (None, Some(false), None),
             Err(error) => (None, None, Some(error)),
         };
         self.tally.lines += 1;

@@ -8,6 +8,7 @@ use saltern_yescrypt::HashString;
 
 use crate::compute::wait_for;
 use crate::crypt3;
+use crate::policy::Due;
 
 /// What is said of a line that is not answered.
 pub(super) const TOO_LATE: &str = "the deadline passed before there was an answer";
@@ -20,12 +21,9 @@ pub(super) enum Answer {
         hash: String,
         notes: Vec<String>,
     },
-    Match(bool),
-    /// A match, with the update that is due under a policy.
-    Outdated {
-        reasons: Vec<&'static str>,
-        update: Option<String>,
-    },
+    /// With the update that is due under a policy.
+    Match(Option<Due>),
+    Mismatch,
 }
 
 /// An answer that is being computed.
@@ -46,7 +44,9 @@ impl Pending {
                 Err(ticket) => Err(Pending::Hash(ticket)),
             },
             Pending::Verify(ticket) => match wait_for(ticket, time) {
-                Ok(answer) => Ok(answer.map(Answer::Match)),
+                Ok(answer) => {
+                    Ok(answer.map(|is| if is { Answer::Match(None) } else { Answer::Mismatch }))
+                }
                 Err(ticket) => Err(Pending::Verify(ticket)),
             },
             Pending::New(ticket) => match ticket.wait_timeout(time) {
@@ -64,12 +64,8 @@ impl Pending {
 
 fn login(outcome: Outcome, reasons: Vec<&'static str>) -> Result<Answer, String> {
     match outcome {
-        Outcome::Match { update } => {
-            let update = update.map(|update| update.new);
-            let is_outdated = update.is_some() || !reasons.is_empty();
-            Ok(if is_outdated { Answer::Outdated { reasons, update } } else { Answer::Match(true) })
-        }
-        Outcome::Mismatch => Ok(Answer::Match(false)),
+        Outcome::Match { update } => Ok(Answer::Match(Due::of(reasons, update))),
+        Outcome::Mismatch => Ok(Answer::Mismatch),
         Outcome::Locked => Err("the account is locked, no password matches".to_owned()),
     }
 }

@@ -24,8 +24,19 @@ fn a_new_key_has_a_fingerprint_and_a_private_file() {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert_one_error(&run(&["key", "new", "2026", file], ""), "never overwritten");
+    // Another key under this name is noticed wherever it is read.
+    let beside = folder.path().join("pepper.key.fingerprint");
+    assert_eq!(fs::read_to_string(&beside).unwrap(), format!("{fingerprint}\n"));
+    let other = folder.path().join("other.key");
+    fs::write(folder.path().join("other.key.fingerprint"), "").unwrap();
+    assert_one_error(&run(&["key", "new", "a", other.to_str().unwrap()], ""), "never overwritten");
+    assert!(!other.exists(), "no key without its fingerprint");
+    fs::write(&path, [7; 32]).unwrap();
+    assert_one_error(&run(&["key", "fingerprint", file], ""), "not the one in the file beside it");
+    fs::write(&path, &content).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), content);
     assert_one_error(&run(&["key", "new", "2026", "/nowhere/key"], ""), "/nowhere/key");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "nothing half-made");
     assert_eq!(run(&["key", "new", "a key", "x"], "").status.code(), Some(2));
     for wrong in ["2026+0011223344556677", id] {
         let other = folder.path().join("other");

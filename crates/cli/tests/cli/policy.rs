@@ -56,7 +56,7 @@ fn a_good_policy_is_good() {
     assert_eq!(seen(&run(&["policy", "check", "--text", file], "")), (Some(0), &*good, ""));
     fs::write(site.path("key"), [7; 32]).unwrap();
     let other = run(&["policy", "check", file], "");
-    assert!(stderr(&other).contains("another key"), "{other:?}");
+    assert!(stderr(&other).contains("its fingerprint is not"), "{other:?}");
     assert_eq!(other.status.code(), Some(2));
     let site = Site::new(&format!("{CHEAP}[decoy]\nkey = \"nowhere\"\n"));
     assert_one_error(&run(&["policy", "check", &site.policy()], ""), "nowhere");
@@ -121,7 +121,7 @@ fn what_is_shown_is_the_policy() {
         "schemes = [\"yescrypt\", \"bcrypt\", \"hex\"]",
         "salt = 12",
         "password = 100",
-        "work = \"1GiB\"",
+        "work = \"1 GiB\"",
         "deadline = \"2000ms\"",
         "wipe = \"after-each\"",
         "processors = [0]",

@@ -9,7 +9,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -156,6 +156,36 @@ impl Staged {
         self.committed = true;
         Ok(())
     }
+
+    /// The same where nothing may have the name. A link takes no file's place; some file systems
+    /// have none: there somebody who makes the same file in the same moment loses.
+    fn commit_new(self) -> Result<(), Error> {
+        let exists = || Error::Exists { path: self.place.clone() };
+        self.sync()?;
+        match std::fs::hard_link(&self.part, &self.place) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists()),
+            Err(_) if self.place.symlink_metadata().is_ok() => Err(exists()),
+            Err(_) => self.commit(),
+            // Its other name goes with this.
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+/// Makes a new file that only its owner may read, for a seed or a key. It has its name only with
+/// all of its bytes, and is on the disk when this returns.
+///
+/// # Errors
+/// [`Error::Exists`] if there is anything under this name: a secret is never overwritten.
+/// [`Error::Busy`], [`Error::Foreign`], [`Error::Io`].
+pub fn new_private_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::Exists { path: path.to_owned() });
+    }
+    let staged = Staged::begin(path, 0o600)?;
+    (&staged.file).write_all(content).map_err(Error::io("write", path))?;
+    staged.commit_new()?;
+    sync_directory(path)
 }
 
 impl Drop for Staged {

@@ -1,16 +1,14 @@
 //! The seed of a ROM: the secret from which it can be made again.
 
 use std::fmt;
-use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::files::staged::sync_directory;
+use crate::files::staged::new_private_file;
 use crate::format::manifest::SeedSource;
-use crate::system::filesystem::privately;
 
 /// The seed of a ROM. Wiped on drop; not in `Debug`.
 ///
@@ -78,7 +76,7 @@ impl Seed {
     /// when this returns.
     ///
     /// # Errors
-    /// [`Error::Exists`] if there is such a file: a seed is never overwritten. [`Error::Io`].
+    /// Those of [`new_private_file`](crate::new_private_file).
     pub fn generate(backup: &Path) -> Result<Self, Error> {
         let mut random = Zeroizing::new([0; 32]);
         let failed = |_| saltern_yescrypt::Error::Random;
@@ -87,18 +85,7 @@ impl Seed {
         for byte in random.iter() {
             bytes.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]));
         }
-        let file = privately(OpenOptions::new().write(true).create_new(true)).open(backup);
-        let mut file = file.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::Exists { path: backup.to_owned() },
-            _ => Error::io("create", backup)(error),
-        })?;
-        let written = file.write_all(&bytes).and_then(|()| file.sync_all());
-        if let Err(error) = written {
-            // Half a seed would be in the way of the next attempt, or be taken for one.
-            let _ = std::fs::remove_file(backup);
-            return Err(Error::io("write", backup)(error));
-        }
-        sync_directory(backup)?;
+        new_private_file(backup, &bytes)?;
         Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
     }
 
@@ -124,17 +111,11 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Everything, in memory that never moves and is wiped.
-fn read(mut reader: impl Read, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let mut bytes = Zeroizing::new(vec![0; MAX + 3]);
-    let mut len = 0;
-    while len < bytes.len() {
-        match reader.read(&mut bytes[len..]) {
-            Ok(0) => break,
-            Ok(more) => len += more,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::io("read", path)(error)),
-        }
-    }
+fn read(reader: impl Read, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    // Memory that grows would leave copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX + 4));
+    let read = reader.take(MAX as u64 + 3).read_to_end(&mut bytes);
+    let mut len = read.map_err(Error::io("read", path))?;
     let line = bytes[..len].strip_suffix(b"\n");
     len = line.map_or(len, |line| line.strip_suffix(b"\r").unwrap_or(line).len());
     if !(MIN..=MAX).contains(&len) {

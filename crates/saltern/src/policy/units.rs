@@ -2,11 +2,28 @@
 
 use std::time::Duration;
 
-/// Bytes: `64KiB`, `256MiB`, `4GiB`, or digits alone.
-pub(super) fn size(text: &str) -> Option<u64> {
+/// Parses a size as policies write it, in bytes: `64KiB`, `256 MiB`, `4GiB`, or digits alone.
+/// `None` for any other text: `GB` is refused, since half of those who write it mean 2^30 bytes.
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0), ("", 0)];
     let (number, shift) = split(text, &units)?;
     number.checked_mul(1 << shift)
+}
+
+/// A size as policies and people write it: exact, in the largest unit that divides it.
+///
+/// ```
+/// assert_eq!(saltern::policy::size_text(3 << 19), "1536 KiB");
+/// ```
+#[must_use]
+pub fn size_text(bytes: u64) -> String {
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let exact = units.into_iter().find(|(_, log2)| bytes >> log2 << log2 == bytes && bytes > 0);
+    match exact {
+        Some((unit, log2)) => format!("{} {unit}", bytes >> log2),
+        None => format!("{bytes} B"),
+    }
 }
 
 /// Parses a time as policies write it: `250ms`, `2s`, `5min`. `None` for any other text.
@@ -31,6 +48,9 @@ mod tests {
     #[test]
     fn sizes_and_times_have_units() {
         assert_eq!(size("256MiB"), Some(256 << 20));
+        for bytes in [0, 100, 4096, 3 << 19, 64 << 30, 2 << 40, u64::MAX] {
+            assert_eq!(size(&size_text(bytes)), Some(bytes));
+        }
         assert_eq!((size("4 GiB"), size("17"), size("17B")), (Some(4 << 30), Some(17), Some(17)));
         for bad in ["", "MiB", "-1", "1.5GiB", "1MB", "99999999999TiB", "1 2", "+3"] {
             assert_eq!(size(bad), None, "{bad}");

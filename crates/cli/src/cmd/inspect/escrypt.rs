@@ -6,7 +6,7 @@ use saltern_yescrypt::{
 };
 use serde::Serialize;
 
-use super::memory_words;
+use crate::output::memory_words;
 
 /// Everything told, in the order of the JSON.
 #[derive(Serialize)]

@@ -6,8 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 use saltern::Policy;
 use saltern::policy::words::{ACCESS, FLAVORS, SYNTAXES, WIPES, quoted, word};
-use saltern::policy::{KeySource, Params, RomSource};
+use saltern::policy::{KeySource, Params, RomSource, size_text};
 use saltern_yescrypt::hazmat::Pages;
+
+use crate::output::memory_words;
 
 /// A file that says what the policy says, with every value.
 pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
@@ -21,9 +23,13 @@ pub(super) fn text(policy: &Policy) -> anyhow::Result<String> {
         writeln!(text, "assume_unnamed_rom = \"{id}\"")?;
     }
     writeln!(text, "check_roms = \"{}ms\"", policy.check_roms.as_millis())?;
-    writeln!(text, "\n# New hashes: {} each.\n[params]", memory(&policy.params))?;
+    writeln!(text, "\n# New hashes: {} each.\n[params]", memory_words(policy.params.memory()))?;
     params(&mut text, &policy.params)?;
-    writeln!(text, "\n# What is weaker is reported: {}.\n[floor]", memory(&policy.floor))?;
+    writeln!(
+        text,
+        "\n# What is weaker is reported: {}.\n[floor]",
+        memory_words(policy.floor.memory())
+    )?;
     params(&mut text, &policy.floor)?;
     writeln!(text, "salt = {}", policy.min_salt)?;
     limits(&mut text, policy)?;
@@ -41,7 +47,12 @@ fn params(text: &mut String, params: &Params) -> std::fmt::Result {
 fn limits(text: &mut String, policy: &Policy) -> std::fmt::Result {
     let limits = &policy.limits;
     writeln!(text, "\n[limits]")?;
-    writeln!(text, "memory = {}\nwork = {}", size(limits.max_memory), size(limits.max_work))?;
+    writeln!(
+        text,
+        "memory = \"{}\"\nwork = \"{}\"",
+        size_text(limits.max_memory),
+        size_text(limits.max_work)
+    )?;
     let flavors = word(FLAVORS, &limits.flavors);
     let syntax = word(SYNTAXES, &limits.syntax);
     for (name, limit, most) in [
@@ -78,7 +89,12 @@ fn keys_and_roms(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
 
 fn pool(text: &mut String, policy: &Policy) -> std::fmt::Result {
     let pool = &policy.pool;
-    writeln!(text, "\n[pool]\nthreads = {}\nmemory = {}", pool.threads, size(pool.memory))?;
+    writeln!(
+        text,
+        "\n[pool]\nthreads = {}\nmemory = \"{}\"",
+        pool.threads,
+        size_text(pool.memory)
+    )?;
     writeln!(text, "queue = {}\nin_flight = {}", pool.max_waiting, pool.in_flight)?;
     writeln!(text, "patience = \"{}ms\"", pool.patience.as_millis())?;
     if let Some(deadline) = policy.deadline {
@@ -114,19 +130,4 @@ fn file(path: &Path) -> anyhow::Result<String> {
     let full = std::path::absolute(path).with_context(|| path.display().to_string())?;
     let text = full.to_str().with_context(|| format!("{} is not UTF-8", full.display()))?;
     Ok(quoted(text))
-}
-
-/// Bytes, in the largest unit that says them exactly.
-fn size(bytes: u64) -> String {
-    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let unit = units.iter().find(|(_, shift)| bytes > 0 && bytes.is_multiple_of(1 << *shift));
-    unit.map_or(bytes.to_string(), |(unit, shift)| format!("\"{}{unit}\"", bytes >> shift))
-}
-
-fn memory(params: &Params) -> String {
-    let bytes = params.memory();
-    match bytes >> 20 {
-        0 => format!("{} KiB", bytes.div_ceil(1 << 10)),
-        mib => format!("{mib} MiB"),
-    }
 }

@@ -46,7 +46,7 @@ pub(super) struct AdoptArgs {
     rom: RomName,
 
     /// Size of the image, such as 64GiB
-    #[arg(long, value_parser = size::parse)]
+    #[arg(long, value_parser = size)]
     size: u64,
 
     /// Size of a block in units of 128 bytes

@@ -7,6 +7,7 @@ use std::thread::available_parallelism;
 
 use anyhow::{Context, ensure};
 use clap::{ArgGroup, ValueEnum};
+use saltern::policy::size_text;
 use saltern_rom::{Create, Error, FillIn, Location, Manifest};
 use saltern_yescrypt::{
     Params,
@@ -45,7 +46,7 @@ pub(super) struct Args {
     rom: RomName,
 
     /// Size of the image, such as 64GiB: 128 · r bytes times a power of two
-    #[arg(long, value_parser = size::parse)]
+    #[arg(long, value_parser = size)]
     size: Option<u64>,
 
     /// Number of blocks (NROM), a power of two of at least 4, instead of the size
@@ -189,8 +190,8 @@ pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
     whole.with_context(|| {
         format!(
             "{} is no power of two of blocks of {} (r={r}), at least two: choose another size or r",
-            size::text(bytes),
-            size::text(128 * u64::from(r))
+            size_text(bytes),
+            size_text(128 * u64::from(r))
         )
     })
 }

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use saltern::policy::size_text;
 use saltern_rom::{Manifest, check};
 use serde_json::Value;
 
-use super::size;
-use crate::output::Output;
-use crate::output::printable;
+use crate::output::{Output, printable};
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
@@ -77,7 +76,7 @@ fn rows(
     Ok(vec![
         ("ROM", text("id")),
         ("hash", text("hash")),
-        ("size", size::text(manifest.size())),
+        ("size", size_text(manifest.size())),
         ("parameters", parameters),
         ("flavour", flavor),
         ("made", text("created")),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use saltern::policy::size_text;
 use saltern_rom::{State, clean, list};
 use serde::Serialize;
 
-use super::size;
 use crate::output::printable;
 use crate::output::{Output, tell};
 use crate::rom::SHM;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn words(record: &Record) -> String {
     let id = record.id.as_deref().unwrap_or("-");
-    let size = record.size.map_or_else(|| "-".to_owned(), size::text);
+    let size = record.size.map_or_else(|| "-".to_owned(), size_text);
     let image = printable(record.image.as_os_str().as_encoded_bytes());
     let error = record
         .error

@@ -81,9 +81,9 @@ impl NewSeedArgs {
         })?;
         let path = path.display();
         tell(format_args!(
-            "the seed is in {path}. Who has it can make the ROM; without it, a ROM that is lost"
+            "the seed is in {path}: whoever has it can make the ROM, so keep it like a key"
         ));
-        tell("can never be made again, and no password that was hashed with it can be verified.");
+        tell("without the seed a lost ROM cannot be made again, nor its passwords verified");
         if let Some(mut terminal) = terminal {
             let question =
                 format!("Copy {path} to a safe place now. Type `kept` when there is a copy: ");

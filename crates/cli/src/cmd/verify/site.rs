@@ -8,7 +8,7 @@ use saltern_yescrypt::hazmat::Level;
 
 use super::{Outcome, known};
 use crate::entries::Entry;
-use crate::policy::{self, One};
+use crate::policy::{self, Due, One};
 
 /// What computes strings under a policy.
 pub(super) struct Site {
@@ -17,14 +17,6 @@ pub(super) struct Site {
     update: bool,
     /// Once there is a password.
     passwords: Option<Passwords>,
-}
-
-/// A string that is outdated.
-pub(super) struct Due {
-    /// In what.
-    pub(super) reasons: Vec<&'static str>,
-    /// What is to take its place, if that was asked for.
-    pub(super) new: Option<String>,
 }
 
 /// The outcome where it does not depend on the password.
@@ -51,9 +43,7 @@ impl Site {
             Ok(saltern::Outcome::Match { update }) => {
                 let reasons = self.one.table().needs_rehash(stored);
                 let reasons = reasons.map(|reasons| policy::words(&reasons)).unwrap_or_default();
-                let new = update.map(|update| update.new);
-                let is_due = new.is_some() || !reasons.is_empty();
-                Outcome::Match(is_due.then_some(Due { reasons, new }))
+                Outcome::Match(Due::of(reasons, update))
             }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,
             Ok(saltern::Outcome::Locked) => Outcome::Locked,

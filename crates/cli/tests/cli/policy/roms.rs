@@ -72,6 +72,11 @@ fn a_policy_with_a_rom_is_shown_checked_and_hashed_with() {
     assert_eq!(seen(&run(&["policy", "check", file], "")), (Some(0), &*good, ""));
     assert_eq!(run(&["hash", "--stdin", "--policy", file], "x").status.code(), Some(0));
 
+    // Nobody is asked for a password that the program cannot use: without a terminal, asking for it
+    // would be the error.
+    fs::rename(site.path("site.rom"), site.path("away")).unwrap();
+    assert_one_error(&run(&["hash", "--policy", file], ""), &format!("the ROM {}", ids[0]));
+    fs::rename(site.path("away"), site.path("site.rom")).unwrap();
     fs::rename(site.path("site.rom.json"), site.path("gone")).unwrap();
     assert_one_error(&run(&["policy", "check", file], ""), &format!("the ROM {}", ids[0]));
     assert_eq!(run(&["policy", "check", "--text", file], "").status.code(), Some(0));

@@ -1,0 +1,48 @@
+//! The interface of the BLAKE2 project's C library: names, structs and values are its
+//! (`include/blake2.h`). States are plain: copied by assignment, never freed, without a pointer.
+#![allow(unsafe_code, reason = "functions for C")]
+
+mod node;
+mod simple;
+mod state;
+mod tree;
+mod xof;
+
+use std::ffi::c_int;
+
+pub use self::node::{
+    blake2b_final, blake2b_init, blake2b_init_key, blake2b_init_param, blake2b_update,
+    blake2s_final, blake2s_init, blake2s_init_key, blake2s_init_param, blake2s_update,
+};
+pub use self::simple::{blake2, blake2b, blake2bp, blake2s, blake2sp, blake2xb, blake2xs};
+pub use self::tree::{
+    blake2bp_final, blake2bp_init, blake2bp_init_key, blake2bp_update, blake2sp_final,
+    blake2sp_init, blake2sp_init_key, blake2sp_update,
+};
+pub use self::xof::{
+    blake2xb_final, blake2xb_init, blake2xb_init_key, blake2xb_update, blake2xs_final,
+    blake2xs_init, blake2xs_init_key, blake2xs_update,
+};
+
+use crate::boundary::{bytes, guard, object_mut};
+
+/// 0 for what was done; nothing else is said of what was not.
+fn answer(body: impl FnOnce() -> Option<()>) -> c_int {
+    if guard(None, body).is_some() { 0 } else { -1 }
+}
+
+/// Does something with a state and bytes that are not within it.
+///
+/// # Safety
+/// As `blake2.h` says: a state, and as many bytes as is said.
+unsafe fn with<S>(
+    state: *mut S,
+    (start, len): (*const u8, usize),
+    work: impl FnOnce(&mut S, &[u8]) -> Option<()>,
+) -> c_int {
+    answer(|| {
+        // SAFETY: by the contract above.
+        let (state, bytes) = unsafe { (object_mut(state), bytes(start, len)) };
+        work(state?, bytes?)
+    })
+}

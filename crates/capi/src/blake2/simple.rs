@@ -1,0 +1,101 @@
+//! A whole message in one call. Nothing is kept, so the fastest code for a whole message runs.
+#![allow(unsafe_code, reason = "functions for C")]
+
+use std::ffi::{c_int, c_void};
+
+use saltern_blake2::{blake2b as b, blake2bp as bp, blake2s as s, blake2sp as sp};
+use saltern_blake2::{blake2xb as xb, blake2xs as xs};
+
+use super::answer;
+use crate::boundary::{bytes, write, zeros};
+
+/// Message and key as slices, and an output that is somewhere.
+///
+/// # Safety
+/// As `blake2.h` says.
+unsafe fn whole(
+    (out, outlen): (*mut c_void, usize),
+    (input, inlen): (*const c_void, usize),
+    (key, keylen): (*const c_void, usize),
+    hash: impl FnOnce(&[u8], &[u8], &mut dyn FnMut(&[u8])) -> Option<()>,
+) -> c_int {
+    answer(|| {
+        // SAFETY: as many bytes as is said.
+        let (input, key) = unsafe { (bytes(input.cast(), inlen), bytes(key.cast(), keylen)) };
+        let (input, key) = (input?, key?);
+        if out.is_null() || outlen == 0 {
+            return None;
+        }
+        // SAFETY: as much room as is said; the message, which may be there, is not read any more.
+        let mut give = |hash: &[u8]| unsafe { write(out.cast(), hash) };
+        hash(input, key, &mut give)
+    })
+}
+
+/// Stamps the entry of a function with an output of one block.
+macro_rules! entry {
+    ($name:ident, $module:ident) => {
+        /// The hash of a whole message: see `blake2.h`.
+        ///
+        /// # Safety
+        /// As `blake2.h` says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            out: *mut c_void,
+            outlen: usize,
+            input: *const c_void,
+            inlen: usize,
+            key: *const c_void,
+            keylen: usize,
+        ) -> c_int {
+            let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
+                let params = $module::Params::new().hash_length(outlen).ok()?.key(key).ok()?;
+                give(params.hash(input).as_bytes());
+                Some(())
+            };
+            // SAFETY: what the caller guarantees is passed on.
+            unsafe { whole((out, outlen), (input, inlen), (key, keylen), hash) }
+        }
+    };
+}
+
+/// Stamps the entry of a function with an output of any length.
+macro_rules! long_entry {
+    ($name:ident, $module:ident, $unknown:expr) => {
+        /// The output for a whole message: see `blake2.h`.
+        ///
+        /// # Safety
+        /// As `blake2.h` says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            out: *mut c_void,
+            outlen: usize,
+            input: *const c_void,
+            inlen: usize,
+            key: *const c_void,
+            keylen: usize,
+        ) -> c_int {
+            let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
+                let mut params = $module::Params::new().key(key).ok()?;
+                // The largest number that there is stands for a length that is not known.
+                if outlen != $unknown {
+                    params = params.output_length(outlen as u64).ok()?;
+                }
+                let mut output = zeros(outlen)?;
+                params.to_hasher().update(input).finalize().fill(&mut output).ok()?;
+                give(&output);
+                Some(())
+            };
+            // SAFETY: what the caller guarantees is passed on.
+            unsafe { whole((out, outlen), (input, inlen), (key, keylen), hash) }
+        }
+    };
+}
+
+entry!(blake2, b);
+entry!(blake2b, b);
+entry!(blake2s, s);
+entry!(blake2bp, bp);
+entry!(blake2sp, sp);
+long_entry!(blake2xb, xb, 0xffff_ffff);
+long_entry!(blake2xs, xs, 0xffff);

@@ -1,0 +1,131 @@
+//! What is different between BLAKE2b and BLAKE2s in the structs of C, and their parameter blocks.
+
+use saltern_blake2::{Blake2b, Blake2s, Variant};
+use zeroize::Zeroizing;
+
+use super::State;
+
+/// BLAKE2b or BLAKE2s.
+pub trait Kind: Variant {
+    /// `blake2b_param` or `blake2s_param`, as bytes: it is packed.
+    type Param: Copy + AsRef<[u8]> + AsMut<[u8]>;
+    const NO_PARAM: Self::Param;
+    /// A block of the message.
+    type Block: Copy + AsRef<[u8]> + AsMut<[u8]>;
+    const NO_BLOCK: Self::Block;
+    /// The states of the leaves of BLAKE2bp or BLAKE2sp.
+    type Leaves: Copy + AsRef<[State<Self>]> + AsMut<[State<Self>]>;
+    /// Bytes of a length of BLAKE2X in the parameter block.
+    const XOF_LENGTH: usize;
+
+    /// A count of bytes as two words.
+    fn split(count: u128) -> [Self::Word; 2];
+    /// The count of two words.
+    fn join(words: [Self::Word; 2]) -> u128;
+    /// The same for each leaf, but for its number.
+    fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
+    /// A chaining value as bytes, with zeros after them.
+    fn bytes(h: &[Self::Word; 8]) -> Zeroizing<[u8; 64]>;
+}
+
+impl Kind for Blake2b {
+    type Param = [u8; 64];
+    const NO_PARAM: [u8; 64] = [0; 64];
+    type Block = [u8; 128];
+    const NO_BLOCK: [u8; 128] = [0; 128];
+    type Leaves = [State<Self>; 4];
+    const XOF_LENGTH: usize = 4;
+
+    fn split(count: u128) -> [u64; 2] {
+        [count as u64, (count >> 64) as u64]
+    }
+
+    fn join([low, high]: [u64; 2]) -> u128 {
+        u128::from(low) | u128::from(high) << 64
+    }
+
+    fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
+        std::array::from_fn(leaf)
+    }
+
+    fn bytes(h: &[u64; 8]) -> Zeroizing<[u8; 64]> {
+        let mut bytes = Zeroizing::new([0; 64]);
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(h) {
+            *bytes = word.to_le_bytes();
+        }
+        bytes
+    }
+}
+
+impl Kind for Blake2s {
+    type Param = [u8; 32];
+    const NO_PARAM: [u8; 32] = [0; 32];
+    type Block = [u8; 64];
+    const NO_BLOCK: [u8; 64] = [0; 64];
+    type Leaves = [State<Self>; 8];
+    const XOF_LENGTH: usize = 2;
+
+    fn split(count: u128) -> [u32; 2] {
+        [count as u32, (count >> 32) as u32]
+    }
+
+    fn join([low, high]: [u32; 2]) -> u128 {
+        u128::from(low) | u128::from(high) << 32
+    }
+
+    fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
+        std::array::from_fn(leaf)
+    }
+
+    fn bytes(h: &[u32; 8]) -> Zeroizing<[u8; 64]> {
+        let mut bytes = Zeroizing::new([0; 64]);
+        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(h) {
+            *bytes = word.to_le_bytes();
+        }
+        bytes
+    }
+}
+
+/// Where fields are in a parameter block. The node offset has four bytes in both, as in the structs
+/// of C.
+const LEAF_LENGTH: usize = 4;
+const NODE_OFFSET: usize = 8;
+const XOF_LENGTH: usize = 12;
+
+/// Output and key lengths, fanout and depth; all else 0.
+pub(in crate::blake2) fn params<K: Kind>(
+    outlen: usize,
+    keylen: usize,
+    fanout: u8,
+    depth: u8,
+) -> K::Param {
+    let mut block = K::NO_PARAM;
+    block.as_mut()[..4].copy_from_slice(&[outlen as u8, keylen as u8, fanout, depth]);
+    block
+}
+
+pub(in crate::blake2) fn set_leaf_length<K: Kind>(params: &mut K::Param, length: u32) {
+    params.as_mut()[LEAF_LENGTH..NODE_OFFSET].copy_from_slice(&length.to_le_bytes());
+}
+
+pub(in crate::blake2) fn set_node_offset<K: Kind>(params: &mut K::Param, offset: u32) {
+    params.as_mut()[NODE_OFFSET..XOF_LENGTH].copy_from_slice(&offset.to_le_bytes());
+}
+
+/// The length of a BLAKE2X output, of which BLAKE2s has two bytes.
+pub(in crate::blake2) fn set_xof_length<K: Kind>(params: &mut K::Param, length: u32) {
+    let bytes = &length.to_le_bytes()[..K::XOF_LENGTH];
+    params.as_mut()[XOF_LENGTH..][..K::XOF_LENGTH].copy_from_slice(bytes);
+}
+
+pub(in crate::blake2) fn xof_length<K: Kind>(params: &K::Param) -> u32 {
+    let mut bytes = [0; 4];
+    bytes[..K::XOF_LENGTH].copy_from_slice(&params.as_ref()[XOF_LENGTH..][..K::XOF_LENGTH]);
+    u32::from_le_bytes(bytes)
+}
+
+/// The depth of the node, and the length of inner hashes.
+pub(in crate::blake2) fn set_node<K: Kind>(params: &mut K::Param, depth: u8, inner: usize) {
+    let at = XOF_LENGTH + K::XOF_LENGTH;
+    params.as_mut()[at..at + 2].copy_from_slice(&[depth, inner as u8]);
+}

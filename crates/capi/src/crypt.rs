@@ -1,0 +1,297 @@
+//! crypt(3) and its kind, for `LD_PRELOAD`: `$y$` and `$7$` are computed here, everything else by
+//! the next libcrypt. Failure tokens, errno and limits are libxcrypt's (4.4).
+//!
+//! The functions are called `saltern_crypt…` here; `link/crypt.c` gives them the names and versions
+//! that programs look for.
+#![allow(unsafe_code, reason = "functions for C")]
+
+mod arena;
+mod gensalt;
+mod next;
+
+use std::cell::UnsafeCell;
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
+use saltern_yescrypt::params::Syntax;
+use saltern_yescrypt::{Error, Setting};
+
+pub use self::gensalt::{
+    saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
+};
+use self::next::next;
+use crate::boundary::{entry, set_errno, text, write, write_text};
+use crate::text::{Request, hash};
+
+/// `CRYPT_OUTPUT_SIZE`
+const OUTPUT: usize = 384;
+/// `CRYPT_MAX_PASSPHRASE_SIZE`, its zero byte included.
+const PASSPHRASE: usize = 512;
+/// `sizeof (struct crypt_data)`
+const DATA: usize = 32768;
+/// Where `initialized` is in it.
+const INITIALIZED: usize = OUTPUT + OUTPUT + PASSPHRASE + 767;
+
+/// The longest text of any setting: none can be answered that leaves no room for its hash.
+const SETTING: usize = OUTPUT - 1;
+
+/// Whether a setting, or the prefix of one, is computed here.
+///
+/// # Safety
+/// A pointer that is not null is to a string.
+unsafe fn is_ours(setting: *const c_char) -> bool {
+    // SAFETY: a string has as many bytes, or ends before; no more are read than are looked at.
+    let starts =
+        |prefix: &[u8; 3]| unsafe { libc::strncmp(setting, prefix.as_ptr().cast(), 3) == 0 };
+    !setting.is_null() && (starts(b"$y$") || starts(b"$7$"))
+}
+
+/// Writes what is no hash, and not the setting either.
+///
+/// # Safety
+/// There is room for `room` bytes; the setting is null or a string.
+unsafe fn write_token(setting: *const c_char, output: *mut u8, room: usize) {
+    // SAFETY: the second byte of a string is there if the first is not zero.
+    let clash = !setting.is_null()
+        && unsafe { *setting == b'*' as c_char && *setting.add(1) == b'0' as c_char };
+    let token: &[u8] = match room {
+        0 => b"",
+        1 => b"\0",
+        2 => b"*\0",
+        _ if clash => b"*1\0",
+        _ => b"*0\0",
+    };
+    // SAFETY: by the contract above.
+    unsafe { write(output, token) }
+}
+
+/// Computes a setting that is ours, into a buffer of [`OUTPUT`] bytes that holds a token.
+///
+/// # Safety
+/// Strings or null pointers, and room.
+unsafe fn compute(
+    phrase: *const c_char,
+    setting: *const c_char,
+    output: *mut u8,
+) -> Result<*mut c_char, c_int> {
+    // SAFETY: the caller's strings.
+    let (long, plain) = unsafe { (phrase.is_null(), text(setting, SETTING)) };
+    if long {
+        return Err(libc::EINVAL);
+    }
+    // SAFETY: as above.
+    let password = unsafe { text(phrase, PASSPHRASE - 1) }.ok_or(libc::ERANGE)?;
+    let Some(plain) = plain else {
+        // SAFETY: as above; libxcrypt looks at the characters before the length.
+        let bad = unsafe { has_refused_characters(setting) };
+        return Err(if bad { libc::EINVAL } else { libc::ERANGE });
+    };
+    if plain.iter().any(|byte| !byte.is_ascii_graphic() || b"!*:;\\".contains(byte)) {
+        return Err(libc::EINVAL);
+    }
+    if plain.len() + 1 + 43 + 1 > OUTPUT {
+        return Err(libc::ERANGE);
+    }
+    Setting::checksalt(plain).map_err(|_| libc::EINVAL)?;
+    let (key, rom, syntax) = (None, None, Syntax::Crypt3);
+    let request = Request { password, setting: plain, key, rom, syntax };
+    let made =
+        arena::with_arena(|workspace| hash(request, workspace)).map_err(|error| match error {
+            Error::OutOfMemory { .. } => libc::ENOMEM,
+            _ => libc::EINVAL,
+        })?;
+    // SAFETY: the caller's room.
+    unsafe { write_text(output, OUTPUT, &made) }.ok_or(libc::ERANGE)?;
+    Ok(output.cast())
+}
+
+/// Whether a string of any length has characters that no setting has.
+///
+/// # Safety
+/// A string.
+unsafe fn has_refused_characters(setting: *const c_char) -> bool {
+    let mut at = setting.cast::<u8>();
+    loop {
+        // SAFETY: the zero byte at the end has not come yet.
+        match unsafe { *at } {
+            0 => return false,
+            byte if !byte.is_ascii_graphic() || b"!*:;\\".contains(&byte) => return true,
+            // SAFETY: as above.
+            _ => at = unsafe { at.add(1) },
+        }
+    }
+}
+
+/// `crypt_r` and `crypt_rn` once the room is known to suffice.
+///
+/// # Safety
+/// Strings or null pointers, and [`DATA`] bytes, or [`OUTPUT`] where `initialized` is not written.
+unsafe fn into_data(phrase: *const c_char, setting: *const c_char, data: *mut u8) -> *mut c_char {
+    // SAFETY: by the contract above.
+    unsafe { write_token(setting, data, OUTPUT) };
+    // SAFETY: as above.
+    entry(ptr::null_mut(), || unsafe { compute(phrase, setting, data) })
+}
+
+/// `crypt_r(3)`
+///
+/// # Safety
+/// Strings or null pointers, and a `struct crypt_data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_crypt_r(
+    phrase: *const c_char,
+    setting: *const c_char,
+    data: *mut c_void,
+) -> *mut c_char {
+    if data.is_null() {
+        set_errno(libc::EINVAL);
+        return ptr::null_mut();
+    }
+    // SAFETY: strings or null pointers.
+    if !unsafe { is_ours(setting) }
+        && let Some(next) = next()
+    {
+        // SAFETY: the arguments of this call.
+        return unsafe { (next.crypt_r)(phrase, setting, data) };
+    }
+    let output = data.cast::<u8>();
+    // SAFETY: the room that the type has.
+    unsafe {
+        into_data(phrase, setting, output);
+        write(output.add(INITIALIZED), &[0]);
+    }
+    output.cast()
+}
+
+/// `crypt_rn(3)`
+///
+/// # Safety
+/// Strings or null pointers, and as many bytes as is said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_crypt_rn(
+    phrase: *const c_char,
+    setting: *const c_char,
+    data: *mut c_void,
+    size: c_int,
+) -> *mut c_char {
+    // SAFETY: strings or null pointers.
+    if !unsafe { is_ours(setting) }
+        && let Some(next) = next()
+    {
+        // SAFETY: the arguments of this call.
+        return unsafe { (next.crypt_rn)(phrase, setting, data, size) };
+    }
+    let room = usize::try_from(size).unwrap_or_default();
+    if data.is_null() || room < DATA {
+        if !data.is_null() {
+            // SAFETY: as much room as the caller says.
+            unsafe { write_token(setting, data.cast(), room.min(OUTPUT)) };
+        }
+        set_errno(libc::ERANGE);
+        return ptr::null_mut();
+    }
+    // SAFETY: the room was looked at.
+    unsafe {
+        write(data.cast::<u8>().add(INITIALIZED), &[0]);
+        into_data(phrase, setting, data.cast())
+    }
+}
+
+/// `crypt_ra(3)`: the memory is malloc's, which the caller gives back.
+///
+/// # Safety
+/// Strings or null pointers, and places of a pointer and a size that belong together.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_crypt_ra(
+    phrase: *const c_char,
+    setting: *const c_char,
+    data: *mut *mut c_void,
+    size: *mut c_int,
+) -> *mut c_char {
+    // SAFETY: strings or null pointers.
+    if !unsafe { is_ours(setting) }
+        && let Some(next) = next()
+    {
+        // SAFETY: the arguments of this call.
+        return unsafe { (next.crypt_ra)(phrase, setting, data, size) };
+    }
+    if data.is_null() || size.is_null() {
+        set_errno(libc::EINVAL);
+        return ptr::null_mut();
+    }
+    // SAFETY: places of a pointer and a size, by the caller's contract.
+    let (old, room) = unsafe { (*data, usize::try_from(*size).unwrap_or_default()) };
+    if old.is_null() || room < DATA {
+        if !old.is_null() {
+            // SAFETY: as many bytes as the caller says.
+            unsafe { libc::explicit_bzero(old, room) };
+        }
+        // Not by malloc, which the reserve stands behind (`link/memory.c`).
+        // SAFETY: a size that is a multiple of the alignment. On failure the old one stays.
+        let new = unsafe { libc::aligned_alloc(64, DATA) };
+        if new.is_null() {
+            return new.cast();
+        }
+        // SAFETY: the memory that was allocated just now, and the caller's places and memory.
+        unsafe {
+            libc::memset(new, 0, DATA);
+            (*data, *size) = (new, DATA as c_int);
+            libc::free(old);
+        }
+    }
+    // SAFETY: as much room as there has to be.
+    unsafe { into_data(phrase, setting, (*data).cast()) }
+}
+
+/// `crypt(3)`: the answer is in a place of the calling thread.
+///
+/// # Safety
+/// Strings or null pointers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_crypt(
+    phrase: *const c_char,
+    setting: *const c_char,
+) -> *mut c_char {
+    struct Output(UnsafeCell<[u8; OUTPUT]>);
+    thread_local! {
+        static ANSWER: Output = const { Output(UnsafeCell::new([0; OUTPUT])) };
+    }
+    // SAFETY: strings or null pointers.
+    if !unsafe { is_ours(setting) }
+        && let Some(next) = next()
+    {
+        // SAFETY: the arguments of this call.
+        return unsafe { (next.crypt)(phrase, setting) };
+    }
+    let place = crate::boundary::guard(None, || Some(ANSWER.with(|answer| answer.0.get())));
+    let Some(place) = place else { return ptr::null_mut() };
+    // SAFETY: this thread's place.
+    unsafe { into_data(phrase, setting, place.cast()) };
+    place.cast()
+}
+
+/// `crypt_checksalt(3)`: 0 for what is ours, 1 for what has characters that no setting has.
+///
+/// # Safety
+/// A string or a null pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_crypt_checksalt(setting: *const c_char) -> c_int {
+    /// `CRYPT_SALT_INVALID`
+    const INVALID: c_int = 1;
+    // SAFETY: a string or a null pointer.
+    if unsafe { is_ours(setting) } {
+        // SAFETY: a string, as it has a prefix.
+        return c_int::from(unsafe { has_refused_characters(setting) });
+    }
+    match next() {
+        // SAFETY: the argument of this call.
+        Some(next) => next.checksalt.map_or(INVALID, |check| unsafe { check(setting) }),
+        None => INVALID,
+    }
+}
+
+/// `crypt_preferred_method(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn saltern_crypt_preferred_method() -> *const c_char {
+    c"$y$".as_ptr()
+}

@@ -1,0 +1,198 @@
+//! Calls that wait at the same moment are computed together.
+//!
+//! The C interfaces compute one hash in each call, and one hash alone leaves most of a processor
+//! unused. With at most as many calls at a time as there are processors, each runs as it comes.
+//! With more, those that have to wait anyway sit down, and whoever gets a processor next computes
+//! as many of one shape as advance together ([`CheckedParams::degree`]).
+//!
+//! A call that finds nobody waiting and a processor free does not wait, unless calls had to wait
+//! just before: then the next one lingers for a partner, for a sixteenth of the time of a hash and
+//! 250 µs at most, and once in vain: then it is taken that the crowd is gone. In a process with one
+//! thread nobody waits.
+#![allow(unsafe_code, reason = "the inputs of calls that wait in other threads")]
+
+mod crew;
+
+use std::cell::Cell;
+use std::ffi::c_char;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use saltern_yescrypt::hazmat::{Derivation, MAX_LANES, derive_many};
+use saltern_yescrypt::params::CheckedParams;
+use saltern_yescrypt::rom::RomView;
+use saltern_yescrypt::{Error, Workspace, derive};
+
+use self::crew::{Crew, Next, Partner};
+use crate::boundary::guard;
+
+/// Larger hashes are computed alone: together they take as many times the memory.
+const MOST_MEMORY: u64 = 64 << 20;
+
+/// One derivation.
+pub(crate) struct Job<'a> {
+    pub(crate) params: CheckedParams,
+    /// The image of the ROM that the parameters ask for.
+    pub(crate) rom: Option<&'a [u8]>,
+    pub(crate) password: &'a [u8],
+    pub(crate) salt: &'a [u8],
+    pub(crate) out: &'a mut [u8],
+}
+
+/// What jobs have in common that can be computed together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    params: CheckedParams,
+    /// The ROM by its address and its size.
+    rom: Option<(usize, usize)>,
+    out: usize,
+}
+
+/// A job of a thread that waits until it is done.
+#[derive(Clone, Copy)]
+struct Seated {
+    shape: Shape,
+    password: *const [u8],
+    salt: *const [u8],
+    out: *mut [u8],
+}
+
+// SAFETY: the thread that the inputs belong to waits, and touches none of them, from when it sits
+// down until its seat says that the job is done or has not been begun.
+unsafe impl Send for Seated {}
+
+thread_local! {
+    /// Whether this thread has a call here already, which a handler of a signal has interrupted:
+    /// it is not to wait for itself.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Computes a job, alone or with others, in the memory of whichever thread computes it.
+pub(crate) fn compute(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
+    let light = job.params.degree() > 1 && job.params.memory() <= MOST_MEMORY;
+    if !light || is_only_thread() || INSIDE.replace(true) {
+        return alone(job, workspace);
+    }
+    let result = match crew() {
+        Some(crew) => join(crew, job, workspace),
+        None => alone(job, workspace),
+    };
+    INSIDE.set(false);
+    result
+}
+
+/// Computes a job with those that wait, or waits itself.
+fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
+    let shape = Shape {
+        params: job.params,
+        rom: job.rom.map(|rom| (rom.as_ptr().addr(), rom.len())),
+        out: job.out.len(),
+    };
+    let seated = Seated { shape, password: job.password, salt: job.salt, out: &raw mut *job.out };
+    // Where nobody says how many processors there are, nobody waits for one.
+    let most = processors().unwrap_or(usize::MAX);
+    match crew.join(seated, job.params.degree(), most) {
+        Next::Done(result) => result,
+        Next::Alone => alone(job, workspace),
+        Next::Lead(partners) => {
+            let begun = Instant::now();
+            let lead = || lead(job, &partners, workspace);
+            let result = guard(Err(Error::Panicked), lead);
+            crew.finish(&partners, result, begun.elapsed(), most);
+            result
+        }
+    }
+}
+
+fn alone(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
+    let Job { params, rom, password, salt, out } = job;
+    let rom = rom.map(RomView::from_bytes).transpose()?;
+    derive(password, salt, &params, rom.as_ref(), workspace, out)
+}
+
+/// Computes a job and those of its partners.
+fn lead(
+    job: Job<'_>,
+    partners: &[Option<Partner>; MAX_LANES],
+    workspace: &mut Workspace,
+) -> Result<(), Error> {
+    let mut jobs: [Option<Derivation<'_>>; MAX_LANES + 1] = Default::default();
+    let Job { params, rom, password, salt, out } = job;
+    jobs[0] = Some(Derivation { password, salt, out });
+    for (job, partner) in jobs[1..].iter_mut().zip(partners.iter().flatten()) {
+        let Seated { password, salt, out, .. } = partner.seated;
+        // SAFETY: the partner is taken, and waits until `finish` says that it is done.
+        *job = Some(unsafe { Derivation { password: &*password, salt: &*salt, out: &mut *out } });
+    }
+    let mut list: Vec<Derivation<'_>> = Vec::new();
+    list.try_reserve_exact(jobs.len()).map_err(|_| Error::OutOfMemory { bytes: 512 })?;
+    list.extend(jobs.into_iter().flatten());
+    let rom = rom.map(RomView::from_bytes).transpose()?;
+    derive_many(&mut list, &params, rom.as_ref(), workspace)
+}
+
+/// The calls of this process.
+fn crew() -> Option<&'static Crew> {
+    static FIRST: Crew = Crew::new();
+    static CREW: AtomicPtr<Crew> = AtomicPtr::new((&raw const FIRST).cast_mut());
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    /// In a forked process no other thread goes on: whoever waited there does not wait here.
+    extern "C" fn forked() {
+        CREW.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+    if !WATCHED.load(Ordering::Relaxed) {
+        // SAFETY: the handler stores a pointer, and the library is never unloaded.
+        let watched = unsafe { libc::pthread_atfork(None, None, Some(forked)) } == 0;
+        WATCHED.store(watched, Ordering::Relaxed);
+        if !watched {
+            return None;
+        }
+    }
+    let there = CREW.load(Ordering::Acquire);
+    // SAFETY: it is the first one, or one of those below, and none of them ever goes away.
+    if let Some(crew) = unsafe { there.as_ref() } {
+        return Some(crew);
+    }
+    let new = Box::into_raw(crate::boundary::boxed(Crew::new())?);
+    let changed = CREW.compare_exchange(there, new, Ordering::AcqRel, Ordering::Acquire);
+    if let Err(other) = changed {
+        // SAFETY: nobody has seen the new one; the other one never goes away.
+        return unsafe {
+            drop(Box::from_raw(new));
+            other.as_ref()
+        };
+    }
+    // SAFETY: it was leaked just now.
+    unsafe { new.as_ref() }
+}
+
+/// How many processors the process was given; none if the system does not say. No file is read, as
+/// a process that has locked itself in may be ended for that.
+pub(crate) fn processors() -> Option<usize> {
+    // SAFETY: a set is plain numbers.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a set of this size. Those of the first thread, as this one may be bound to one.
+    let got = unsafe { libc::sched_getaffinity(libc::getpid(), size_of_val(&set), &raw mut set) };
+    // SAFETY: the set that was filled.
+    let count = usize::try_from(unsafe { libc::CPU_COUNT(&set) }).ok();
+    count.filter(|count| got == 0 && *count > 0)
+}
+
+/// Whether the C library (glibc 2.32) knows that there is no other thread.
+fn is_only_thread() -> bool {
+    /// 0, or 1 where there is no such variable, or its address.
+    static PLACE: AtomicUsize = AtomicUsize::new(0);
+    let mut place = PLACE.load(Ordering::Relaxed);
+    if place == 0 {
+        // SAFETY: a string, looked for in all libraries.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
+        place = found.expose_provenance().max(1);
+        PLACE.store(place, Ordering::Relaxed);
+    }
+    // SAFETY: a variable of the C library, which stays, and which another thread does not change
+    // while there is none.
+    place > 1 && unsafe { std::ptr::with_exposed_provenance::<c_char>(place).read_volatile() } != 0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! That calls together give what each gives alone, and when they wait.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use saltern_yescrypt::{Limits, Params};
+
+use super::*;
+
+fn hash(params: &CheckedParams, password: &[u8], workspace: &mut Workspace) -> [u8; 32] {
+    let mut out = [0; 32];
+    let job = Job { params: *params, rom: None, password, salt: b"salt", out: &mut out };
+    compute(job, workspace).unwrap();
+    out
+}
+
+#[test]
+fn many_threads_get_their_own_hashes() {
+    let shapes =
+        [(64, 8), (128, 8)].map(|(n, r)| Params::yescrypt(n, r).check(&Limits::server()).unwrap());
+    let classic = Params::scrypt(64, 8, 1).check(&Limits::server()).unwrap();
+    let (start, compared) = (Barrier::new(64), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..64_usize {
+            let (start, compared) = (&start, &compared);
+            scope.spawn(move || {
+                let mut workspace = Workspace::new();
+                start.wait();
+                for round in 0..20_usize {
+                    let params = [shapes[0], shapes[1], classic][(thread + round) % 3];
+                    let password = format!("{thread} {round}");
+                    let mut alone = [0; 32];
+                    let own = &mut Workspace::new();
+                    derive(&password, b"salt", &params, None, own, &mut alone).unwrap();
+                    let together = hash(&params, password.as_bytes(), &mut workspace);
+                    assert_eq!(together, alone);
+                    compared.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(compared.into_inner(), 64 * 20);
+}
+
+/// A job that nobody computes.
+fn job(out: usize) -> Seated {
+    let params = Params::yescrypt(64, 8).check(&Limits::server()).unwrap();
+    let nothing = std::ptr::slice_from_raw_parts_mut(std::ptr::null_mut(), 0);
+    let shape = Shape { params, rom: None, out };
+    Seated { shape, password: nothing, salt: nothing, out: nothing }
+}
+
+fn leads(next: &Next) -> Option<usize> {
+    match next {
+        Next::Lead(partners) => Some(partners.iter().flatten().count()),
+        Next::Done(_) | Next::Alone => None,
+    }
+}
+
+#[test]
+fn a_call_waits_only_where_processors_are_taken_and_goes_with_its_like() {
+    let crew = Crew::new();
+    let begun = Instant::now();
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    std::thread::scope(|scope| {
+        let waits = [32, 32, 64].map(|out| {
+            scope.spawn({
+                let crew = &crew;
+                move || match crew.join(job(out), 2, 1) {
+                    Next::Done(result) => (out, result, 0),
+                    Next::Alone => panic!("there are seats"),
+                    Next::Lead(partners) => {
+                        let count = partners.iter().flatten().count();
+                        crew.finish(&partners, Err(Error::Random), Duration::ZERO, 1);
+                        (out, Ok(()), 1 + count)
+                    }
+                }
+            })
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(waits.iter().all(|wait| !wait.is_finished()), "the only processor is taken");
+        crew.finish(&[], Ok(()), Duration::ZERO, 1);
+        let mut ended: Vec<_> = waits.into_iter().map(|wait| wait.join().unwrap()).collect();
+        ended.sort_by_key(|end| (end.0, end.2));
+        // One of two computes both, and the other gets what came of it; the third is alone.
+        let expected = [(32, Err(Error::Random), 0), (32, Ok(()), 2), (64, Ok(()), 1)];
+        assert_eq!(ended, expected);
+    });
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+}
+
+#[test]
+fn a_call_after_a_crowd_lingers_once_at_most() {
+    let crew = Crew::new();
+    let hour = Duration::from_secs(3600);
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    crew.finish(&[], Ok(()), hour, 1);
+    // Nobody has waited: neither does this one.
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| leads(&crew.join(job(32), 2, 1)));
+        std::thread::sleep(Duration::from_millis(50));
+        crew.finish(&[], Ok(()), hour, 1);
+        assert_eq!(waits.join().unwrap(), Some(0));
+    });
+    crew.finish(&[], Ok(()), hour, 1);
+    assert!(crew.is_quiet());
+}
+
+#[test]
+fn calls_that_went_together_are_a_crowd() {
+    let crew = Crew::new();
+    let hour = Duration::from_secs(3600);
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
+                    assert_eq!(partners.iter().flatten().count(), 1);
+                    crew.finish(&partners, Ok(()), hour, 1);
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        // Nobody has told yet how long hashes take, so that those who wait have made no crowd.
+        crew.finish(&[], Ok(()), hour, 1);
+    });
+    assert!(!crew.is_quiet());
+}
+
+#[test]
+fn calls_without_a_seat_hold_nobody_up() {
+    let crew: &'static Crew = Box::leak(Box::new(Crew::new()));
+    assert_eq!(leads(&crew.join(job(32), 2, 1)), Some(0));
+    let waits: Vec<_> = (0..crew::SEATS)
+        .map(|_| {
+            std::thread::spawn(|| {
+                if let Next::Lead(partners) = crew.join(job(32), 2, 1) {
+                    crew.finish(&partners, Ok(()), Duration::ZERO, 1);
+                }
+            })
+        })
+        .collect();
+    while crew.waiting() < crew::SEATS {
+        std::thread::yield_now();
+    }
+    // This one goes on for ever.
+    assert!(matches!(crew.join(job(32), 2, 1), Next::Alone));
+    crew.finish(&[], Ok(()), Duration::ZERO, 1);
+    let begun = Instant::now();
+    while !waits.iter().all(std::thread::JoinHandle::is_finished) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{} still wait", crew.waiting());
+        std::thread::yield_now();
+    }
+}

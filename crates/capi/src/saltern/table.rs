@@ -1,0 +1,67 @@
+//! Stored strings without passwords.
+#![allow(unsafe_code, reason = "functions for C")]
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use saltern::table::Reasons;
+
+use super::login::{put, room};
+use super::site::{Site, of};
+use super::status::{Failure, Message, OK, call, words};
+
+/// In what a stored string is outdated: see `saltern.h`.
+///
+/// # Safety
+/// As `saltern.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_needs_rehash(
+    site: *const Site,
+    stored: *const c_char,
+    reasons: *mut c_uint,
+    message: *mut Message,
+) -> c_int {
+    let look = || {
+        if reasons.is_null() {
+            return Err(Failure::bad("there is no place for the reasons"));
+        }
+        // SAFETY: the caller's handle and string.
+        let (site, stored) = unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
+        let found = site.passwords.table().needs_rehash(stored)?;
+        // SAFETY: the caller's place, wherever it lies.
+        unsafe { reasons.write_unaligned(number(&found)) };
+        Ok(OK)
+    };
+    // SAFETY: the caller's message.
+    unsafe { call(message, look) }
+}
+
+/// `SALTERN_OUTDATED_…`
+fn number(reasons: &Reasons) -> c_uint {
+    let Reasons { scheme, cost, floor, salt, key, rom, wrapped, .. } = *reasons;
+    let bits = [scheme, cost, floor, salt, key, rom, wrapped];
+    bits.iter().rev().fold(0, |number, bit| number << 1 | c_uint::from(*bit))
+}
+
+/// The same string under the active key: see `saltern.h`.
+///
+/// # Safety
+/// As `saltern.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn saltern_rekey(
+    site: *const Site,
+    stored: *const c_char,
+    rekeyed: *mut c_char,
+    size: usize,
+    message: *mut Message,
+) -> c_int {
+    let rekey = || {
+        // SAFETY: the caller's handle and string.
+        let (site, old) = unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
+        let new = site.passwords.table().rekey(old)?;
+        room(rekeyed, size)?;
+        // SAFETY: the room that was looked at.
+        unsafe { put(rekeyed, size, &new.unwrap_or_default()) }.map(|()| OK)
+    };
+    // SAFETY: the caller's message.
+    unsafe { call(message, rekey) }
+}

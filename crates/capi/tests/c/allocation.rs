@@ -1,0 +1,31 @@
+//! Memory that cannot be had.
+
+use std::process::Command;
+
+use saltern_testing::program::repository;
+
+use crate::installed::{installed, succeed};
+
+#[test]
+fn every_allocation_may_fail() {
+    let installed = installed();
+    let source = repository("crates/capi/tests/c/allocation.c");
+    let program = installed.prefix().join("allocation");
+    let mut compile = Command::new("gcc");
+    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fno-builtin"]);
+    compile.arg(source).arg("-o").arg(&program);
+    // The shim first: the program's crypt_ra is the shim's.
+    compile.arg(installed.shim());
+    compile.args(installed.flags(&["saltern", "saltern-yescrypt"], &["--cflags", "--libs"]));
+    succeed(compile.arg(format!("-Wl,-rpath,{}", installed.lib().display())).arg("-pthread"));
+    let printed = succeed(&mut Command::new(&program));
+    println!("{printed}");
+    assert_eq!(printed.lines().count(), 8, "{printed}");
+    let points = |line: &str| -> u64 {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[2].parse().expect("a number")
+    };
+    for (line, least) in printed.lines().zip([100, 100, 3, 3, 2, 2, 3, 3]) {
+        assert!(points(line) >= least, "{printed}");
+    }
+}
