@@ -143,10 +143,26 @@ static int a_crypt(void)
 	return made == NULL;
 }
 
+/* The image of a ROM: the program's argument. */
+static const char *image;
+
+static int a_rom_attached(void)
+{
+	saltern_message message;
+	saltern_rom *rom = NULL;
+	int status = saltern_rom_attach(image, NULL, &rom, &message);
+
+	saltern_rom_free(rom);
+	if (status > 0 || (status < 0 && message.text[0] == '\0'))
+		abort();
+	return status != SALTERN_OK;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
-} calls[] = {{"site", a_site}, {"string", a_string}, {"rom", a_rom}, {"crypt", a_crypt}};
+} calls[] = {{"site", a_site}, {"string", a_string}, {"rom", a_rom}, {"crypt", a_crypt},
+    {"attach", a_rom_attached}};
 
 /* The memory of a hash, which is mapped: with no more than 8 MiB left, 16 MiB are an error. */
 static int large_fails(void)
@@ -188,8 +204,11 @@ static int large_fails(void)
 	return !told;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc != 2)
+		return 3;
+	image = argv[1];
 	if (large_fails())
 		return 2;
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

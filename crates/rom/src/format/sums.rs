@@ -21,7 +21,7 @@ use crate::format::manifest::{CHUNKS, Manifest};
 pub(crate) const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
 /// So much of a file is read at once.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 4 << 10;
 
 /// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
 /// in a file are read when they are needed.
@@ -242,7 +242,7 @@ impl Sums {
         let (_, groups) = Self::counts(size, chunk);
         // Before anything is kept: whoever has made the file has chosen how long it is.
         let mut root = Root::new(&manifest.params, manifest.chunk);
-        let mut piece = vec![0; PIECE];
+        let mut piece = [0; PIECE];
         for at in (0..16 * groups).step_by(PIECE) {
             let piece = &mut piece[..PIECE.min(usize::try_from(16 * groups - at).unwrap_or(PIECE))];
             read(piece, HEADER as u64 + at)?;

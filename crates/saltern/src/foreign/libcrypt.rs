@@ -18,7 +18,10 @@ use crate::scheme::Scheme;
 
 /// Bytes of `struct crypt_data` of libxcrypt.
 const DATA: usize = 32 << 10;
-const LIBRARY: &str = "libcrypt.so.1";
+/// Both are libxcrypt: the first with the symbols of glibc's old libcrypt, the second (Fedora, Arch)
+/// without.
+const LIBRARIES: [&str; 2] = ["libcrypt.so.1", "libcrypt.so.2"];
+const LIBRARY: &str = "libcrypt";
 
 /// `crypt_rn(3)`.
 type CryptRn =
@@ -227,8 +230,17 @@ pub(super) fn ready() -> Result<(), Error> {
 
 fn library() -> Result<&'static Library, Error> {
     static LOADED: OnceLock<Result<Library, String>> = OnceLock::new();
-    // SAFETY: libcrypt does nothing when it is loaded, and is never unloaded.
-    let load = || unsafe { Library::new(LIBRARY) }.map_err(|error| error.to_string());
+    let load = || {
+        let mut reasons = Vec::new();
+        for name in LIBRARIES {
+            // SAFETY: libcrypt does nothing when it is loaded, and is never unloaded.
+            match unsafe { Library::new(name) } {
+                Ok(library) => return Ok(library),
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        Err(reasons.join("; "))
+    };
     LOADED.get_or_init(load).as_ref().map_err(|error| Error::unavailable(LIBRARY, error))
 }
 
