@@ -98,7 +98,7 @@ def many() -> None:
             hash_many(rows, digest_size=32, threads=threads)
         ),
     }
-    assert list(columns["list of bytes"](None)[:100]) == loop()[:100]
+    assert list(columns["list of bytes"](None)) == loop()
     print("| 10^6 rows of 64 bytes | threads | ours, ns a row | loop, ns a row | ratio |")
     print("|---|---|---|---|---|")
     for name, run in columns.items():
