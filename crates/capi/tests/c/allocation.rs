@@ -20,11 +20,11 @@ fn every_allocation_may_fail() {
     compile.arg(installed.shim());
     compile.args(installed.flags(&["saltern", "saltern-yescrypt"], &["--cflags", "--libs"]));
     succeed(compile.arg(format!("-Wl,-rpath,{}", installed.lib().display())).arg("-pthread"));
-    // Large enough for its table to be read, and the image to be checked, in several pieces.
+    // Of 2 MiB, which are checked in more than one piece.
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("site.rom");
     let seed = Seed::from_bytes(b"no seed for real use").unwrap();
-    Create::new(RomParams::new(1 << 14, 32, 1), &seed).file(&image).unwrap();
+    Create::new(RomParams::new(1 << 9, 32, 1), &seed).file(&image).unwrap();
     let printed = succeed(Command::new(&program).arg(&image));
     println!("{printed}");
     assert_eq!(printed.lines().count(), 10, "{printed}");
