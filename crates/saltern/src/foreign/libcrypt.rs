@@ -18,8 +18,8 @@ use crate::scheme::Scheme;
 
 /// Bytes of `struct crypt_data` of libxcrypt.
 const DATA: usize = 32 << 10;
-/// Both are libxcrypt: the first with the symbols of glibc's old libcrypt, the second, of Fedora and
-/// Arch, without.
+/// Both are libxcrypt: the first with the symbols of glibc's old libcrypt, the second (Fedora,
+/// Arch) without.
 const LIBRARIES: [&str; 2] = ["libcrypt.so.1", "libcrypt.so.2"];
 const LIBRARY: &str = "libcrypt";
 
