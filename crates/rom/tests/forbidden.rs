@@ -6,6 +6,7 @@
 )]
 
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use saltern_yescrypt::{
     Limits, Params,
     rom::{RomParams, RomReading, RomUse},
 };
+use tempfile::TempDir;
 
 /// Answers `errno` to a system call of this thread and those that it starts.
 fn forbid(call: i64, errno: i32) -> std::io::Result<()> {
@@ -38,15 +40,26 @@ fn forbid(call: i64, errno: i32) -> std::io::Result<()> {
     if refused { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
-#[test]
-fn without_io_uring_threads_read_and_the_result_is_the_same() {
+/// The image of a ROM of 256 KiB, for as long as its folder is kept.
+fn image() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rom");
     let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
     Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
-    let rom = Arc::new(RomFile::open(&path, None).unwrap()).rom().unwrap();
+    (directory, path)
+}
+
+/// What is made with the ROM in this file, which is not in memory.
+fn derivation(path: &Path) -> Derive {
+    let rom = Arc::new(RomFile::open(path, None).unwrap()).rom().unwrap();
     let params = Params::yescrypt(64, 32).check(&Limits::unlimited()).unwrap();
-    let what = Derive { params, roms: vec![RomUse { rom, reading: RomReading::new(64) }], len: 32 };
+    Derive { params, roms: vec![RomUse { rom, reading: RomReading::new(64) }], len: 32 }
+}
+
+#[test]
+fn without_io_uring_threads_read_and_the_result_is_the_same() {
+    let (_directory, path) = image();
+    let what = derivation(&path);
     let pool = |backend| -> Result<(Pool, Arc<RomReaders>), Error> {
         let readers = Arc::new(RomReaders::new(backend));
         let mut config = PoolConfig::default();
@@ -104,10 +117,7 @@ fn without_io_uring_threads_read_and_the_result_is_the_same() {
 /// ever.
 #[test]
 fn a_forked_process_waits_for_no_thread_of_its_parent() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("rom");
-    let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
-    Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
+    let (_directory, path) = image();
     let rom = Arc::new(attach(&path, &AttachOptions::new()).unwrap());
     let recheck = Recheck::start(vec![rom], Duration::from_secs(3600), |_, _| {}).unwrap();
     let taken = Arc::new(Mutex::new(Some(recheck)));
@@ -123,13 +133,8 @@ fn a_forked_process_waits_for_no_thread_of_its_parent() {
 /// Threads that read are the parent's, too: a forked process starts its own.
 #[test]
 fn a_forked_process_reads_with_threads_of_its_own() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("rom");
-    let seed = Seed::from_bytes(b"sixteen bytes and more").unwrap();
-    Create::new(RomParams::new(64, 32, 1), &seed).file(&path).unwrap();
-    let rom = Arc::new(RomFile::open(&path, None).unwrap()).rom().unwrap();
-    let params = Params::yescrypt(64, 32).check(&Limits::unlimited()).unwrap();
-    let what = Derive { params, roms: vec![RomUse { rom, reading: RomReading::new(64) }], len: 32 };
+    let (_directory, path) = image();
+    let what = derivation(&path);
     let readers = Arc::new(RomReaders::new(Backend::Threads));
     let hash = move || {
         let mut config = PoolConfig::default();
