@@ -9,10 +9,10 @@ use std::time::Instant;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString};
-use saltern::{Outcome, Passwords, Ticket};
+use saltern::{Passwords, Ticket};
 
 use crate::buffer::Bytes;
-use crate::login::{Login, locked};
+use crate::login::{Login, updated};
 use crate::secret::{secret, stored, stored_bytes};
 use crate::{arrow, errors, process, wait};
 
@@ -112,14 +112,7 @@ pub(crate) fn verify_many<'py>(
         let login = hash.stored(py).and_then(|hash| Ok(Login::of(hash, password.secret(py)?)));
         Ok(login.and_then(|login| login.start(py, &terms.now())))
     });
-    let answer = |outcome| {
-        let matches = match outcome {
-            Outcome::Match { .. } => true,
-            Outcome::Mismatch => false,
-            Outcome::Locked => return Err(locked(py)),
-        };
-        Ok(PyBool::new(py, matches).to_owned().into_any())
-    };
+    let answer = |outcome| Ok(PyBool::new(py, updated(py, outcome)?.0).to_owned().into_any());
     in_order(py, terms.window(), tickets, answer)
 }
 

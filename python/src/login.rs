@@ -56,7 +56,7 @@ fn refuse(py: Python<'_>, hash: &str, password: &[u8]) -> PyResult<()> {
     let message = match table::scheme(password) {
         Ok(Some(_)) => {
             "the arguments are in the wrong order: the password stands where the stored \
-                        string belongs, and the other way round"
+             string belongs, and the other way round"
                 .to_owned()
         }
         _ => error.to_string(),
@@ -85,6 +85,6 @@ pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Optio
     }
 }
 
-pub(crate) fn locked(py: Python<'_>) -> PyErr {
+fn locked(py: Python<'_>) -> PyErr {
     errors::named(py, "AccountLockedError", "the account is locked: no password matches")
 }

@@ -74,21 +74,17 @@ unsafe fn compute(
     setting: *const c_char,
     output: *mut u8,
 ) -> Result<*mut c_char, c_int> {
-    // SAFETY: the caller's strings.
-    let (long, plain) = unsafe { (phrase.is_null(), text(setting, SETTING)) };
-    if long {
+    if phrase.is_null() || setting.is_null() {
+        return Err(libc::EINVAL);
+    }
+    // SAFETY: the caller's string.
+    let password = unsafe { text(phrase, PASSPHRASE - 1) }.ok_or(libc::ERANGE)?;
+    // SAFETY: as above; libxcrypt looks at the characters before the length.
+    if unsafe { has_refused_characters(setting) } {
         return Err(libc::EINVAL);
     }
     // SAFETY: as above.
-    let password = unsafe { text(phrase, PASSPHRASE - 1) }.ok_or(libc::ERANGE)?;
-    let Some(plain) = plain else {
-        // SAFETY: as above; libxcrypt looks at the characters before the length.
-        let bad = unsafe { has_refused_characters(setting) };
-        return Err(if bad { libc::EINVAL } else { libc::ERANGE });
-    };
-    if plain.iter().any(|byte| !byte.is_ascii_graphic() || b"!*:;\\".contains(byte)) {
-        return Err(libc::EINVAL);
-    }
+    let plain = unsafe { text(setting, SETTING) }.ok_or(libc::ERANGE)?;
     if plain.len() + 1 + 43 + 1 > OUTPUT {
         return Err(libc::ERANGE);
     }
@@ -294,4 +290,24 @@ pub unsafe extern "C" fn saltern_crypt_checksalt(setting: *const c_char) -> c_in
 #[unsafe(no_mangle)]
 pub extern "C" fn saltern_crypt_preferred_method() -> *const c_char {
     c"$y$".as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As [`into_data`] does where no other libcrypt is to be found.
+    #[test]
+    fn null_pointers_are_errors_without_another_libcrypt() {
+        let mut output = [0; OUTPUT];
+        for (phrase, setting) in [
+            (ptr::null(), c"$y$j75$".as_ptr()),
+            (c"a".as_ptr(), ptr::null()),
+            (ptr::null(), ptr::null()),
+        ] {
+            // SAFETY: strings or null pointers, and room.
+            let made = unsafe { compute(phrase, setting, output.as_mut_ptr()) };
+            assert_eq!(made, Err(libc::EINVAL));
+        }
+    }
 }

@@ -186,14 +186,14 @@ fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, 
                 None => {
                     let open = OpenRom::open(path, Some(*hash)).map_err(unavailable)?;
                     if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
-                        let readers = RomReaders::new(Backend::Auto);
-                        // Tried here, to say what cannot be had.
-                        let tried = BlockSources::open(&readers, 1);
-                        tried.map_err(|error| {
+                        // Tried here, to say what cannot be had, and given up again: where threads
+                        // read, they are to start with the pool.
+                        let trial = RomReaders::new(Backend::Auto);
+                        BlockSources::open(&trial, 1).map_err(|error| {
                             Error::unavailable("reading of ROMs in files", error)
                         })?;
-                        site.notes.extend(readers.notes());
-                        site.sources = Some(Arc::new(readers));
+                        site.notes.extend(trial.notes());
+                        site.sources = Some(Arc::new(RomReaders::new(Backend::Auto)));
                     }
                     open
                 }

@@ -9,7 +9,8 @@ use arrow_array::FixedSizeBinaryArray;
 use arrow_buffer::Buffer;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-use saltern_blake2::{blake2b, blake2s};
+use saltern_blake2::Variant;
+use saltern_blake2::generic::Params;
 
 use super::digests::Digests;
 use super::rows::Rows;
@@ -19,31 +20,16 @@ use crate::wait::SLICE;
 /// Bytes that a thread must have to do to be started.
 const WORTH_A_THREAD: usize = 512 << 10;
 
-/// Parameters that hash messages side by side.
-pub(crate) trait Rowwise: Sync {
-    /// The digests of messages, one after the other.
-    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]);
-}
-
-impl Rowwise for blake2b::Params {
-    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]) {
-        self.hash_many_into(rows, digests);
-    }
-}
-
-impl Rowwise for blake2s::Params {
-    fn hash_rows(&self, rows: &[&[u8]], digests: &mut [u8]) {
-        self.hash_many_into(rows, digests);
-    }
-}
-
-pub(crate) fn hash_many(
+pub(crate) fn hash_many<V: Variant>(
     py: Python<'_>,
-    params: &impl Rowwise,
+    params: &Params<V>,
     digest_size: usize,
     rows: &Bound<'_, PyAny>,
     threads: Option<usize>,
-) -> PyResult<Digests> {
+) -> PyResult<Digests>
+where
+    Params<V>: Sync,
+{
     let rows = Rows::of(rows)?;
     let table = rows.table();
     let (count, bytes) = (table.len(), table.bytes());
@@ -56,7 +42,7 @@ pub(crate) fn hash_many(
     let hash = |until: Instant| {
         while Instant::now() < until {
             let Some((number, digests)) = next() else { return true };
-            params.hash_rows(&table.part(number * part, part), digests);
+            params.hash_many_into(&table.part(number * part, part), digests);
         }
         false
     };

@@ -112,16 +112,18 @@ pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Re
 }
 
 fn row(number: u64, piece: Piece, format: &Format) -> Option<Row> {
-    let (line, stored) = match piece {
+    let account = |line: &[u8]| find(line, format).ok().flatten()?.account;
+    let (account, stored, line) = match piece {
         Piece::More(_) => return None,
-        Piece::Long(line) => (line, Err(LONG)),
+        Piece::Long(line) => (account(&line), Err(LONG), line),
         Piece::Whole(line) => {
-            let read = read(&line, format).transpose()?;
-            let stored = read.map(|(_, stored)| stored.into_owned());
-            (line, stored)
+            let (account, stored) = match read(&line, format).transpose()? {
+                Ok((place, stored)) => (place.account, Ok(stored.into_owned())),
+                Err(error) => (account(&line), Err(error)),
+            };
+            (account, stored, line)
         }
     };
-    let account = find(&line, format).ok().flatten().and_then(|place| place.account);
     let account = account.map(|account| line[account].to_vec());
     let is_one = account.is_some() || stored != Ok(String::new());
     is_one.then_some(Row { number, account, stored })
