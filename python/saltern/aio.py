@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from saltern._saltern import PasswordHasher, Pending, Wakeup
-from saltern.exceptions import SalternError, VerifyMismatchError
+from saltern.exceptions import BadInputError, SalternError, VerifyMismatchError
 
 __all__ = ["AsyncPasswordHasher"]
 
@@ -136,6 +136,8 @@ async def _in_order(
 ) -> list[Any]:
     """The answers in order, of which so many are open at a time; exceptions for those without."""
     loop, clock = _loop(), asyncio.get_running_loop()
+    if deadline is not None and not deadline >= 0:
+        raise BadInputError(f"deadline = {deadline:g}: allowed are seconds from 0 on")
     until = None if deadline is None else clock.time() + deadline
     answers: list[Any] = []
     waiting: deque[asyncio.Future[Any] | Exception] = deque()

@@ -62,6 +62,9 @@ def test_batches_are_in_order(stored):
         assert answers[:2] == [True, False] and isinstance(answers[2], saltern.InvalidHashError)
         with pytest.raises(ValueError):
             await hasher.verify_many([stored], [])
+        for wrong in -1, float("nan"):
+            with pytest.raises(saltern.BadInputError, match="allowed are seconds from 0 on"):
+                await hasher.hash_many(passwords, deadline=wrong)
         late = await AsyncPasswordHasher(5).hash_many(passwords, deadline=0.2)
         assert any(isinstance(one, saltern.DeadlineError) for one in late)
 

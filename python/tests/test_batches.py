@@ -91,9 +91,10 @@ def test_a_deadline_is_for_all_of_it(hasher):
 
 
 def test_a_stream_whose_threads_need_the_interpreter(run):
-    # Arrow reads it in threads of its own, which call a generator of Python.
+    # Arrow reads it in threads of its own, which call a generator of Python. What they still read
+    # ahead when an interpreter ends can hang it, with pyarrow 22 alone as well: this one is left.
     ended = run("""
-import pyarrow, pyarrow.dataset, saltern
+import os, pyarrow, pyarrow.dataset, saltern
 schema = pyarrow.schema([("password", pyarrow.string())])
 def batches():
     for _ in range(20):
@@ -102,9 +103,8 @@ reader = pyarrow.dataset.Scanner.from_batches(batches(), schema=schema).to_reade
 try:
     saltern.blake2b.hash_many(reader)
 except TypeError as error:
-    assert "Struct" in str(error), error
-else:
-    raise SystemExit("no error")
+    os._exit(0 if "Struct" in str(error) else 1)
+raise SystemExit("no error")
 """)
     assert ended.returncode == 0, ended.stderr
 

@@ -62,9 +62,15 @@ pub(super) fn told(outcome: Outcome) -> (c_int, String) {
     }
 }
 
-/// Looks at the room for a string, before anything is computed. An input may still be there.
-pub(super) fn room(start: *mut c_char, size: usize) -> Result<(), Failure> {
+/// Looks at the room for a string, before anything is computed. An input may still be there. Where
+/// there is too little, it gets an empty string.
+///
+/// # Safety
+/// As much room as is said.
+pub(super) unsafe fn room(start: *mut c_char, size: usize) -> Result<(), Failure> {
     if start.is_null() || size < STRING {
+        // SAFETY: by the contract above; null pointers and no room are refused.
+        let _ = unsafe { write_text(start.cast(), size, b"") };
         return Err(Failure::bad("there is no room for SALTERN_STRING_SIZE bytes"));
     }
     Ok(())
@@ -94,7 +100,8 @@ pub unsafe extern "C" fn saltern_hash(
     message: *mut Message,
 ) -> c_int {
     let hash = || {
-        room(stored, size)?;
+        // SAFETY: the caller's room.
+        unsafe { room(stored, size) }?;
         // SAFETY: the caller's handle and password.
         let parts = unsafe { (of(site), password(bytes, length)) };
         let begun = parts.0.and_then(|site| Ok(site.passwords.hash(parts.1?)));

@@ -55,12 +55,20 @@ pub unsafe extern "C" fn saltern_rekey(
     message: *mut Message,
 ) -> c_int {
     let rekey = || {
-        // SAFETY: the caller's handle and string.
-        let (site, old) = unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
-        let new = site.passwords.table().rekey(old)?;
-        room(rekeyed, size)?;
+        // SAFETY: the caller's room.
+        unsafe { room(rekeyed, size) }?;
+        let rekey = || {
+            // SAFETY: the caller's handle and string.
+            let (site, old) =
+                unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
+            Ok(site.passwords.table().rekey(old)?)
+        };
+        // The string may be in that room until then.
+        let new: Result<Option<String>, Failure> = rekey();
+        let text = new.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
         // SAFETY: the room that was looked at.
-        unsafe { put(rekeyed, size, &new.unwrap_or_default()) }.map(|()| OK)
+        unsafe { put(rekeyed, size, text) }?;
+        new.map(|_| OK)
     };
     // SAFETY: the caller's message.
     unsafe { call(message, rekey) }

@@ -105,7 +105,8 @@ pub unsafe extern "C" fn saltern_wait(
     message: *mut Message,
 ) -> c_int {
     let wait = || {
-        room(string, size)?;
+        // SAFETY: the caller's room.
+        unsafe { room(string, size) }?;
         // SAFETY: the room that was looked at, and the caller's ticket.
         let (_, ticket) = unsafe { (put(string, size, "")?, object_mut(ticket)) };
         let ticket = ticket.ok_or(Failure::bad("the ticket is NULL"))?;

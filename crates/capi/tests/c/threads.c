@@ -324,7 +324,7 @@ static void ends(void)
 /* Null pointers wherever one can be. */
 static void nulls(void)
 {
-	char stored[SALTERN_STRING_SIZE], small[8];
+	char stored[SALTERN_STRING_SIZE], update[SALTERN_STRING_SIZE], small[8];
 	saltern_message message;
 	static const saltern_password passwords[20];
 	static saltern_answer answers[20];
@@ -373,7 +373,13 @@ static void nulls(void)
 	                                 "mk4KRmFVRFKM4", &reasons, NULL) == SALTERN_OK);
 	CHECK(reasons == SALTERN_OUTDATED_COST);
 	CHECK(saltern_needs_rehash(site, stored, NULL, NULL) == SALTERN_BAD_INPUT);
-	CHECK(saltern_rekey(site, stored, small, sizeof small, NULL) == SALTERN_BAD_INPUT);
+	/* Whatever goes wrong, no string that was there before is taken for an answer. */
+	strcpy(small, "$");
+	CHECK(saltern_rekey(site, stored, small, sizeof small, NULL) == SALTERN_BAD_INPUT && !small[0]);
+	strcpy(small, "$");
+	CHECK(saltern_verify(site, &login, small, sizeof small, NULL) == SALTERN_BAD_INPUT && !small[0]);
+	strcpy(update, "$");
+	CHECK(saltern_rekey(site, "junk", update, sizeof update, NULL) < 0 && !update[0]);
 	CHECK(saltern_hash_start(site, "a", 1, NULL, NULL) == SALTERN_BAD_INPUT);
 	CHECK(saltern_hash_start(site, "a", 1, &ticket, NULL) == SALTERN_OK);
 	CHECK(saltern_wait(ticket, -1, stored, sizeof stored, NULL) == SALTERN_OK && stored[0] == '$');

@@ -85,7 +85,9 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     let beside = fingerprint_path(path);
     new_file::check(path, "a key")?;
     new_file::check(&beside, "a fingerprint")?;
-    new_private_file(path, &digits)?;
+    // The fingerprint first: where that does not fit any more, there is no key whose name nobody
+    // has been told.
     new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
+    new_private_file(path, &digits).inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
     Ok(key)
 }

@@ -91,12 +91,17 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(secret),
         // A check that cannot be made has not been passed.
         Err(error) => Err(unavailable(&format!("{}: {error}", beside.display()))),
-        Ok((_, said))
-            if said.trim_ascii() == secret.key()?.fingerprint().to_string().as_bytes() =>
-        {
-            Ok(secret)
+        Ok((_, said)) => {
+            let own = secret.key()?.fingerprint().to_string();
+            if said.trim_ascii() == own.as_bytes() {
+                return Ok(secret);
+            }
+            let (said, beside) = (String::from_utf8_lossy(said.trim_ascii()), beside.display());
+            Err(unavailable(&format!(
+                "its fingerprint is not the one in the file beside it: it is {own}, and {beside} \
+                 has {said:?}; put back the key or the fingerprint that belongs there"
+            )))
         }
-        Ok(_) => Err(unavailable(&"its fingerprint is not the one in the file beside it")),
     }
 }
 

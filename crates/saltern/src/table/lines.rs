@@ -321,8 +321,9 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     match format {
+        Format::Bare => Ok(Some(Place { range: 0..line.len(), ..Place::default() })),
+        _ if line.starts_with(b"#") => Ok(None),
         Format::Detect => match line {
-            [b'#', ..] => Ok(None),
             #[cfg(feature = "json")]
             [b'{', b'"' | b'}' | b' ' | b'\t', ..] => json::find(line, "hash"),
             [b'$', ..] => find(line, &Format::Bare),
@@ -332,9 +333,8 @@ fn find(line: &[u8], format: &Format) -> Result<Option<Place>, Error> {
             _ if line.contains(&b':') => Ok(field(line, 1)),
             _ => find(line, &Format::Bare),
         },
-        Format::Bare => Ok(Some(Place { range: 0..line.len(), ..Place::default() })),
         Format::Field(index) => match field(line, *index) {
-            None if !matches!(line, [] | [b'#', ..]) => {
+            None if !line.is_empty() => {
                 Err(Error::malformed("line", "the field that is to have the stored string"))
             }
             place => Ok(place),

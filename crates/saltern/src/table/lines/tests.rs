@@ -37,6 +37,17 @@ fn lines_are_told_apart_by_what_they_look_like() {
     assert_eq!(output, written);
 }
 
+#[test]
+fn comments_are_none_wherever_the_string_is() {
+    let (entries, _, bad) = seen(b"# name:hash:x\nal:$y$a:x\n", &Format::Field(1));
+    assert_eq!((entries, bad), (vec![entry(2, "al", "$y$a")], Vec::new()));
+    #[cfg(feature = "json")]
+    {
+        let (entries, _, bad) = seen(b"{\"h\":\"$y$a\"}\n#c\n", &Format::Json("h".to_owned()));
+        assert_eq!((entries, bad), (vec![entry(1, "", "$y$a")], Vec::new()));
+    }
+}
+
 /// A string of ours that can be read.
 const OURS: &str = "$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6";
 
