@@ -5,7 +5,8 @@
 //! whole blocks or stripes; nothing panics.
 
 use saltern_simd::Level;
-use saltern_simd::lanes::Word;
+/// What the words of chaining values can do.
+pub use saltern_simd::lanes::Word;
 
 use crate::function::State;
 use crate::params::Params;

@@ -2,7 +2,7 @@
 //! (`include/blake2.h`). States are plain: copied by assignment, never freed, without a pointer.
 #![allow(unsafe_code, reason = "functions for C")]
 
-mod node;
+mod running;
 mod simple;
 mod state;
 mod tree;
@@ -10,19 +10,14 @@ mod xof;
 
 use std::ffi::c_int;
 
-pub use self::node::{
+pub use self::running::{
     blake2b_final, blake2b_init, blake2b_init_key, blake2b_init_param, blake2b_update,
-    blake2s_final, blake2s_init, blake2s_init_key, blake2s_init_param, blake2s_update,
+    blake2bp_final, blake2bp_init, blake2bp_init_key, blake2bp_update, blake2s_final, blake2s_init,
+    blake2s_init_key, blake2s_init_param, blake2s_update, blake2sp_final, blake2sp_init,
+    blake2sp_init_key, blake2sp_update, blake2xb_final, blake2xb_init, blake2xb_init_key,
+    blake2xb_update, blake2xs_final, blake2xs_init, blake2xs_init_key, blake2xs_update,
 };
 pub use self::simple::{blake2, blake2b, blake2bp, blake2s, blake2sp, blake2xb, blake2xs};
-pub use self::tree::{
-    blake2bp_final, blake2bp_init, blake2bp_init_key, blake2bp_update, blake2sp_final,
-    blake2sp_init, blake2sp_init_key, blake2sp_update,
-};
-pub use self::xof::{
-    blake2xb_final, blake2xb_init, blake2xb_init_key, blake2xb_update, blake2xs_final,
-    blake2xs_init, blake2xs_init_key, blake2xs_update,
-};
 
 use crate::boundary::{bytes, guard, object_mut};
 

@@ -135,6 +135,20 @@ pub(crate) unsafe fn object_mut<'a, T>(place: *mut T) -> Option<&'a mut T> {
     if place.is_aligned() { unsafe { place.as_mut() } } else { None }
 }
 
+/// Writes a plain value to where there may be none yet; none for a pointer that is null or not
+/// aligned.
+///
+/// # Safety
+/// A pointer that is aligned and not null has room for it.
+pub(crate) unsafe fn put<T: Copy>(place: *mut T, value: &T) -> Option<()> {
+    if place.is_null() || !place.is_aligned() {
+        return None;
+    }
+    // SAFETY: by the contract above.
+    unsafe { place.copy_from_nonoverlapping(value, 1) };
+    Some(())
+}
+
 /// Writes bytes to a pointer that is not null.
 ///
 /// # Safety

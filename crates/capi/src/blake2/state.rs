@@ -1,13 +1,12 @@
 //! One sequential hash in a struct of C: `blake2b_state`, `blake2s_state`.
-//!
-//! What programs write into the struct can give a wrong hash or an error, and nothing worse.
 
 pub(super) mod kind;
 
-use saltern_blake2::hazmat;
+use saltern_blake2::hazmat::{self, Word};
 use zeroize::{Zeroize, Zeroizing};
 
-use self::kind::Kind;
+use self::kind::{Kind, join, params, split};
+use super::running::Running;
 
 /// The struct, in both functions.
 #[repr(C)]
@@ -18,7 +17,7 @@ pub struct State<K: Kind> {
     pub(super) t: [K::Word; 2],
     /// Not zero after the last block.
     pub(super) f: [K::Word; 2],
-    pub(super) buf: K::Block,
+    pub(super) buf: <K::Word as Word>::Block,
     pub(super) buflen: usize,
     pub(super) outlen: usize,
     pub(super) last_node: u8,
@@ -28,33 +27,13 @@ impl<K: Kind> State<K> {
     pub(super) fn new(params: &K::Param) -> Self {
         State {
             h: hazmat::initial::<K>(params.as_ref()),
-            t: K::split(0),
-            f: K::split(0),
-            buf: K::NO_BLOCK,
+            t: split::<K>(0),
+            f: split::<K>(0),
+            buf: K::Word::ZERO_BLOCK,
             buflen: 0,
             outlen: usize::from(params.as_ref()[0]),
             last_node: 0,
         }
-    }
-
-    /// More of the message; none if the struct is no state.
-    pub(super) fn absorb(&mut self, data: &[u8]) -> Option<()> {
-        let block = K::BLOCK_BYTES;
-        let room = block.checked_sub(self.buflen)?;
-        let mut rest = data;
-        if data.len() > room {
-            let (head, tail) = data.split_at(room);
-            self.buf.as_mut()[self.buflen..].copy_from_slice(head);
-            let count = K::join(self.t);
-            let count = hazmat::absorb::<K>(&mut self.h, count, self.buf.as_ref());
-            // At least a byte stays: it may be the last block.
-            let (blocks, tail) = tail.split_at((tail.len() - 1) / block * block);
-            self.t = K::split(hazmat::absorb::<K>(&mut self.h, count, blocks));
-            (self.buflen, rest) = (0, tail);
-        }
-        self.buf.as_mut()[self.buflen..self.buflen + rest.len()].copy_from_slice(rest);
-        self.buflen += rest.len();
-        Some(())
     }
 
     /// A key, padded to a block.
@@ -65,23 +44,74 @@ impl<K: Kind> State<K> {
     }
 
     /// Compresses the last block, once, and returns the hash, of which the first bytes count.
-    pub(super) fn close(&mut self) -> Option<Zeroizing<[u8; 64]>> {
-        let over = self.f[0] != K::split(0)[0];
+    pub(super) fn last(&mut self) -> Option<Zeroizing<[u8; 64]>> {
+        let over = self.f[0] != K::Word::default();
         let rest = self.buf.as_ref().get(..self.buflen).filter(|_| !over)?;
-        let last = self.last_node != 0;
-        hazmat::finish::<K>(&mut self.h, K::join(self.t), rest, last);
-        self.set_count(self.count().wrapping_add(self.buflen as u128));
+        let (last, count) = (self.last_node != 0, join::<K>(self.t));
+        hazmat::finish::<K>(&mut self.h, count, rest, last);
+        self.t = split::<K>(count.wrapping_add(self.buflen as u128));
         self.f = [K::ALL_ONES, if last { K::ALL_ONES } else { self.f[1] }];
         self.buf.as_mut().zeroize();
-        Some(K::bytes(&self.h))
+        let mut hash = Zeroizing::new([0; 64]);
+        Word::write(&self.h, &mut *hash);
+        Some(hash)
     }
 
     /// Bytes compressed.
     pub(super) fn count(&self) -> u128 {
-        K::join(self.t)
+        join::<K>(self.t)
     }
 
     pub(super) fn set_count(&mut self, count: u128) {
-        self.t = K::split(count);
+        self.t = split::<K>(count);
+    }
+
+    /// Whether an output and a key may be this long.
+    pub(super) fn are_lengths(outlen: usize, key: Option<&[u8]>) -> Option<()> {
+        let fits = |len| (1..=K::OUT_BYTES).contains(&len);
+        (fits(outlen) && key.is_none_or(|key| fits(key.len()))).then_some(())
+    }
+
+    /// How many bytes of the hash to give; none where there is no room for what was begun.
+    pub(super) fn given(stated: usize, outlen: usize) -> Option<usize> {
+        (stated <= outlen.min(K::OUT_BYTES)).then_some(stated)
+    }
+}
+
+impl<K: Kind> Running for State<K> {
+    fn begin(outlen: usize, key: Option<&[u8]>) -> Option<Self> {
+        Self::are_lengths(outlen, key)?;
+        let mut new = State::new(&params::<K>(outlen, key.map_or(0, <[u8]>::len), 1, 1));
+        key.map_or(Some(()), |key| new.absorb_key(key))?;
+        Some(new)
+    }
+
+    fn absorb(&mut self, data: &[u8]) -> Option<()> {
+        let block = K::BLOCK_BYTES;
+        let room = block.checked_sub(self.buflen)?;
+        let mut rest = data;
+        if data.len() > room {
+            let (head, tail) = data.split_at(room);
+            self.buf.as_mut()[self.buflen..].copy_from_slice(head);
+            let count = join::<K>(self.t);
+            let count = hazmat::absorb::<K>(&mut self.h, count, self.buf.as_ref());
+            // At least a byte stays: it may be the last block.
+            let (blocks, tail) = tail.split_at((tail.len() - 1) / block * block);
+            self.t = split::<K>(hazmat::absorb::<K>(&mut self.h, count, blocks));
+            (self.buflen, rest) = (0, tail);
+        }
+        self.buf.as_mut()[self.buflen..self.buflen + rest.len()].copy_from_slice(rest);
+        self.buflen += rest.len();
+        Some(())
+    }
+
+    fn close(&mut self, outlen: usize, mut give: impl FnMut(usize, &[u8])) -> Option<()> {
+        let given = Self::given(self.outlen, outlen)?;
+        give(0, &self.last()?[..given]);
+        Some(())
+    }
+
+    fn wipe(&mut self) {
+        self.buf.as_mut().zeroize();
     }
 }

@@ -1,7 +1,7 @@
 //! What is different between BLAKE2b and BLAKE2s in the structs of C, and their parameter blocks.
 
+use saltern_blake2::hazmat::Word;
 use saltern_blake2::{Blake2b, Blake2s, Variant};
-use zeroize::Zeroizing;
 
 use super::State;
 
@@ -10,79 +10,44 @@ pub trait Kind: Variant {
     /// `blake2b_param` or `blake2s_param`, as bytes: it is packed.
     type Param: Copy + AsRef<[u8]> + AsMut<[u8]>;
     const NO_PARAM: Self::Param;
-    /// A block of the message.
-    type Block: Copy + AsRef<[u8]> + AsMut<[u8]>;
-    const NO_BLOCK: Self::Block;
     /// The states of the leaves of BLAKE2bp or BLAKE2sp.
     type Leaves: Copy + AsRef<[State<Self>]> + AsMut<[State<Self>]>;
     /// Bytes of a length of BLAKE2X in the parameter block.
     const XOF_LENGTH: usize;
 
-    /// A count of bytes as two words.
-    fn split(count: u128) -> [Self::Word; 2];
-    /// The count of two words.
-    fn join(words: [Self::Word; 2]) -> u128;
     /// The same for each leaf, but for its number.
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
-    /// A chaining value as bytes, with zeros after them.
-    fn bytes(h: &[Self::Word; 8]) -> Zeroizing<[u8; 64]>;
+}
+
+/// A count of bytes as two words, the lower one first.
+pub(in crate::blake2) fn split<K: Kind>(count: u128) -> [K::Word; 2] {
+    [Word::truncate(count), Word::truncate(count >> (8 * K::Word::BYTES))]
+}
+
+/// The count of two words.
+pub(in crate::blake2) fn join<K: Kind>([low, high]: [K::Word; 2]) -> u128 {
+    u128::from(low.to_u64()) | u128::from(high.to_u64()) << (8 * K::Word::BYTES)
 }
 
 impl Kind for Blake2b {
     type Param = [u8; 64];
     const NO_PARAM: [u8; 64] = [0; 64];
-    type Block = [u8; 128];
-    const NO_BLOCK: [u8; 128] = [0; 128];
     type Leaves = [State<Self>; 4];
     const XOF_LENGTH: usize = 4;
 
-    fn split(count: u128) -> [u64; 2] {
-        [count as u64, (count >> 64) as u64]
-    }
-
-    fn join([low, high]: [u64; 2]) -> u128 {
-        u128::from(low) | u128::from(high) << 64
-    }
-
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)
-    }
-
-    fn bytes(h: &[u64; 8]) -> Zeroizing<[u8; 64]> {
-        let mut bytes = Zeroizing::new([0; 64]);
-        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(h) {
-            *bytes = word.to_le_bytes();
-        }
-        bytes
     }
 }
 
 impl Kind for Blake2s {
     type Param = [u8; 32];
     const NO_PARAM: [u8; 32] = [0; 32];
-    type Block = [u8; 64];
-    const NO_BLOCK: [u8; 64] = [0; 64];
     type Leaves = [State<Self>; 8];
     const XOF_LENGTH: usize = 2;
 
-    fn split(count: u128) -> [u32; 2] {
-        [count as u32, (count >> 32) as u32]
-    }
-
-    fn join([low, high]: [u32; 2]) -> u128 {
-        u128::from(low) | u128::from(high) << 32
-    }
-
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)
-    }
-
-    fn bytes(h: &[u32; 8]) -> Zeroizing<[u8; 64]> {
-        let mut bytes = Zeroizing::new([0; 64]);
-        for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(h) {
-            *bytes = word.to_le_bytes();
-        }
-        bytes
     }
 }
 
