@@ -2,6 +2,7 @@
 //! (`include/blake2.h`). States are plain: copied by assignment, never freed, without a pointer.
 #![allow(unsafe_code, reason = "functions for C")]
 
+mod entries;
 mod running;
 mod simple;
 mod state;
@@ -10,7 +11,7 @@ mod xof;
 
 use std::ffi::c_int;
 
-pub use self::running::{
+pub use self::entries::{
     blake2b_final, blake2b_init, blake2b_init_key, blake2b_init_param, blake2b_update,
     blake2bp_final, blake2bp_init, blake2bp_init_key, blake2bp_update, blake2s_final, blake2s_init,
     blake2s_init_key, blake2s_init_param, blake2s_update, blake2sp_final, blake2sp_init,
