@@ -51,7 +51,8 @@ pub struct PoolConfig {
     /// default is 128 MiB for each thread and at least 320 MiB, so that whatever
     /// [`Limits::server`](saltern_yescrypt::Limits::server) allows can be computed.
     pub memory: u64,
-    /// The most items that may wait, those being computed not counted, at least 1. The default is
+    /// The most items of each [class](crate::Class) that may wait, those being computed not
+    /// counted, at least 1: however long a table waits, it takes no login's place. The default is
     /// 4096.
     pub max_waiting: usize,
     /// An interactive item without a deadline that has waited this long, or one with a deadline

@@ -22,9 +22,9 @@ pub enum Error {
         /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
         limit: u64,
     },
-    /// As many items wait as ever may.
+    /// As many items of a class wait as ever may.
     Overloaded {
-        /// Items that wait.
+        /// Items of the class that wait.
         waiting: u64,
         /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
         limit: u64,

@@ -51,7 +51,8 @@ use crate::{flight::Layout, pages, worker};
 /// hashes with p > 1 get one, too.
 ///
 /// # Overload
-/// At most [`PoolConfig::max_waiting`] items wait; above that [`Error::Overloaded`] is the answer.
+/// At most [`PoolConfig::max_waiting`] items of each class wait; above that the answer is
+/// [`Error::Overloaded`].
 /// The pool measures how fast it is, and refuses on arrival what cannot end before its deadline
 /// ([`Error::TooLate`], with the predicted time). An item whose deadline has passed never begins
 /// ([`Error::Expired`]); one that ends after its deadline all the same has its result. Once

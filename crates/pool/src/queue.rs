@@ -113,6 +113,11 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         self.entries.len()
     }
 
+    /// Items of a class.
+    pub(crate) fn waiting(&self, class: Class) -> usize {
+        self.all[class as usize].len()
+    }
+
     /// The most that ever waited.
     pub(crate) fn peak(&self) -> usize {
         self.peak

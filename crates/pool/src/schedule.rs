@@ -21,7 +21,7 @@ pub(crate) struct Scheduler<K, T> {
     queue: Queue<K, T>,
     rate: Rate,
     threads: usize,
-    /// The most items that may wait.
+    /// The most items of a class that may wait.
     limit: usize,
     /// Units of work, and items, that have begun and not ended.
     begun: u64,
@@ -31,9 +31,9 @@ pub(crate) struct Scheduler<K, T> {
 /// Why items are not taken on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// More than ever may wait.
+    /// More than ever may wait of a class.
     Batch { items: usize, limit: usize },
-    /// Too many wait already.
+    /// Too many of their class wait already.
     Full { waiting: usize, limit: usize },
     /// The last of them would end so long after now, and there is less time than that.
     Late { predicted: Duration, allowed: Duration },
@@ -93,7 +93,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
 
     /// Decides whether these items are taken on: all or none.
     pub(crate) fn admit(&self, now: Instant, terms: Terms, items: &Items) -> Result<(), Refusal> {
-        let (waiting, limit) = (self.queue.len(), self.limit);
+        let (waiting, limit) = (self.queue.waiting(terms.class()), self.limit);
         if items.count > limit {
             return Err(Refusal::Batch { items: items.count, limit });
         }

@@ -51,6 +51,33 @@ fn bulk_waits_for_interactive_items() {
     assert_eq!(pool.stats().hashes, 62);
 }
 
+/// However much of a table waits, logins are taken on, and the other way round.
+#[test]
+fn each_class_has_a_queue_of_its_own() {
+    let mut config = PoolConfig::default();
+    (config.threads, config.max_waiting) = (1, 4);
+    let pool = Pool::new(config).unwrap();
+    let params = Params::yescrypt(4096, 8).check(&Limits::server()).unwrap();
+    let what = Derive { params, roms: Vec::new(), len: 32 };
+    let busy = Derive {
+        params: Params::yescrypt(65536, 8).check(&Limits::server()).unwrap(),
+        ..what.clone()
+    };
+    let first = pool.derive(&busy, [("p", "s")], Terms::bulk()).unwrap();
+    while pool.stats().running == 0 {
+        std::thread::yield_now();
+    }
+    let mut waiting = Vec::new();
+    for terms in [Terms::bulk(), Terms::interactive()] {
+        waiting.push(pool.derive(&what, [("p", "s"); 4], terms).unwrap());
+        let refused = pool.derive(&what, [("p", "s")], terms).map(drop);
+        assert_eq!(refused, Err(Error::Overloaded { waiting: 4, limit: 4 }));
+    }
+    assert_eq!(pool.stats().waiting, 8);
+    assert!(first.wait().iter().all(Result::is_ok));
+    assert!(waiting.into_iter().all(|ticket| ticket.wait().iter().all(Result::is_ok)));
+}
+
 /// Tickets that are dropped all the time, from several threads, while others wait for theirs.
 #[test]
 fn storms_of_cancelled_items() {
