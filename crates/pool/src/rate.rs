@@ -2,26 +2,43 @@
 
 use std::time::{Duration, Instant};
 
-/// After this much busy time of a thread, a measurement counts for a third of what it did.
+/// After this much time of a thread, a measurement counts for a third of what it did.
 const MEMORY: f64 = 2.0;
 
 /// For this long after the last group ended, a measurement is trusted as it is.
 const TRUST: f64 = 1.0;
 
-/// Exponentially weighted means of throughput and of the time that one item takes.
+/// A group counts for at most so many times the time that it was expected to take, and what was
+/// measured before for at most so many times that of the newest group. A process that stands still
+/// for seconds (a virtual machine that is moved, a throttled cgroup) says nothing of the hashes
+/// after that.
+const OUTLIER: f64 = 4.0;
+
+/// The best speed is halved in so many seconds in which it is not reached.
+const BEST_HALVES: f64 = 60.0;
+
+/// Exponentially weighted means of throughput and of the time that one item takes, and the shortest
+/// time.
 ///
 /// A pool that refuses everything measures nothing. So that one bad second cannot make it refuse
 /// for ever, what is measured becomes more optimistic while nothing runs: by a factor of two each
 /// second.
 #[derive(Default)]
 pub(crate) struct Rate {
-    /// Work of all groups, and the seconds that their threads were busy.
-    work: f64,
-    busy: f64,
-    /// Work of single items, and the seconds from their beginning to their end.
-    item_work: f64,
-    item_time: f64,
+    /// All groups, by the time that their threads were busy.
+    groups: Mean,
+    /// Single items, from their beginning to their end.
+    items: Mean,
+    /// The most units of work that an item did in a second.
+    best: f64,
     last: Option<Instant>,
+}
+
+/// Units of work, and the seconds that they took.
+#[derive(Default)]
+struct Mean {
+    work: f64,
+    time: f64,
 }
 
 /// A group that has been computed.
@@ -39,35 +56,64 @@ pub(crate) struct Sample {
     pub(crate) taken: Duration,
 }
 
+impl Mean {
+    fn add(&mut self, work: f64, time: f64) {
+        let expected = self.time_of(work).unwrap_or(time);
+        let time = time.min(expected * OUTLIER);
+        let keep = (-time.min(expected) / MEMORY).exp();
+        if work > 0.0 {
+            self.time = self.time.min(self.work * time / work * OUTLIER);
+        }
+        self.work = self.work * keep + work;
+        self.time = self.time * keep + time;
+    }
+
+    /// The seconds for so much work, if anything has been measured.
+    fn time_of(&self, work: f64) -> Option<f64> {
+        (self.work > 0.0 && self.time > 0.0).then(|| work * self.time / self.work)
+    }
+}
+
 impl Rate {
     pub(crate) fn add(&mut self, now: Instant, sample: Sample) {
         let (busy, taken) = (sample.busy.as_secs_f64(), sample.taken.as_secs_f64());
-        let keep = (-busy / MEMORY).exp();
-        self.work = self.work * keep + sample.work as f64;
-        self.busy = self.busy * keep + busy;
-        self.item_work = self.item_work * keep + sample.work as f64;
-        self.item_time = self.item_time * keep + taken * sample.items as f64;
+        let (work, items) = (sample.work as f64, sample.items as f64);
+        self.groups.add(work, busy);
+        self.items.add(work, taken * items);
+        let known = self.best_at(now);
+        self.best = if taken * items > 0.0 { known.max(work / items / taken) } else { known };
         self.last = Some(now);
     }
 
     /// Units of work that a busy thread does in a second, if anything has been measured.
     pub(crate) fn per_thread(&self, now: Instant, running: bool) -> Option<f64> {
-        let known = self.work > 0.0 && self.busy > 0.0;
-        known.then(|| self.work / self.busy * self.optimism(now, running))
+        self.groups.time_of(1.0).map(|time| self.optimism(now, running) / time)
     }
 
     /// How long an item of this much work takes once it has begun.
     pub(crate) fn time_of(&self, work: u64, now: Instant, running: bool) -> Option<Duration> {
-        let known = self.item_work > 0.0 && self.item_time > 0.0;
-        let seconds =
-            || work as f64 * self.item_time / self.item_work / self.optimism(now, running);
-        known.then(|| Duration::try_from_secs_f64(seconds()).unwrap_or(Duration::MAX))
+        let seconds = self.items.time_of(work as f64)? / self.optimism(now, running);
+        Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
+
+    /// How long it takes at the best speed of late. An item that keeps nobody waiting is measured
+    /// by this: if the mean is wrong, it is how that comes out.
+    pub(crate) fn best_time_of(&self, work: u64, now: Instant, running: bool) -> Option<Duration> {
+        let seconds = Some(work as f64 / self.best_at(now)).filter(|time| time.is_finite())?;
+        let best = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        Some(best.min(self.time_of(work, now, running)?))
+    }
+
+    fn best_at(&self, now: Instant) -> f64 {
+        self.best * (-self.silence(now) / BEST_HALVES).exp2()
+    }
+
+    fn silence(&self, now: Instant) -> f64 {
+        self.last.map_or(0.0, |last| now.saturating_duration_since(last).as_secs_f64())
     }
 
     fn optimism(&self, now: Instant, running: bool) -> f64 {
-        let silence =
-            self.last.map_or(0.0, |last| now.saturating_duration_since(last).as_secs_f64());
-        if running { 1.0 } else { (silence - TRUST).clamp(0.0, 40.0).exp2() }
+        if running { 1.0 } else { (self.silence(now) - TRUST).clamp(0.0, 40.0).exp2() }
     }
 }
 

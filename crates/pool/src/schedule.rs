@@ -104,7 +104,10 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
         let before = items.work - items.largest;
         let wait = self.wait(now, terms.class(), due, before);
-        let own = self.rate.time_of(items.largest, now, self.running > 0);
+        let own = match wait == Some(Duration::ZERO) {
+            true => self.rate.best_time_of(items.largest, now, self.running > 0),
+            false => self.rate.time_of(items.largest, now, self.running > 0),
+        };
         let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
         let predicted = wait.saturating_add(own);
         if predicted > allowed.mul_f64(MARGIN) {
@@ -142,8 +145,12 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     /// Takes out what has expired. To be asked before [`Scheduler::lead`].
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Taken<K, T>> {
         let Scheduler { queue, rate, running, .. } = self;
-        let time_of = |cost| rate.time_of(cost, now, *running > 0).unwrap_or_default();
-        queue.expire(now, |cost| time_of(cost).div_f64(GRACE))
+        let (alone, running) = (queue.len() == 1, *running > 0);
+        let time_of = |cost| match alone {
+            true => rate.best_time_of(cost, now, running),
+            false => rate.time_of(cost, now, running),
+        };
+        queue.expire(now, |cost| time_of(cost).unwrap_or_default().div_f64(GRACE))
     }
 
     /// What comes next.

@@ -69,6 +69,15 @@ impl Terms {
         self.class
     }
 
+    /// When items that are submitted now have to be done; `None` if they have no deadline.
+    #[must_use]
+    pub fn deadline(self) -> Option<Instant> {
+        match self.due(Instant::now()) {
+            Due::At(deadline) => Some(deadline),
+            Due::Never => None,
+        }
+    }
+
     /// When items that are submitted now are due.
     pub(crate) fn due(self, now: Instant) -> Due {
         match self.until {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use saltern_pool::{Pool, Terms};
+use saltern_pool::{Class, Pool, PoolConfig, Terms};
 use saltern_yescrypt::params::Syntax;
 use saltern_yescrypt::{Error as Hashing, HashString, Hasher, Limit};
 use zeroize::Zeroizing;
@@ -218,9 +218,10 @@ impl Passwords {
     /// there is no such account, or if it has no password.
     ///
     /// If the password matches and the string is outdated ([`Table::needs_rehash`]), the outcome
-    /// has an [`Update`] with a new string. That is computed once the answer is known, within the
-    /// same deadline: if there is not enough time, or the pool is too busy, the match comes without
-    /// it, and the next login gets it. `{CRYPT}` before a string stays before its update.
+    /// has an [`Update`] with a new string. That is computed once the answer is known, while no
+    /// login waits and within the same deadline: if there is not enough time, or the pool is too
+    /// busy, the match comes without it, and the next login gets it. `{CRYPT}` before a string stays
+    /// before its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account of the table, so
     /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
@@ -380,6 +381,22 @@ impl Matched {
         }
     }
 
+    /// The terms of an update of so much work: it takes no login's place, and where somebody waits
+    /// for the answer it is given up at the deadline of the login, or if the pool is so busy that
+    /// it would not even begin within the pool's patience.
+    fn terms(login: Terms, pool: &Pool, work: u128) -> (Terms, Option<Instant>) {
+        if login.class() == Class::Bulk {
+            return (login, login.deadline());
+        }
+        let PoolConfig { patience, threads, .. } = pool.config();
+        let alone = pool.stats().rate.map(|rate| work as f64 * *threads as f64 / rate);
+        let alone = alone.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let patient = alone.and_then(|alone| patience.checked_add(alone.saturating_mul(2)));
+        let patient = patient.and_then(|patient| Instant::now().checked_add(patient));
+        let until = [login.deadline(), patient].into_iter().flatten().min();
+        (until.map_or(Terms::bulk(), |until| Terms::bulk().by(until)), until)
+    }
+
     /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
     /// whether it can be made or not.
     fn update(self) -> Ticket<Outcome> {
@@ -399,8 +416,9 @@ impl Matched {
         } else {
             Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
         };
+        let (terms, until) = Self::terms(terms, &inner.pool, hasher.params().work());
         let item = inner.pool.hash_one(&hasher, &*password, terms);
-        Ticket::then(item, move |hashed| {
+        Ticket::known(Outcome::Match { update: None }, until, item, move |hashed| {
             let update = hashed.ok().map(|new| Update { old, new: before + &new });
             Ticket::done(Ok(Outcome::Match { update }))
         })

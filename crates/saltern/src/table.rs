@@ -119,7 +119,7 @@ impl Table {
                 let policy = self.policy();
                 let refused = |hash| policy.admit(hash, 0).is_err();
                 let refused = stored.hash.as_ref().is_some_and(refused);
-                census.add(&stored, &self.site.target, refused);
+                census.add(&stored, &self.site, refused);
                 Ok(())
             }
             Err(error) => {

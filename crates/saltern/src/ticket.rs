@@ -30,12 +30,15 @@ trait Step<T>: Send {
     fn wait(self: Box<Self>) -> Ticket<T>;
     fn wait_until(self: Box<Self>, until: Instant) -> Result<Ticket<T>, Box<dyn Step<T>>>;
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ticket<T>>;
+    fn known(self: Box<Self>) -> Option<T>;
 }
 
 /// An item of the pool, and what to do with its result.
 struct Then<S: Send + 'static, T> {
     item: OneTicket<S>,
     next: Option<Next<S, T>>,
+    /// A result that the item can only add to, and how long that is waited for.
+    known: Option<(T, Option<Instant>)>,
 }
 
 type Next<S, T> = Box<dyn FnOnce(Result<S, Error>) -> Ticket<T> + Send>;
@@ -52,9 +55,24 @@ impl<T: Send + 'static> Ticket<T> {
         next: impl FnOnce(Result<S, Error>) -> Ticket<T> + Send + 'static,
     ) -> Self {
         match item {
-            Ok(item) => Ticket(State::Running(Box::new(Then { item, next: Some(Box::new(next)) }))),
+            Ok(item) => {
+                let next: Option<Next<S, T>> = Some(Box::new(next));
+                Ticket(State::Running(Box::new(Then { item, next, known: None })))
+            }
             Err(error) => next(Err(error.into())),
         }
+    }
+
+    /// A result that is known, to which an item of the pool may add something until then.
+    pub(crate) fn known<S: Send + 'static>(
+        known: T,
+        until: Option<Instant>,
+        item: Result<OneTicket<S>, saltern_pool::Error>,
+        next: impl FnOnce(Result<S, Error>) -> Ticket<T> + Send + 'static,
+    ) -> Self {
+        let Ok(item) = item else { return Ticket::done(Ok(known)) };
+        let (next, known): (Option<Next<S, T>>, _) = (Some(Box::new(next)), Some((known, until)));
+        Ticket(State::Running(Box::new(Then { item, next, known })))
     }
 
     /// An item of the pool whose result is all.
@@ -97,6 +115,30 @@ impl<T: Send + 'static> Ticket<T> {
     }
 }
 
+impl<T: Send + 'static> Ticket<T> {
+    /// Gives up what is still being computed, and returns what is known without it: the match of a
+    /// login whose update is not there yet. `None` if nothing is known.
+    ///
+    /// ```
+    /// # use saltern::{Outcome, Passwords, Policy};
+    /// # let passwords = Passwords::new(Policy::default())?;
+    /// let ticket = passwords.verify("alice", "secret", Some("$y$jD5.7$LdJMENpBABJJ3hIHjB1Bi.$HboGM6qPrsK.StKYGt6KErmUYtioHreJd98oIugoNB6"));
+    /// let outcome = match ticket.wait_timeout(std::time::Duration::from_secs(5)) {
+    ///     Ok(outcome) => Some(outcome),
+    ///     Err(late) => late.known_now(),
+    /// };
+    /// # let _ = outcome;
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    pub fn known_now(self) -> Option<Result<T, Error>> {
+        match self.0 {
+            State::Done(result) => Some(result),
+            State::Running(step) => step.known().map(Ok),
+            State::Over => None,
+        }
+    }
+}
+
 impl<S: Send + 'static, T: Send + 'static> Then<S, T> {
     fn follow(next: Option<Next<S, T>>, result: Result<S, saltern_pool::Error>) -> Ticket<T> {
         let cancelled = || Ticket::done(Err(saltern_pool::Error::Cancelled.into()));
@@ -106,16 +148,31 @@ impl<S: Send + 'static, T: Send + 'static> Then<S, T> {
 
 impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
     fn wait(self: Box<Self>) -> Ticket<T> {
-        let Then { item, next } = *self;
-        Self::follow(next, item.wait())
+        match *self {
+            Then { item, next, known: Some((known, Some(until))) } => {
+                let left = until.saturating_duration_since(Instant::now());
+                match item.wait_timeout(left) {
+                    Ok(result) => Self::follow(next, result),
+                    Err(_) => Ticket::done(Ok(known)),
+                }
+            }
+            Then { item, next, .. } => Self::follow(next, item.wait()),
+        }
     }
 
     fn wait_until(self: Box<Self>, until: Instant) -> Result<Ticket<T>, Box<dyn Step<T>>> {
-        let Then { item, next } = *self;
+        if matches!(&self.known, Some((_, Some(first))) if *first <= until) {
+            return Ok(self.wait());
+        }
+        let Then { item, next, known } = *self;
         match item.wait_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(result) => Ok(Self::follow(next, result)),
-            Err(item) => Err(Box::new(Then { item, next })),
+            Err(item) => Err(Box::new(Then { item, next, known })),
         }
+    }
+
+    fn known(self: Box<Self>) -> Option<T> {
+        self.known.map(|(known, _)| known)
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ticket<T>> {

@@ -86,7 +86,9 @@ struct Record<'a> {
     wrapped: u64,
     schemes: BTreeMap<String, u64>,
     keys: &'a BTreeMap<String, u64>,
+    other_keys: u64,
     roms: &'a BTreeMap<String, u64>,
+    other_roms: u64,
     costs: &'a BTreeMap<String, u64>,
     other_costs: u64,
 }
@@ -150,6 +152,13 @@ impl Args {
         list("schemes", census.schemes.iter().map(|(at, count)| (scheme(at), *count)), output)?;
         list("keys", census.keys.iter().map(|(key, count)| (key, *count)), output)?;
         list("ROMs", census.roms.iter().map(|(rom, count)| (rom, *count)), output)?;
+        for (what, others) in [("keys", census.other_keys), ("ROMs", census.other_roms)] {
+            if others > 0 {
+                output.line(format!(
+                    "{others:>12}  of further {what}, which the policy does not have"
+                ))?;
+            }
+        }
         let costs = census.costs(self.most);
         let rest: u64 = census.costs.values().sum::<u64>() + census.other_costs;
         let rest = rest - costs.iter().map(|cost| cost.share).sum::<u64>();
@@ -223,7 +232,9 @@ fn record(census: &Census, without_string: u64) -> Record<'_> {
         wrapped: census.wrapped,
         schemes: schemes.collect(),
         keys: &census.keys,
+        other_keys: census.other_keys,
         roms: &census.roms,
+        other_roms: census.other_roms,
         costs: &census.costs,
         other_costs: census.other_costs,
     }

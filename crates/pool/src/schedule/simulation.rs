@@ -35,6 +35,8 @@ struct Simulation {
     fates: Vec<Fate>,
     /// Milliseconds for a unit of work of an item alone; a pair takes 1.36 times that.
     pace: f64,
+    /// From when the next group stands still, and for how long.
+    pause: Option<(u64, u64)>,
 }
 
 fn ms(ms: u64) -> Duration {
@@ -49,6 +51,7 @@ impl Simulation {
             threads: (0..threads).map(|_| None).collect(),
             fates: Vec::new(),
             pace: 1.0,
+            pause: None,
         }
     }
 
@@ -86,7 +89,8 @@ impl Simulation {
             let items = self.scheduler.begin(now, &lead, portion(lead.alike, free, 2));
             let items: Vec<_> = items.into_iter().map(|taken| taken.entry.item).collect();
             let factor = if items.len() > 1 { 1.36 } else { 1.0 };
-            let taken = (lead.cost as f64 * self.pace * factor).round() as u64;
+            let pause = self.pause.take_if(|(from, _)| *from <= at).map_or(0, |(_, length)| length);
+            let taken = (lead.cost as f64 * self.pace * factor).round() as u64 + pause;
             for item in &items {
                 self.fates[*item] = Fate::Ran(at, at + taken);
             }
@@ -169,6 +173,35 @@ fn goodput_goes_on_when_the_rate_drops() {
     let after = simulation.good(&load, 300) - before;
     let capacity = 5000 * 4 / 41;
     assert!(after * 100 >= capacity * 90, "{after} of {capacity}");
+}
+
+/// The process stands still for three seconds, or the machine is ten times slower for one: a second
+/// later logins are served as before.
+#[test]
+fn a_pause_is_forgotten_within_a_second() {
+    let load = arrivals(92, 20_000, 1, item(Terms::interactive().within(ms(185)), 37));
+    let from = |at| load.iter().position(|arrival| arrival.at >= at).unwrap();
+    let good = |simulation: &Simulation| {
+        let in_time = |fate: &&Fate| matches!(fate, Fate::Ran(from, to) if to - from <= 185);
+        simulation.fates[from(9000)..from(19_000)].iter().filter(in_time).count()
+    };
+    let mut simulation = Simulation::new(1);
+    simulation.pause = Some((5000, 3000));
+    simulation.run(&load, 20_000);
+    let all = from(19_000) - from(9000);
+    assert!(good(&simulation) * 100 >= all * 98, "{} of {all}", good(&simulation));
+    // The very first hash, of which nothing is known.
+    let mut simulation = Simulation::new(1);
+    simulation.pause = Some((0, 3000));
+    simulation.run(&load, 20_000);
+    assert!(good(&simulation) * 100 >= all * 98, "{} of {all}", good(&simulation));
+    let mut simulation = Simulation::new(1);
+    simulation.run(&load[..from(7000)], 7000);
+    simulation.pace = 10.0;
+    simulation.run(&load[from(7000)..from(8000)], 8000);
+    simulation.pace = 1.0;
+    simulation.run(&load[from(8000)..], 20_000);
+    assert!(good(&simulation) * 100 >= all * 98, "{} of {all}", good(&simulation));
 }
 
 /// Callers without deadlines who give up after a second, unseen by the pool.

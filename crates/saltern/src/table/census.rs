@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::class::label;
 use crate::policy::DecoyCost;
-use crate::rehash::Target;
 use crate::scheme::Scheme;
-use crate::stored::{Hash, Stored};
+use crate::site::Site;
+use crate::stored::Stored;
 
-/// More costs than any table has that was not made to fill memory.
-const MAX_COSTS: usize = 10_000;
+/// More costs, keys or ROMs than any table has that was not made to fill memory.
+const MAX_DISTINCT: usize = 10_000;
 /// Strings that need a ROM and name none.
 pub(super) const UNNAMED: &str = "unnamed";
 
@@ -35,8 +35,12 @@ pub struct Census {
     pub other_costs: u64,
     /// Encrypted strings by the name of the key.
     pub keys: BTreeMap<String, u64>,
+    /// Strings of keys that the policy does not have, after 10 000 different ones.
+    pub other_keys: u64,
     /// Strings that need a ROM, by its id; `unnamed` for those that do not name it.
     pub roms: BTreeMap<String, u64>,
+    /// Strings of ROMs that the policy does not have, after 10 000 different ones.
+    pub other_roms: u64,
     /// Wrapped strings.
     pub wrapped: u64,
     /// Strings for which there is any [reason](super::Reasons) to replace them.
@@ -52,40 +56,33 @@ impl Census {
         self.bad += 1;
     }
 
-    pub(super) fn add(&mut self, stored: &Stored<'_>, target: &Target, refused: bool) {
+    pub(super) fn add(&mut self, stored: &Stored<'_>, site: &Site, refused: bool) {
         self.accounts += 1;
         self.locked += u64::from(stored.locked);
         self.refused += u64::from(refused);
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
-        let reasons = target.reasons(hash);
+        let reasons = site.target.reasons(hash);
         self.wrapped += u64::from(reasons.wrapped);
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
         self.below_floor += u64::from(reasons.floor);
+        let (keys, roms) = (&site.policy.keys, &site.policy.roms);
         if let Some(key) = hash.key() {
-            *self.keys.entry(key.as_str().to_owned()).or_default() += 1;
+            let known = keys.iter().any(|of_policy| of_policy.name.as_str() == key.as_str());
+            count(&mut self.keys, key.as_str().to_owned(), known, &mut self.other_keys);
         }
-        let mut named: Vec<String> = hash.roms().iter().map(ToString::to_string).collect();
         let reads = hash.ours().is_some_and(|ours| ours.setting().params().nrom != 0);
-        if named.is_empty() && reads {
-            named.push(UNNAMED.to_owned());
+        if hash.roms().is_empty() && reads {
+            count(&mut self.roms, UNNAMED.to_owned(), true, &mut self.other_roms);
         }
-        for id in named {
-            *self.roms.entry(id).or_default() += 1;
+        for id in hash.roms() {
+            let known = roms.iter().any(|of_policy| of_policy.id == id);
+            count(&mut self.roms, id.to_string(), known, &mut self.other_roms);
         }
         if !stored.locked && !refused {
-            self.add_cost(hash);
+            count(&mut self.costs, label(hash), false, &mut self.other_costs);
         }
-    }
-
-    fn add_cost(&mut self, hash: &Hash) {
-        let label = label(hash);
-        if self.costs.len() >= MAX_COSTS && !self.costs.contains_key(&label) {
-            self.other_costs += 1;
-            return;
-        }
-        *self.costs.entry(label).or_default() += 1;
     }
 
     /// The costs for [`Decoy::costs`](crate::policy::Decoy), the most frequent first, and at most
@@ -112,5 +109,15 @@ impl Census {
         costs.sort_by(|a, b| b.share.cmp(&a.share).then_with(|| a.like.cmp(&b.like)));
         costs.truncate(most);
         costs
+    }
+}
+
+/// One more of this name; among the others if it is a new one, and nobody has named it, when there
+/// are as many as are told apart.
+fn count(counts: &mut BTreeMap<String, u64>, name: String, known: bool, others: &mut u64) {
+    if known || counts.len() < MAX_DISTINCT || counts.contains_key(&name) {
+        *counts.entry(name).or_default() += 1;
+    } else {
+        *others += 1;
     }
 }

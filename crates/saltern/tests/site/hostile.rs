@@ -285,6 +285,72 @@ fn a_password_and_a_deadline_do_not_tell_accounts_apart() {
     assert_eq!(passwords.pool().stats().work, before);
 }
 
+/// Somebody who asks for an earlier answer than the others gets the match first, and the new hash
+/// when nobody waits any more.
+#[test]
+fn an_update_takes_no_logins_place() {
+    let mut policy = cheap();
+    policy.pool.threads = 1;
+    let passwords = Passwords::new(policy).unwrap();
+    let (pool, task) = (passwords.pool(), Task { memory: 4096, work: 1 });
+    let (stored, password) = OLD[4];
+    let urgent = passwords.within(Duration::from_secs(60));
+    let ticket = urgent.verify("account", password, Some(stored));
+    while pool.stats().hashes == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (end, ends) = mpsc::channel::<()>();
+    let busy = pool
+        .run_one(
+            task,
+            move || {
+                let _ = ends.recv();
+            },
+            Terms::interactive(),
+        )
+        .unwrap();
+    let hashes = {
+        let passwords = passwords.clone();
+        move || passwords.pool().stats().hashes
+    };
+    let login = pool.run_one(task, hashes, Terms::interactive()).unwrap();
+    let answer = std::thread::spawn(|| ticket.wait());
+    while pool.stats().waiting < 2 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    end.send(()).unwrap();
+    assert_eq!((busy.wait(), login.wait()), (Ok(()), Ok(2)), "the verification, and what was busy");
+    assert!(matches!(answer.join().unwrap(), Ok(Outcome::Match { update: Some(_) })));
+}
+
+/// Whoever cannot wait for the new hash has the match.
+#[test]
+fn what_is_known_is_told_without_the_rest() {
+    let mut policy = cheap();
+    policy.pool.threads = 1;
+    let passwords = Passwords::new(policy).unwrap();
+    let (stored, password) = OLD[4];
+    let ticket = passwords.verify("account", password, Some(stored));
+    while passwords.pool().stats().hashes == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (end, ends) = mpsc::channel::<()>();
+    let task = Task { memory: 4096, work: 1 };
+    let busy = passwords.pool().run_one(
+        task,
+        move || {
+            let _ = ends.recv();
+        },
+        Terms::interactive(),
+    );
+    let late = ticket.wait_timeout(Duration::from_millis(10)).unwrap_err();
+    assert_eq!(late.known_now(), Some(Ok(Outcome::Match { update: None })));
+    let ticket = passwords.verify("account", password, Some(stored));
+    assert_eq!(ticket.known_now(), None, "nothing is known before it was computed");
+    drop(end);
+    assert_eq!(busy.unwrap().wait(), Ok(()));
+}
+
 /// The answer is known and nothing more is taken on: the match is told, without an update.
 #[test]
 fn an_overloaded_pool_costs_the_update_and_not_the_login() {

@@ -126,3 +126,21 @@ fn a_census_counts_and_retires() {
     assert!(table.count("what?", &mut after).is_err());
     assert!(table.retire_key("old", &after).is_err(), "who knows what that was");
 }
+
+/// What a table names is counted by name as long as nobody wrote it to fill memory, and what the
+/// policy names always is.
+#[test]
+fn a_census_does_not_grow_for_ever() {
+    let mut policy = cheap();
+    policy.keys.push(key("old", 1, true));
+    let stored = Passwords::new(policy.clone()).unwrap().hash("password").wait().unwrap();
+    policy.keys[0].active = false;
+    let (table, mut census) = (Table::open(&policy).unwrap(), Census::default());
+    for number in 0..10_007 {
+        let other = stored.replacen("key=old", &format!("key=k{number}"), 1);
+        table.count(&other, &mut census).unwrap();
+    }
+    table.count(&stored, &mut census).unwrap();
+    assert_eq!((census.keys.len(), census.other_keys, census.keys["old"]), (10_001, 7, 1));
+    assert!(table.retire_key("old", &census).is_err(), "it is counted");
+}
