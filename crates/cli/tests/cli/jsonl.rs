@@ -254,7 +254,7 @@ const COSTLY: &str = r#"{"id":"slow","password":"p","setting":"$y$jBT$abcd"}"#;
 #[test]
 fn unordered_answers_wait_for_nobody() {
     let mut child = spawn(&["hash", "--jsonl", "--unordered", "--threads", "2"]);
-    // Several times as much work as all the others together, whoever else is busy.
+    // Several times as much work as all the others together.
     let mut text = format!("{}\n", COSTLY.replace("$jBT$", "$jDT$"));
     for number in 0..50 {
         text += &format!("{{\"id\":{number},\"password\":\"p\",\"setting\":\"$y$j75$abcd\"}}\n");
@@ -264,7 +264,8 @@ fn unordered_answers_wait_for_nobody() {
     let answers = lines(&output);
     assert_eq!((output.status.code(), answers.len()), (Some(0), 51));
     let place = |id: Value| answers.iter().position(|answer| answer["id"] == id).unwrap();
-    assert_eq!(place(json!("slow")), 50, "the costly one comes last, though it was the first");
+    // The last one, unless the other thread was kept from running; in order, it would be the first.
+    assert!(place(json!("slow")) > 0, "the costly one comes later, though it was the first");
     let numbers: std::collections::HashSet<_> =
         answers.iter().map(|answer| answer["line"].as_u64()).collect();
     assert_eq!(numbers.len(), 51, "each is answered once");
