@@ -220,8 +220,8 @@ impl Passwords {
     /// If the password matches and the string is outdated ([`Table::needs_rehash`]), the outcome
     /// has an [`Update`] with a new string. That is computed once the answer is known, while no
     /// login waits and within the same deadline: if there is not enough time, or the pool is too
-    /// busy, the match comes without it, and the next login gets it. `{CRYPT}` before a string stays
-    /// before its update.
+    /// busy, the match comes without it, and the next login gets it. `{CRYPT}` before a string
+    /// stays before its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account of the table, so
     /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
