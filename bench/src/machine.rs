@@ -76,15 +76,21 @@ pub fn threads_of_cores() -> String {
 
 /// Keeps the calling thread on one processor, where the system can do that.
 pub fn pin(processor: usize) {
+    keep_on(&[processor]);
+}
+
+/// Keeps the calling thread, and threads and processes that it starts later, on these processors,
+/// where the system can do that.
+pub fn keep_on(processors: &[usize]) {
     #[cfg(target_os = "linux")]
     {
         let mut set = rustix::thread::CpuSet::new();
-        set.set(processor);
+        processors.iter().for_each(|&processor| set.set(processor));
         // A processor that has gone away is no reason not to measure.
         let _ = rustix::thread::sched_setaffinity(None, &set);
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = processor;
+    let _ = processors;
 }
 
 /// A line of /proc/meminfo: `MemTotal:`, `MemAvailable:`.

@@ -18,8 +18,6 @@ mod password {
 mod jsonl {
     #[path = "../../crates/cli/src/jsonl/request.rs"]
     mod request;
-    #[path = "../../crates/cli/src/jsonl/text.rs"]
-    mod text;
 
     /// The password of a line, or what is wrong with the line.
     pub(crate) fn password(line: &[u8]) -> Result<Vec<u8>, String> {

@@ -189,7 +189,8 @@ saltern_status saltern_verify_many(const saltern *site, const saltern_login *log
 saltern_status saltern_needs_rehash(
     const saltern *site, const char *stored, unsigned *reasons, saltern_message *message);
 
-/* The same string under the key that is active, or "" if it is already. */
+/* The same string under the key that is active; "" if it is already, and after an error: keep the
+ * old string elsewhere. */
 saltern_status saltern_rekey(const saltern *site, const char *stored, char *rekeyed, size_t size,
     saltern_message *message);
 

@@ -9,7 +9,6 @@ mod answers;
 mod input;
 mod pending;
 mod request;
-mod text;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -300,7 +299,7 @@ impl Reader {
                 }
                 let reasons = passwords.table().needs_rehash(hash).map_err(|e| e.to_string())?;
                 let ticket = timed(passwords, due).verify("", &**password, Some(hash));
-                Ok(Pending::Login(ticket, policy::words(&reasons)))
+                Ok(Pending::Login(ticket, reasons.words()))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use saltern::table::{Reasons, Table};
+use saltern::table::Table;
 use saltern::{Passwords, Policy, Prepared, Update};
 use saltern_pool::Pool;
 use saltern_yescrypt::hazmat::Level;
@@ -90,20 +90,6 @@ pub(crate) fn warn<'n>(notes: impl IntoIterator<Item = &'n String>) {
     for note in notes {
         tell(format_args!("warning: {note}"));
     }
-}
-
-/// In what a string is outdated, in single words.
-pub(crate) fn words(reasons: &Reasons) -> Vec<&'static str> {
-    let all = [
-        (reasons.scheme, "scheme"),
-        (reasons.cost, "cost"),
-        (reasons.floor, "floor"),
-        (reasons.salt, "salt"),
-        (reasons.key, "key"),
-        (reasons.rom, "rom"),
-        (reasons.wrapped, "wrapped"),
-    ];
-    all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect()
 }
 
 /// What is to be said of a string that matches and is outdated.

@@ -52,11 +52,10 @@ use crate::{flight::Layout, pages, worker};
 ///
 /// # Overload
 /// At most [`PoolConfig::max_waiting`] items of each class wait; above that the answer is
-/// [`Error::Overloaded`].
-/// The pool measures how fast it is, and refuses on arrival what cannot end before its deadline
-/// ([`Error::TooLate`], with the predicted time). An item whose deadline has passed never begins
-/// ([`Error::Expired`]); one that ends after its deadline all the same has its result. Once
-/// anything has expired, or an interactive item without a deadline has waited longer than
+/// [`Error::Overloaded`]. The pool measures how fast it is, and refuses on arrival what cannot end
+/// before its deadline ([`Error::TooLate`], with the predicted time). An item whose deadline has
+/// passed never begins ([`Error::Expired`]); one that ends after its deadline all the same has its
+/// result. Once an interactive item has expired, or one without a deadline has waited longer than
 /// [`PoolConfig::patience`], the newest items come first. So what a pool computes under overload is
 /// what somebody still waits for.
 ///

@@ -66,7 +66,7 @@ pub(crate) struct Queue<K, T> {
     peak: usize,
     /// An item without a deadline that has waited this long shows that the pool is overloaded.
     patience: Duration,
-    /// Set when an item has expired.
+    /// Set when an interactive item has expired.
     overloaded_until: Option<Instant>,
 }
 
@@ -134,7 +134,8 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         let before = match order.by_deadline.last() {
             Some((last, _)) if *last > due => {
                 let before = order.by_deadline.range(..=(due, u64::MAX));
-                before.filter_map(|(_, number)| Some(self.entries.get(number)?.cost)).sum()
+                let costs = before.filter_map(|(_, number)| Some(self.entries.get(number)?.cost));
+                costs.fold(0, u64::saturating_add)
             }
             // The usual case: whoever comes last is due last.
             _ => self.backlog(class),
@@ -193,7 +194,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
                 expired.extend(self.take_out(number));
             }
         }
-        if !expired.is_empty() {
+        if expired.iter().any(|taken| taken.entry.class == Class::Interactive) {
             self.overloaded_until = now.checked_add(self.patience);
         }
         expired
@@ -345,6 +346,17 @@ mod tests {
         assert_eq!(bench.expire(2002, 10), [4]);
         assert!(bench.queue.is_overloaded(bench.start + ms(3001)));
         assert!(!bench.queue.is_overloaded(bench.start + ms(3002)));
+    }
+
+    /// Bulk gives way to logins for as long as there are any: that it is late shows no overload.
+    #[test]
+    fn bulk_that_is_late_leaves_the_order_of_logins_as_it_is() {
+        let mut bench = Bench::new();
+        bench.push(0, 'a', Bulk, 0, 10);
+        bench.push(1, 'a', Interactive, 0, 0);
+        bench.push(2, 'a', Interactive, 1, 0);
+        assert_eq!(bench.expire(20, 1), [0]);
+        assert_eq!(bench.take(20, 1), [1]);
     }
 
     #[test]

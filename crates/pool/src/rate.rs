@@ -8,14 +8,21 @@ const MEMORY: f64 = 2.0;
 /// For this long after the last group ended, a measurement is trusted as it is.
 const TRUST: f64 = 1.0;
 
-/// A group counts for at most so many times the time that it was expected to take, and what was
-/// measured before for at most so many times that of the newest group. A process that stands still
-/// for seconds (a virtual machine that is moved, a throttled cgroup) says nothing of the hashes
-/// after that.
-const OUTLIER: f64 = 4.0;
+/// A group counts as at most so many times slower than it was expected to be. A process that stands
+/// still for seconds (a virtual machine that is moved, a throttled cgroup) says nothing of the
+/// hashes after that.
+const SLOWER: f64 = 4.0;
+
+/// And as at most so many times faster: tasks that fail at once say nothing of others, but after a
+/// slow time hashes are some ten times faster than was expected.
+const FASTER: f64 = 32.0;
 
 /// The best speed is halved in so many seconds in which it is not reached.
 const BEST_HALVES: f64 = 60.0;
+
+/// The best speed counts for at most so many times the mean: a task that fails at once seems to be
+/// faster than anything.
+const BEST_MOST: f64 = 16.0;
 
 /// Exponentially weighted means of throughput and of the time that one item takes, and the shortest
 /// time.
@@ -25,20 +32,15 @@ const BEST_HALVES: f64 = 60.0;
 /// second.
 #[derive(Default)]
 pub(crate) struct Rate {
-    /// All groups, by the time that their threads were busy.
-    groups: Mean,
-    /// Single items, from their beginning to their end.
-    items: Mean,
+    /// Units of work of all groups.
+    work: f64,
+    /// The seconds that their threads were busy.
+    busy: f64,
+    /// The seconds of single items, from their beginning to their end.
+    taken: f64,
     /// The most units of work that an item did in a second.
     best: f64,
     last: Option<Instant>,
-}
-
-/// Units of work, and the seconds that they took.
-#[derive(Default)]
-struct Mean {
-    work: f64,
-    time: f64,
 }
 
 /// A group that has been computed.
@@ -56,52 +58,51 @@ pub(crate) struct Sample {
     pub(crate) taken: Duration,
 }
 
-impl Mean {
-    fn add(&mut self, work: f64, time: f64) {
-        let expected = self.time_of(work).unwrap_or(time);
-        let time = time.min(expected * OUTLIER);
-        let keep = (-time.min(expected) / MEMORY).exp();
-        if work > 0.0 {
-            self.time = self.time.min(self.work * time / work * OUTLIER);
-        }
-        self.work = self.work * keep + work;
-        self.time = self.time * keep + time;
-    }
-
-    /// The seconds for so much work, if anything has been measured.
-    fn time_of(&self, work: f64) -> Option<f64> {
-        (self.work > 0.0 && self.time > 0.0).then(|| work * self.time / self.work)
-    }
-}
-
 impl Rate {
     pub(crate) fn add(&mut self, now: Instant, sample: Sample) {
-        let (busy, taken) = (sample.busy.as_secs_f64(), sample.taken.as_secs_f64());
         let (work, items) = (sample.work as f64, sample.items as f64);
-        self.groups.add(work, busy);
-        self.items.add(work, taken * items);
-        let known = self.best_at(now);
-        self.best = if taken * items > 0.0 { known.max(work / items / taken) } else { known };
+        let (busy, taken) = (sample.busy.as_secs_f64(), sample.taken.as_secs_f64() * items);
+        self.best = self.best_at(now);
         self.last = Some(now);
+        if work == 0.0 || taken == 0.0 {
+            return;
+        }
+        // By the time of the items: of groups that end together, only the first one was given time
+        // by its thread.
+        let slower = taken / self.seconds_of(work).unwrap_or(taken);
+        let time = (SLOWER / slower).min(1.0);
+        self.best = self.best.max(work / taken);
+        let work = work * (FASTER * slower).min(1.0);
+        // What was known is forgotten by the clock, or a wrong measurement would last for as long
+        // as it makes all that comes after it an exception.
+        let keep = (-busy.min(MEMORY) / MEMORY).exp();
+        self.work = self.work * keep + work;
+        self.busy = self.busy * keep + busy * time;
+        self.taken = self.taken * keep + taken * time;
     }
 
     /// Units of work that a busy thread does in a second, if anything has been measured.
     pub(crate) fn per_thread(&self, now: Instant, running: bool) -> Option<f64> {
-        self.groups.time_of(1.0).map(|time| self.optimism(now, running) / time)
+        let known = self.work > 0.0 && self.busy > 0.0;
+        known.then(|| self.work / self.busy * self.optimism(now, running))
     }
 
     /// How long an item of this much work takes once it has begun.
     pub(crate) fn time_of(&self, work: u64, now: Instant, running: bool) -> Option<Duration> {
-        let seconds = self.items.time_of(work as f64)? / self.optimism(now, running);
+        let seconds = self.seconds_of(work as f64)? / self.optimism(now, running);
         Some(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+    }
+
+    fn seconds_of(&self, work: f64) -> Option<f64> {
+        (self.work > 0.0 && self.taken > 0.0).then(|| work * self.taken / self.work)
     }
 
     /// How long it takes at the best speed of late. An item that keeps nobody waiting is measured
     /// by this: if the mean is wrong, it is how that comes out.
-    pub(crate) fn best_time_of(&self, work: u64, now: Instant, running: bool) -> Option<Duration> {
-        let seconds = Some(work as f64 / self.best_at(now)).filter(|time| time.is_finite())?;
-        let best = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-        Some(best.min(self.time_of(work, now, running)?))
+    pub(crate) fn best_time_of(&self, work: u64, now: Instant) -> Option<Duration> {
+        let mean = self.time_of(work, now, false)?;
+        let best = Duration::try_from_secs_f64(work as f64 / self.best_at(now)).unwrap_or(mean);
+        Some(best.clamp(mean.div_f64(BEST_MOST), mean))
     }
 
     fn best_at(&self, now: Instant) -> f64 {
@@ -154,6 +155,69 @@ mod tests {
         rate.add(now, Sample { items: 2, ..sample(2000, 15) });
         assert!((rate.per_thread(now, true).unwrap() - 2000.0 / 0.015).abs() < 1.0);
         assert_eq!(rate.time_of(1000, now, true), Some(ms(15)));
+    }
+
+    /// A thread that has several groups in flight, of which two end at nearly the same moment: to
+    /// the second one it has given next to no time of its own.
+    #[test]
+    fn groups_that_end_together_are_as_fast_as_both_of_them() {
+        let (mut rate, now) = (Rate::default(), Instant::now());
+        for _ in 0..100 {
+            rate.add(now, Sample { taken: ms(40), ..sample(1000, 20) });
+            let busy = Duration::from_micros(1);
+            rate.add(now, Sample { busy, taken: ms(40), ..sample(1000, 0) });
+        }
+        let known = rate.per_thread(now, true).unwrap();
+        assert!((known / 100_000.0 - 1.0).abs() < 0.01, "{known}");
+        assert_eq!(rate.time_of(500, now, true), Some(ms(20)));
+    }
+
+    /// Tasks that find out at once that there is nothing to compute, booked like a long hash.
+    #[test]
+    fn what_fails_at_once_says_little_of_the_rest() {
+        let (mut rate, now) = (Rate::default(), Instant::now());
+        for _ in 0..50 {
+            rate.add(now, sample(1000, 40));
+        }
+        let moment = Duration::from_micros(5);
+        let storm = Sample { busy: moment, taken: moment, ..sample(30_000, 0) };
+        rate.add(now, storm);
+        let best = rate.best_time_of(1000, now).unwrap();
+        assert!(best > ms(2), "{best:?}");
+        (0..1000).for_each(|_| rate.add(now, storm));
+        let known = rate.per_thread(now, true).unwrap();
+        assert!((known / 25_000.0 - 1.0).abs() < 0.2, "{known}");
+        let time = rate.time_of(1000, now, true).unwrap();
+        assert!(time > ms(33) && time < ms(42), "{time:?}");
+    }
+
+    /// As much as is known of a speed, a storm before it is forgotten within seconds.
+    #[test]
+    fn a_speed_that_came_first_and_is_wrong_is_forgotten() {
+        let (mut rate, now) = (Rate::default(), Instant::now());
+        let moment = Duration::from_micros(5);
+        let storm = Sample { busy: moment, taken: moment, ..sample(1000, 0) };
+        (0..100).for_each(|_| rate.add(now, storm));
+        for _ in 0..300 {
+            rate.add(now, sample(1000, 40));
+        }
+        let time = rate.time_of(1000, now, true).unwrap();
+        assert!(time > ms(36), "{time:?}");
+        let mut rate = Rate::default();
+        rate.add(now, sample(1000, 40));
+        rate.add(now, Sample { busy: ms(60_000), taken: ms(60_000), ..sample(1000, 0) });
+        let time = rate.time_of(1000, now, true).unwrap();
+        assert!(time < ms(161), "{time:?}");
+    }
+
+    /// Its own speed cannot be told, nor is it anything to go by.
+    #[test]
+    fn a_task_without_work_says_nothing() {
+        let (mut rate, now) = (Rate::default(), Instant::now());
+        rate.add(now, sample(1000, 40));
+        rate.add(now, sample(0, 600_000));
+        assert_eq!(rate.time_of(1000, now, true), Some(ms(40)));
+        assert_eq!(rate.best_time_of(1000, now), Some(ms(40)));
     }
 
     #[test]

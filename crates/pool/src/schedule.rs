@@ -76,6 +76,11 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.queue.len()
     }
 
+    /// Those that somebody waits for.
+    pub(crate) fn waiting_interactive(&self) -> usize {
+        self.queue.waiting(Class::Interactive)
+    }
+
     /// Items that have begun and not ended.
     pub(crate) fn running(&self) -> usize {
         self.running
@@ -102,12 +107,10 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         }
         let due = terms.due(now);
         let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
-        let before = items.work - items.largest;
+        let alone = self.is_alone(items.count);
+        let before = if alone { 0 } else { items.work - items.largest };
         let wait = self.wait(now, terms.class(), due, before);
-        let own = match wait == Some(Duration::ZERO) {
-            true => self.rate.best_time_of(items.largest, now, self.running > 0),
-            false => self.rate.time_of(items.largest, now, self.running > 0),
-        };
+        let own = item_times(&self.rate, now, self.running, alone)(items.largest);
         let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
         let predicted = wait.saturating_add(own);
         if predicted > allowed.mul_f64(MARGIN) {
@@ -121,10 +124,16 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.queue.push(entry);
     }
 
+    /// Whether there is a thread for all that runs and waits, and for so many more: none of them
+    /// keeps another one waiting.
+    fn is_alone(&self, more: usize) -> bool {
+        self.running + self.queue.len() + more <= self.threads
+    }
+
     /// How long an item that arrives now will wait, with `more` work of its own batch before it.
     fn wait(&self, now: Instant, class: Class, due: Due, more: u64) -> Option<Duration> {
         let ahead = self.queue.ahead(class, due).saturating_add(more);
-        if ahead == 0 && self.running < self.threads {
+        if self.is_alone(1) && more == 0 || ahead == 0 && self.running < self.threads {
             return Some(Duration::ZERO);
         }
         // What has begun is half done on average.
@@ -144,12 +153,9 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
 
     /// Takes out what has expired. To be asked before [`Scheduler::lead`].
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Taken<K, T>> {
+        let alone = self.is_alone(0);
         let Scheduler { queue, rate, running, .. } = self;
-        let (alone, running) = (queue.len() == 1, *running > 0);
-        let time_of = |cost| match alone {
-            true => rate.best_time_of(cost, now, running),
-            false => rate.time_of(cost, now, running),
-        };
+        let time_of = item_times(rate, now, *running, alone);
         queue.expire(now, |cost| time_of(cost).unwrap_or_default().div_f64(GRACE))
     }
 
@@ -193,6 +199,20 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     /// Takes out all that waits.
     pub(crate) fn clear(&mut self) -> Vec<Taken<K, T>> {
         self.queue.clear()
+    }
+}
+
+/// How long an item takes that begins now. Where no item waits for another one, that is how long it
+/// takes at best.
+fn item_times(
+    rate: &Rate,
+    now: Instant,
+    running: usize,
+    alone: bool,
+) -> impl Fn(u64) -> Option<Duration> {
+    move |cost| match alone {
+        true => rate.best_time_of(cost, now),
+        false => rate.time_of(cost, now, running > 0),
     }
 }
 

@@ -172,6 +172,7 @@ impl Shared {
             idle: state.idle,
             elapsed: self.started.elapsed(),
             waiting: state.scheduler.waiting(),
+            waiting_interactive: state.scheduler.waiting_interactive(),
             peak_waiting: state.scheduler.peak_waiting(),
             running: state.scheduler.running(),
             reserved: state.ledger.reserved(),

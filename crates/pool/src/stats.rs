@@ -38,9 +38,11 @@ pub struct PoolStats {
     pub panics: u64,
     /// How often arenas were given back to make room for others.
     pub evictions: u64,
-    /// Items that wait.
+    /// Items that wait, of both classes.
     pub waiting: usize,
-    /// The most that ever waited.
+    /// Those of them that are interactive.
+    pub waiting_interactive: usize,
+    /// The most that ever waited, of both classes together.
     pub peak_waiting: usize,
     /// Items that are being computed.
     pub running: usize,

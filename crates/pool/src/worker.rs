@@ -259,7 +259,10 @@ impl<'p> Worker<'p> {
                     }
                     state = lock(&self.shared.state);
                 }
-                _ => state = self.starve(state),
+                _ => {
+                    state = self.starve(state);
+                    self.busy_since = Instant::now();
+                }
             }
         }
     }
@@ -351,7 +354,7 @@ impl<'p> Worker<'p> {
         state.ledger.put(self.me, arena, true);
         state.ledger.release(self.me, shape.beside());
         state.scheduler.end(now, sample, outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
-        state.stats.work += sample.work;
+        state.stats.work = state.stats.work.saturating_add(sample.work);
         for (_, outcome) in &outcomes {
             state.stats.count(1, &outcome.as_ref().map(drop));
         }
@@ -386,7 +389,7 @@ impl<'p> Worker<'p> {
         let mut state = lock(&self.shared.state);
         state.ledger.put(self.me, arena, !wiped);
         state.scheduler.end(now, sample, ended.outcome.is_ok());
-        state.stats.work += sample.work;
+        state.stats.work = state.stats.work.saturating_add(sample.work);
         state.stats.count(count, &ended.outcome.as_ref().map(drop));
         state.stats.reads.add(&std::mem::take(&mut self.reader.stats));
         self.shared.feed(&state);

@@ -29,7 +29,7 @@
 //! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `digest`: verifiers for strings of other schemes
 //!   ([`policy::Scheme`]). `legacy` stands for all of these.
 //! * `libcrypt`: also the schemes that only the machine's libcrypt knows, loaded at run time.
-//! * `json`: tables as lines of JSON.
+//! * `json`: tables as lines of JSON, and passwords in JSON.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod class;
@@ -37,6 +37,9 @@ mod decoy;
 mod error;
 mod foreign;
 mod invalid;
+#[cfg(feature = "json")]
+#[cfg_attr(docsrs, doc(cfg(feature = "json")))]
+pub mod json;
 mod known;
 mod passwords;
 pub mod policy;

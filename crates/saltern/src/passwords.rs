@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use saltern_pool::{Class, Pool, PoolConfig, Terms};
+use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Terms};
 use saltern_yescrypt::params::Syntax;
 use saltern_yescrypt::{Error as Hashing, HashString, Hasher, Limit};
 use zeroize::Zeroizing;
@@ -106,6 +106,39 @@ impl Passwords {
         let prepared = Prepared::new(policy)?;
         let pool = Pool::new(prepared.pool_config())?;
         Ok(Self::in_pool(&prepared, Arc::new(pool)))
+    }
+
+    /// The same site under another policy: for servers that take a new policy, new keys or new ROMs
+    /// without a pause. Use the result for new calls and drop this one. What has begun here ends
+    /// under the old policy.
+    ///
+    /// Keys are read again. ROMs that are in memory already, and are named in the same way, stay
+    /// where they are, unless one of them has been found damaged ([`Passwords::damage`]). The
+    /// threads and their memory are taken over, unless [`Policy::pool`] has changed: then there are
+    /// new ones beside the old ones until what has begun here has ended.
+    ///
+    /// ```
+    /// use saltern::{Passwords, Policy, policy::Params};
+    /// let mut policy = Policy::default();
+    /// let passwords = Passwords::new(policy.clone())?;
+    /// policy.params = Params::from_cost(4)?;
+    /// let renewed = passwords.renew(policy)?;
+    /// assert!(renewed.hash("correct horse").wait()?.starts_with("$y$j8T$"));
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Passwords::new`]. Nothing has changed then.
+    pub fn renew(&self, policy: Policy) -> Result<Self, Error> {
+        // What is damaged is attached again.
+        let sound = self.damage().is_empty().then(|| &self.table().site);
+        let prepared = Prepared::beside(&policy, sound)?;
+        let (present, asked) = (&self.inner.pool, prepared.pool_config());
+        let pool = match serves(present.config(), &asked) {
+            true => Arc::clone(present),
+            false => Arc::new(Pool::new(asked)?),
+        };
+        Ok(Self::in_pool(&prepared, pool))
     }
 
     /// Makes a `Passwords` that computes in a pool which others use as well, whatever
@@ -218,10 +251,9 @@ impl Passwords {
     /// there is no such account, or if it has no password.
     ///
     /// If the password matches and the string is outdated ([`Table::needs_rehash`]), the outcome
-    /// has an [`Update`] with a new string. That is computed once the answer is known, while no
-    /// login waits and within the same deadline: if there is not enough time, or the pool is too
-    /// busy, the match comes without it, and the next login gets it. `{CRYPT}` before a string
-    /// stays before its update.
+    /// has an [`Update`] with a new string. That is computed once the answer is known, within the
+    /// same deadline: if there is not enough time, or another login waits, the match comes without
+    /// it, and a later login gets it. `{CRYPT}` before a string stays before its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account of the table, so
     /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
@@ -362,6 +394,16 @@ impl Passwords {
     }
 }
 
+/// Whether a pool is what a configuration asks for. What reads ROMs may be more than is needed.
+fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
+    let threads = |config: &PoolConfig| (config.threads, config.in_flight, config.level);
+    let memory = |config: &PoolConfig| (config.memory, config.pages, config.wipe, config.prepare);
+    let queue = |config: &PoolConfig| (config.max_waiting, config.patience);
+    (threads(pool), memory(pool), queue(pool)) == (threads(asked), memory(asked), queue(asked))
+        && pool.processors == asked.processors
+        && (asked.sources.is_none() || pool.sources.is_some())
+}
+
 /// What is needed after a match.
 struct Matched {
     inner: Arc<Inner>,
@@ -381,24 +423,9 @@ impl Matched {
         }
     }
 
-    /// The terms of an update of so much work: it takes no login's place, and where somebody waits
-    /// for the answer it is given up at the deadline of the login, or if the pool is so busy that
-    /// it would not even begin within the pool's patience.
-    fn terms(login: Terms, pool: &Pool, work: u128) -> (Terms, Option<Instant>) {
-        if login.class() == Class::Bulk {
-            return (login, login.deadline());
-        }
-        let PoolConfig { patience, threads, .. } = pool.config();
-        let alone = pool.stats().rate.map(|rate| work as f64 * *threads as f64 / rate);
-        let alone = alone.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let patient = alone.and_then(|alone| patience.checked_add(alone.saturating_mul(2)));
-        let patient = patient.and_then(|patient| Instant::now().checked_add(patient));
-        let until = [login.deadline(), patient].into_iter().flatten().min();
-        (until.map_or(Terms::bulk(), |until| Terms::bulk().by(until)), until)
-    }
-
     /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
-    /// whether it can be made or not.
+    /// whether it can be made or not. While logins wait, none is made for a login: it would take
+    /// the place of one of them.
     fn update(self) -> Ticket<Outcome> {
         let Matched { inner, password, old, updates, terms } = self;
         let successor =
@@ -416,12 +443,29 @@ impl Matched {
         } else {
             Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
         };
-        let (terms, until) = Self::terms(terms, &inner.pool, hasher.params().work());
+        let none = Outcome::Match { update: None };
+        let mut until = terms.deadline();
+        if terms.class() == Class::Interactive {
+            let stats = inner.pool.stats();
+            if stats.waiting_interactive > 0 {
+                return Ticket::done(Ok(none));
+            }
+            until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
+        }
         let item = inner.pool.hash_one(&hasher, &*password, terms);
-        Ticket::known(Outcome::Match { update: None }, until, item, move |hashed| {
+        Ticket::known(none, until, item, move |hashed| {
             let update = hashed.ok().map(|new| Update { old, new: before + &new });
             Ticket::done(Ok(Outcome::Match { update }))
         })
+    }
+
+    /// Until when an update is waited for where the login has no deadline: later logins may pass it
+    /// for as long as the pool is overloaded.
+    fn patience(pool: &Pool, hasher: &Hasher, stats: &PoolStats) -> Option<Instant> {
+        let work = hasher.params().work() as f64;
+        let time = stats.rate.map_or(0.0, |rate| work * stats.threads as f64 / rate);
+        let time = Duration::try_from_secs_f64(2.0 * time).unwrap_or(Duration::MAX);
+        Instant::now().checked_add(pool.config().patience.saturating_add(time))
     }
 }
 

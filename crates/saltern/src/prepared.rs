@@ -47,11 +47,16 @@ impl Prepared {
     /// # Errors
     /// Those of [`Passwords::new`](crate::Passwords::new), but for the ones of the pool.
     pub fn new(policy: Policy) -> Result<Self, Error> {
-        let mut site = Site::attach(&policy)?;
+        Self::beside(&policy, None)
+    }
+
+    /// The same, with what a present site has in memory.
+    pub(crate) fn beside(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
+        let mut site = Site::attach(policy, present)?;
         let new = site.hasher.setting([0; 16])?;
         let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
         foreign::ready(&policy.schemes)?;
-        let decoys = Decoys::new(&policy, &new, &mut site.notes)?;
+        let decoys = Decoys::new(policy, &new, &mut site.notes)?;
         for hash in decoys.hashes() {
             // An error that only unknown accounts had would give them away.
             let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);

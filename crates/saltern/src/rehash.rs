@@ -47,6 +47,30 @@ impl Reasons {
         let Reasons { scheme, cost, floor, salt, rom, wrapped, key: _ } = *self;
         scheme || cost || floor || salt || rom || wrapped
     }
+
+    /// The names of the reasons, for people and in JSON.
+    ///
+    /// ```
+    /// use saltern::{Policy, table::Table};
+    /// let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+    /// let reasons = Table::open(&Policy::default())?.needs_rehash(stored)?;
+    /// assert_eq!(reasons.words(), ["cost"]);
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    #[must_use]
+    pub fn words(&self) -> Vec<&'static str> {
+        let Reasons { scheme, cost, floor, salt, key, rom, wrapped } = *self;
+        let all = [
+            (scheme, "scheme"),
+            (cost, "cost"),
+            (floor, "floor"),
+            (salt, "salt"),
+            (key, "key"),
+            (rom, "rom"),
+            (wrapped, "wrapped"),
+        ];
+        all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect()
+    }
 }
 
 /// What new hashes are.

@@ -74,12 +74,12 @@ impl Site {
         })
     }
 
-    /// With its ROMs as well.
-    pub(crate) fn attach(policy: &Policy) -> Result<Self, Error> {
+    /// With its ROMs as well. Those that a present site has in memory are taken from there.
+    pub(crate) fn attach(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
         let mut site = Self::open(policy)?;
         let mut set = RomSet::new();
         for rom in &policy.roms {
-            let held = attach(rom, &mut site)?;
+            let held = attach(rom, &mut site, present)?;
             if policy.assume_unnamed_rom == Some(rom.id) {
                 set.assume_unnamed(held.clone());
             }
@@ -92,6 +92,20 @@ impl Site {
         // What is refused now would be refused at every login.
         site.hasher.setting([0; 16])?;
         Ok(site)
+    }
+}
+
+#[cfg(feature = "rom")]
+impl Site {
+    /// A ROM of a new policy, if it is in memory here, from the same image in the same way.
+    fn held(&self, rom: &SiteRom) -> Option<Arc<saltern_rom::Attached>> {
+        let RomSource::Image { path, hash, access } = &rom.source else { return None };
+        let same = |other: &&SiteRom| {
+            matches!(&other.source, RomSource::Image { path: of, hash: with, access: by }
+                if (of, with, by) == (path, hash, access))
+        };
+        self.policy.roms.iter().find(same)?;
+        self.in_memory.iter().find(|attached| attached.manifest().hash == *hash).cloned()
     }
 }
 
@@ -170,20 +184,26 @@ fn measure(rom: &SiteRom) -> Result<ActiveRom, Error> {
 
 /// The ROM itself.
 #[cfg_attr(not(feature = "rom"), allow(clippy::unnecessary_wraps, unused_variables))]
-fn attach(rom: &SiteRom, site: &mut Site) -> Result<saltern_yescrypt::rom::Rom, Error> {
+fn attach(
+    rom: &SiteRom,
+    site: &mut Site,
+    present: Option<&Site>,
+) -> Result<saltern_yescrypt::rom::Rom, Error> {
     match &rom.source {
         RomSource::Value(value) => Ok(value.clone()),
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
             use saltern_rom::{AttachOptions, Backend, OpenRom, RomReaders};
             let unavailable = |error| Error::unavailable(named(rom.id), error);
-            let open = match access {
-                Some(access) => {
+            let held = present.and_then(|present| present.held(rom));
+            let open = match (held, access) {
+                (Some(held), _) => OpenRom::from(held),
+                (None, Some(access)) => {
                     let mut options = AttachOptions::new();
                     (options.access, options.expect) = (*access, Some(*hash));
                     OpenRom::from(saltern_rom::attach(path, &options).map_err(unavailable)?)
                 }
-                None => {
+                (None, None) => {
                     let open = OpenRom::open(path, Some(*hash)).map_err(unavailable)?;
                     if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
                         // Tried here, to say what cannot be had, and given up again: where threads

@@ -178,6 +178,32 @@ pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
     Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
 }
 
+/// The scheme of a stored string as [`scheme`] tells it, and the bytes of memory that one
+/// verification takes; `None` for a locked account without a hash.
+///
+/// ```
+/// use saltern::{policy::Scheme, table::cost};
+/// let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+/// let (scheme, memory) = cost(stored)?.unwrap();
+/// assert_eq!((scheme, memory >> 20), (Scheme::Yescrypt, 1));
+/// # Ok::<(), saltern::Error>(())
+/// ```
+///
+/// # Errors
+/// *Bad input* for what is not a stored string.
+pub fn cost(stored: &str) -> Result<Option<(Scheme, u64)>, Error> {
+    let hash = Stored::parse(stored)?.hash;
+    Ok(hash.map(|hash| {
+        let memory = match &hash {
+            Hash::Foreign(foreign) => foreign.setting.cost(0).memory,
+            Hash::Ours(ours) | Hash::Wrapped(_, ours) => {
+                u64::try_from(ours.setting().params().memory()).unwrap_or(u64::MAX)
+            }
+        };
+        (hash.scheme(), memory)
+    }))
+}
+
 /// Whether something is needed by the policy, by stored strings, or by decoys.
 fn retire(
     what: String,

@@ -41,7 +41,7 @@ mod text;
 pub use clock::{process_seconds, processor, thread_seconds};
 pub use error::{Binds, Error};
 pub use ladder::{Bounds, Setting};
-pub use load::{Load, Random, Saturation, Subject};
+pub use load::{Arrivals, Load, Random, Saturation, Subject};
 pub use others::Others;
 pub use report::Report;
 pub use search::{Effort, Tuner};

@@ -135,15 +135,25 @@ impl Random {
     }
 }
 
-/// Times of logins that know nothing of one another: exponential gaps, the same for the same seed.
-pub(crate) struct Arrivals {
+/// Times of logins that know nothing of one another, in seconds from the beginning, without an end:
+/// exponential gaps, the same for the same seed.
+///
+/// ```
+/// use saltern_tune::Arrivals;
+/// let times: Vec<f64> = Arrivals::new(100.0, 1).take_while(|at| *at < 10.0).collect();
+/// assert!((900..1100).contains(&times.len()));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Arrivals {
     random: Random,
     now: f64,
     rate: f64,
 }
 
 impl Arrivals {
-    pub(crate) fn new(rate: f64, seed: u64) -> Self {
+    /// So many a second in the mean.
+    #[must_use]
+    pub fn new(rate: f64, seed: u64) -> Self {
         Arrivals { random: Random::new(seed), now: 0.0, rate }
     }
 }

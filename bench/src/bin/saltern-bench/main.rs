@@ -5,6 +5,7 @@ mod instructions;
 mod overload;
 mod progress;
 mod run;
+mod service;
 mod soak;
 mod ssd;
 
@@ -70,6 +71,7 @@ enum What {
     Ssd(ssd::Args),
     Soak(soak::Args),
     Overload(overload::Args),
+    Service(service::Args),
     /// Print a record again
     Show {
         /// What --json has written
@@ -122,6 +124,7 @@ fn dispatch(what: What) -> anyhow::Result<ExitCode> {
         What::Ssd(args) => return ssd::run(&args),
         What::Soak(args) => return soak::run(&args),
         What::Overload(args) => return overload::run(&args),
+        What::Service(args) => return service::run(&args),
         What::Show { record, form } => return show(&record, &form),
         What::Compare { first, second, tolerance, all } => {
             return agree([&first, &second], tolerance, all);

@@ -162,7 +162,11 @@ fn watch(start: Instant, time: Duration, totals: &Totals) -> Vec<Sample> {
         std::thread::sleep(step);
         let work = totals.work.load(Relaxed) as f64;
         let processor = process_seconds();
-        samples.push(Sample { work, processor, resident: process::resident_bytes().unwrap_or(0) });
+        samples.push(Sample {
+            work,
+            processor,
+            resident: process::resident_bytes(std::process::id()).unwrap_or(0),
+        });
     }
     samples
 }

@@ -26,7 +26,10 @@ unsafe fn init<R: Running>(
             Some((start, len)) => Some(unsafe { bytes(start.cast(), len) }?),
             None => None,
         };
-        let mut new = R::begin(outlen, key)?;
+        let mut new = R::begin(outlen, key.map(<[u8]>::len))?;
+        if let Some(key) = key {
+            new.absorb_key(key)?;
+        }
         // SAFETY: by the contract above; what was there does not matter.
         let done = unsafe { put(place, &new) };
         new.wipe();

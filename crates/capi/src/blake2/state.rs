@@ -36,13 +36,6 @@ impl<K: Kind> State<K> {
         }
     }
 
-    /// A key, padded to a block.
-    pub(super) fn absorb_key(&mut self, key: &[u8]) -> Option<()> {
-        let mut block = Zeroizing::new([0; 128]);
-        block.get_mut(..key.len())?.copy_from_slice(key);
-        self.absorb(&block[..K::BLOCK_BYTES])
-    }
-
     /// Compresses the last block, once, and returns the hash, of which the first bytes count.
     pub(super) fn last(&mut self) -> Option<Zeroizing<[u8; 64]>> {
         let over = self.f[0] != K::Word::default();
@@ -67,9 +60,9 @@ impl<K: Kind> State<K> {
     }
 
     /// Whether an output and a key may be this long.
-    pub(super) fn are_lengths(outlen: usize, key: Option<&[u8]>) -> Option<()> {
+    pub(super) fn are_lengths(outlen: usize, keylen: Option<usize>) -> Option<()> {
         let fits = |len| (1..=K::OUT_BYTES).contains(&len);
-        (fits(outlen) && key.is_none_or(|key| fits(key.len()))).then_some(())
+        (fits(outlen) && keylen.is_none_or(fits)).then_some(())
     }
 
     /// How many bytes of the hash to give; none where there is no room for what was begun.
@@ -79,11 +72,16 @@ impl<K: Kind> State<K> {
 }
 
 impl<K: Kind> Running for State<K> {
-    fn begin(outlen: usize, key: Option<&[u8]>) -> Option<Self> {
-        Self::are_lengths(outlen, key)?;
-        let mut new = State::new(&params::<K>(outlen, key.map_or(0, <[u8]>::len), 1, 1));
-        key.map_or(Some(()), |key| new.absorb_key(key))?;
-        Some(new)
+    fn begin(outlen: usize, keylen: Option<usize>) -> Option<Self> {
+        Self::are_lengths(outlen, keylen)?;
+        Some(State::new(&params::<K>(outlen, keylen.unwrap_or(0), 1, 1)))
+    }
+
+    fn absorb_key(&mut self, key: &[u8]) -> Option<()> {
+        // Padded to a block.
+        let mut block = Zeroizing::new([0; 128]);
+        block.get_mut(..key.len())?.copy_from_slice(key);
+        self.absorb(&block[..K::BLOCK_BYTES])
     }
 
     fn absorb(&mut self, data: &[u8]) -> Option<()> {

@@ -86,13 +86,13 @@ impl<K: Kind> Tree<K> {
 }
 
 impl<K: Kind> Running for Tree<K> {
-    fn begin(outlen: usize, key: Option<&[u8]>) -> Option<Self> {
-        State::<K>::are_lengths(outlen, key)?;
-        let mut new = Tree::<K>::new(outlen, key.map_or(0, <[u8]>::len));
-        for leaf in new.leaves.as_mut() {
-            key.map_or(Some(()), |key| leaf.absorb_key(key))?;
-        }
-        Some(new)
+    fn begin(outlen: usize, keylen: Option<usize>) -> Option<Self> {
+        State::<K>::are_lengths(outlen, keylen)?;
+        Some(Tree::new(outlen, keylen.unwrap_or(0)))
+    }
+
+    fn absorb_key(&mut self, key: &[u8]) -> Option<()> {
+        self.leaves.as_mut().iter_mut().try_for_each(|leaf| leaf.absorb_key(key))
     }
 
     fn absorb(&mut self, data: &[u8]) -> Option<()> {

@@ -20,19 +20,19 @@ impl<K: Kind> Xof<K> {
 }
 
 impl<K: Kind> Running for Xof<K> {
-    fn begin(outlen: usize, key: Option<&[u8]>) -> Option<Self> {
+    fn begin(outlen: usize, keylen: Option<usize>) -> Option<Self> {
         let length = u32::try_from(outlen).ok().filter(|len| (1..=Self::UNKNOWN).contains(len))?;
-        let key = key.unwrap_or_default();
-        if key.len() > K::OUT_BYTES {
+        let keylen = keylen.unwrap_or(0);
+        if keylen > K::OUT_BYTES {
             return None;
         }
-        let mut params = params::<K>(K::OUT_BYTES, key.len(), 1, 1);
+        let mut params = params::<K>(K::OUT_BYTES, keylen, 1, 1);
         set_xof_length::<K>(&mut params, length);
-        let mut root = State::new(&params);
-        if !key.is_empty() {
-            root.absorb_key(key)?;
-        }
-        Some(Xof { root, params })
+        Some(Xof { root: State::new(&params), params })
+    }
+
+    fn absorb_key(&mut self, key: &[u8]) -> Option<()> {
+        if key.is_empty() { Some(()) } else { self.root.absorb_key(key) }
     }
 
     fn absorb(&mut self, data: &[u8]) -> Option<()> {

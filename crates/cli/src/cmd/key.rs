@@ -1,5 +1,6 @@
 //! `saltern key`: make keys of hash encryption, and tell which one a file holds.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -88,6 +89,12 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     // The fingerprint first: where that does not fit any more, there is no key whose name nobody
     // has been told.
     new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
-    new_private_file(path, &digits).inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
+    new_private_file(path, &digits).inspect_err(|error| {
+        // A key of ours that is there, and may only not be safe on the disk yet, keeps it.
+        let gone = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        if gone || matches!(error, saltern_rom::Error::Exists { .. }) {
+            let _ = std::fs::remove_file(&beside);
+        }
+    })?;
     Ok(key)
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return Ok(Ok(()));
         }
         outdated += 1;
-        let (line, words) = (entry.number, policy::words(&reasons));
+        let (line, words) = (entry.number, reasons.words());
         Ok(if args.whole {
             output.bytes(entry.line)
         } else if args.json {

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
+use saltern::json;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use super::text;
 use crate::hex;
 use crate::password::Password;
 
@@ -51,8 +51,8 @@ impl Request {
         let syntax =
             |error: serde_json::Error| format!("this is not JSON: column {}", error.column());
         if !line.trim_ascii_start().starts_with(b"{") {
-            let json = serde_json::from_slice::<IgnoredAny>(line);
-            return (None, Err(json.map_or_else(syntax, |_| format!("{EXPECTED}: column 1"))));
+            let any = serde_json::from_slice::<IgnoredAny>(line);
+            return (None, Err(any.map_or_else(syntax, |_| format!("{EXPECTED}: column 1"))));
         }
         let fields = match serde_json::from_slice::<Fields<'_>>(line) {
             Ok(fields) => fields,
@@ -91,7 +91,7 @@ impl Fields<'_> {
         let string = |raw: Option<&RawValue>| match raw {
             None => Ok(None),
             Some(raw) if raw.get() == "null" => Ok(None),
-            Some(raw) => text::decode(raw.get()).map(Some).ok_or_else(|| wrong(raw)),
+            Some(raw) => json::decode(raw.get()).map(Some).ok_or_else(|| wrong(raw)),
         };
         let deadline = match self.deadline_ms {
             Some(raw) if raw.get() != "null" => {

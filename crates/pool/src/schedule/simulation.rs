@@ -204,6 +204,42 @@ fn a_pause_is_forgotten_within_a_second() {
     assert!(good(&simulation) * 100 >= all * 98, "{} of {all}", good(&simulation));
 }
 
+/// A hash that takes a minute, on one of four threads, where the machine was ten times slower for a
+/// while: the other three serve logins as before.
+#[test]
+fn a_long_item_does_not_keep_a_pause_in_mind() {
+    let mut load = arrivals(50, 30_000, 1, item(Terms::interactive().within(ms(185)), 37));
+    load.push(Arrival { at: 1000, ..item(Terms::bulk(), 60_000) });
+    load.sort_by_key(|arrival| arrival.at);
+    let from = |at| load.iter().position(|arrival| arrival.at >= at).unwrap();
+    let mut simulation = Simulation::new(4);
+    simulation.run(&load[..from(2000)], 2000);
+    simulation.pace = 10.0;
+    simulation.run(&load[from(2000)..from(7000)], 7000);
+    simulation.pace = 1.0;
+    simulation.run(&load[from(7000)..], 30_000);
+    let in_time = |fate: &&Fate| matches!(fate, Fate::Ran(from, to) if to - from <= 185);
+    let good = simulation.fates[from(8000)..].iter().filter(in_time).count();
+    let all = load.len() - from(8000);
+    assert!(good * 100 >= all * 98, "{good} of {all}");
+}
+
+/// What is admitted because nobody waits for it is not found to be late for what it is measured by.
+#[test]
+fn what_an_idle_pool_takes_on_is_computed() {
+    let mut simulation = Simulation::new(8);
+    let login = item(Terms::interactive().within(ms(185)), 37);
+    simulation.run(&[login], 100);
+    simulation.pace = 10.0;
+    simulation.run(&arrivals(400, 8000, 1, item(Terms::interactive(), 37)), 9000);
+    simulation.pace = 1.0;
+    let before = simulation.fates.len();
+    let burst: Vec<_> = (0..4).map(|_| Arrival { at: 9100, ..login }).collect();
+    simulation.run(&burst, 9200);
+    let fates = &simulation.fates[before..];
+    assert!(fates.iter().all(|fate| matches!(fate, Fate::Ran(..))), "{fates:?}");
+}
+
 /// Callers without deadlines who give up after a second, unseen by the pool.
 #[test]
 fn patient_items_in_overload_still_give_goodput() {

@@ -34,7 +34,8 @@ pub enum Format {
     /// with fewer fields are bad, unless they are empty or begin with `#`.
     Field(usize),
     /// The string is the value of this key of a JSON object. Objects without the key, or with
-    /// `null` as its value, have none. An object that has a key twice is bad.
+    /// `null` as its value, have none, and neither have lines that begin with `#`. An object that
+    /// has a key twice is bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),

@@ -285,42 +285,68 @@ fn a_password_and_a_deadline_do_not_tell_accounts_apart() {
     assert_eq!(passwords.pool().stats().work, before);
 }
 
-/// Somebody who asks for an earlier answer than the others gets the match first, and the new hash
-/// when nobody waits any more.
+/// The match is told at the deadline of the login, however busy the pool is with other things; a
+/// login without a deadline waits for as long as the pool is patient.
 #[test]
-fn an_update_takes_no_logins_place() {
+fn a_match_does_not_wait_for_its_update_for_ever() {
+    let mut policy = cheap();
+    (policy.pool.threads, policy.pool.patience) = (1, Duration::from_millis(200));
+    let passwords = Passwords::new(policy).unwrap();
+    let (stored, password) = OLD[4];
+    for passwords in [passwords.within(Duration::from_secs(3)), passwords] {
+        let before = passwords.pool().stats();
+        let ticket = passwords.verify("account", password, Some(stored));
+        until(|| {
+            let stats = passwords.pool().stats();
+            assert_eq!(stats.expired, 0);
+            stats.hashes > before.hashes
+        });
+        let (end, ends) = mpsc::channel::<()>();
+        let busy = move || {
+            let _ = ends.recv();
+        };
+        let task = Task { memory: 4096, work: 1 };
+        let busy = passwords.pool().run_one(task, busy, Terms::interactive()).unwrap();
+        until(|| passwords.pool().stats().waiting == 0);
+        let outcome = ticket.wait_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(outcome, Ok(Outcome::Match { update: None }));
+        // The login, what keeps the pool busy, and the update.
+        assert_eq!(passwords.pool().stats().batches, before.batches + 3);
+        drop(end);
+        assert_eq!(busy.wait(), Ok(()));
+    }
+}
+
+fn until(is: impl Fn() -> bool) {
+    while !is() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whoever waits to log in comes before the new string of somebody who has.
+#[test]
+fn an_update_takes_no_waiting_logins_place() {
     let mut policy = cheap();
     policy.pool.threads = 1;
     let passwords = Passwords::new(policy).unwrap();
-    let (pool, task) = (passwords.pool(), Task { memory: 4096, work: 1 });
     let (stored, password) = OLD[4];
-    let urgent = passwords.within(Duration::from_secs(60));
-    let ticket = urgent.verify("account", password, Some(stored));
-    while pool.stats().hashes == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let ticket = passwords.verify("account", password, Some(stored));
+    until(|| passwords.pool().stats().hashes > 0);
     let (end, ends) = mpsc::channel::<()>();
-    let busy = pool
-        .run_one(
-            task,
-            move || {
-                let _ = ends.recv();
-            },
-            Terms::interactive(),
-        )
-        .unwrap();
-    let hashes = {
-        let passwords = passwords.clone();
-        move || passwords.pool().stats().hashes
+    let busy = move || {
+        let _ = ends.recv();
     };
-    let login = pool.run_one(task, hashes, Terms::interactive()).unwrap();
-    let answer = std::thread::spawn(|| ticket.wait());
-    while pool.stats().waiting < 2 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    end.send(()).unwrap();
-    assert_eq!((busy.wait(), login.wait()), (Ok(()), Ok(2)), "the verification, and what was busy");
-    assert!(matches!(answer.join().unwrap(), Ok(Outcome::Match { update: Some(_) })));
+    let task = Task { memory: 4096, work: 1 };
+    let busy = passwords.pool().run_one(task, busy, Terms::interactive()).unwrap();
+    until(|| passwords.pool().stats().waiting == 0);
+    let waiting = passwords.pool().run_one(task, || (), Terms::interactive()).unwrap();
+    let outcome = ticket.wait_timeout(Duration::from_secs(60));
+    assert_eq!(outcome.ok(), Some(Ok(Outcome::Match { update: None })));
+    assert_eq!(passwords.pool().stats().batches, 3, "no update was submitted");
+    drop(end);
+    assert_eq!((busy.wait(), waiting.wait()), (Ok(()), Ok(())));
+    let login = login(&passwords, password, stored);
+    assert!(matches!(login, Ok(Outcome::Match { update: Some(_) })), "{login:?}");
 }
 
 /// Whoever cannot wait for the new hash has the match.
@@ -331,9 +357,7 @@ fn what_is_known_is_told_without_the_rest() {
     let passwords = Passwords::new(policy).unwrap();
     let (stored, password) = OLD[4];
     let ticket = passwords.verify("account", password, Some(stored));
-    while passwords.pool().stats().hashes == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(|| passwords.pool().stats().hashes > 0);
     let (end, ends) = mpsc::channel::<()>();
     let task = Task { memory: 4096, work: 1 };
     let busy = passwords.pool().run_one(
@@ -343,6 +367,7 @@ fn what_is_known_is_told_without_the_rest() {
         },
         Terms::interactive(),
     );
+    until(|| passwords.pool().stats().waiting == 0);
     let late = ticket.wait_timeout(Duration::from_millis(10)).unwrap_err();
     assert_eq!(late.known_now(), Some(Ok(Outcome::Match { update: None })));
     let ticket = passwords.verify("account", password, Some(stored));
@@ -359,9 +384,7 @@ fn an_overloaded_pool_costs_the_update_and_not_the_login() {
     let passwords = Passwords::new(policy).unwrap();
     let (stored, password) = OLD[4];
     let ticket = passwords.verify("account", password, Some(stored));
-    while passwords.pool().stats().work == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(|| passwords.pool().stats().work > 0);
     let (begun, begins) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let task = Task { memory: 4096, work: 1 };

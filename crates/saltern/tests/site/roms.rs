@@ -61,6 +61,36 @@ fn one_rom(folder: &std::path::Path, top: &str, image: &str, hash: &str, more: &
     text
 }
 
+/// A new policy takes what is there: the threads, and a ROM whose image is not even there any more.
+#[test]
+fn a_renewed_site_keeps_its_threads_and_its_roms() {
+    let folder = tempfile::tempdir().unwrap();
+    let hash = make(&folder.path().join("a.rom"), b"a seed, not for real use");
+    let text = one_rom(folder.path(), "", "a.rom", &hash, "access = 'copy'\nactive = true\n");
+    let policy = |text: &str| Policy::parse(text, folder.path()).unwrap();
+    let first = Passwords::new(policy(&text)).unwrap();
+    let stored = first.hash("secret").wait().unwrap();
+    std::fs::remove_file(folder.path().join("a.rom")).unwrap();
+    assert!(Passwords::new(policy(&text)).is_err());
+    let stronger = text.replace("[params]\nn = 256", "[params]\nn = 512");
+    let second = first.renew(policy(&stronger)).unwrap();
+    assert!(std::ptr::eq(first.pool(), second.pool()));
+    let outcome = second.verify("a", "secret", Some(&stored)).wait();
+    let Ok(Outcome::Match { update: Some(update) }) = outcome else { panic!("{outcome:?}") };
+    // The first one still is what it was.
+    let outcome = first.verify("a", "secret", Some(&stored)).wait();
+    assert_eq!(outcome, Ok(Outcome::Match { update: None }));
+    assert!(first.verify("a", "secret", Some(&update.new)).wait().unwrap().is_match());
+    drop(first);
+    assert!(second.hash("x").wait().is_ok());
+    // Other threads are other threads, and what is wrong changes nothing.
+    let third = second.renew(policy(&(stronger.clone() + "[pool]\nthreads = 3\n"))).unwrap();
+    assert!(!std::ptr::eq(third.pool(), second.pool()));
+    assert_eq!(third.pool().stats().threads, 3);
+    assert!(third.renew(policy(&stronger.replace("a.rom", "b.rom"))).is_err());
+    assert!(third.verify("a", "secret", Some(&stored)).wait().unwrap().is_match());
+}
+
 #[test]
 fn a_rom_twice_and_two_active_ones_are_refused() {
     let (folder, [a, b]) = (std::env::temp_dir(), ["a".repeat(64), "b".repeat(64)]);

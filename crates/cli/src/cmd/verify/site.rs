@@ -8,7 +8,7 @@ use saltern_yescrypt::hazmat::Level;
 
 use super::{Outcome, known};
 use crate::entries::Entry;
-use crate::policy::{self, Due, One};
+use crate::policy::{Due, One};
 
 /// What computes strings under a policy.
 pub(super) struct Site {
@@ -42,7 +42,7 @@ impl Site {
         Ok(match outcome {
             Ok(saltern::Outcome::Match { update }) => {
                 let reasons = self.one.table().needs_rehash(stored);
-                let reasons = reasons.map(|reasons| policy::words(&reasons)).unwrap_or_default();
+                let reasons = reasons.map(|reasons| reasons.words()).unwrap_or_default();
                 Outcome::Match(Due::of(reasons, update))
             }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,

@@ -1,13 +1,19 @@
 //! The strings of JSON, decoded into memory that is wiped: a JSON library leaves copies in buffers
-//! of its own.
+//! of its own. For programs that read passwords from JSON.
 
 use zeroize::Zeroizing;
 
-/// What a JSON string stands for, if `raw` is one. `raw` is JSON: only what that leaves open is
-/// looked at.
+/// What a JSON string stands for, if `raw` is one. `raw` has to be JSON, such as that of a
+/// `serde_json::value::RawValue`: only what that leaves open is looked at.
 ///
 /// Nothing is copied but into the result, which never grows.
-pub(super) fn decode(raw: &str) -> Option<Zeroizing<String>> {
+///
+/// ```
+/// assert_eq!(saltern::json::decode(r#""caf\u00e9""#).unwrap().as_str(), "café");
+/// assert!(saltern::json::decode("7").is_none());
+/// ```
+#[must_use]
+pub fn decode(raw: &str) -> Option<Zeroizing<String>> {
     let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
     let mut text = Zeroizing::new(String::with_capacity(inside.len()));
     let mut rest = inside;

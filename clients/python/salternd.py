@@ -1,0 +1,180 @@
+"""A client of the service `salternd`, for Python 3.9 and later, with the standard library alone.
+
+    from salternd import Client
+    client = Client("/run/salternd/socket")
+    stored = client.hash("correct horse")
+    login = client.verify("alice", "correct horse", stored)
+    if login.matches:
+        if login.update:                 # UPDATE ... SET hash = update WHERE hash = stored
+            stored = login.update
+
+A wrong password is an answer. Whatever kept the service from answering is a `Problem`, or an
+`OSError` if it cannot be reached. Passwords of type `bytes` need not be Unicode. Strings of Python
+cannot be wiped: they stay in memory until they are overwritten.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from typing import Optional, Union
+
+__all__ = ["Client", "Login", "Problem"]
+
+Password = Union[str, bytes]
+
+# How a connection ends that was idle for too long.
+_ENDED = (
+    http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError
+)
+_STRANGE = "the answer is not one of the service"
+
+
+class Problem(Exception):
+    """Why a request was not done (RFC 9457)."""
+
+    def __init__(self, fields: dict) -> None:
+        super().__init__(fields.get("detail", ""))
+        #: The status of the answer.
+        self.status: int = fields.get("status", 0)
+        #: bad-input, over-limit, unavailable, overloaded or internal.
+        self.outcome: str = fields.get("outcome", "")
+        #: What is more exact than that, such as too-late.
+        self.reason: str = fields.get("type", "").rpartition(":")[2]
+        #: Seconds after which the same request may succeed, if that is known.
+        self.retry_after: Optional[float] = None
+        if "retry_after_ms" in fields:
+            self.retry_after = fields["retry_after_ms"] / 1000
+
+
+@dataclass(frozen=True)
+class Login:
+    """What came of a login."""
+
+    #: match, mismatch or locked.
+    outcome: str
+    #: Why the stored string is outdated, if it is.
+    outdated: tuple = ()
+    #: The string to store where the one that was sent still stands.
+    update: Optional[str] = None
+
+    @property
+    def matches(self) -> bool:
+        """Whether the password is right."""
+        return self.outcome == "match"
+
+
+class Client:
+    """Calls a service, on a Unix socket or an address such as ``https://auth.example.org:8443``.
+
+    For ``https`` a context is needed that has a certificate for this client. Each thread has a
+    connection of its own, which is kept; so has each process, also after a fork.
+    """
+
+    def __init__(self, address: str, context: Optional[ssl.SSLContext] = None, timeout: float = 30) -> None:
+        self._address, self._context, self._timeout = address, context, timeout
+        self._local = threading.local()
+
+    def hash(self, password: Password, *, timeout_ms: Optional[int] = None) -> str:
+        """Hashes a new password into a string to store."""
+        return self._ask("/v1/hash", {**_password(password), "timeout_ms": timeout_ms})["hash"]
+
+    def verify(
+        self, account: str, password: Password, stored: Optional[str], *, timeout_ms: Optional[int] = None
+    ) -> Login:
+        """Verifies a password against the stored string of an account; None if there is no such account."""
+        request = {"account": account, **_password(password), "hash": stored, "timeout_ms": timeout_ms}
+        answer = self._ask("/v1/verify", request)
+        return Login(answer["outcome"], tuple(answer.get("outdated", ())), answer.get("update"))
+
+    def needs_rehash(self, stored: str) -> tuple:
+        """Why a stored string is outdated; nothing if it is not."""
+        return tuple(self._ask("/v1/needs-rehash", {"hash": stored}).get("outdated", ()))
+
+    def rekey(self, stored: str) -> Optional[str]:
+        """The same hash under the active key, if that changes anything."""
+        return self._ask("/v1/rekey", {"hash": stored}).get("hash")
+
+    def close(self) -> None:
+        """Ends the connection of this thread."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+    def _ask(self, path: str, request: dict) -> dict:
+        body = json.dumps(request).encode()
+        try:
+            if self._is_kept():
+                try:
+                    return self._answer(path, body)
+                except _ENDED:
+                    # It was idle for too long. Asking twice does no harm: nothing is stored there.
+                    pass
+            self._local.connection, self._local.process = self._connect(), os.getpid()
+            return self._answer(path, body)
+        except http.client.HTTPException as error:
+            if isinstance(error, OSError):
+                raise
+            raise ConnectionError(f"the answer cannot be read: {error!r}") from error
+
+    def _is_kept(self) -> bool:
+        """Whether there is a connection. One from before a fork is the parent's: so are its answers."""
+        if getattr(self._local, "process", None) != os.getpid():
+            self.close()
+        return getattr(self._local, "connection", None) is not None
+
+    def _answer(self, path: str, body: bytes) -> dict:
+        connection = self._local.connection
+        try:
+            try:
+                connection.request("POST", path, body, {"content-type": "application/json"})
+            except (BrokenPipeError, ConnectionResetError):
+                # It may have been refused before all of it was sent.
+                pass
+            response = connection.getresponse()
+            text = response.read()
+        except BaseException:
+            # An answer that still comes would be taken for that of the next request.
+            self.close()
+            raise
+        try:
+            fields = json.loads(text)
+        except ValueError:
+            fields = None
+        known = isinstance(fields, dict) and "outcome" in fields
+        if response.status != 200:
+            raise Problem(fields if known else {"status": response.status, "detail": _STRANGE})
+        if not known:
+            raise ConnectionError(_STRANGE)
+        return fields
+
+    def _connect(self) -> http.client.HTTPConnection:
+        scheme, found, host = self._address.partition("://")
+        host = host.rstrip("/")
+        if not found:
+            return _UnixConnection(self._address, self._timeout)
+        if scheme == "https":
+            return http.client.HTTPSConnection(host, timeout=self._timeout, context=self._context)
+        return http.client.HTTPConnection(host, timeout=self._timeout)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _password(password: Password) -> dict:
+    if isinstance(password, str):
+        return {"password": password}
+    return {"password_hex": password.hex()}

@@ -1,0 +1,37 @@
+//! What is said over the wire: requests, answers, problems and routes.
+
+mod answer;
+#[cfg(feature = "server")]
+mod fields;
+#[cfg(feature = "server")]
+mod openapi;
+mod problem;
+#[cfg(feature = "server")]
+mod refusal;
+#[cfg(feature = "server")]
+mod reply;
+#[cfg(feature = "server")]
+mod request;
+#[cfg(feature = "server")]
+mod route;
+#[cfg(feature = "server")]
+mod schema;
+mod words;
+
+pub use self::answer::{Checked, Completed, Completion, Counted, Counting, Freshness};
+pub use self::answer::{Hashed, Hashing, Rekeyed, Rekeying, Verdict, Verified};
+#[cfg(feature = "server")]
+pub use self::openapi::document;
+#[cfg(feature = "server")]
+pub(crate) use self::problem::REASONS;
+pub use self::problem::{Kind, Problem};
+#[cfg(feature = "server")]
+pub use self::reply::Answer;
+#[cfg(feature = "server")]
+pub(crate) use self::reply::Line;
+#[cfg(feature = "server")]
+pub(crate) use self::request::{Asked, BatchLine, Census, Hash, Verify, password};
+#[cfg(feature = "server")]
+pub(crate) use self::route::OPS;
+#[cfg(feature = "server")]
+pub use self::route::{Op, ROUTES, Right, Route, find};

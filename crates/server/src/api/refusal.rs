@@ -1,0 +1,134 @@
+//! Problems as the service makes them: of errors of the library, as JSON, and for the document.
+
+use std::time::Duration;
+
+use saltern::{Error, ErrorKind};
+use saltern_pool::Error as Pool;
+use serde_json::{Value, json};
+
+use super::problem::{Kind, Problem, REASONS, TYPE};
+use super::schema::{Field, Schema, object};
+
+impl Problem {
+    /// With the time after which the same request may succeed.
+    #[must_use]
+    pub(crate) fn after(self, time: Duration) -> Self {
+        Problem { retry_after: Some(time), ..self }
+    }
+
+    /// The seconds for `Retry-After`, at least 1.
+    pub(crate) fn retry_seconds(&self) -> Option<u64> {
+        self.retry_after.map(|time| time.as_secs_f64().ceil().clamp(1.0, 3600.0) as u64)
+    }
+
+    /// As JSON.
+    pub(crate) fn json(&self) -> Value {
+        let title = REASONS.iter().find(|known| known.0 == self.reason).map_or("", |known| known.3);
+        let mut value = json!({
+            "type": format!("{TYPE}{}", self.reason),
+            "title": title,
+            "status": self.status,
+            "detail": self.detail,
+            "outcome": self.outcome(),
+        });
+        if let Some(time) = self.retry_after {
+            value["retry_after_ms"] = json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        }
+        value
+    }
+}
+
+impl From<ErrorKind> for Kind {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::BadInput => Kind::BadInput,
+            ErrorKind::OverLimit => Kind::OverLimit,
+            ErrorKind::Unavailable => Kind::Unavailable,
+            ErrorKind::Overloaded => Kind::Overloaded,
+            ErrorKind::Internal => Kind::Internal,
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let second = Duration::from_secs(1);
+        let reason = match (error.kind(), &error) {
+            (ErrorKind::BadInput, _) => "bad-input",
+            (ErrorKind::OverLimit, _) => "over-limit",
+            (ErrorKind::Unavailable, _) => "unavailable",
+            (ErrorKind::Overloaded, Error::Pool(Pool::TooLate { .. } | Pool::Expired)) => {
+                "too-late"
+            }
+            (ErrorKind::Overloaded, Error::Pool(Pool::Cancelled)) => "ending",
+            (ErrorKind::Overloaded, _) => "queue-full",
+            (ErrorKind::Internal, _) => "internal",
+        };
+        let problem = Self::new(reason, error.to_string());
+        match error {
+            // Once what is ahead of it has been computed, there would be time.
+            Error::Pool(Pool::TooLate { predicted, allowed }) => {
+                problem.after(predicted.saturating_sub(allowed).max(Duration::from_millis(1)))
+            }
+            _ if problem.kind == Kind::Overloaded => problem.after(second),
+            _ => problem,
+        }
+    }
+}
+
+impl Schema for Problem {
+    fn schema() -> Value {
+        let types: Vec<_> = REASONS.iter().map(|known| format!("{TYPE}{}", known.0)).collect();
+        let integer = || json!({ "type": "integer" });
+        let text = || json!({ "type": "string" });
+        let field = |name, about: &str, schema, optional| -> Field {
+            (name, about.to_owned(), schema, optional)
+        };
+        object(
+            "Why a request was not done (RFC 9457). A wrong password is none of these.",
+            vec![
+                field("type", "The reason.", json!({ "type": "string", "enum": types }), false),
+                field("title", "What the reason means.", text(), false),
+                field("status", "The status of the answer.", integer(), false),
+                field("detail", "What happened, for people.", text(), false),
+                field("outcome", "Which of five kinds it is.", Kind::schema(), false),
+                field("retry_after_ms", "When it may succeed, in milliseconds.", integer(), true),
+            ],
+        )
+    }
+}
+
+/// The statuses of problems, and what they mean, for the document.
+pub(crate) fn statuses() -> std::collections::BTreeMap<u16, Vec<&'static str>> {
+    let mut statuses = std::collections::BTreeMap::<u16, Vec<&'static str>>::new();
+    for (_, status, _, title) in REASONS {
+        statuses.entry(*status).or_default().push(title);
+    }
+    statuses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_of_the_library_is_a_problem_of_its_kind() {
+        let errors: [Error; 4] = [
+            Pool::Expired.into(),
+            Pool::Overloaded { waiting: 3, limit: 3 }.into(),
+            Pool::OverBudget { needed: 2, limit: 1 }.into(),
+            Pool::Panicked.into(),
+        ];
+        for error in errors {
+            let (kind, problem) = (Kind::from(error.kind()), Problem::from(error));
+            assert_eq!(problem.kind, kind);
+            let helps = kind == Kind::Overloaded;
+            assert_eq!(problem.retry_seconds().is_some(), helps, "{problem:?}");
+        }
+        let (predicted, allowed) = (Duration::from_millis(2600), Duration::from_millis(500));
+        let late = Problem::from(Error::from(Pool::TooLate { predicted, allowed }));
+        assert_eq!((late.status, late.retry_seconds()), (503, Some(3)));
+        assert_eq!(late.json()["retry_after_ms"], 2100);
+        assert_eq!(Problem::read(503, late.json().to_string().as_bytes()), Some(late));
+    }
+}

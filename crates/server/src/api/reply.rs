@@ -1,0 +1,149 @@
+//! Answers as the service makes them.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::answer::{
+    Checked, Completed, Completion, Counted, Counting, Freshness, Hashed, Hashing,
+};
+use super::answer::{Rekeyed, Rekeying, Verdict, Verified};
+use super::problem::Problem;
+use super::schema::Schema;
+
+/// What came of a request that was done.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Answer {
+    /// Of a new password.
+    Hashed(Hashed),
+    /// Of a login.
+    Verified(Verified),
+    /// Of a stored string.
+    Checked(Checked),
+    /// Of a stored string that was to change.
+    Rekeyed(Rekeyed),
+    /// Of a table.
+    Counted(Box<Counted>),
+}
+
+impl Answer {
+    pub(crate) fn hashed(hash: String) -> Self {
+        Answer::Hashed(Hashed { outcome: Hashing::Hashed, hash })
+    }
+
+    pub(crate) fn verified(
+        outcome: Verdict,
+        outdated: Vec<String>,
+        update: Option<String>,
+    ) -> Self {
+        Answer::Verified(Verified { outcome, outdated, update })
+    }
+
+    pub(crate) fn checked(outdated: Vec<String>) -> Self {
+        let outcome = if outdated.is_empty() { Freshness::Current } else { Freshness::Outdated };
+        Answer::Checked(Checked { outcome, outdated })
+    }
+
+    pub(crate) fn rekeyed(hash: Option<String>) -> Self {
+        let outcome = if hash.is_some() { Rekeying::Rekeyed } else { Rekeying::Unchanged };
+        Answer::Rekeyed(Rekeyed { outcome, hash })
+    }
+
+    pub(crate) fn counted(census: saltern::table::Census) -> Self {
+        let schemes = census.schemes.iter().map(|(name, count)| (name.to_string(), *count));
+        Answer::Counted(Box::new(Counted {
+            outcome: Counting::Counted,
+            accounts: census.accounts,
+            locked: census.locked,
+            bad: census.bad,
+            refused: census.refused,
+            outdated: census.outdated,
+            needs_login: census.needs_login,
+            below_floor: census.below_floor,
+            wrapped: census.wrapped,
+            schemes: schemes.collect(),
+            costs: census.costs,
+            other_costs: census.other_costs,
+            keys: census.keys,
+            other_keys: census.other_keys,
+            roms: census.roms,
+            other_roms: census.other_roms,
+        }))
+    }
+
+    /// The word for its outcome.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self {
+            Answer::Hashed(hashed) => hashed.outcome.word(),
+            Answer::Verified(verified) => verified.outcome.word(),
+            Answer::Checked(checked) => checked.outcome.word(),
+            Answer::Rekeyed(rekeyed) => rekeyed.outcome.word(),
+            Answer::Counted(counted) => counted.outcome.word(),
+        }
+    }
+}
+
+/// The answer to one line of a batch: an answer or a problem, and which line it is of.
+#[derive(Serialize)]
+pub(crate) struct Line<'a> {
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a RawValue>,
+    #[serde(flatten)]
+    result: Value,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(
+        line: u64,
+        id: Option<&'a RawValue>,
+        result: &Result<Answer, Problem>,
+    ) -> Self {
+        let result = match result {
+            Ok(answer) => serde_json::to_value(answer).unwrap_or_default(),
+            Err(problem) => problem.json(),
+        };
+        Line { line, id, result }
+    }
+
+    /// The last line of all, after so many answers.
+    pub(crate) const fn last(answers: u64) -> Completed {
+        Completed { outcome: Completion::Complete, answers }
+    }
+
+    /// Its schema: what single requests are answered, and the number.
+    pub(crate) fn schema() -> Value {
+        let line = json!({
+            "type": "object",
+            "description": "Which line of the batch this answers.",
+            "properties": {
+                "line": { "type": "integer", "minimum": 1, "description": "Counted from 1." },
+                "id": { "description": "That of the line." },
+            },
+            "required": ["line"],
+        });
+        let either = ["Hashed", "Verified", "Checked", "Rekeyed", "Problem"];
+        let either = either.map(|name| {
+            json!({ "type": "object", "description": format!("With the fields of {name}.") })
+        });
+        let one = json!({ "allOf": [line, { "anyOf": either }] });
+        json!({ "oneOf": [one, { "$ref": "#/components/schemas/Completed" }] })
+    }
+}
+
+/// The names and schemas of what is answered.
+pub(crate) fn schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        ("Hashed", Hashed::schema()),
+        ("Verified", Verified::schema()),
+        ("Checked", Checked::schema()),
+        ("Rekeyed", Rekeyed::schema()),
+        ("Counted", Counted::schema()),
+        ("Line", Line::schema()),
+        ("Completed", Completed::schema()),
+        ("Problem", Problem::schema()),
+    ]
+}

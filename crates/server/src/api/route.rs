@@ -1,0 +1,161 @@
+//! What can be asked for, where, and by whom.
+
+use super::words::words;
+
+words! {
+    /// What a client may do.
+    enum Right {
+        /// Verify passwords, and ask whether strings are outdated.
+        Verify = "verify",
+        /// Hash new passwords.
+        Hash = "hash",
+        /// Count stored strings and move them to another key.
+        Rekey = "rekey",
+        /// See how the service does.
+        Admin = "admin",
+    }
+}
+
+/// What can be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Op {
+    /// Hash a new password.
+    Hash,
+    /// Verify a login.
+    Verify,
+    /// Whether a string is outdated.
+    NeedsRehash,
+    /// Move a string to the active key.
+    Rekey,
+    /// Count a table.
+    Census,
+    /// Many at once.
+    Batch,
+    /// Whether the process lives.
+    Health,
+    /// Whether requests can be done.
+    Ready,
+    /// Counts for Prometheus.
+    Metrics,
+    /// The document.
+    OpenApi,
+    /// A page that shows how the service does.
+    Dashboard,
+}
+
+/// How many there are.
+pub(crate) const OPS: usize = 11;
+
+/// A way to ask for something.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// What is done.
+    pub op: Op,
+    /// Its name in metrics and logs, and the id of the operation.
+    pub name: &'static str,
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// Where.
+    pub path: &'static str,
+    /// The rights of which it needs one; none if everybody may who can connect.
+    pub rights: &'static [Right],
+    /// What it does, in one line.
+    pub about: &'static str,
+}
+
+/// All of them.
+pub const ROUTES: [Route; OPS] = [
+    post(Op::Hash, "hash", "/v1/hash", &[Right::Hash], "Hash a new password"),
+    post(Op::Verify, "verify", "/v1/verify", &[Right::Verify], "Verify a login"),
+    post(
+        Op::NeedsRehash,
+        "needs-rehash",
+        "/v1/needs-rehash",
+        &[Right::Verify],
+        "Tell whether a stored string is outdated, and why",
+    ),
+    post(
+        Op::Rekey,
+        "rekey",
+        "/v1/rekey",
+        &[Right::Rekey],
+        "Move a stored string to the active key, without the password",
+    ),
+    post(
+        Op::Census,
+        "census",
+        "/v1/census",
+        &[Right::Rekey],
+        "Count a table of stored strings, one JSON object in each line",
+    ),
+    post(
+        Op::Batch,
+        "batch",
+        "/v1/batch",
+        &[Right::Verify, Right::Hash, Right::Rekey],
+        "Do what many lines ask for while no login waits; each line needs the right for it",
+    ),
+    get(Op::Health, "health", "/health", &[], "Tell that the process lives"),
+    get(Op::Ready, "ready", "/ready", &[], "Tell whether requests can be done"),
+    get(Op::Metrics, "metrics", "/metrics", &[Right::Admin], "Counts for Prometheus"),
+    get(Op::OpenApi, "openapi", "/v1/openapi.json", &[], "This document"),
+    get(Op::Dashboard, "dashboard", "/", &[Right::Admin], "A page that shows how it does"),
+];
+
+const fn post(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    rights: &'static [Right],
+    about: &'static str,
+) -> Route {
+    Route { op, name, method: "POST", path, rights, about }
+}
+
+const fn get(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    rights: &'static [Right],
+    about: &'static str,
+) -> Route {
+    Route { op, name, method: "GET", path, rights, about }
+}
+
+/// The route of a path, whatever the method.
+#[must_use]
+pub fn find(path: &str) -> Option<&'static Route> {
+    ROUTES.iter().find(|route| route.path == path)
+}
+
+impl Op {
+    /// Its place among all of them.
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether what it is asked for comes in lines.
+    pub(crate) const fn is_in_lines(self) -> bool {
+        matches!(self, Op::Batch | Op::Census)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        ROUTES.get(self.index()).map_or("", |route| route.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_its_place() {
+        for (at, route) in ROUTES.iter().enumerate() {
+            assert_eq!(route.op.index(), at);
+            assert_eq!(find(route.path).map(|found| found.op), Some(route.op));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! JSON Schema of what is said: it comes of the types themselves.
+
+use serde_json::{Value, json};
+
+/// A type that has a schema in the document (JSON Schema 2020-12, as in OpenAPI 3.1).
+pub(crate) trait Schema {
+    /// Whether a field of this type may be left out.
+    const OPTIONAL: bool = false;
+
+    fn schema() -> Value;
+}
+
+/// What a field is: its name, what is said of it, its schema, and whether it may be left out.
+pub(crate) type Field = (&'static str, String, Value, bool);
+
+/// The schema of an object with these fields and no others.
+pub(crate) fn object(about: &str, fields: Vec<Field>) -> Value {
+    let required: Vec<_> = fields.iter().filter(|field| !field.3).map(|field| field.0).collect();
+    let properties = fields.into_iter().map(|(name, about, mut schema, _)| {
+        schema["description"] = json!(about);
+        (name.to_owned(), schema)
+    });
+    json!({
+        "type": "object",
+        "description": about,
+        "properties": properties.collect::<serde_json::Map<_, _>>(),
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// A schema of what may also be null, if it may be: in requests that is as good as leaving it out.
+pub(crate) fn or_null(mut schema: Value, optional: bool) -> Value {
+    if optional && let Some(kind) = schema.get("type").filter(|kind| kind.is_string()).cloned() {
+        schema["type"] = json!([kind, "null"]);
+    }
+    schema
+}
+
+/// The lines of a documentation comment as one text.
+pub(crate) fn prose(lines: &[&str]) -> String {
+    lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+}
+
+impl<T: Schema> Schema for Option<T> {
+    const OPTIONAL: bool = true;
+
+    fn schema() -> Value {
+        T::schema()
+    }
+}
+
+impl<T: Schema> Schema for Vec<T> {
+    const OPTIONAL: bool = true;
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": T::schema() })
+    }
+}
+
+impl Schema for String {
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+}
+
+impl Schema for u64 {
+    fn schema() -> Value {
+        json!({ "type": "integer", "minimum": 0 })
+    }
+}
+
+impl Schema for std::collections::BTreeMap<String, u64> {
+    fn schema() -> Value {
+        json!({ "type": "object", "additionalProperties": u64::schema() })
+    }
+}

@@ -1,0 +1,87 @@
+//! Types that are said over the wire: each is written once, for both sides, and what the document
+//! says of it comes of that.
+
+/// An answer: an object with fields, how it is written, and its schema. What is not there is an
+/// error, unless the field says what that means (`field(default): Vec<_>`; `Option` need not).
+macro_rules! answer {
+    ($(#[doc = $about:literal])* struct $name:ident {
+        $($(#[doc = $said:literal])* $field:ident $(($default:ident))?: $kind:ty,)*
+    }) => {
+        $(#[doc = $about])*
+        #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[doc = $said])*
+            #[serde($($default,)? skip_serializing_if = "crate::api::words::Left::is_left_out")]
+            pub $field: $kind,)*
+        }
+
+        #[cfg(feature = "server")]
+        impl $crate::api::schema::Schema for $name {
+            fn schema() -> serde_json::Value {
+                use $crate::api::schema::{object, prose};
+                object(&prose(&[$($about),*]), vec![$((
+                    stringify!($field),
+                    prose(&[$($said),*]),
+                    <$kind as $crate::api::schema::Schema>::schema(),
+                    <$kind as $crate::api::schema::Schema>::OPTIONAL,
+                )),*])
+            }
+        }
+    };
+}
+
+/// Words of which one is said.
+macro_rules! words {
+    ($(#[doc = $about:literal])* enum $name:ident {
+        $($(#[doc = $said:literal])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[doc = $about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[doc = $said])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            /// The word that stands for it.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+
+        #[cfg(feature = "server")]
+        impl $crate::api::schema::Schema for $name {
+            fn schema() -> serde_json::Value {
+                serde_json::json!({ "type": "string", "enum": [$($word),*] })
+            }
+        }
+    };
+}
+
+pub(crate) use {answer, words};
+
+/// Whether a field of an answer is left out.
+pub(crate) trait Left {
+    fn is_left_out(&self) -> bool {
+        false
+    }
+}
+
+impl<T> Left for Option<T> {
+    fn is_left_out(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl Left for u64 {}
+impl Left for String {}
+impl<T> Left for Vec<T> {
+    fn is_left_out(&self) -> bool {
+        self.is_empty()
+    }
+}
+impl<K, V> Left for std::collections::BTreeMap<K, V> {}

@@ -1,0 +1,99 @@
+//! Bodies, on both sides: what is received is read into memory that is wiped.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use crate::api::Problem;
+
+/// A body that is sent.
+pub(crate) enum Body {
+    Whole(Option<Bytes>),
+    /// Pieces as they are made, and nothing after the last of them. If that does not come, the
+    /// connection is cut off, so that nobody takes what there is for all.
+    #[cfg(feature = "server")]
+    Stream(tokio::sync::mpsc::Receiver<Option<Vec<u8>>>),
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        #[cfg_attr(not(feature = "server"), expect(unused_variables))] context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match self.get_mut() {
+            Body::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            #[cfg(feature = "server")]
+            Body::Stream(pieces) => pieces.poll_recv(context).map(|piece| match piece {
+                Some(piece) => piece.map(|piece| Ok(Frame::data(piece.into()))),
+                None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Body::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Body::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            #[cfg(feature = "server")]
+            Body::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// A whole body of at most so many bytes, if it comes within this time.
+pub(crate) async fn whole(
+    mut body: Incoming,
+    most: usize,
+    time: Duration,
+) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let too_large = || Problem::new("too-large", format!("a body has at most {most} bytes"));
+    let size = body.size_hint().upper().unwrap_or(most as u64);
+    if size > most as u64 {
+        return Err(too_large());
+    }
+    // Memory that grows would leave copies of a password behind.
+    let mut read = Zeroizing::new(Vec::with_capacity(size as usize));
+    let all = async {
+        while let Some(piece) = piece(&mut body).await? {
+            if read.len() + piece.len() > read.capacity() {
+                return Err(too_large());
+            }
+            read.extend_from_slice(&piece);
+        }
+        Ok(())
+    };
+    let slow = || Problem::new("slow", format!("the body did not arrive within {time:?}"));
+    timeout(time, all).await.map_err(|_| slow())??;
+    Ok(read)
+}
+
+/// The next piece of a body.
+pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Problem> {
+    loop {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await;
+        match frame {
+            None => return Ok(None),
+            Some(Err(_)) => {
+                return Err(Problem::malformed("the body was cut off, or is malformed"));
+            }
+            // Trailers say nothing here.
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(_) => continue,
+            },
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A client of the service.
+//!
+//! ```no_run
+//! use saltern_server::api::Verdict;
+//! use saltern_server::client::Client;
+//! # async fn login() -> Result<(), saltern_server::client::Error> {
+//! let client = Client::unix("/run/salternd/socket");
+//! let stored = client.hash("correct horse").await?;
+//! let login = client.verify("alice", "correct horse", Some(&stored)).await?;
+//! assert_eq!(login.outcome, Verdict::Match);
+//! if let Some(update) = login.update {
+//!     // UPDATE … SET hash = update WHERE name = 'alice' AND hash = stored
+//! }
+//! # Ok(()) }
+//! ```
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+#[cfg(feature = "tls")]
+use rustls::{ClientConfig, pki_types::ServerName};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use crate::api::{Checked, Hashed, Problem, Rekeyed, Verified};
+use crate::body::{Body, whole};
+
+/// Bytes of the longest answer that is read.
+const LONGEST: usize = 1 << 20;
+
+/// For an answer, if nothing is said of time: more than the service takes to refuse.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// After the time of a call, for the service to say that it is over.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// Calls a service, over as many connections as there are calls at once. Clones are cheap and share
+/// everything. Needs a runtime of tokio.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+    within: Option<Duration>,
+}
+
+struct Inner {
+    target: Target,
+    idle: Mutex<Vec<SendRequest<Body>>>,
+}
+
+enum Target {
+    Unix(PathBuf),
+    Tcp(String),
+    #[cfg(feature = "tls")]
+    Tls(String, ServerName<'static>, Arc<ClientConfig>),
+}
+
+/// Why there is no answer. A wrong password is none of these.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The service did not do it, and says why.
+    Problem(Problem),
+    /// The service cannot be reached, or the connection ended. A hash may have been computed all
+    /// the same; nothing else has changed.
+    Connection(Box<dyn std::error::Error + Send + Sync>),
+    /// The answer is not one that this client knows.
+    Answer {
+        /// Its status.
+        status: u16,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Problem(problem) => f.write_str(&problem.detail),
+            Error::Connection(error) => write!(f, "the service cannot be reached: {error}"),
+            Error::Answer { status } => write!(f, "an answer of status {status} is not understood"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(Error::Connection(error.into()))
+    }
+}
+
+/// An error on its way out.
+struct Failure(Error);
+
+#[derive(Serialize)]
+struct Question<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<Option<&'a str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+}
+
+impl Client {
+    /// A service on a Unix socket.
+    #[must_use]
+    pub fn unix(socket: impl Into<PathBuf>) -> Self {
+        Self::of(Target::Unix(socket.into()))
+    }
+
+    /// A service on this machine, without TLS: `127.0.0.1:8080`.
+    #[must_use]
+    pub fn tcp(address: impl Into<String>) -> Self {
+        Self::of(Target::Tcp(address.into()))
+    }
+
+    /// A service elsewhere: its address, such as `auth.example.org:8443`, its name in its
+    /// certificate, and a configuration that has a certificate for this client.
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    #[must_use]
+    pub fn tls(
+        address: impl Into<String>,
+        name: ServerName<'static>,
+        config: Arc<ClientConfig>,
+    ) -> Self {
+        Self::of(Target::Tls(address.into(), name, config))
+    }
+
+    fn of(target: Target) -> Self {
+        Client { inner: Arc::new(Inner { target, idle: Mutex::default() }), within: None }
+    }
+
+    /// A client whose calls have this much time each: what cannot be done in it is refused at once.
+    /// A service that says nothing at all is waited for a second longer, or for 30 seconds if this
+    /// is not called.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Self {
+        Client { inner: Arc::clone(&self.inner), within: Some(time) }
+    }
+
+    /// Hashes a new password into a string to store.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn hash(&self, password: &str) -> Result<String, Error> {
+        let hashed: Hashed =
+            self.ask("/v1/hash", &Question { password: Some(password), ..self.question() }).await?;
+        Ok(hashed.hash)
+    }
+
+    /// Verifies a password against the stored string of an account; `None` if there is no such
+    /// account.
+    ///
+    /// # Errors
+    /// [`Error`], and none of them says that the password is wrong.
+    pub async fn verify(
+        &self,
+        account: &str,
+        password: &str,
+        stored: Option<&str>,
+    ) -> Result<Verified, Error> {
+        let (account, password) = (Some(account), Some(password));
+        let question = Question { account, password, hash: Some(stored), ..self.question() };
+        self.ask("/v1/verify", &question).await
+    }
+
+    /// Tells whether a stored string is outdated, and why.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn needs_rehash(&self, stored: &str) -> Result<Checked, Error> {
+        self.ask("/v1/needs-rehash", &Question { hash: Some(Some(stored)), ..NOTHING }).await
+    }
+
+    /// Moves a stored string to the active key.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn rekey(&self, stored: &str) -> Result<Rekeyed, Error> {
+        self.ask("/v1/rekey", &Question { hash: Some(Some(stored)), ..NOTHING }).await
+    }
+
+    fn question(&self) -> Question<'static> {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Question { timeout_ms: self.within.map(milliseconds), ..NOTHING }
+    }
+
+    async fn ask<A: DeserializeOwned>(
+        &self,
+        path: &'static str,
+        question: &Question<'_>,
+    ) -> Result<A, Error> {
+        self.answer(path, question).await.map_err(|Failure(error)| error)
+    }
+
+    async fn answer<A: DeserializeOwned>(
+        &self,
+        path: &'static str,
+        question: &Question<'_>,
+    ) -> Result<A, Failure> {
+        let text = |text: Option<&str>| text.map_or(0, str::len);
+        let length =
+            text(question.account) + text(question.password) + text(question.hash.flatten());
+        // As long as escapes can make it: memory that grows would leave copies of the password.
+        let mut body = Zeroizing::new(Vec::with_capacity(6 * length + 128));
+        serde_json::to_writer(&mut *body, question)?;
+        // Wiped when the last part of it was sent.
+        let body = Bytes::from_owner(body);
+        let time = self.within.map_or(PATIENCE, |within| within.saturating_add(MARGIN));
+        let asked = timeout(time, async {
+            let (response, sender) = self.send(path, body).await?;
+            let status = response.status().as_u16();
+            let read = whole(response.into_body(), LONGEST, time).await;
+            let read = read.map_err(|problem| Failure(Error::Connection(problem.detail.into())))?;
+            Ok::<_, Failure>((status, read, sender))
+        });
+        let silent = || format!("no answer within {time:?}");
+        let asked = asked.await.map_err(|_| Failure(Error::Connection(silent().into())))?;
+        let (status, read, sender) = asked?;
+        {
+            let mut idle = self.idle();
+            idle.retain(|sender| !sender.is_closed());
+            idle.push(sender);
+        }
+        let unknown = || Failure(Error::Answer { status });
+        if status == 200 {
+            return serde_json::from_slice(&read).map_err(|_| unknown());
+        }
+        let problem = Problem::read(status, &read);
+        Err(problem.map_or_else(unknown, |problem| Failure(Error::Problem(problem))))
+    }
+
+    /// Sends a request over an idle connection, or over a new one if that has ended meanwhile: the
+    /// service closes what was idle for long, and every request can be asked twice.
+    async fn send(
+        &self,
+        path: &'static str,
+        body: Bytes,
+    ) -> Result<(Response<Incoming>, SendRequest<Body>), Failure> {
+        loop {
+            let idle = self.idle().pop();
+            let new = idle.is_none();
+            let mut sender = match idle {
+                Some(sender) => sender,
+                None => self.connect().await?,
+            };
+            if sender.ready().await.is_err() && !new {
+                continue;
+            }
+            match sender.try_send_request(self.request(path, body.clone())?).await {
+                Ok(response) => return Ok((response, sender)),
+                Err(mut error) => {
+                    let unsent = error.take_message().is_some();
+                    if new || !(unsent || error.error().is_incomplete_message()) {
+                        return Err(error.into_error().into());
+                    }
+                }
+            }
+        }
+    }
+
+    fn request(&self, path: &'static str, body: Bytes) -> Result<Request<Body>, Failure> {
+        let mut request = Request::new(Body::Whole(Some(body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = path.parse()?;
+        let headers = request.headers_mut();
+        let host = match &self.inner.target {
+            Target::Unix(_) => HeaderValue::from_static("localhost"),
+            Target::Tcp(address) => HeaderValue::from_str(address)?,
+            #[cfg(feature = "tls")]
+            Target::Tls(address, ..) => HeaderValue::from_str(address)?,
+        };
+        headers.insert(HOST, host);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(request)
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Body>, Failure> {
+        match &self.inner.target {
+            Target::Unix(path) => speak(UnixStream::connect(path).await?).await,
+            Target::Tcp(address) => {
+                let stream = TcpStream::connect(address.as_str()).await?;
+                stream.set_nodelay(true)?;
+                speak(stream).await
+            }
+            #[cfg(feature = "tls")]
+            Target::Tls(address, name, config) => {
+                let stream = TcpStream::connect(address.as_str()).await?;
+                stream.set_nodelay(true)?;
+                let connector = tokio_rustls::TlsConnector::from(Arc::clone(config));
+                speak(connector.connect(name.clone(), stream).await?).await
+            }
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<SendRequest<Body>>> {
+        self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const NOTHING: Question<'static> =
+    Question { account: None, password: None, hash: None, timeout_ms: None };
+
+/// Speaks HTTP over a stream.
+async fn speak(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<SendRequest<Body>, Failure> {
+    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(sender)
+}

@@ -1,0 +1,288 @@
+//! Many requests in the lines of one: computed while no login waits.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc::Sender;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{Id, JoinSet};
+use tokio::time::Instant;
+
+use super::single::{Login, hash, needs_rehash, rekey, verify};
+use super::{Call, Lines, Means, Numbered};
+use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, Right, password};
+
+/// How long a line waits that the pool has no room for.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a line waits for the rate of its client before it looks at what a reload has changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A line that was done.
+struct Done {
+    number: u64,
+    id: Option<Box<RawValue>>,
+    result: Result<Answer, Problem>,
+}
+
+/// What lets one line of a batch wait for the rate of its client: no other is read meanwhile.
+type Turn = OwnedSemaphorePermit;
+
+/// Does what each line asks for, and sends the answers as they are there, in any order. Nothing
+/// more is done once nobody receives them.
+///
+/// The answers say of which line they are. Lines are never refused because of load: they wait. Each
+/// is done with the rights, keys and limits that there are when its turn comes. What ends the
+/// request early is the last answer; otherwise the last line says that all is there. Once the
+/// service is to end, no more lines are read.
+pub(crate) async fn batch(call: Call, lines: impl Lines, answers: Sender<Option<Vec<u8>>>) {
+    let call = Arc::new(call);
+    let stream = Stream { call: Arc::clone(&call), answers: answers.clone(), sent: 0 };
+    let ended = tokio::select! {
+        () = answers.closed() => Err(Gone),
+        ended = stream.run(lines) => ended,
+    };
+    if let Ok(problem) = ended
+        && let Some(call) = Arc::into_inner(call)
+    {
+        call.streamed(problem.as_ref());
+    }
+}
+
+/// Nobody receives the answers any more.
+struct Gone;
+
+struct Stream {
+    call: Arc<Call>,
+    answers: Sender<Option<Vec<u8>>>,
+    sent: u64,
+}
+
+impl Stream {
+    /// All lines, up to the problem that has ended the request early, if one has.
+    async fn run(mut self, mut lines: impl Lines) -> Result<Option<Problem>, Gone> {
+        let lines_of_all = Arc::clone(&self.call.means.current.lines);
+        // Each batch has one line, and more while there are places: lines take memory.
+        let room = |mine: usize| {
+            mine == 0 || mine < lines_of_all.most && lines_of_all.places.available_permits() > 0
+        };
+        let (mut under_way, mut numbers) = (JoinSet::new(), HashMap::<Id, u64>::new());
+        let (mut more, mut early) = (true, None);
+        let turns = Arc::new(Semaphore::new(1));
+        let state = Arc::clone(&self.call.means.state);
+        let mut ending = pin!(state.ending());
+        while more || !under_way.is_empty() {
+            tokio::select! {
+                biased;
+                Some(done) = under_way.join_next_with_id() => {
+                    let task = done.as_ref().map_or_else(tokio::task::JoinError::id, |done| done.0);
+                    let number = numbers.remove(&task).unwrap_or_default();
+                    let done = done.map_or_else(|_| Done::failed(number), |done| done.1);
+                    self.answer(&done).await?;
+                }
+                () = &mut ending, if more => {
+                    (more, early) = (false, Some((lines.number() + 1, is_ending())));
+                }
+                line = in_turn(&turns, &mut lines), if more && room(under_way.len()) => match line {
+                    (turn, Ok(Some(line))) => {
+                        let number = line.0;
+                        let task = under_way.spawn(one(Arc::clone(&self.call), line, turn));
+                        numbers.insert(task.id(), number);
+                    }
+                    (_, Ok(None)) => more = false,
+                    (_, Err(problem)) => {
+                        (more, early) = (false, Some((lines.number() + 1, problem)));
+                    }
+                },
+            }
+        }
+        match &early {
+            Some((number, problem)) => {
+                let result = Err(problem.clone());
+                self.answer(&Done { number: *number, id: None, result }).await?;
+            }
+            None => self.send(&Line::last(self.sent)).await?,
+        }
+        self.answers.send(None).await.map_err(|_| Gone)?;
+        Ok(early.map(|early| early.1))
+    }
+
+    async fn answer(&mut self, done: &Done) -> Result<(), Gone> {
+        self.sent += 1;
+        self.send(&Line::new(done.number, done.id.as_deref(), &done.result)).await
+    }
+
+    async fn send(&self, line: &impl Serialize) -> Result<(), Gone> {
+        let mut text = serde_json::to_vec(line).unwrap_or_default();
+        text.push(b'\n');
+        self.answers.send(Some(text)).await.map_err(|_| Gone)
+    }
+}
+
+impl Done {
+    /// A line whose task has panicked.
+    fn failed(number: u64) -> Self {
+        let result = Err(Problem::new("internal", "this line has failed"));
+        Done { number, id: None, result }
+    }
+}
+
+/// The next line, once the one before it need not wait for the rate.
+async fn in_turn<L: Lines>(
+    turns: &Arc<Semaphore>,
+    lines: &mut L,
+) -> (Option<Turn>, Result<Option<Numbered<L::Room>>, Problem>) {
+    // It is never closed.
+    let turn = Arc::clone(turns).acquire_owned().await.ok();
+    (turn, lines.next().await)
+}
+
+pub(super) fn is_ending() -> Problem {
+    let detail = "the service is about to end: nothing is done from here on";
+    Problem::new("ending", detail).after(Duration::from_secs(1))
+}
+
+async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>) -> Done {
+    let (mut id, mut room) = (None, None);
+    let asked = line.and_then(|(line, kept)| {
+        // What has been read of it takes as much.
+        room = Some(kept);
+        let mut line = BatchLine::parse(&line)?;
+        id = line.id.take().map(|id| id.0);
+        line.asked()
+    });
+    let op = asked.as_ref().map_or(Op::Batch, Asked::op);
+    let result = match asked {
+        Ok(asked) => done(&call, asked, turn).await,
+        Err(problem) => Err(problem),
+    };
+    drop(room);
+    let metrics = &call.means.state.metrics;
+    if let Err(problem) = &result {
+        metrics.problem(problem);
+    }
+    metrics.line(op, result.as_ref().map_or_else(Problem::outcome, Answer::outcome));
+    Done { number, id, result }
+}
+
+impl Asked {
+    const fn op(&self) -> Op {
+        match self {
+            Asked::Hash(_) => Op::Hash,
+            Asked::Verify(_) => Op::Verify,
+            Asked::NeedsRehash(_) => Op::NeedsRehash,
+            Asked::Rekey(_) => Op::Rekey,
+        }
+    }
+
+    const fn right(&self) -> Right {
+        match self {
+            Asked::Hash(_) => Right::Hash,
+            Asked::Verify(_) | Asked::NeedsRehash(_) => Right::Verify,
+            Asked::Rekey(_) => Right::Rekey,
+        }
+    }
+
+    /// How long the answer is waited for, from when the line was read.
+    fn time(&self) -> Option<Duration> {
+        let asked = match self {
+            Asked::Hash(hash) => hash.timeout_ms,
+            Asked::Verify(verify) => verify.timeout_ms,
+            Asked::NeedsRehash(_) | Asked::Rekey(_) => None,
+        };
+        asked.map(Duration::from_millis)
+    }
+}
+
+async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, Problem> {
+    let (time, right) = (asked.time(), asked.right());
+    let until = time.and_then(|time| Instant::now().checked_add(time));
+    let means = by(until, counted(call, right)).await??;
+    drop(turn);
+    match asked {
+        Asked::Hash(asked) => {
+            let password = password(asked.password, asked.password_hex)?;
+            patiently(call, means, right, (&Work::Hash(&password), until)).await
+        }
+        Asked::Verify(asked) => {
+            let login = Login {
+                account: asked.account.as_ref().map_or("", |account| &account.0),
+                password: &password(asked.password, asked.password_hex)?,
+                hash: asked.hash.0.as_ref().map(|hash| hash.as_str()),
+                updates: asked.update.unwrap_or(true),
+            };
+            patiently(call, means, right, (&Work::Verify(&login), until)).await
+        }
+        Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash.0),
+        Asked::Rekey(asked) => rekey(&means, &asked.hash.0),
+    }
+}
+
+/// What has to be there by then, if it is.
+async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<T, Problem> {
+    let Some(until) = until else { return Ok(work.await) };
+    let late = |_| Problem::new("too-late", "the line had no time left").after(PAUSE);
+    tokio::time::timeout_at(until, work).await.map_err(late)
+}
+
+/// What a line is done with that counts as a request of its client: once the client has asked
+/// seldom enough, if it may do this at all.
+async fn counted(call: &Call, right: Right) -> Result<Means, Problem> {
+    loop {
+        let means = call.now(right)?;
+        let Some(Err(wait)) = means.client.rate.as_ref().map(|rate| rate.take_leaving_half())
+        else {
+            return Ok(means);
+        };
+        tokio::select! {
+            () = tokio::time::sleep(wait.min(LOOK)) => {}
+            () = means.state.ending() => return Err(is_ending()),
+        }
+    }
+}
+
+impl Call {
+    /// What a line is done with now, if the client still has the right.
+    fn now(&self, right: Right) -> Result<Means, Problem> {
+        let means = Means::of(&self.means.state, &self.peer)?;
+        means.client.may(right)?;
+        Ok(means)
+    }
+}
+
+/// What the pool is to do for a line.
+enum Work<'a> {
+    Hash(&'a [u8]),
+    Verify(&'a Login<'a>),
+}
+
+/// Hashes or verifies, again and again until there is room for it, or until it is too late.
+async fn patiently(
+    call: &Call,
+    mut means: Means,
+    right: Right,
+    (work, until): (&Work<'_>, Option<Instant>),
+) -> Result<Answer, Problem> {
+    loop {
+        let lines = Arc::clone(&means.current.lines);
+        // It is never closed.
+        let _place = by(until, lines.places.acquire()).await?;
+        means = call.now(right)?;
+        let passwords = means.current.passwords.bulk();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let result = match work {
+            Work::Hash(password) => hash(&passwords, password, left).await,
+            Work::Verify(login) => verify(&means, &passwords, login, left).await,
+        };
+        match result {
+            Err(problem) if problem.reason == "queue-full" => {
+                by(until, tokio::time::sleep(PAUSE)).await?;
+            }
+            result => return result,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Requests for one password or one stored string.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use saltern::{Outcome, Passwords, Ticket};
+use tokio::time::timeout;
+
+use super::{Call, Means};
+use crate::api::Census as Stored;
+use crate::api::{Answer, Hash, Op, Problem, Verdict, Verify, password};
+use crate::site::Accounts;
+
+/// Does what a request asks for.
+///
+/// # Errors
+/// Whatever kept it from being done. A wrong password is an answer.
+pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> {
+    match call.op {
+        Op::Hash => {
+            let request = Hash::parse(body)?;
+            let (passwords, time) = call.within(request.timeout_ms)?;
+            let password = password(request.password, request.password_hex)?;
+            hash(&passwords, &password, Some(time)).await
+        }
+        Op::Verify => {
+            let request = Verify::parse(body)?;
+            let (passwords, time) = call.within(request.timeout_ms)?;
+            let login = Login {
+                account: request.account.as_ref().map_or("", |account| &account.0),
+                password: &password(request.password, request.password_hex)?,
+                hash: request.hash.0.as_ref().map(|hash| hash.as_str()),
+                updates: request.update.unwrap_or(true),
+            };
+            verify(&call.means, &passwords, &login, Some(time)).await
+        }
+        Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash.0),
+        Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash.0),
+        _ => Err(Problem::new("internal", "this is no request for one password")),
+    }
+}
+
+impl Call {
+    /// The passwords of the site, with the time that a request has.
+    fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
+        let time = self.left(asked)?;
+        Ok((self.means.current.passwords.within(time), time))
+    }
+}
+
+/// What comes of a ticket in this time: all of it, or what is known by then.
+async fn in_time<T: Send + 'static>(
+    mut ticket: Ticket<T>,
+    time: Option<Duration>,
+) -> Result<T, Problem> {
+    let Some(time) = time else { return Ok(ticket.await?) };
+    if let Ok(result) = timeout(time, &mut ticket).await {
+        return Ok(result?);
+    }
+    let late = || {
+        let detail = "the answer was not there in time";
+        Problem::new("too-late", detail).after(Duration::from_secs(1))
+    };
+    Ok(ticket.known_now().ok_or_else(late)??)
+}
+
+/// A login.
+pub(super) struct Login<'a> {
+    pub(super) account: &'a str,
+    pub(super) password: &'a [u8],
+    pub(super) hash: Option<&'a str>,
+    pub(super) updates: bool,
+}
+
+impl Login<'_> {
+    /// Counts a login of its account, if that is limited. It is given back with the result, unless
+    /// that is told to stand.
+    fn is_not_too_often(&self, means: &Means) -> Result<Counted<'_>, Problem> {
+        let (accounts, account) = (means.current.accounts.as_ref(), self.account.as_bytes());
+        if let Some(accounts) = accounts {
+            if account.is_empty() {
+                let missing = "`account` is missing: logins are limited by account here";
+                return Err(Problem::malformed(missing));
+            }
+            accounts.take(account).map_err(|wait| {
+                Problem::new("account-rate", "this account has had too many logins").after(wait)
+            })?;
+        }
+        Ok(Counted { accounts: accounts.cloned(), account })
+    }
+}
+
+/// A login that was counted.
+struct Counted<'a> {
+    accounts: Option<Arc<Accounts>>,
+    account: &'a [u8],
+}
+
+impl Counted<'_> {
+    /// It has had an answer.
+    fn stands(mut self) {
+        self.accounts = None;
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if let Some(accounts) = &self.accounts {
+            accounts.give_back(self.account);
+        }
+    }
+}
+
+pub(super) async fn hash(
+    passwords: &Passwords,
+    password: &[u8],
+    time: Option<Duration>,
+) -> Result<Answer, Problem> {
+    if password.is_empty() {
+        return Err(Problem::new("bad-input", "the password is empty"));
+    }
+    Ok(Answer::hashed(in_time(passwords.hash(password), time).await?))
+}
+
+pub(super) async fn verify(
+    means: &Means,
+    passwords: &Passwords,
+    login: &Login<'_>,
+    time: Option<Duration>,
+) -> Result<Answer, Problem> {
+    let (table, counted) = (passwords.table(), login.is_not_too_often(means)?);
+    let ticket = match login.updates {
+        true => passwords.verify(login.account, login.password, login.hash),
+        false => passwords.without_updates().verify(login.account, login.password, login.hash),
+    };
+    let outcome = in_time(ticket, time).await?;
+    counted.stands();
+    if let Some(Ok(Some((scheme, memory)))) = login.hash.map(saltern::table::cost) {
+        means.state.metrics.string(scheme, memory);
+    }
+    Ok(match outcome {
+        Outcome::Mismatch => Answer::verified(Verdict::Mismatch, Vec::new(), None),
+        Outcome::Locked => Answer::verified(Verdict::Locked, Vec::new(), None),
+        Outcome::Match { update } => {
+            let reasons = login.hash.map(|hash| table.needs_rehash(hash)).transpose()?;
+            let update = update.map(|update| update.new);
+            if update.is_some() {
+                means.state.metrics.update();
+            }
+            Answer::verified(Verdict::Match, words(&reasons.unwrap_or_default()), update)
+        }
+    })
+}
+
+pub(super) fn needs_rehash(means: &Means, hash: &str) -> Result<Answer, Problem> {
+    let reasons = means.current.passwords.table().needs_rehash(hash)?;
+    Ok(Answer::checked(words(&reasons)))
+}
+
+pub(super) fn rekey(means: &Means, hash: &str) -> Result<Answer, Problem> {
+    Ok(Answer::rekeyed(means.current.passwords.table().rekey(hash)?))
+}
+
+fn words(reasons: &saltern::table::Reasons) -> Vec<String> {
+    reasons.words().into_iter().map(str::to_owned).collect()
+}

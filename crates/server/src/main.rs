@@ -1,0 +1,117 @@
+//! The program `salternd`.
+
+mod wiping;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use saltern_server::operation::{Endpoint, Options, check, run};
+
+#[global_allocator]
+static ALLOCATOR: wiping::Wiping = wiping::Wiping;
+
+/// Hash and verify passwords as a service, over HTTP
+///
+/// Without --config it listens on one Unix socket, for the user who starts it, under the default
+/// policy or that of --policy.
+///
+/// SIGHUP reads the files anew, SIGTERM ends it after what has begun.
+#[derive(Parser)]
+#[command(name = "salternd", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    options: Args,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Args)]
+struct Args {
+    /// File of the service, such as /etc/saltern/salternd.toml
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+
+    /// Say that there is no file: the same as leaving --config out
+    #[arg(long, conflicts_with = "config")]
+    dev: bool,
+
+    /// Without --config: policy of the site, such as saltern.toml
+    #[arg(long, value_name = "FILE", global = true, conflicts_with = "config")]
+    policy: Option<PathBuf>,
+
+    /// Without --config: where the Unix socket is to be
+    #[arg(long, value_name = "PATH", conflicts_with = "config")]
+    socket: Option<PathBuf>,
+
+    /// Without --config: listen on this address of the machine as well, such as 127.0.0.1:8080;
+    /// whoever can connect to it may do everything
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
+    tcp: Option<std::net::SocketAddr>,
+
+    /// Show how the service does on a page at / for whoever has the right `admin`
+    #[arg(long)]
+    dashboard: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Read and check all files, keys and ROMs as the service would, and listen nowhere
+    Check,
+    /// Print the OpenAPI document of the service
+    Openapi,
+}
+
+fn main() -> ExitCode {
+    let Cli { options, command } = Cli::parse();
+    keep_memory_in();
+    let Args { config, policy, socket, tcp, dashboard, .. } = options;
+    let options = Options { config, policy, socket, dashboard, tcp };
+    let done = match command {
+        None => run(&options, listening),
+        Some(Command::Check) => check(&options).map(|notes| {
+            notes.iter().for_each(|note| println!("note: {note}"));
+            println!("everything is as it has to be");
+        }),
+        Some(Command::Openapi) => {
+            print!("{}", saltern_server::api::document());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("salternd: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// No core dump is written of the memory, and no other process of the same user reads it. Where the
+/// system refuses that, the service is as good as any other.
+fn keep_memory_in() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+/// Says where it listens, and how to try it. Nobody has to read that.
+fn listening(endpoints: &[Endpoint]) {
+    let mut text = String::new();
+    for endpoint in endpoints {
+        text += &format!("salternd: listening on {endpoint}\n");
+        let (option, url) = match endpoint {
+            Endpoint::Unix(path) => {
+                (format!("--unix-socket {} ", path.display()), "http://localhost".to_owned())
+            }
+            Endpoint::Tcp(_) => (String::new(), endpoint.to_string()),
+            // Whoever has no certificate is turned away.
+            _ => continue,
+        };
+        text +=
+            &format!("  curl {option}--json '{{\"password\":\"correct horse\"}}' {url}/v1/hash\n");
+    }
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,12 @@
+//! The life of the process.
+
+mod config;
+mod descriptors;
+mod notify;
+mod open;
+mod run;
+mod start;
+
+pub use self::config::{Config, ConfigError};
+pub use self::open::Endpoint;
+pub use self::run::{Options, check, run};

@@ -1,0 +1,79 @@
+//! Descriptors: each connection takes one, and the system allows a process so many.
+
+use anyhow::bail;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::transport::{Limits, TURNED_AWAY};
+
+/// Those for files that are read, the pool, the log, and the sockets that listen.
+const OTHERS: u64 = 64;
+
+/// Raises the limit of this process as far as it may, and lowers those of connections to what is
+/// there, so that whoever connects waits or is turned away instead of taking the last descriptor.
+/// What was lowered is told.
+///
+/// # Errors
+/// If there are not enough for one connection to each listener.
+pub(super) fn fit(limits: Limits, listeners: usize) -> anyhow::Result<(Limits, Option<String>)> {
+    let now = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: now.maximum, maximum: now.maximum };
+    let allowed = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => now.maximum,
+        Err(_) => now.current,
+    };
+    within(limits, listeners, allowed.unwrap_or(u64::MAX))
+}
+
+fn within(
+    limits: Limits,
+    listeners: usize,
+    descriptors: u64,
+) -> anyhow::Result<(Limits, Option<String>)> {
+    let each = descriptors.saturating_sub(OTHERS) / listeners.max(1) as u64;
+    let each = usize::try_from(each).unwrap_or(usize::MAX).saturating_sub(TURNED_AWAY);
+    if limits.connections <= each {
+        return Ok((limits, None));
+    }
+    if each == 0 {
+        let least = OTHERS + (listeners * (TURNED_AWAY + 1)) as u64;
+        bail!("{descriptors} descriptors are allowed (RLIMIT_NOFILE): needed are {least} and more");
+    }
+    let wanted = limits.connections;
+    let note = format!(
+        "limits.connections is {each} instead of {wanted}: {descriptors} descriptors are allowed \
+         (RLIMIT_NOFILE)"
+    );
+    let client_connections = (limits.client_connections * each / wanted).max(1);
+    Ok((Limits { connections: each, client_connections, ..limits }, Some(note)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn connections_are_lowered_to_what_there_is() {
+        let second = Duration::from_secs(1);
+        let limits = Limits {
+            body: 1,
+            bodies: 1,
+            head: 8192,
+            head_time: second,
+            body_time: second,
+            answer_time: second,
+            connections: 4096,
+            client_connections: 2048,
+        };
+        assert_eq!(within(limits, 1, 4096 + 128).unwrap(), (limits, None));
+        assert_eq!(within(limits, 2, 2 * 4096 + 192).unwrap(), (limits, None));
+        let (less, note) = within(limits, 1, 1024).unwrap();
+        assert_eq!((less.connections, less.client_connections), (896, 448));
+        assert!(note.unwrap().starts_with("limits.connections is 896 instead of 4096: 1024 desc"));
+        let (less, _) = within(limits, 1, 129).unwrap();
+        assert_eq!((less.connections, less.client_connections), (1, 1));
+        let error = within(limits, 2, 193).unwrap_err().to_string();
+        assert!(error.ends_with("needed are 194 and more"), "{error}");
+    }
+}

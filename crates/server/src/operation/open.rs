@@ -1,0 +1,238 @@
+//! Sockets, opened.
+
+use std::fmt;
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::UnixListener as Socket;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use listenfd::ListenFd;
+use rustix::fs::Mode;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::time::sleep;
+
+use super::config::Listen;
+use crate::transport::{Access, Bound, Tls};
+
+/// Where a service listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Endpoint {
+    /// A Unix socket.
+    Unix(PathBuf),
+    /// An address of TCP on this machine, without TLS.
+    Tcp(SocketAddr),
+    /// An address of TCP with TLS.
+    Tls(SocketAddr),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+            Endpoint::Tls(address) => write!(f, "https://{address}"),
+            Endpoint::Tcp(address) => write!(f, "http://{address}"),
+        }
+    }
+}
+
+/// A socket that listens, and how whoever connects proves who they are.
+pub(super) struct Opened {
+    pub(super) endpoint: Endpoint,
+    pub(super) bound: Bound,
+    pub(super) access: Access,
+    /// A file that goes with the service; one of the service manager stays.
+    pub(super) file: Option<Made>,
+}
+
+/// Sockets that a service manager has opened already (sd_listen_fds(3)).
+pub(super) struct Passed(Vec<Handed>);
+
+enum Handed {
+    Unix(Socket),
+    Tcp(std::net::TcpListener),
+}
+
+impl Passed {
+    /// Those of this process.
+    pub(super) fn take() -> anyhow::Result<Self> {
+        let mut given = ListenFd::from_env();
+        let mut passed = Vec::new();
+        for at in 0..given.len() {
+            let unix = given.take_unix_listener(at).ok().flatten().map(Handed::Unix);
+            let tcp = || given.take_tcp_listener(at).ok().flatten().map(Handed::Tcp);
+            let Some(socket) = unix.or_else(tcp) else {
+                anyhow::bail!("socket {at} of the service manager is no stream that listens")
+            };
+            passed.push(socket);
+        }
+        Ok(Passed(passed))
+    }
+
+    /// The one with the address of an entry, if there is one.
+    fn of(&mut self, listen: &Listen) -> Option<Handed> {
+        let is = |socket: &Handed| match socket {
+            Handed::Unix(socket) => {
+                let address = socket.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname());
+                let same = |path, wanted| {
+                    canonical(path).is_some_and(|path| canonical(wanted) == Some(path))
+                };
+                path.zip(listen.unix.as_deref()).is_some_and(|(path, wanted)| same(path, wanted))
+            }
+            Handed::Tcp(socket) => socket.local_addr().ok() == listen.tcp,
+        };
+        let at = self.0.iter().position(is)?;
+        Some(self.0.swap_remove(at))
+    }
+
+    /// Refuses what no entry stands for.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        let Some(first) = self.0.first() else { return Ok(()) };
+        let address = match first {
+            Handed::Unix(socket) => format!("{:?}", socket.local_addr()?),
+            Handed::Tcp(socket) => socket.local_addr()?.to_string(),
+        };
+        anyhow::bail!("no [[listen]] is the socket of the service manager at {address}")
+    }
+}
+
+/// A file by its one name.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Opens what an entry of the file asks for, unless the service manager has.
+pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result<Opened> {
+    let (handed, mode) = (passed.of(listen), listen.mode()?);
+    if let Some(path) = &listen.unix {
+        let (listener, file) = match handed {
+            Some(Handed::Unix(listener)) => (listener, None),
+            _ => {
+                let made = unix(path, mode).await;
+                let (listener, file) = made.map_err(|error| named(path.display(), &error))?;
+                (listener, Some(file))
+            }
+        };
+        listener.set_nonblocking(true)?;
+        let bound = Bound::Unix(UnixListener::from_std(listener)?);
+        let endpoint = Endpoint::Unix(path.clone());
+        return Ok(Opened { endpoint, bound, access: Access::Socket, file });
+    }
+    let Some(tcp) = listen.tcp else { anyhow::bail!("there is no address to listen on") };
+    let access = match (listen.tls(), &listen.client) {
+        (Some(files), _) => Access::Tls(Arc::new(Tls::open(files)?)),
+        (None, Some(client)) => Access::Anybody { client: client.clone() },
+        (None, None) => anyhow::bail!("whoever connects to {tcp} has to prove who they are"),
+    };
+    let listener = match handed {
+        Some(Handed::Tcp(listener)) => listener,
+        _ => std::net::TcpListener::bind(tcp).map_err(|error| named(tcp, &error))?,
+    };
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let bound = Bound::Tcp(TcpListener::from_std(listener)?);
+    let endpoint = match access {
+        Access::Tls(_) => Endpoint::Tls(address),
+        _ => Endpoint::Tcp(address),
+    };
+    Ok(Opened { endpoint, bound, access, file: None })
+}
+
+fn named(what: impl fmt::Display, error: &io::Error) -> anyhow::Error {
+    anyhow::anyhow!("cannot listen on {what}: {error}")
+}
+
+/// The file of a socket that this process has made.
+pub(super) struct Made {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Made {
+    /// Removes the file, unless another process has made its own in this place, or might now.
+    pub(super) async fn remove(&self) {
+        let Ok(_lock) = lock(&self.path).await else { return };
+        let now = std::fs::symlink_metadata(&self.path);
+        if now.is_ok_and(|now| (now.dev(), now.ino()) == (self.device, self.inode)) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Makes a Unix socket. What a process has left behind that was killed is replaced; a socket on
+/// which somebody listens, or any other file, is not.
+async fn unix(path: &Path, mode: u32) -> io::Result<(Socket, Made)> {
+    let _lock = lock(path).await?;
+    let listener = match bind(path) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_left_behind(path).await => {
+            std::fs::remove_file(path)?;
+            bind(path)?
+        }
+        bound => bound?,
+    };
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+    let file = std::fs::symlink_metadata(path)?;
+    let made = Made { path: path.to_owned(), device: file.dev(), inode: file.ino() };
+    Ok((listener, made))
+}
+
+/// How long another process may take to make or remove a socket.
+const TURN: Duration = Duration::from_secs(3);
+
+/// Keeps other processes of the service from making or removing this socket as long as the result
+/// is there. The file for that, beside the socket, stays.
+async fn lock(path: &Path) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let told =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", name.display()));
+    let open = || File::options().create(true).append(true).mode(0o600).open(&name);
+    let file = match open() {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_stranded(&name) => {
+            std::fs::remove_file(&name).and_then(|()| open())
+        }
+        opened => opened,
+    };
+    let (file, start) = (file.map_err(told)?, Instant::now());
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(told(error)),
+            Err(TryLockError::WouldBlock) if start.elapsed() > TURN => {
+                let busy = "another process is starting or ending there, and holds this file";
+                return Err(told(io::Error::new(ErrorKind::WouldBlock, busy)));
+            }
+            Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// Whether a lock is another user's, whom this user has let into a folder of its own: whoever has
+/// tried the service by hand as root, say.
+fn is_stranded(name: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let owner = |path: &Path| std::fs::symlink_metadata(path).map(|file| file.uid());
+    let folder = name.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    owner(folder).is_ok_and(|owner| owner == user) && owner(name).is_ok_and(|owner| owner != user)
+}
+
+/// A socket to which only its owner can write, and so connect.
+fn bind(path: &Path) -> io::Result<Socket> {
+    let before = rustix::process::umask(Mode::from_raw_mode(0o177));
+    let bound = Socket::bind(path);
+    rustix::process::umask(before);
+    bound
+}
+
+/// Whether this is a socket on which nobody listens. Somebody whose queue is full does.
+async fn is_left_behind(path: &Path) -> bool {
+    let socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let refused = UnixStream::connect(path).await.map_err(|error| error.kind());
+    socket && refused.is_err_and(|error| error == ErrorKind::ConnectionRefused)
+}

@@ -1,0 +1,283 @@
+//! Start, reload, drain, end.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::config::{Config, Listen};
+use super::descriptors::fit;
+use super::notify::notify;
+use super::open::{Endpoint, Opened, Passed, open};
+use super::start::{OWN, Sources};
+use crate::site::State;
+use crate::transport::{Access, Service, Tls, serve};
+
+/// What a service manager is told, and shows, once requests are done.
+const READY: &str = "READY=1\nSTATUS=Ready";
+
+/// How the service is started.
+#[derive(Clone, Default, Debug)]
+pub struct Options {
+    /// `salternd.toml`. Without it there is one Unix socket, for the user who starts the service.
+    pub config: Option<PathBuf>,
+    /// Without a file: the policy. Without that, the default one.
+    pub policy: Option<PathBuf>,
+    /// Without a file: where that socket is. The default is in the folder for such files of the
+    /// user, or else that for temporary files.
+    pub socket: Option<PathBuf>,
+    /// Whether there is a page at `/` for whoever has the right `admin`.
+    pub dashboard: bool,
+    /// Without a file: an address on this machine to listen on as well, without TLS. Whoever can
+    /// connect to it may do everything.
+    pub tcp: Option<SocketAddr>,
+}
+
+/// Runs the service until a signal ends it. `listening` is told once requests are done.
+///
+/// SIGTERM and SIGINT let requests end that have begun, for [`Config`]'s `drain` at most, and the
+/// second of them ends the process at once; SIGHUP reads everything anew but where the service
+/// listens and what may come over a connection.
+///
+/// # Errors
+/// Whatever keeps it from starting.
+pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Result<()> {
+    let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
+    let config = Arc::new(sources.config()?);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // Hashing has threads of its own; what is done here takes microseconds.
+        .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
+        .thread_name("salternd")
+        .enable_all()
+        .build()?;
+    let state = Arc::new(State::new());
+    let ended = runtime.block_on(live(&sources, &config, options, &state, listening));
+    state.log.flush();
+    // What has not ended by now is not waited for.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    ended
+}
+
+/// Reads everything that the service would, and tells what it found; nothing is listened on. It
+/// takes the memory of ROMs that are copied, beside a service that runs as well.
+///
+/// # Errors
+/// Whatever would keep it from starting.
+pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
+    let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
+    let config = sources.config()?;
+    let (_, note) = fit(config.limits(), config.listen.len())?;
+    let mut notes: Vec<_> = note.into_iter().collect();
+    for files in config.listen.iter().filter_map(Listen::tls) {
+        notes.extend(Tls::open(files)?.note());
+    }
+    let current = sources.current(&config, None)?;
+    notes.extend_from_slice(current.passwords.notes());
+    Ok(notes)
+}
+
+async fn live(
+    sources: &Sources,
+    config: &Arc<Config>,
+    options: &Options,
+    state: &Arc<State>,
+    listening: impl FnOnce(&[Endpoint]),
+) -> anyhow::Result<()> {
+    let mut signals = Signals::new()?;
+    let (end, ending) = watch::channel(false);
+    let opened = tokio::select! {
+        opened = sockets(config, options) => opened?,
+        () = signals.end() => return Ok(()),
+    };
+    let endpoints: Vec<_> = opened.iter().map(|opened| opened.endpoint.clone()).collect();
+    let (limits, note) = fit(config.limits(), opened.len())?;
+    if let Some(note) = note {
+        state.log.warn("note", &[("detail", json!(note))]);
+    }
+    let service = Arc::new(Service::new(state, limits, options.dashboard));
+    let (mut made, mut listeners) = (Vec::new(), JoinSet::new());
+    let started = Arc::clone(config);
+    let mut files = Files { sources: sources.clone(), started, tls: Vec::new() };
+    for Opened { bound, access, file, .. } in opened {
+        made.extend(file);
+        if let Access::Tls(tls) = &access {
+            files.tls.push(Arc::clone(tls));
+        }
+        listeners.spawn(serve(bound, access, Arc::clone(&service), ending.clone()));
+    }
+    let result = until_ended(&files, state, &mut signals, || listening(&endpoints)).await;
+    state.end();
+    notify("STOPPING=1");
+    state.log.info("ending", &[]);
+    let drained = async {
+        // Whoever starts meanwhile makes a socket of its own in this place.
+        for made in &made {
+            made.remove().await;
+        }
+        let _ = end.send(true);
+        while listeners.join_next().await.is_some() {}
+    };
+    let in_time = tokio::select! {
+        drained = tokio::time::timeout(config.drain.0, drained) => drained.is_ok(),
+        // Whoever asks twice does not want to wait.
+        () = signals.end() => false,
+    };
+    state.log.info("ended", &[("drained", json!(in_time))]);
+    result
+}
+
+/// Starts, and reloads as often as it is asked to.
+async fn until_ended(
+    files: &Files,
+    state: &Arc<State>,
+    signals: &mut Signals,
+    listening: impl FnOnce(),
+) -> anyhow::Result<()> {
+    tokio::select! {
+        started = files.load(state) => started?,
+        () = signals.end() => return Ok(()),
+    }
+    notify(READY);
+    listening();
+    while signals.next().await == Signal::Reload {
+        tokio::select! {
+            () = files.reload(state) => {}
+            // What is being read is given up with the process.
+            () = signals.end() => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// All that is read at the start and at each reload.
+struct Files {
+    sources: Sources,
+    /// What the process was started with.
+    started: Arc<Config>,
+    tls: Vec<Arc<Tls>>,
+}
+
+impl Files {
+    /// Reads everything, and does requests with it from then on.
+    async fn load(&self, state: &Arc<State>) -> anyhow::Result<()> {
+        let (sources, tls) = (self.sources.clone(), self.tls.clone());
+        let started = Arc::clone(&self.started);
+        let (state, began) = (Arc::clone(state), Instant::now());
+        // Whole ROMs are read and checked.
+        let loading = tokio::task::spawn_blocking(move || {
+            let before = state.current();
+            let config = sources.config()?;
+            let renewed = tls.iter().map(|tls| tls.renew()).collect::<anyhow::Result<Vec<_>>>()?;
+            let current = sources.current(&config, before.as_deref())?;
+            let restart = config.restart(&started);
+            if !restart.is_empty() {
+                state.log.warn("restart", &[("keys", json!(restart))]);
+            }
+            state.metrics.restart.store(u64::from(!restart.is_empty()), Relaxed);
+            let loose = tls.iter().filter_map(|tls| tls.note());
+            for note in loose.chain(current.passwords.notes().iter().cloned()) {
+                state.log.warn("note", &[("detail", json!(note))]);
+            }
+            renewed.into_iter().for_each(|renewed| renewed());
+            state.set(current);
+            // Whoever reads in the log that it was done may look at the count at once.
+            state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);
+            drop(before);
+            state.log.info("loaded", &[("ms", json!(began.elapsed().as_millis()))]);
+            anyhow::Ok(())
+        });
+        loading.await.context("the thread that reads the policy has failed")?
+    }
+
+    /// Reads everything anew. What is wrong changes nothing.
+    async fn reload(&self, state: &Arc<State>) {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
+        notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+        match self.load(state).await {
+            Ok(()) => notify(READY),
+            Err(error) => {
+                let detail = format!("{error:#}");
+                notify(&format!("{READY}: nothing was reloaded: {}", detail.replace('\n', " ")));
+                state.metrics.failed_reloads.fetch_add(1, Relaxed);
+                state.log.warn("reload", &[("detail", json!(detail))]);
+            }
+        }
+    }
+}
+
+async fn sockets(config: &Config, options: &Options) -> anyhow::Result<Vec<Opened>> {
+    let own = || {
+        let path = options.socket.clone().unwrap_or_else(own_socket);
+        let tcp = |tcp| Listen { tcp: Some(tcp), client: Some(OWN.into()), ..Listen::default() };
+        let socket = Listen { unix: Some(path), ..Listen::default() };
+        std::iter::once(socket).chain(options.tcp.map(tcp)).collect::<Vec<_>>()
+    };
+    let own = options.config.is_none().then(own);
+    let entries = own.as_ref().unwrap_or(&config.listen);
+    if let Some(tcp) = options.tcp.filter(|tcp| !tcp.ip().is_loopback()) {
+        anyhow::bail!("{tcp} is not on this machine: without a file, allowed is loopback only");
+    }
+    let mut passed = Passed::take()?;
+    let mut opened = Vec::new();
+    for listen in entries {
+        opened.push(open(listen, &mut passed).await?);
+    }
+    passed.finish()?;
+    Ok(opened)
+}
+
+/// Where the socket of a user is.
+fn own_socket() -> PathBuf {
+    let name = format!("salternd-{}.sock", rustix::process::geteuid().as_raw());
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let folder = folder.filter(|folder| Path::is_dir(folder));
+    folder.unwrap_or_else(std::env::temp_dir).join(name)
+}
+
+/// What the process was asked for.
+#[derive(PartialEq, Eq)]
+enum Signal {
+    Reload,
+    End,
+}
+
+struct Signals {
+    reload: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Signals {
+            reload: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.terminate.recv() => Signal::End,
+            _ = self.interrupt.recv() => Signal::End,
+            _ = self.reload.recv() => Signal::Reload,
+        }
+    }
+
+    /// Waits for the end. A reload that is asked for meanwhile is left to [`Self::next`]: what it
+    /// is about may have been read already.
+    async fn end(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What requests are done with, made of files: at the start, and at each reload.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::bail;
+use saltern::{Passwords, Policy};
+
+use super::config::Config;
+use crate::site::{Client, Clients, Current, Places, Rights, Who};
+
+/// Where everything is read from.
+#[derive(Clone, Default)]
+pub(super) struct Sources {
+    /// `salternd.toml`; none without a file.
+    pub(super) config: Option<PathBuf>,
+    /// A policy that is used without a file for the service.
+    pub(super) policy: Option<PathBuf>,
+}
+
+impl Sources {
+    /// Reads the file of the service.
+    pub(super) fn config(&self) -> anyhow::Result<Config> {
+        Ok(self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default())
+    }
+
+    /// Reads the policy, its keys and its ROMs, and starts the threads: what is the same as before
+    /// stays where it is.
+    pub(super) fn current(
+        &self,
+        config: &Config,
+        before: Option<&Current>,
+    ) -> anyhow::Result<Current> {
+        let file: Option<&Path> = config.policy.as_deref().or(self.policy.as_deref());
+        let policy = file.map(read).transpose()?.unwrap_or_default();
+        if let Some(before) = before {
+            keeps_what_protects(before.passwords.table().policy(), &policy)?;
+        }
+        let passwords = match before {
+            Some(before) => before.passwords.renew(policy)?,
+            None => Passwords::new(policy)?,
+        };
+        let clients = match (&self.config, before) {
+            (Some(_), _) => config.clients(before.map(|before| &before.clients))?,
+            (None, Some(before)) => before.clients.clone(),
+            (None, None) => own(),
+        };
+        let accounts = config.accounts(before.and_then(|before| before.accounts.as_ref()))?;
+        let lines = Places::beside(passwords.pool().config(), before.map(|before| &before.lines));
+        let (timeout, log_requests) = (config.timeout.0, config.log_requests);
+        Ok(Current { passwords, clients, accounts, lines, timeout, log_requests })
+    }
+}
+
+/// Reads a policy. An empty file would be the default one, and is what a full disk leaves behind.
+fn read(file: &Path) -> anyhow::Result<Policy> {
+    if std::fs::metadata(file).is_ok_and(|file| file.len() == 0) {
+        bail!("{}: the file is empty: a policy of defaults has a comment at least", file.display());
+    }
+    Ok(Policy::read(file)?)
+}
+
+/// Refuses a policy without a key or a ROM for new hashes where there is one: the first half of a
+/// file may look like that.
+fn keeps_what_protects(before: &Policy, new: &Policy) -> anyhow::Result<()> {
+    let key = |policy: &Policy| {
+        policy.keys.iter().find(|key| key.active).map(|key| format!("key {}", key.name.as_str()))
+    };
+    let rom = |policy: &Policy| {
+        policy.roms.iter().find(|rom| rom.active).map(|rom| format!("ROM {}", rom.id))
+    };
+    let lost = |of: &dyn Fn(&Policy) -> Option<String>| of(before).filter(|_| of(new).is_none());
+    match lost(&key).or_else(|| lost(&rom)) {
+        Some(lost) => bail!("the {lost} is active and the policy has no other: a restart takes it"),
+        None => Ok(()),
+    }
+}
+
+/// The name of the client that there is without a file.
+pub(super) const OWN: &str = "own";
+
+/// The user who has started the service, and root: without a file, nobody else may do anything.
+fn own() -> Clients {
+    let user = rustix::process::geteuid().as_raw();
+    let who = Who { users: vec![user, 0], ..Who::default() };
+    Clients(vec![Arc::new(Client::new(OWN, who, Rights::ALL))])
+}

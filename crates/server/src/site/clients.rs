@@ -1,0 +1,229 @@
+//! Who may do what.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::rate::Bucket;
+use crate::api::{Problem, Right};
+
+/// Whoever is at the other end of a connection, as far as that is proved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Peer {
+    /// A process on this machine: the user and the group that it runs as.
+    User { uid: u32, gid: u32 },
+    /// Whoever has the key of a certificate: the names in it.
+    Certificate(Vec<String>),
+    /// Whoever can reach a listener that asks for nothing, which stands for this client.
+    Anybody { client: String },
+}
+
+/// Some of the rights.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Rights(u8);
+
+impl Rights {
+    pub(crate) const ALL: Rights = Rights(0b1111);
+
+    pub(crate) fn of(rights: &[Right]) -> Self {
+        Rights(rights.iter().fold(0, |all, right| all | 1 << *right as u8))
+    }
+
+    fn has(self, right: Right) -> bool {
+        self.0 & (1 << right as u8) != 0
+    }
+}
+
+/// Which peers are a client.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Who {
+    pub(crate) users: Vec<u32>,
+    pub(crate) groups: Vec<u32>,
+    pub(crate) certificates: Vec<String>,
+}
+
+impl Who {
+    fn is(&self, name: &str, peer: &Peer) -> bool {
+        match peer {
+            Peer::User { uid, gid } => self.users.contains(uid) || self.groups.contains(gid),
+            Peer::Certificate(names) => {
+                names.iter().any(|name| self.certificates.iter().any(|known| known == name))
+            }
+            Peer::Anybody { client } => client == name,
+        }
+    }
+}
+
+/// A program that asks.
+pub(crate) struct Client {
+    pub(crate) name: String,
+    pub(crate) who: Who,
+    pub(crate) rights: Rights,
+    /// How often it may ask.
+    pub(crate) rate: Option<Arc<Bucket>>,
+    /// How many of its requests may be under way.
+    pub(crate) most: usize,
+    pub(crate) under_way: Arc<AtomicUsize>,
+}
+
+/// A request of a client, which counts until this is dropped.
+pub(crate) struct UnderWay(Arc<AtomicUsize>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Client {
+    /// A client without limits.
+    pub(crate) fn new(name: impl Into<String>, who: Who, rights: Rights) -> Self {
+        let (name, under_way) = (name.into(), Arc::default());
+        Client { name, who, rights, rate: None, most: usize::MAX, under_way }
+    }
+
+    /// Counts on where a client of before stands: its requests are still under way, and its rate
+    /// does not begin anew unless it is another one.
+    pub(crate) fn go_on_from(&mut self, before: &Client) {
+        self.under_way = Arc::clone(&before.under_way);
+        if let (Some(rate), Some(before)) = (&mut self.rate, &before.rate)
+            && rate.rate() == before.rate()
+        {
+            *rate = Arc::clone(before);
+        }
+    }
+
+    /// Refuses what the client may not do.
+    pub(crate) fn may(&self, right: Right) -> Result<(), Problem> {
+        if self.rights.has(right) {
+            return Ok(());
+        }
+        let (name, right) = (&self.name, right.word());
+        Err(Problem::new("forbidden", format!("the client {name} lacks the right `{right}`")))
+    }
+
+    /// Refuses what the client may not ask for, which needs one of these rights, if any.
+    pub(crate) fn may_ask(&self, rights: &[Right]) -> Result<(), Problem> {
+        match rights {
+            [first, others @ ..] if !others.iter().any(|right| self.rights.has(*right)) => {
+                self.may(*first)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts a request, or says that there are too many.
+    pub(crate) fn begin(&self) -> Result<UnderWay, Problem> {
+        let refused =
+            |what| Problem::new("client-rate", format!("the client {} {what}", self.name));
+        // Counted first, so that no two can pass for one place.
+        let guard = UnderWay(Arc::clone(&self.under_way));
+        if self.under_way.fetch_add(1, Relaxed) >= self.most {
+            let what = "has as many requests under way as it may";
+            return Err(refused(what).after(std::time::Duration::from_secs(1)));
+        }
+        if let Some(rate) = &self.rate {
+            let asked = "has asked more often than it may";
+            rate.take().map_err(|wait| refused(asked).after(wait))?;
+        }
+        Ok(guard)
+    }
+}
+
+/// All clients, in the order of the file: the first that fits is the one.
+#[derive(Clone, Default)]
+pub(crate) struct Clients(pub(crate) Vec<Arc<Client>>);
+
+impl Clients {
+    pub(crate) fn named(&self, name: &str) -> Option<&Client> {
+        self.0.iter().find(|client| client.name == name).map(|client| &**client)
+    }
+
+    /// The client that a peer is.
+    pub(crate) fn find(&self, peer: &Peer) -> Option<&Arc<Client>> {
+        self.0.iter().find(|client| client.who.is(&client.name, peer))
+    }
+
+    /// The client that a peer is.
+    ///
+    /// # Errors
+    /// *Forbidden* for a stranger.
+    pub(crate) fn of(&self, peer: &Peer) -> Result<&Arc<Client>, Problem> {
+        let stranger = || match peer {
+            Peer::User { uid, gid } => {
+                format!("user {uid} with group {gid} is none of [[clients]]: add it to `users`")
+            }
+            Peer::Certificate(_) => {
+                "no name of the certificate is one of [[clients]]: add it to `certificates`".into()
+            }
+            Peer::Anybody { client } => format!("the client {client} is none of [[clients]]"),
+        };
+        self.find(peer).ok_or_else(|| Problem::new("forbidden", stranger()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate::Rate;
+    use super::*;
+
+    fn client(name: &str, who: Who, rights: &[Right]) -> Arc<Client> {
+        Arc::new(Client::new(name, who, Rights::of(rights)))
+    }
+
+    #[test]
+    fn the_first_client_that_fits_is_the_one() {
+        let users = |users: &[u32]| Who { users: users.to_vec(), ..Who::default() };
+        let names = |names: &[&str]| Who {
+            certificates: names.iter().map(ToString::to_string).collect(),
+            ..Who::default()
+        };
+        let clients = Clients(vec![
+            client("login", users(&[33]), &[Right::Verify]),
+            client("remote", names(&["login.example"]), &[Right::Hash]),
+            client("all", Who { groups: vec![7], ..users(&[33, 44]) }, &[Right::Admin]),
+        ]);
+        let name = |peer: Peer| clients.find(&peer).map(|client| client.name.clone());
+        let user = |uid, gid| name(Peer::User { uid, gid });
+        assert_eq!(user(33, 7).as_deref(), Some("login"));
+        assert_eq!((user(44, 0).as_deref(), user(1, 7).as_deref()), (Some("all"), Some("all")));
+        assert_eq!(user(1, 33), None);
+        let certificate = |names: &[&str]| {
+            name(Peer::Certificate(names.iter().map(ToString::to_string).collect()))
+        };
+        assert_eq!(certificate(&["other", "login.example"]).as_deref(), Some("remote"));
+        assert_eq!((certificate(&["LOGIN"]), certificate(&[])), (None, None));
+        assert_eq!(name(Peer::Anybody { client: "all".into() }).as_deref(), Some("all"));
+        let first = &clients.0[0];
+        assert!(first.may(Right::Verify).is_ok());
+        assert_eq!(first.may(Right::Hash).unwrap_err().status, 403);
+    }
+
+    /// What is refused because of what is under way does not count as asked.
+    #[test]
+    fn a_request_that_has_no_place_takes_nothing_from_the_rate() {
+        let mut limited = Client::new("a", Who::default(), Rights::ALL);
+        limited.most = 1;
+        limited.rate = Some(Arc::new(Bucket::new(Rate::parse("1/h", 2).unwrap())));
+        let one = limited.begin();
+        assert!(one.is_ok());
+        assert!((0..9).all(|_| limited.begin().is_err()));
+        drop(one);
+        assert!(limited.begin().is_ok());
+        assert!(limited.begin().is_err());
+    }
+
+    #[test]
+    fn requests_under_way_are_counted_until_they_end() {
+        let mut limited = Client::new("a", Who::default(), Rights::ALL);
+        limited.most = 2;
+        let one = limited.begin().ok();
+        let two = limited.begin().ok();
+        assert!(one.is_some() && two.is_some());
+        assert_eq!(limited.begin().err().map(|problem| problem.status), Some(429));
+        assert_eq!(limited.under_way.load(Relaxed), 2);
+        drop(one);
+        assert!(limited.begin().is_ok());
+        drop(two);
+        assert_eq!(limited.under_way.load(Relaxed), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! Counts.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use saltern::policy::Scheme;
+
+use crate::api::{OPS, Op, Problem, REASONS};
+
+/// What comes of requests: those of answers, those of problems, and that nobody waited any more.
+pub(super) const OUTCOMES: [&str; 17] = [
+    "hashed",
+    "match",
+    "mismatch",
+    "locked",
+    "current",
+    "outdated",
+    "rekeyed",
+    "unchanged",
+    "counted",
+    "complete",
+    "ok",
+    "bad-input",
+    "over-limit",
+    "unavailable",
+    "overloaded",
+    "internal",
+    "gone",
+];
+
+/// The upper ends of the buckets of times, in seconds.
+pub(super) const BUCKETS: [f64; 14] =
+    [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0, 2.0, 5.0, 10.0];
+
+/// Why the service has ended a connection.
+#[derive(Clone, Copy)]
+pub(crate) enum Ended {
+    /// Whoever opened it has not proved who they are.
+    Unknown = 0,
+    /// Its client has as many as it may.
+    TooMany = 1,
+    /// Its client takes no answers.
+    Unread = 2,
+}
+
+/// The words for that.
+pub(super) const ENDED: [&str; 3] = ["unknown", "too-many", "unread"];
+
+/// Classes of memory: below 2 MiB, from 2 MiB on, from 4 MiB on; the last is from 4 GiB on.
+pub(super) const CLASSES: usize = 13;
+
+/// Counts since the start.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    pub(super) requests: [[AtomicU64; OUTCOMES.len()]; OPS],
+    pub(super) times: [Times; OPS],
+    pub(super) reasons: [AtomicU64; 32],
+    /// Lines of batches.
+    pub(super) lines: [[AtomicU64; OUTCOMES.len()]; OPS],
+    /// Stored strings, by scheme and class of memory.
+    pub(super) strings: [[AtomicU64; CLASSES]; Scheme::ALL.len()],
+    pub(super) updates: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    pub(crate) open: AtomicU64,
+    pub(super) ended: [AtomicU64; ENDED.len()],
+    pub(crate) reloads: AtomicU64,
+    pub(crate) failed_reloads: AtomicU64,
+    /// 1 if the file has settings that take a restart.
+    pub(crate) restart: AtomicU64,
+}
+
+#[derive(Default)]
+pub(super) struct Times {
+    pub(super) buckets: [AtomicU64; BUCKETS.len()],
+    pub(super) count: AtomicU64,
+    /// Microseconds.
+    pub(super) sum: AtomicU64,
+}
+
+impl Metrics {
+    /// Counts the end of a request.
+    pub(crate) fn count(&self, op: Op, outcome: &str, time: Duration) {
+        let at = OUTCOMES.iter().position(|known| *known == outcome);
+        debug_assert!(at.is_some(), "{outcome}");
+        let Some(counts) = self.requests.get(op.index()) else { return };
+        if let Some(count) = at.and_then(|at| counts.get(at)) {
+            count.fetch_add(1, Relaxed);
+        }
+        let Some(times) = self.times.get(op.index()) else { return };
+        let seconds = time.as_secs_f64();
+        if let Some(at) = BUCKETS.iter().position(|end| seconds <= *end) {
+            times.buckets[at].fetch_add(1, Relaxed);
+        }
+        times.count.fetch_add(1, Relaxed);
+        times.sum.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Counts a problem by its reason.
+    pub(crate) fn problem(&self, problem: &Problem) {
+        let at = REASONS.iter().position(|known| known.0 == problem.reason);
+        if let Some(count) = at.and_then(|at| self.reasons.get(at)) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts a connection that the service has ended.
+    pub(crate) fn ended(&self, why: Ended) {
+        self.ended[why as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Counts a line of a batch.
+    pub(crate) fn line(&self, op: Op, outcome: &str) {
+        let at = OUTCOMES.iter().position(|known| *known == outcome);
+        debug_assert!(at.is_some(), "{outcome}");
+        let counts = self.lines.get(op.index());
+        if let Some(count) = at.zip(counts).and_then(|(at, counts)| counts.get(at)) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts a stored string that was verified, which takes so many bytes.
+    pub(crate) fn string(&self, scheme: Scheme, memory: u64) {
+        let at = Scheme::ALL.iter().position(|known| *known == scheme);
+        let class = ((memory >> 20).max(1).ilog2() as usize).min(CLASSES - 1);
+        if let Some(counts) = at.and_then(|at| self.strings.get(at)) {
+            counts[class].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts an update that was given out.
+    pub(crate) fn update(&self) {
+        self.updates.fetch_add(1, Relaxed);
+    }
+}

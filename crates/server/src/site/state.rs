@@ -1,0 +1,118 @@
+//! What all requests share.
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use saltern::Passwords;
+use saltern_pool::PoolConfig;
+use tokio::sync::{Semaphore, watch};
+
+use super::clients::Clients;
+use super::log::Log;
+use super::metrics::Metrics;
+use super::rate::Accounts;
+use crate::api::Problem;
+
+/// What requests are done with. A reload puts another one in its place; what has begun ends with
+/// the one that it began with.
+pub(crate) struct Current {
+    pub(crate) passwords: Passwords,
+    pub(crate) clients: Clients,
+    pub(crate) accounts: Option<Arc<Accounts>>,
+    pub(crate) lines: Arc<Places>,
+    /// How long a request may take that does not say it, where the policy does not say it.
+    pub(crate) timeout: Duration,
+    /// Whether each request is logged.
+    pub(crate) log_requests: bool,
+}
+
+/// Places for lines of batches in the queue of the pool: those of all batches together, so that
+/// they leave most of it to logins.
+pub(crate) struct Places {
+    pub(crate) most: usize,
+    pub(crate) places: Semaphore,
+}
+
+impl Places {
+    /// Those for a pool: the places of before, if they are as many.
+    pub(crate) fn beside(pool: &PoolConfig, before: Option<&Arc<Self>>) -> Arc<Self> {
+        // Enough for full groups in all threads, and few enough to leave the queue to logins.
+        let most = (8 * pool.threads).clamp(1, (pool.max_waiting / 4).max(1));
+        let new = || Arc::new(Places { most, places: Semaphore::new(most) });
+        before.filter(|before| before.most == most).map_or_else(new, Arc::clone)
+    }
+}
+
+/// How far the service has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    Starting,
+    Running,
+    Ending,
+}
+
+/// One for the process.
+pub(crate) struct State {
+    current: RwLock<Option<Arc<Current>>>,
+    phase: watch::Sender<Phase>,
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Log,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        let (metrics, log) = (Metrics::default(), Log::new());
+        let phase = watch::Sender::new(Phase::Starting);
+        State { current: RwLock::new(None), phase, metrics, log }
+    }
+
+    /// Puts what requests are done with into its place.
+    pub(crate) fn set(&self, current: Current) {
+        let new = Some(Arc::new(current));
+        let old = {
+            let mut place = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *place, new)
+        };
+        // Threads may end here: not with the lock held.
+        drop(old);
+        self.phase.send_if_modified(|phase| {
+            let starting = *phase == Phase::Starting;
+            if starting {
+                *phase = Phase::Running;
+            }
+            starting
+        });
+    }
+
+    /// What there is to do requests with.
+    pub(crate) fn current(&self) -> Option<Arc<Current>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a request is done with.
+    ///
+    /// # Errors
+    /// *Unavailable* while the service starts.
+    pub(crate) fn ready(&self) -> Result<Arc<Current>, Problem> {
+        let starting = || {
+            let wait = Duration::from_secs(1);
+            Problem::new("starting", "keys and ROMs are being checked: try again").after(wait)
+        };
+        self.current().ok_or_else(starting)
+    }
+
+    /// No more requests are to come.
+    pub(crate) fn end(&self) {
+        self.phase.send_replace(Phase::Ending);
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        *self.phase.borrow()
+    }
+
+    /// Waits until no more requests are to come.
+    pub(crate) async fn ending(&self) {
+        // The sender is here.
+        let _ = self.phase.subscribe().wait_for(|phase| *phase == Phase::Ending).await;
+    }
+}

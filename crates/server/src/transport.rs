@@ -1,0 +1,16 @@
+//! Sockets, TLS and HTTP/1.1.
+
+mod bodies;
+mod connection;
+mod holders;
+mod http;
+mod limits;
+mod lines;
+mod listen;
+mod patient;
+mod tls;
+
+pub(crate) use self::http::Service;
+pub(crate) use self::limits::Limits;
+pub(crate) use self::listen::{Access, Bound, TURNED_AWAY, serve};
+pub(crate) use self::tls::{Tls, TlsFiles};

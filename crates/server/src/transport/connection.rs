@@ -1,0 +1,107 @@
+//! One connection: HTTP/1.1 over whatever carries it.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch::Receiver;
+
+use super::http::{Service, refuse_all, respond};
+use super::limits::Limits;
+use super::patient::{Socket, gone};
+use crate::api::Problem;
+use crate::site::Peer;
+
+/// More headers than any proxy adds.
+const HEADERS: usize = 64;
+
+/// Answers the requests of a connection until it ends, or until the service is to end: then after
+/// the request that is under way.
+///
+/// A client that goes away, or does not take its answers, ends the work that was done for it.
+pub(crate) async fn run(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    socket: &impl Socket,
+    peer: Peer,
+    service: Arc<Service>,
+    mut ending: Receiver<bool>,
+) {
+    let _open = Open::new(&service);
+    let answer = service_fn(|request| {
+        let (service, peer) = (&*service, &peer);
+        async move {
+            // A client that has sent more than its request may go away unseen by HTTP.
+            tokio::select! {
+                biased;
+                response = respond(service, peer, request) => Ok(response),
+                () = gone(socket) => Err(Gone),
+            }
+        }
+    });
+    let connection = http(&service.limits).serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // How a connection ends is its client's business.
+        _ = connection.as_mut() => return,
+        _ = ending.wait_for(|ending| *ending) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// There is nobody to answer any more.
+#[derive(Debug)]
+struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the client is gone")
+    }
+}
+
+impl std::error::Error for Gone {}
+
+/// Tells whoever has too many connections that this is one too many, and ends it: at once, or after
+/// a second without a request.
+pub(super) async fn turn_away(stream: impl AsyncRead + AsyncWrite + Unpin, service: &Service) {
+    let second = Duration::from_secs(1);
+    let detail = "there are as many connections of this client as it may have: use them";
+    let problem = Problem::new("client-connections", detail).after(second);
+    let answer = service_fn(|_| {
+        let response = refuse_all(service, &problem);
+        async move { Ok::<_, Infallible>(response) }
+    });
+    let connection = http(&service.limits).serve_connection(TokioIo::new(stream), answer);
+    let _ = tokio::time::timeout(second, connection).await;
+}
+
+fn http(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.head_time);
+    builder.max_buf_size(limits.head).max_headers(HEADERS);
+    builder
+}
+
+/// Counts a connection while it is open.
+struct Open<'a>(&'a Service);
+
+impl<'a> Open<'a> {
+    fn new(service: &'a Service) -> Self {
+        let metrics = &service.state.metrics;
+        metrics.connections.fetch_add(1, Relaxed);
+        metrics.open.fetch_add(1, Relaxed);
+        Open(service)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.state.metrics.open.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,127 @@
+//! Who has how much of something, so that nobody has all of it: connections of a listener, bytes
+//! of bodies.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::site::Peer;
+
+/// Who has it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Holder {
+    /// A user of this machine.
+    User(u32),
+    /// Whoever has a certificate with these names.
+    Certificate(Vec<String>),
+    /// Whoever is at an address and has not said more yet, or need not.
+    Address(IpAddr),
+    /// A client of this name, whichever users, certificates or addresses it has.
+    Client(String),
+}
+
+impl Holder {
+    /// The holder of a connection from an address. This machine is one, whichever of its addresses
+    /// it uses, and so is a network of IPv6, in which every machine has as many as it likes.
+    pub(super) fn of_address(address: IpAddr) -> Self {
+        Holder::Address(match address.to_canonical() {
+            address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !0 << 64).into(),
+            address => address,
+        })
+    }
+
+    /// The holder that a peer from an address is.
+    pub(super) fn of(peer: &Peer, address: Option<IpAddr>) -> Self {
+        match peer {
+            Peer::User { uid, .. } => Holder::User(*uid),
+            Peer::Certificate(names) => Holder::Certificate(names.clone()),
+            Peer::Anybody { .. } => Self::of_address(address.unwrap_or(Ipv4Addr::LOCALHOST.into())),
+        }
+    }
+}
+
+/// How much each holder has.
+pub(super) struct Holders {
+    /// The most of one.
+    most: usize,
+    /// Only of those who have any.
+    counts: Mutex<HashMap<Holder, usize>>,
+}
+
+/// So many connections or bytes of a holder, which count until this is dropped.
+pub(super) struct Held {
+    holders: Arc<Holders>,
+    holder: Holder,
+    count: usize,
+}
+
+impl Holders {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Holders { most, counts: Mutex::default() })
+    }
+
+    /// So many more for a holder; nothing if that would have more than it may.
+    pub(super) fn take(self: &Arc<Self>, holder: Holder, count: usize) -> Option<Held> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = counts.get(&holder).copied().unwrap_or(0);
+        let after = before.checked_add(count).filter(|after| *after <= self.most)?;
+        counts.insert(holder.clone(), after);
+        drop(counts);
+        Some(Held { holders: Arc::clone(self), holder, count })
+    }
+}
+
+impl Held {
+    /// Counts less from now on, by so many at most as there are.
+    pub(super) fn give_back(&mut self, count: usize) {
+        let count = count.min(self.count);
+        self.count -= count;
+        let mut counts = self.holders.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut all) = counts.entry(self.holder.clone()) {
+            *all.get_mut() -= count;
+            if *all.get() == 0 {
+                all.remove();
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.give_back(self.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_holder_has_its_own_and_what_ends_is_forgotten() {
+        let holders = Holders::new(2);
+        let user = |uid| holders.take(Holder::of(&Peer::User { uid, gid: uid }, None), 1);
+        let (one, two) = (user(7), user(7));
+        assert!(one.is_some() && two.is_some());
+        assert!(user(7).is_none());
+        let other = user(8);
+        assert!(other.is_some());
+        drop(one);
+        let again = user(7);
+        assert!(again.is_some() && user(7).is_none());
+        drop((two, other, again));
+        assert!(holders.counts.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn addresses_of_one_machine_or_network_are_one() {
+        let of = |text: &str| Holder::of_address(text.parse().unwrap());
+        assert_eq!(of("127.0.0.1"), of("127.9.8.7"));
+        assert_eq!(of("127.0.0.1"), of("::1"));
+        assert_eq!(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
+        assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+    }
+}

@@ -1,0 +1,248 @@
+//! What a request of HTTP asks for, and the answer as HTTP has it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderValue,
+    RETRY_AFTER,
+};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+
+use super::bodies::Bodies;
+use super::limits::Limits;
+use super::lines::BodyLines;
+use crate::api::{Op, Problem, Route, find};
+use crate::body::{Body, whole};
+use crate::handlers::{Call, Means, batch, census, single};
+use crate::site::{Peer, Phase, State, metrics_text};
+
+/// What every listener needs.
+pub(crate) struct Service {
+    pub(crate) state: Arc<State>,
+    pub(crate) limits: Limits,
+    /// Whether there is a page for people.
+    dashboard: bool,
+    bodies: Arc<Bodies>,
+}
+
+impl Service {
+    pub(crate) fn new(state: &Arc<State>, limits: Limits, dashboard: bool) -> Self {
+        let (state, bodies) = (Arc::clone(state), Arc::new(Bodies::new(&limits)));
+        Service { state, limits, dashboard, bodies }
+    }
+}
+
+const JSON: &str = "application/json";
+const LINES: &str = "application/x-ndjson";
+
+/// Answers a request.
+pub(crate) async fn respond(
+    service: &Service,
+    peer: &Peer,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let received = Instant::now();
+    let route = find(request.uri().path());
+    let Some(route) = route.filter(|route| route.op != Op::Dashboard || service.dashboard) else {
+        let detail = "see /v1/openapi.json for what there is";
+        return refuse(service, &Problem::new("not-found", detail));
+    };
+    let head = route.method == "GET" && request.method() == Method::HEAD;
+    if request.method().as_str() != route.method && !head {
+        let detail = format!("{} needs the method {}", route.path, route.method);
+        let mut response = refuse(service, &Problem::new("method", detail));
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static(route.method));
+        return response;
+    }
+    if let (Peer::Anybody { .. }, Err(problem)) = (peer, is_local(request.headers())) {
+        service.state.metrics.count(route.op, problem.outcome(), received.elapsed());
+        return refuse(service, &problem);
+    }
+    match route.op {
+        Op::Health => plain(200, "text/plain", "alive\n"),
+        Op::Ready => ready(&service.state),
+        _ => match begin(service, peer, route, &request, received) {
+            Ok(call) => run(service, call, request).await,
+            Err(problem) => {
+                service.state.metrics.count(route.op, problem.outcome(), received.elapsed());
+                refuse(service, &problem)
+            }
+        },
+    }
+}
+
+/// Finds out who asks, and whether that is allowed, before anything of the body is read.
+fn begin(
+    service: &Service,
+    peer: &Peer,
+    route: &'static Route,
+    request: &Request<Incoming>,
+    received: Instant,
+) -> Result<Call, Problem> {
+    let headers = request.headers();
+    content_type(route, headers)?;
+    let (means, timeout) = (Means::of(&service.state, peer)?, timeout(headers)?);
+    let mut call = Call::begin(route.op, means, peer, received)?;
+    (call.timeout, call.trace) = (timeout, trace(headers));
+    Ok(call)
+}
+
+async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Response<Body> {
+    let (limits, body) = (&service.limits, request.into_body());
+    match call.op {
+        Op::Batch => {
+            let lines =
+                BodyLines::new(body, limits.body_time, &service.bodies, &call.means.client.name);
+            let (sender, receiver) = tokio::sync::mpsc::channel(16);
+            tokio::spawn(batch(call, lines, sender));
+            respond_with(200, LINES, Body::Stream(receiver))
+        }
+        Op::Census => {
+            let mut lines =
+                BodyLines::new(body, limits.body_time, &service.bodies, &call.means.client.name);
+            let result = census(&call, &mut lines).await;
+            end(call, result)
+        }
+        Op::Metrics => {
+            let text = metrics_text(&call.means.state);
+            call.done();
+            plain(200, "text/plain; version=0.0.4; charset=utf-8", text)
+        }
+        Op::OpenApi => {
+            call.done();
+            plain(200, JSON, crate::api::document())
+        }
+        Op::Dashboard => {
+            call.done();
+            dashboard()
+        }
+        _ => {
+            let size = body.size_hint().upper().map_or(limits.body, |size| size as usize);
+            let _taken = match service.bodies.take(&call.means.client.name, size) {
+                Ok(taken) => taken,
+                Err(problem) => return end(call, Err(problem)),
+            };
+            let result = match whole(body, limits.body, limits.body_time).await {
+                Ok(body) => single(&call, &body).await,
+                Err(problem) => Err(problem),
+            };
+            end(call, result)
+        }
+    }
+}
+
+/// The page, which asks for nothing but `/metrics`, and is nobody else's frame.
+fn dashboard() -> Response<Body> {
+    let mut response = plain(200, "text/html; charset=utf-8", include_str!("dashboard.html"));
+    let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                  img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                  frame-ancestors 'none'";
+    let policy = HeaderValue::from_static(policy);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+fn end(call: Call, result: Result<crate::api::Answer, Problem>) -> Response<Body> {
+    let response = match &result {
+        Ok(answer) => plain(200, JSON, serde_json::to_vec(answer).unwrap_or_default()),
+        Err(problem) => of_problem(problem),
+    };
+    call.end(&result);
+    response
+}
+
+/// Whether requests can be done, and if not, why.
+fn ready(state: &State) -> Response<Body> {
+    let problem = match state.phase() {
+        Phase::Starting => Problem::new("starting", "keys and ROMs are being checked"),
+        Phase::Ending => Problem::new("ending", "no more requests are to come"),
+        Phase::Running => {
+            let damage = state.current().map(|current| current.passwords.damage());
+            match damage.unwrap_or_default().first() {
+                Some(damage) => Problem::new("unavailable", damage.clone()),
+                None => return plain(200, "text/plain", "ready\n"),
+            }
+        }
+    };
+    of_problem(&problem)
+}
+
+/// A deadline that a proxy passes on.
+fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
+    const NAME: &str = "x-envoy-expected-rq-timeout-ms";
+    let Some(value) = headers.get(NAME) else { return Ok(None) };
+    let number = value.to_str().ok().and_then(|text| text.parse().ok());
+    let number = number.ok_or_else(|| Problem::malformed(format!("{NAME} has to be a number")))?;
+    Ok(Some(Duration::from_millis(number)))
+}
+
+/// Refuses what a page of another site could make a browser send without asking first.
+fn content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
+    if route.method != "POST" {
+        return Ok(());
+    }
+    let wanted = if route.op.is_in_lines() { LINES } else { JSON };
+    let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let given = given.split(';').next().unwrap_or("").trim();
+    if given.eq_ignore_ascii_case(wanted) {
+        return Ok(());
+    }
+    Err(Problem::new("media-type", format!("{} takes {wanted}", route.path)))
+}
+
+/// Refuses what a browser sends to a name that somebody else has given this address: where nothing
+/// is asked of whoever connects, pages of other sites are not to be among them.
+fn is_local(headers: &HeaderMap) -> Result<(), Problem> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+    let authority = host.parse::<hyper::http::uri::Authority>();
+    let name = authority.as_ref().map_or("", |authority| authority.host());
+    let address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    if name == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
+        return Ok(());
+    }
+    Err(Problem::new("forbidden", "the host has to be localhost, or a loopback address"))
+}
+
+/// The trace that a request is part of (W3C trace context): 32 hexadecimal digits.
+fn trace(headers: &HeaderMap) -> Option<String> {
+    let parent = headers.get("traceparent")?.to_str().ok()?;
+    let id = parent.split('-').nth(1)?;
+    let hex = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex.then(|| id.to_owned())
+}
+
+/// Refuses a request, and every other on its connection.
+pub(super) fn refuse_all(service: &Service, problem: &Problem) -> Response<Body> {
+    let mut response = refuse(service, problem);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn refuse(service: &Service, problem: &Problem) -> Response<Body> {
+    service.state.metrics.problem(problem);
+    of_problem(problem)
+}
+
+fn of_problem(problem: &Problem) -> Response<Body> {
+    let body = problem.json().to_string();
+    let mut response = plain(problem.status, "application/problem+json", body);
+    if let Some(seconds) = problem.retry_seconds() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn plain(status: u16, kind: &'static str, body: impl Into<hyper::body::Bytes>) -> Response<Body> {
+    respond_with(status, kind, Body::Whole(Some(body.into())))
+}
+
+fn respond_with(status: u16, kind: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

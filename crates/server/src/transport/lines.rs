@@ -1,0 +1,148 @@
+//! Bodies of requests in lines.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::body::{Bytes, Incoming};
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use super::bodies::{Bodies, Taken};
+use crate::api::Problem;
+use crate::body::piece;
+use crate::handlers::{Lines, Numbered};
+
+/// A body in lines.
+pub(super) struct BodyLines {
+    body: Incoming,
+    /// For a line that is not blank.
+    time: Duration,
+    bodies: Arc<Bodies>,
+    client: String,
+    /// The bytes of a line that has not ended yet.
+    begun: Zeroizing<Vec<u8>>,
+    /// Room for that line: none between lines, so that a client that is silent has none.
+    taken: Option<Taken>,
+    /// Whether that line is too long, so that its bytes are not kept.
+    long: bool,
+    /// What has come and was not looked at.
+    rest: Bytes,
+    number: u64,
+    /// How long this line has been waited for.
+    waited: Duration,
+    ended: bool,
+}
+
+impl BodyLines {
+    /// Lines that a client sends, each of which comes within this time.
+    pub(super) fn new(body: Incoming, time: Duration, bodies: &Arc<Bodies>, client: &str) -> Self {
+        BodyLines {
+            body,
+            time,
+            bodies: Arc::clone(bodies),
+            client: client.to_owned(),
+            begun: Zeroizing::default(),
+            taken: None,
+            long: false,
+            rest: Bytes::new(),
+            number: 0,
+            waited: Duration::ZERO,
+            ended: false,
+        }
+    }
+
+    /// The line that has ended, unless it is blank.
+    fn line(&mut self) -> Option<Numbered<Option<Taken>>> {
+        self.number += 1;
+        let (number, most) = (self.number, self.bodies.body);
+        let (line, mut taken) = (std::mem::take(&mut self.begun), self.taken.take());
+        if std::mem::take(&mut self.long) {
+            let detail = format!("line {number} is longer than {most} bytes");
+            return Some((number, Err(Problem::new("too-large", detail))));
+        }
+        if let Some(taken) = &mut taken {
+            taken.keep(line.capacity());
+        }
+        (!line.trim_ascii().is_empty()).then_some((number, Ok((line, taken))))
+    }
+
+    /// Takes from what has come up to the end of a line; whether that is there.
+    fn fill(&mut self) -> bool {
+        let most = self.bodies.body;
+        let end = self.rest.iter().position(|byte| *byte == b'\n');
+        let part = self.rest.split_to(end.unwrap_or(self.rest.len()));
+        let length = self.begun.len() + part.len();
+        if self.long || length > most {
+            (self.long, self.begun) = (true, Zeroizing::default());
+        } else {
+            if length > self.begun.capacity() {
+                // Memory that grows by itself would leave copies of a password behind. All that
+                // there is room for is wiped: no more than twice the line.
+                let room = if end.is_some() { length } else { (2 * length).min(most) };
+                let mut larger = Zeroizing::new(Vec::with_capacity(room));
+                larger.extend_from_slice(&self.begun);
+                self.begun = larger;
+            }
+            self.begun.extend_from_slice(&part);
+        }
+        if end.is_some() {
+            let _ = self.rest.split_to(1);
+        }
+        end.is_some()
+    }
+
+    /// Waits for more of the body, up to the time for a line.
+    async fn more(&mut self) -> Result<(), Problem> {
+        let time = self.time;
+        let slow = || Problem::new("slow", format!("no line arrived within {time:?}"));
+        let left = time.saturating_sub(self.waited);
+        let _waiting = Waiting { waited: &mut self.waited, since: Instant::now() };
+        match timeout(left, piece(&mut self.body)).await.map_err(|_| slow())?? {
+            Some(piece) => self.rest = piece,
+            None => self.ended = true,
+        }
+        Ok(())
+    }
+}
+
+/// Adds the time until it is dropped, also if that is because nobody waits any more.
+struct Waiting<'a> {
+    waited: &'a mut Duration,
+    since: Instant,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        *self.waited += self.since.elapsed();
+    }
+}
+
+impl Lines for BodyLines {
+    type Room = Option<Taken>;
+
+    /// Loses nothing if it is dropped before it is done.
+    async fn next(&mut self) -> Result<Option<Numbered<Option<Taken>>>, Problem> {
+        loop {
+            if !self.rest.is_empty() {
+                if self.taken.is_none() {
+                    self.taken = Some(self.bodies.take_for_line(&self.client).await);
+                }
+                if self.fill()
+                    && let Some(line) = self.line()
+                {
+                    self.waited = Duration::ZERO;
+                    return Ok(Some(line));
+                }
+                continue;
+            }
+            if self.ended {
+                return Ok(self.line());
+            }
+            self.more().await?;
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+}

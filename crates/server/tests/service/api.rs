@@ -1,0 +1,226 @@
+//! What is asked, and what is answered.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::daemon::{Daemon, POLICY, ask, config, until};
+
+/// Of 1 MiB, made with "secret".
+const OLD: &str = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+
+fn verify(daemon: &Daemon, request: &Value) -> (u16, Value) {
+    let answer = daemon.post("/v1/verify", &request.to_string());
+    (answer.status, answer.json())
+}
+
+#[test]
+fn a_password_is_hashed_and_verified() {
+    let daemon = Daemon::simple();
+    let hash = daemon.hash("correct horse");
+    assert!(hash.starts_with("$y$j75$"), "{hash}");
+    let of = |password: &str| json!({ "account": "alice", "password": password, "hash": hash });
+    assert_eq!(verify(&daemon, &of("correct horse")), (200, json!({ "outcome": "match" })));
+    assert_eq!(verify(&daemon, &of("battery staple")), (200, json!({ "outcome": "mismatch" })));
+    let unknown = json!({ "account": "mallory", "password": "x", "hash": null });
+    assert_eq!(verify(&daemon, &unknown), (200, json!({ "outcome": "mismatch" })));
+    let locked = json!({ "password": "correct horse", "hash": format!("!{hash}") });
+    assert_eq!(verify(&daemon, &locked), (200, json!({ "outcome": "locked" })));
+    // Bytes that are no text, and escapes.
+    let bytes = daemon.post("/v1/hash", r#"{"password_hex":"c3a9"}"#).json();
+    let text = json!({ "password": "\u{e9}", "hash": bytes["hash"] });
+    assert_eq!(verify(&daemon, &text).1["outcome"], "match");
+    let escaped = format!(r#"{{"password":"\u00e9","hash":{}}}"#, bytes["hash"]);
+    assert_eq!(daemon.post("/v1/verify", &escaped).outcome(), "match");
+}
+
+#[test]
+fn an_outdated_string_has_an_update_after_a_match_only() {
+    let daemon = Daemon::start(&config(""), "[params]\ncost = 2\n[pool]\nthreads = 1\n");
+    let old = daemon.hash("secret");
+    assert_eq!(
+        daemon.post("/v1/needs-rehash", &json!({ "hash": old }).to_string()).json(),
+        json!({ "outcome": "current" })
+    );
+    let outdated = json!({ "hash": OLD }).to_string();
+    assert_eq!(
+        daemon.post("/v1/needs-rehash", &outdated).json(),
+        json!({ "outcome": "outdated", "outdated": ["cost"] })
+    );
+    // A string of the old cost: made under the old policy.
+    std::fs::write(daemon.file("saltern.toml"), POLICY).unwrap();
+    daemon.reload();
+    let old = daemon.hash("secret");
+    std::fs::write(daemon.file("saltern.toml"), "[params]\ncost = 2\n[pool]\nthreads = 2\n")
+        .unwrap();
+    daemon.reload();
+    let login = json!({ "account": "a", "password": "secret", "hash": old });
+    let (status, answer) = verify(&daemon, &login);
+    assert_eq!(
+        (status, &answer["outcome"], &answer["outdated"]),
+        (200, &json!("match"), &json!(["cost"]))
+    );
+    let new = answer["update"].as_str().unwrap();
+    assert_eq!(
+        verify(&daemon, &json!({ "password": "secret", "hash": new })).1,
+        json!({ "outcome": "match" })
+    );
+    let kept = json!({ "password": "secret", "hash": old, "update": false });
+    assert_eq!(verify(&daemon, &kept).1, json!({ "outcome": "match", "outdated": ["cost"] }));
+    let wrong = json!({ "password": "Secret", "hash": old });
+    assert_eq!(verify(&daemon, &wrong).1, json!({ "outcome": "mismatch" }));
+}
+
+#[test]
+fn a_string_is_moved_to_the_active_key() {
+    let daemon = Daemon::simple();
+    let plain = daemon.hash("secret");
+    let request = json!({ "hash": plain }).to_string();
+    assert_eq!(daemon.post("/v1/rekey", &request).json(), json!({ "outcome": "unchanged" }));
+    let moved_to = |name: &str, bytes: [u8; 32]| {
+        std::fs::write(daemon.file("key"), bytes).unwrap();
+        let key = saltern::policy::Secret::new(bytes).key().unwrap();
+        let fingerprint = key.fingerprint();
+        let keys = format!(
+            "{POLICY}[[keys]]\nname = \"{name}\"\nfile = \"key\"\nfingerprint = \
+             \"{fingerprint}\"\nactive = true\n"
+        );
+        std::fs::write(daemon.file("saltern.toml"), keys).unwrap();
+        daemon.reload();
+    };
+    moved_to("2026", [7; 32]);
+    let answer = daemon.post("/v1/rekey", &request).json();
+    assert_eq!(answer["outcome"], "rekeyed");
+    let rekeyed = answer["hash"].as_str().unwrap();
+    assert!(rekeyed.starts_with("{key=2026+"), "{rekeyed}");
+    let login = json!({ "password": "secret", "hash": rekeyed });
+    assert_eq!(verify(&daemon, &login).1["outcome"], "match");
+    // A key that is not there is never a mismatch.
+    moved_to("2027", [8; 32]);
+    let answer = daemon.post("/v1/verify", &login.to_string());
+    assert_eq!(
+        (answer.status, &*answer.reason(), &*answer.outcome()),
+        (503, "unavailable", "unavailable")
+    );
+    // The log says so, seldom.
+    for _ in 0..50 {
+        assert_eq!(daemon.post("/v1/verify", &login.to_string()).status, 503);
+    }
+    until(|| daemon.said().contains("\"reason\":\"unavailable\""));
+    assert!(daemon.said().matches("\"event\":\"failed\"").count() < 25, "{}", daemon.said());
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_a_problem() {
+    let daemon = Daemon::simple();
+    let hash = daemon.hash("hunter2");
+    for (path, body, status, reason) in [
+        ("/v1/hash", "", 400, "malformed"),
+        ("/v1/hash", "{\"password\":\"hunter2\"", 400, "malformed"),
+        ("/v1/hash", "[\"hunter2\"]", 400, "malformed"),
+        ("/v1/hash", "{\"password\":\"hunter2\",\"x\":1}", 400, "malformed"),
+        ("/v1/hash", "{\"password\":\"\"}", 422, "bad-input"),
+        ("/v1/hash", "{\"password\":\"a\\u0000hunter2\"}", 422, "bad-input"),
+        ("/v1/verify", "{\"password\":\"hunter2\"}", 400, "malformed"),
+        ("/v1/verify", "{\"password\":\"hunter2\",\"hash\":\"\"}", 422, "bad-input"),
+        ("/v1/verify", "{\"password\":\"hunter2\",\"hash\":\"$y$j9T$\"}", 422, "bad-input"),
+        ("/v1/verify", "{\"password\":\"hunter2\",\"hash\":\"$6$abc$xyz\"}", 422, "bad-input"),
+        ("/v1/needs-rehash", "{\"hash\":7}", 400, "malformed"),
+        ("/v1/rekey", "{\"hash\":\"hunter2\"}", 422, "bad-input"),
+        ("/v2/hash", "{}", 404, "not-found"),
+    ] {
+        let answer = daemon.post(path, body);
+        assert_eq!(
+            (answer.status, &*answer.reason()),
+            (status, reason),
+            "{path} {body} {answer:?}"
+        );
+        assert!(!answer.body.contains("hunter2"), "{answer:?}");
+        assert_eq!(answer.outcome(), "bad-input");
+    }
+    let long = json!({ "password": "x".repeat(600) }).to_string();
+    let answer = daemon.post("/v1/hash", &long);
+    assert_eq!(
+        (answer.status, &*answer.reason(), &*answer.outcome()),
+        (422, "over-limit", "over-limit")
+    );
+    let costly = json!({ "password": "x", "hash": hash.replacen("j75", "jET", 1) }).to_string();
+    assert_eq!(daemon.post("/v1/verify", &costly).outcome(), "over-limit");
+    let answer = daemon.post("/v1/hash", &json!({ "password": "x".repeat(70_000) }).to_string());
+    assert_eq!((answer.status, &*answer.reason()), (413, "too-large"));
+    assert_eq!(daemon.get("/v1/hash").reason(), "method");
+    assert!(daemon.get("/v1/hash").head.contains("allow: post"));
+    let plain = ask(&daemon.socket(), "POST", "/v1/hash", "content-type: text/plain\r\n", "{}");
+    assert_eq!((plain.status, &*plain.reason()), (415, "media-type"));
+    let head = format!("content-type: application/json\r\nx: {}\r\n", "y".repeat(40_000));
+    assert_eq!(ask(&daemon.socket(), "POST", "/v1/hash", &head, "{}").status, 431);
+}
+
+/// What cannot be done in time is refused at once, and says when it may be.
+#[test]
+fn deadlines_come_from_the_request_or_from_a_proxy() {
+    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
+    let daemon = Daemon::start(&config(""), policy);
+    daemon.hash("x"); // From now on its time is known.
+    let start = Instant::now();
+    let late = daemon.post("/v1/hash", r#"{"password":"x","timeout_ms":1}"#);
+    assert!(start.elapsed().as_millis() < 100, "{:?}", start.elapsed());
+    assert_eq!((late.status, &*late.reason(), &*late.outcome()), (503, "too-late", "overloaded"));
+    assert!(late.head.contains("retry-after: "), "{late:?}");
+    assert!(late.json()["retry_after_ms"].as_u64().unwrap() > 0);
+    let ask = |header: &str| {
+        let head = format!(
+            "content-type: application/json\r\nx-envoy-expected-rq-timeout-ms: {header}\r\n"
+        );
+        ask(&daemon.socket(), "POST", "/v1/hash", &head, r#"{"password":"x","timeout_ms":60000}"#)
+    };
+    assert_eq!(ask("1").reason(), "too-late");
+    assert_eq!(ask("60000").outcome(), "hashed");
+    assert_eq!(ask("soon").reason(), "malformed");
+    assert_eq!(ask("0").reason(), "too-late");
+    // That is no failure of the service.
+    daemon.reload();
+    assert!(!daemon.said().contains("\"event\":\"failed\""), "{}", daemon.said());
+}
+
+#[test]
+fn it_says_how_it_does() {
+    let daemon = Daemon::simple();
+    assert_eq!((daemon.get("/health").status, daemon.get("/ready").status), (200, 200));
+    daemon.hash("x");
+    let _ = daemon.post("/v1/hash", "{");
+    assert_eq!(daemon.metric("saltern_requests_total", "op=\"hash\",outcome=\"hashed\""), 1.0);
+    assert_eq!(daemon.metric("saltern_requests_total", "op=\"hash\",outcome=\"bad-input\""), 1.0);
+    assert_eq!(daemon.metric("saltern_refused_total", "malformed"), 1.0);
+    assert_eq!(daemon.metric("saltern_request_seconds_count", "op=\"hash\""), 2.0);
+    assert_eq!(daemon.metric("saltern_pool_threads", ""), 2.0);
+    assert_eq!(daemon.metric("saltern_ready", ""), 1.0);
+    let document = daemon.get("/v1/openapi.json");
+    assert_eq!(document.body, saltern_server::api::document());
+    assert_eq!(document.json()["openapi"], "3.1.0");
+}
+
+#[test]
+fn there_is_a_page_only_if_it_was_asked_for() {
+    assert_eq!(Daemon::simple().get("/").status, 404);
+}
+
+/// What the dashboard for Grafana asks for is there.
+#[test]
+fn the_dashboard_for_grafana_knows_the_metrics() {
+    let text = include_str!("../../grafana/salternd.json");
+    let metrics = {
+        let daemon = Daemon::simple();
+        let login = json!({ "password": "x", "hash": daemon.hash("x") }).to_string();
+        assert_eq!(daemon.post("/v1/verify", &login).outcome(), "match");
+        daemon.get("/metrics").body
+    };
+    let names: std::collections::BTreeSet<&str> = text
+        .split(|c: char| !c.is_ascii_lowercase() && c != '_')
+        .filter(|word| word.starts_with("saltern_"))
+        .collect();
+    assert!(names.len() > 12, "{names:?}");
+    for name in names {
+        assert!(metrics.contains(&format!("\n{name}")), "{name}");
+    }
+}

@@ -1,0 +1,188 @@
+//! Clients that take more connections than they may, or no answers.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use super::daemon::{Daemon, POLICY, another, ask_tcp, config, folder, until};
+
+/// Whoever asks and does not read the answers has nothing to keep others out with, whatever it may
+/// do.
+#[test]
+fn who_takes_no_answers_is_cut_off() {
+    let limits = "[limits]\nconnections = 4\nclient_connections = 4\nanswer_time = \"300ms\"\n";
+    let daemon = Daemon::start(&config(limits), POLICY);
+    let requests = b"GET /health HTTP/1.1\r\nhost: a\r\n\r\n".repeat(10_000);
+    let streams: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+            stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+            // The service stops reading, too.
+            assert!(stream.write_all(&requests).is_err());
+            stream
+        })
+        .collect();
+    assert_eq!(daemon.get("/health").status, 200);
+    until(|| daemon.metric("saltern_connections_ended_total", "unread") == 4.0);
+    drop(streams);
+}
+
+/// An answer that is taken slowly is no reason to end the connection.
+#[test]
+fn who_reads_slowly_gets_all() {
+    let daemon = Daemon::start(&config("[limits]\nanswer_time = \"500ms\"\n"), POLICY);
+    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    let count = 10_000;
+    let requests = std::thread::spawn(move || {
+        let request = b"GET /health HTTP/1.1\r\nhost: a\r\n\r\n";
+        writer.write_all(&request.repeat(count - 1)).unwrap();
+        writer.write_all(b"GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+    });
+    let (mut told, mut part) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        std::thread::sleep(Duration::from_millis(50));
+        match stream.read(&mut part).unwrap() {
+            0 => break,
+            length => told.extend_from_slice(&part[..length]),
+        }
+    }
+    requests.join().unwrap();
+    let told = String::from_utf8(told).unwrap();
+    assert_eq!(told.matches("alive").count(), count);
+}
+
+/// One client has not all connections of a listener, and is told so.
+#[test]
+fn a_client_has_no_more_connections_than_it_may() {
+    let daemon = Daemon::start(&config("[limits]\nconnections = 8\n"), POLICY);
+    let (mut idle, mut refused) = (Vec::new(), daemon.get("/metrics"));
+    until(|| {
+        idle.push(UnixStream::connect(daemon.socket()).unwrap());
+        refused = daemon.get("/metrics");
+        refused.status != 200
+    });
+    assert_eq!((refused.status, &*refused.reason()), (503, "client-connections"));
+    assert!(refused.head.contains("connection: close"), "{refused:?}");
+    assert!(refused.head.contains("retry-after: "), "{refused:?}");
+    // Whoever says nothing is not waited for.
+    until(|| {
+        let mut silent = UnixStream::connect(daemon.socket()).unwrap();
+        silent.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+        matches!(silent.read(&mut [0]), Ok(0))
+    });
+    idle.truncate(1);
+    until(|| daemon.get("/metrics").status == 200);
+    assert!(daemon.metric("saltern_connections_ended_total", "too-many") >= 2.0);
+    assert!(daemon.metric("saltern_refused_total", "client-connections") >= 1.0);
+}
+
+/// Bodies together take no more memory than they may: who comes then is refused at once.
+#[test]
+fn bodies_that_are_held_back_take_bounded_memory() {
+    let limits = "[limits]\nbody = 65536\nbodies = 400000\n";
+    let daemon = Daemon::start(&config(limits), POLICY);
+    let held: Vec<_> = (0..3)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+            let head = "POST /v1/hash HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+            write!(stream, "{head}content-length: 65536\r\n\r\n{{").unwrap();
+            stream
+        })
+        .collect();
+    until(|| daemon.metric("saltern_client_requests", "") == 4.0);
+    let large = format!("{{\"password\":\"{}\"}}", "x".repeat(10_000));
+    let refused = daemon.post("/v1/hash", &large);
+    assert_eq!((refused.status, &*refused.reason()), (503, "queue-full"));
+    // There is room for a login.
+    daemon.hash("x");
+    drop(held);
+    until(|| daemon.post("/v1/hash", &large).status == 422);
+}
+
+/// Neither silent batches nor lines that do not end keep others from being read.
+#[test]
+fn batches_of_one_client_leave_the_bodies_of_others() {
+    let limits = "[limits]\nbody = 65536\nbodies = 327680\n";
+    let (other, address) = another("rights = [\"verify\"]");
+    let daemon = Daemon::start(&(config(limits) + &other), POLICY);
+    let head = b"POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\n\
+        transfer-encoding: chunked\r\n\r\n";
+    let mut batches: Vec<_> = (0..3)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+            stream.write_all(head).unwrap();
+            stream
+        })
+        .collect();
+    until(|| daemon.metric("saltern_client_requests", "\"tests\"") == 4.0);
+    let login = r#"{"account":"a","password":"x","hash":null}"#;
+    assert_eq!(daemon.post("/v1/verify", login).status, 200);
+    batches.iter_mut().for_each(|stream| stream.write_all(b"1\r\n{\r\n").unwrap());
+    let large = format!("{{\"password\":\"{}\",\"hash\":null}}", "x".repeat(40_000));
+    // One of the batches waits for the two lines that have begun.
+    until(|| daemon.post("/v1/verify", &large).status == 503);
+    assert_eq!(ask_tcp(address, "/v1/verify", login).status, 200);
+    assert_eq!(ask_tcp(address, "/v1/verify", &large).outcome(), "over-limit");
+    assert_eq!(daemon.post("/v1/verify", login).status, 200);
+    // Once it has ended, they go on.
+    for (at, stream) in batches.iter_mut().enumerate() {
+        let line = format!("\"id\":{at}}}\n");
+        write!(stream, "{:x}\r\n{line}\r\n0\r\n\r\n", line.len()).unwrap();
+    }
+    for stream in batches {
+        assert!(super::daemon::read(stream).body.contains("\"complete\",\"answers\":1"));
+    }
+}
+
+/// Whoever connects until no descriptor is left finds that they are not for connections alone.
+#[test]
+fn connections_leave_descriptors_to_others() {
+    let (other, address) = another("rights = [\"verify\"]");
+    let folder = folder(&(config("") + &other), POLICY);
+    let daemon = Daemon::limited(folder.clone(), "ulimit -n 256");
+    until(|| daemon.said().contains("\"event\":\"loaded\""));
+    let flood: Vec<_> = (0..400).map_while(|_| UnixStream::connect(daemon.socket()).ok()).collect();
+    let login = r#"{"account":"a","password":"x","hash":null}"#;
+    assert_eq!(ask_tcp(address, "/v1/verify", login).status, 200);
+    daemon.reload();
+    assert_eq!(daemon.said().matches("\"event\":\"loaded\"").count(), 2, "{}", daemon.said());
+    assert!(daemon.said().contains("limits.connections is 32 instead of 4096"));
+    assert!(!daemon.said().contains("\"event\":\"accept\""), "{}", daemon.said());
+    drop((flood, daemon));
+    // What a process may raise is raised.
+    let daemon = Daemon::limited(folder, "ulimit -S -n 200");
+    until(|| daemon.said().contains("\"event\":\"loaded\""));
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", daemon.id())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let allowed: Vec<_> = files.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(allowed[0], allowed[1], "{files}");
+}
+
+#[test]
+fn a_balancer_may_ask_for_the_head_alone() {
+    let daemon = Daemon::simple();
+    let answer = super::daemon::ask(&daemon.socket(), "HEAD", "/health", "", "");
+    assert_eq!((answer.status, &*answer.body), (200, ""));
+    assert_eq!(super::daemon::ask(&daemon.socket(), "HEAD", "/v1/hash", "", "").status, 405);
+}
+
+/// A client that goes away is not computed for, whatever it has sent after its request.
+#[test]
+fn a_client_that_is_gone_is_noticed_behind_more_bytes() {
+    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
+    let daemon = Daemon::start(&config(""), policy);
+    let request = b"POST /v1/hash HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
+        content-length: 20\r\n\r\n{\"password\":\"hello\"}\r\n";
+    let streams: Vec<_> = (0..20)
+        .map(|_| {
+            let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+            stream.write_all(request).unwrap();
+            stream
+        })
+        .collect();
+    until(|| daemon.metric("saltern_pool_waiting", "") > 10.0);
+    drop(streams);
+    until(|| daemon.metric("saltern_pool_waiting", "") == 0.0);
+    assert!(daemon.metric("saltern_requests_total", "outcome=\"gone\"") > 10.0);
+}
