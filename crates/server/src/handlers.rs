@@ -113,18 +113,25 @@ impl Call {
         match result {
             Ok(answer) => self.close(answer.outcome(), 200),
             Err(problem) => {
-                self.means.state.metrics.problem(problem);
-                if matches!(problem.kind, Kind::Internal | Kind::Unavailable) {
-                    let fields = [
-                        ("op", json!(self.op.name())),
-                        ("client", json!(self.means.client.name)),
-                        ("reason", json!(problem.reason)),
-                        ("detail", json!(problem.detail)),
-                    ];
-                    self.means.state.log.warn_seldom("failed", problem.reason, &fields);
-                }
+                self.failed(self.op, problem);
                 self.close(problem.outcome(), problem.status);
             }
+        }
+    }
+
+    /// Counts what the request, or a line of it, was not done for. What is the fault of the service
+    /// or of its site is warned about, too.
+    fn failed(&self, op: Op, problem: &Problem) {
+        let Means { state, client, .. } = &self.means;
+        state.metrics.problem(problem);
+        if matches!(problem.kind, Kind::Internal | Kind::Unavailable) {
+            let fields = [
+                ("op", json!(op.name())),
+                ("client", json!(client.name)),
+                ("reason", json!(problem.reason)),
+                ("detail", json!(problem.detail)),
+            ];
+            state.log.warn_seldom("failed", problem.reason, &fields);
         }
     }
 
@@ -136,7 +143,7 @@ impl Call {
     /// Counts the end of a request whose answers were lines: all of them, or up to a problem.
     fn streamed(mut self, problem: Option<&Problem>) {
         if let Some(problem) = problem {
-            self.means.state.metrics.problem(problem);
+            self.failed(self.op, problem);
         }
         self.close(problem.map_or("complete", Problem::outcome), 200);
     }

@@ -81,7 +81,11 @@ impl Stream {
                 Some(done) = under_way.join_next_with_id() => {
                     let task = done.as_ref().map_or_else(tokio::task::JoinError::id, |done| done.0);
                     let number = numbers.remove(&task).unwrap_or_default();
-                    let done = done.map_or_else(|_| Done::failed(number), |done| done.1);
+                    let panicked = |_| {
+                        let problem = Problem::new("internal", "this line has failed");
+                        Done::count(&self.call, Op::Batch, number, None, Err(problem))
+                    };
+                    let done = done.map_or_else(panicked, |done| done.1);
                     self.answer(&done).await?;
                 }
                 () = &mut ending, if more => {
@@ -124,10 +128,20 @@ impl Stream {
 }
 
 impl Done {
-    /// A line whose task has panicked.
-    fn failed(number: u64) -> Self {
-        let result = Err(Problem::new("internal", "this line has failed"));
-        Done { number, id: None, result }
+    /// A line with this result, which is counted.
+    fn count(
+        call: &Call,
+        op: Op,
+        number: u64,
+        id: Option<Box<RawValue>>,
+        result: Result<Answer, Problem>,
+    ) -> Self {
+        if let Err(problem) = &result {
+            call.failed(op, problem);
+        }
+        let outcome = result.as_ref().map_or_else(Problem::outcome, Answer::outcome);
+        call.means.state.metrics.line(op, outcome);
+        Done { number, id, result }
     }
 }
 
@@ -161,12 +175,7 @@ async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>
         Err(problem) => Err(problem),
     };
     drop(room);
-    let metrics = &call.means.state.metrics;
-    if let Err(problem) = &result {
-        metrics.problem(problem);
-    }
-    metrics.line(op, result.as_ref().map_or_else(Problem::outcome, Answer::outcome));
-    Done { number, id, result }
+    Done::count(&call, op, number, id, result)
 }
 
 impl Asked {

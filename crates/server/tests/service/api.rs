@@ -108,6 +108,19 @@ fn a_string_is_moved_to_the_active_key() {
     }
     until(|| daemon.said().contains("\"reason\":\"unavailable\""));
     assert!(daemon.said().matches("\"event\":\"failed\"").count() < 25, "{}", daemon.said());
+    // And of lines of batches: here under an operation that has not been warned about.
+    moved_to("2028", [9; 32]);
+    let line = json!({ "op": "rekey", "hash": rekeyed }).to_string();
+    let refused = || daemon.metric("saltern_refused_total", "reason=\"unavailable\"");
+    let before = refused();
+    let warned = daemon.said().matches("\"event\":\"failed\"").count();
+    until(|| {
+        let answer = daemon.lines("/v1/batch", &(line.clone() + "\n"));
+        assert!(answer.body.contains("unavailable"), "{}", answer.body);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        daemon.said().matches("\"event\":\"failed\"").count() > warned
+    });
+    assert!(refused() > before);
 }
 
 #[test]

@@ -124,11 +124,16 @@ impl Daemon {
         Self::spawn(folder, command)
     }
 
-    /// One of another user.
+    /// One of another user, who may not be allowed to go to where the program was built: it runs a copy
+    /// in the folder. Another process makes the copy, so that no child of this one keeps it open.
     pub(crate) fn of_user(folder: Arc<TempDir>, user: u32) -> Self {
         use std::os::unix::process::CommandExt;
-        let mut command = command(folder.path());
-        command.uid(user).gid(user);
+        let program = folder.path().join("salternd");
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_salternd")).arg(&program).status();
+        assert!(copied.unwrap().success());
+        let mut command = Command::new(program);
+        command.arg("--config").arg(folder.path().join("salternd.toml")).stdin(Stdio::null());
+        command.stdout(Stdio::null()).uid(user).gid(user);
         Self::spawn(folder, command)
     }
 
