@@ -1,6 +1,6 @@
 //! How near the work that is booked comes to the time that is taken.
 //!
-//!     cargo run --release -p saltern-rom --example costs
+//!     cargo run --release -p saltern-rom --example rom_costs
 //!
 //! First, parts of the cost model, each in its own way: flavours, block sizes, S-boxes of many
 //! instances, PBKDF2, ROM and the checks of what was read of it, the older generation. The last
