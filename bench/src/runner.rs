@@ -285,6 +285,8 @@ pub fn take_turns(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
     use crate::stats::{estimate, median};
 
@@ -312,13 +314,36 @@ mod tests {
 
     #[test]
     fn twice_the_work_in_the_same_time_is_a_ratio_of_two() {
-        let effort = Effort { turns: 5, turn: Duration::from_millis(3), ..Effort::QUICK };
-        let mut sides = [naps(2, 1), naps(1, 1)];
-        let turns = take_turns(&mut sides, &[0], &effort, Clock::Real).unwrap();
-        assert_eq!(turns.rates.each_ref().map(Vec::len), [5, 5]);
-        let ratio = estimate(&turns.ratios());
-        // Naps are never too short, and on a busy machine too long on either side.
-        assert!((1.4..2.9).contains(&ratio.median), "{ratio:?}");
+        let turns = Turns { rates: [vec![200.0, 100.0, 300.0], vec![100.0, 50.0, 150.0]] };
+        assert_eq!(turns.ratios(), [2.0; 3]);
+        assert_eq!(estimate(&turns.ratios()).median, 2.0);
+    }
+
+    /// Says whose turn it is, and how often it was called there.
+    struct Logged(char, Arc<Mutex<Vec<(char, u64)>>>);
+
+    impl Task for Logged {
+        fn run(&mut self, call: u64) -> anyhow::Result<()> {
+            self.1.lock().unwrap().push((self.0, call));
+            Nap(1).run(call)
+        }
+
+        fn answers(&mut self, _: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn each_side_is_first_in_every_other_turn() {
+        let log = Arc::default();
+        let side = |name| vec![Box::new(Logged(name, Arc::clone(&log))) as Box<dyn Task>];
+        let effort = Effort { turns: 4, turn: Duration::from_millis(1), ..Effort::QUICK };
+        let turns = take_turns(&mut [side('a'), side('b')], &[0], &effort, Clock::Real).unwrap();
+        assert_eq!(turns.rates.each_ref().map(Vec::len), [4, 4]);
+        let mut order: Vec<char> = log.lock().unwrap().iter().map(|call| call.0).collect();
+        order.dedup();
+        // One after the other is calibrated; then a b, b a, a b, b a.
+        assert_eq!(order, ['a', 'b', 'a', 'b', 'a', 'b', 'a']);
     }
 
     #[test]
