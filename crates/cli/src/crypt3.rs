@@ -5,11 +5,8 @@
 
 use saltern_yescrypt::{
     Limits, Params, Scheme, Setting,
-    params::{Flavor, Mode},
+    params::{Flavor, Mode, password_refused_by_crypt},
 };
-
-/// Longest password that crypt(3) takes.
-const MAX_PASSWORD: usize = 511;
 
 /// Why crypt(3) of a plain Linux cannot work with a setting; empty if it can.
 ///
@@ -65,20 +62,11 @@ pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<S
 
 /// Of these what the password is the reason of.
 pub(crate) fn notes_of_password(password: &[u8]) -> Vec<String> {
-    password_obstacle(password).into_iter().map(note).collect()
+    password_refused_by_crypt(password).into_iter().map(note).collect()
 }
 
-fn note(reason: String) -> String {
+fn note(reason: impl std::fmt::Display) -> String {
     format!("crypt(3) of a plain Linux cannot verify this string: {reason}")
-}
-
-/// Why crypt(3) cannot take a password; `None` if it can.
-pub(crate) fn password_obstacle(password: &[u8]) -> Option<String> {
-    if password.contains(&0) {
-        return Some("the password holds a zero byte, which ends it there".to_owned());
-    }
-    let too_long = password.len() > MAX_PASSWORD;
-    too_long.then(|| format!("the password is longer than {MAX_PASSWORD} bytes"))
 }
 
 const NEEDS_ROM: &str = "it needs a ROM";
@@ -103,11 +91,5 @@ mod tests {
         assert_eq!(params_obstacles(&params), [""; 0]);
         params.nrom = 1 << 20;
         assert_eq!(params_obstacles(&params), ["it needs a ROM"]);
-    }
-
-    #[test]
-    fn passwords_that_it_would_cut_or_refuse() {
-        assert_eq!(password_obstacle(&[b'x'; 511]), None);
-        assert!(password_obstacle(&[b'x'; 512]).is_some() && password_obstacle(b"a\0b").is_some());
     }
 }

@@ -113,7 +113,6 @@ fn strings_of_all_kinds_in_one_batch() {
     }
     let new = pool.hash_one(&hasher, "password", TERMS).unwrap().wait().unwrap();
     assert!(new.starts_with(&format!("{{rom={}}}$y$", ids[0])));
-    assert!(!hasher.outdated(new.as_bytes()).unwrap().any());
     assert_eq!(pool.stats().hashes, 48 + 6 + 1);
 }
 

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Class, Pool, PoolConfig, PoolStats, Terms};
-use saltern_yescrypt::params::Syntax;
-use saltern_yescrypt::{Error as Hashing, HashString, Hasher, Limit};
+use saltern_yescrypt::{HashString, Hasher};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -319,15 +318,7 @@ impl Passwords {
 
     /// Refuses a password that is too long, or that crypt(3) would refuse, whatever the account.
     fn admit(&self, password: &[u8]) -> Result<(), Error> {
-        let limits = &self.table().policy().limits;
-        let (value, limit) = (password.len() as u64, limits.max_password as u64);
-        if value > limit {
-            return Err(Hashing::OverLimit { what: Limit::Password, value, limit }.into());
-        }
-        if limits.syntax == Syntax::Crypt3 && password.contains(&0) {
-            return Err(Hashing::RefusedByCrypt { why: "a zero byte in the password" }.into());
-        }
-        Ok(())
+        Ok(self.table().policy().limits.admit_password(password)?)
     }
 
     /// Verifies a password against the string of an account that is not locked.

@@ -15,7 +15,7 @@
 //! salt = 8                             # bytes; shorter salts are replaced
 //!
 //! [limits]                             # for new and stored hashes of every scheme
-//! memory = "256MiB"
+//! memory = "257MiB"                    # cost 9 and its S-boxes
 //! work = "2GiB"                        # about a second of one processor
 //! password = 511                       # bytes; also: n, r, p, t, flavors, syntax, rom
 //!

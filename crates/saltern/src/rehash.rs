@@ -3,7 +3,7 @@
 use saltern_yescrypt::Scheme as Ours;
 use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::params::Mode;
-use saltern_yescrypt::rom::RomId;
+use saltern_yescrypt::rom::{RomId, RomReading};
 use saltern_yescrypt::{HashString, Params};
 
 use crate::stored::Hash;
@@ -97,9 +97,7 @@ pub(crate) struct ActiveRom {
 impl ActiveRom {
     /// NROM of all of it for this r; none if there is no such number.
     pub(crate) fn blocks(self, r: u32) -> Option<u64> {
-        let block = 128 * u64::from(r);
-        let blocks = self.size.checked_div(block)?;
-        (blocks > 1 && blocks.is_power_of_two() && blocks * block == self.size).then_some(blocks)
+        RomReading::whole(self.size, r).map(|whole| whole.nrom)
     }
 }
 

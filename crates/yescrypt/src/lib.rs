@@ -38,7 +38,7 @@ pub use self::{
     core::params::Params,
     core::workspace::Workspace,
     error::{Error, ErrorKind, Limit},
-    site::hasher::{Hasher, Outdated, verify},
+    site::hasher::{Hasher, verify},
     site::limits::Limits,
     text::encoding::{HashString, Setting},
     text::scheme::Scheme,
@@ -51,6 +51,7 @@ pub mod params {
     pub use crate::core::flavor::Flavor;
     pub use crate::core::params::{CheckedParams, Flags, Mode};
     pub use crate::site::limits::{FlavorPolicy, Syntax};
+    pub use crate::text::crypt3::password_refused_by_crypt;
 }
 
 pub mod rom {

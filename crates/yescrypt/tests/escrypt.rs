@@ -344,8 +344,6 @@ fn one_hasher_verifies_both_generations() {
     let answers = batch.map(|(password, hash)| hasher.verify(&mut workspace, password, hash));
     assert_eq!(answers[..3], [Ok(true), Ok(true), Ok(false)]);
     assert!(matches!(answers[3], Err(Error::Malformed { .. })));
-    assert!(hasher.outdated(&old).unwrap().params && !hasher.outdated(&new).unwrap().any());
-    assert!(hasher.outdated(&old[..30]).is_err());
     let refused = saltern_yescrypt::hazmat::reencrypt(&old, None, Some(&HashKey::new([7; 32])));
     assert_eq!(refused, Err(Error::KeyNotApplicable));
 }

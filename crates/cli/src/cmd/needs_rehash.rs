@@ -22,7 +22,7 @@ Examples:
 
 Each line of output names the account, or else the line, and says in what
 its string is outdated:
-  scheme   it is of another scheme than yescrypt
+  scheme   it is of another scheme, and not stronger than new hashes
   cost     it is weaker than new hashes
   floor    it is weaker than the policy's floor
   salt     its salt is too short
@@ -30,7 +30,8 @@ its string is outdated:
   rom      it does not use the active ROM
   wrapped  it is a hash over another hash
 A string with `key` alone needs no password: see `saltern reencrypt`. The
-next login replaces all others.
+next login replaces all others, except a stronger one of another scheme
+whose only fault is a short salt.
 
 Exit status: 0 no string is outdated; 1 some are; 2 an error, or bad
 lines, which are reported."

@@ -280,6 +280,14 @@ fn a_password_and_a_deadline_do_not_tell_accounts_apart() {
         assert_eq!(kind(&late, "secret"), Err(ErrorKind::Overloaded), "{stored:?}");
         assert_eq!(kind(&late, "secret").is_err(), kind(&late, "Secret").is_err());
     }
+    // Also where the policy allows more bytes than crypt(3) does.
+    let mut policy = cheap();
+    policy.limits.max_password = 1024;
+    let longer = Passwords::new(policy).unwrap();
+    for stored in accounts {
+        let kind = longer.verify("account", "x".repeat(600), stored).wait();
+        assert_eq!(kind.map_err(|error| error.kind()), Err(ErrorKind::BadInput), "{stored:?}");
+    }
     let late = late.wrap(OLD[0].0).wait().map_err(|error| error.kind());
     assert_eq!(late, Err(ErrorKind::Overloaded));
     assert_eq!(passwords.pool().stats().work, before);

@@ -169,5 +169,5 @@ fn the_policy_of_the_documentation_is_read() {
     let policy = Policy::parse(&text.replace("…", &"0".repeat(64)), "/etc/saltern").unwrap();
     assert_eq!(policy.schemes, [Scheme::Yescrypt, Scheme::Bcrypt]);
     assert_eq!((policy.keys.len(), policy.roms.len(), policy.decoy.costs.len()), (1, 1, 2));
-    assert_eq!(policy.limits.max_memory, 256 << 20);
+    assert_eq!(policy.limits.max_memory, 257 << 20);
 }

@@ -124,8 +124,9 @@ impl Daemon {
         Self::spawn(folder, command)
     }
 
-    /// One of another user, who may not be allowed to go to where the program was built: it runs a copy
-    /// in the folder. Another process makes the copy, so that no child of this one keeps it open.
+    /// One of another user, who may not be allowed to go to where the program was built: it runs a
+    /// copy in the folder. Another process makes the copy, so that no child of this one keeps it
+    /// open.
     pub(crate) fn of_user(folder: Arc<TempDir>, user: u32) -> Self {
         use std::os::unix::process::CommandExt;
         let program = folder.path().join("salternd");

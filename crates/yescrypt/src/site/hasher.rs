@@ -62,26 +62,6 @@ struct Config {
     escrypt_rom: Option<(Rom, u32)>,
 }
 
-/// In what a stored string differs from those that a [`Hasher`] makes.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Outdated {
-    /// Scheme, mode, costs or flavour.
-    pub params: bool,
-    /// Which ROMs, and how they are read.
-    pub roms: bool,
-    /// Which key: [`Hasher::rekey`] changes it without the password.
-    pub key: bool,
-}
-
-impl Outdated {
-    /// Whether it differs in anything.
-    #[must_use]
-    pub const fn any(&self) -> bool {
-        self.params || self.roms || self.key
-    }
-}
-
 impl Hasher {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
@@ -312,53 +292,6 @@ impl Hasher {
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password.as_ref(), stored.setting())?;
         Ok(computed.ct_eq(stored.hash()).into())
-    }
-
-    /// [`Hasher::hash`] with memory that this hasher and its clones keep: as many workspaces as
-    /// there were calls at once, each as large as its largest hash. Where memory is to be bounded,
-    /// there are workspaces of one's own, or a pool.
-    ///
-    /// # Errors
-    /// Those of [`Hasher::hash`].
-    #[cfg(feature = "getrandom")]
-    pub fn hash_shared(&self, password: impl AsRef<[u8]>) -> Result<String, Error> {
-        self.memory.lend(|workspace| self.hash(workspace, password))
-    }
-
-    /// [`Hasher::verify`] with memory as [`Hasher::hash_shared`] has it.
-    ///
-    /// ```
-    /// use saltern_yescrypt::{Hasher, Params};
-    /// let hasher = Hasher::new().with_params(Params::from_cost(1)?);
-    /// let stored = hasher.hash_shared("correct horse")?;
-    /// assert!(hasher.verify_shared("correct horse", &stored)?);
-    /// # Ok::<(), saltern_yescrypt::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Hasher::verify`].
-    pub fn verify_shared(
-        &self,
-        password: impl AsRef<[u8]>,
-        hash: impl AsRef<[u8]>,
-    ) -> Result<bool, Error> {
-        self.memory.lend(|workspace| self.verify(workspace, password, hash))
-    }
-
-    /// Whether a stored string is one that this hasher would make now, but for its salt. Computes
-    /// nothing, and compares nothing but that: a stronger string differs, too. A site's policy,
-    /// floors and schemes of other programs are in the crate `saltern` (`needs_rehash`).
-    ///
-    /// # Errors
-    /// [`Error::Malformed`]; those of [`Hasher::setting`].
-    pub fn outdated(&self, hash: impl AsRef<[u8]>) -> Result<Outdated, Error> {
-        let stored = HashString::parse(hash)?;
-        let (stored, new) = (stored.setting(), self.setting([0; 16])?);
-        Ok(Outdated {
-            params: (stored.scheme(), stored.params()) != (new.scheme(), new.params()),
-            roms: (stored.rom_id(), stored.roms()) != (new.rom_id(), new.roms()),
-            key: stored.key_id() != new.key_id(),
-        })
     }
 
     /// The 32 bytes of a hash, encrypted if there is a key.

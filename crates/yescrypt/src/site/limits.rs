@@ -72,7 +72,7 @@ impl Limits {
     ///
     /// | limit | value | reason |
     /// |---|---|---|
-    /// | memory | 256 MiB | one request cannot take much more than a browser tab |
+    /// | memory | 257 MiB | cost 9 takes 256 MiB and its S-boxes; about what a browser tab takes |
     /// | work | 2 GiB | about a second of one processor, with a ROM or without, whatever the parameters |
     /// | p | 64 | beyond every recommendation; each of them takes a little memory that is not counted |
     /// | N, r, t | any | bounded by the memory and the work |
@@ -114,10 +114,24 @@ impl Limits {
         }
     }
 
-    /// Refuses a password that is longer than allowed, or that crypt(3) refuses.
-    pub(crate) fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
+    /// Whether a password may be hashed and verified at all, which does not depend on the string
+    /// that is stored. Looks at its length, and for a zero byte: who asks before looking for the
+    /// account tells nobody which accounts there are.
+    ///
+    /// ```
+    /// use saltern_yescrypt::{Error, Limits};
+    /// let limits = Limits::server();
+    /// assert!(limits.admit_password(b"correct horse").is_ok());
+    /// assert!(matches!(limits.admit_password(&[b'x'; 512]), Err(Error::OverLimit { .. })));
+    /// assert!(matches!(limits.admit_password(b"a\0b"), Err(Error::RefusedByCrypt { .. })));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OverLimit`] if it is longer than `max_password`; [`Error::RefusedByCrypt`] for a
+    /// zero byte, or more than 511 bytes, if `syntax` is [`Syntax::Crypt3`].
+    pub fn admit_password(&self, password: &[u8]) -> Result<(), Error> {
         within(Limit::Password, password.len() as u64, self.max_password as u64)?;
-        self.admit_crypt3(crypt3::password_refused(password))
+        self.admit_crypt3(crypt3::password_refused_by_crypt(password))
     }
 
     /// Refuses what crypt(3) refuses, and why, where the limits are as strict.

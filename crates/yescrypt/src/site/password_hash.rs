@@ -53,7 +53,7 @@ impl PasswordVerifier<str> for Hasher {
         if Scheme::of(hash.as_bytes()).is_none() {
             return Err(password_hash::Error::Algorithm);
         }
-        match self.verify_shared(password, hash)? {
+        match self.memory().lend(|workspace| self.verify(workspace, password, hash))? {
             true => Ok(()),
             false => Err(password_hash::Error::PasswordInvalid),
         }

@@ -39,8 +39,16 @@ pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
     slices.then_some("N / p is below 4")
 }
 
-/// Why it refuses a password.
-pub(crate) fn password_refused(password: &[u8]) -> Option<&'static str> {
+/// Why crypt(3) of a current Linux (libxcrypt) refuses a password; none if it takes it. A setting
+/// is asked with [`Setting::refused_by_crypt`](crate::Setting::refused_by_crypt).
+///
+/// ```
+/// use saltern_yescrypt::params::password_refused_by_crypt;
+/// assert_eq!(password_refused_by_crypt(&[b'x'; 511]), None);
+/// assert!(password_refused_by_crypt(&[b'x'; 512]).is_some());
+/// ```
+#[must_use]
+pub fn password_refused_by_crypt(password: &[u8]) -> Option<&'static str> {
     if password.contains(&0) {
         return Some("the password holds a zero byte, which ends it there");
     }
@@ -86,7 +94,8 @@ mod tests {
 
     #[test]
     fn passwords_that_it_would_cut_or_refuse() {
-        assert_eq!(password_refused(&[b'x'; 511]), None);
-        assert!(password_refused(&[b'x'; 512]).is_some() && password_refused(b"a\0b").is_some());
+        let refused = password_refused_by_crypt;
+        assert_eq!(refused(&[b'x'; 511]), None);
+        assert!(refused(&[b'x'; 512]).is_some() && refused(b"a\0b").is_some());
     }
 }

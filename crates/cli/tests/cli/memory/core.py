@@ -102,7 +102,11 @@ class Traced:
                 self.look()
         # A new thread begins stopped; every other signal is the program's own.
         mine = event or number == signal.SIGTRAP or number == signal.SIGSTOP
-        ptrace(CONT, thread, 0, 0 if mine else number)
+        try:
+            ptrace(CONT, thread, 0, 0 if mine else number)
+        except ProcessLookupError:
+            # Another thread has ended the process since: this one's end is told next.
+            pass
 
     def look(self):
         def pieces():
