@@ -13,7 +13,7 @@ use saltern::{Passwords, Ticket};
 
 use crate::buffer::Bytes;
 use crate::login::{Login, updated};
-use crate::secret::{secret, stored, stored_bytes};
+use crate::secret::{not_a_string, secret, stored, stored_bytes};
 use crate::{arrow, errors, process, wait};
 
 /// A column: of Arrow, or whatever can be iterated over.
@@ -49,12 +49,21 @@ impl<'py> Column<'py> {
             Column::Arrow(column) => return Ok(column),
             Column::Items(objects) => objects.try_iter()?.collect::<PyResult<Vec<_>>>()?,
         };
-        let texts = objects.iter().map(|object| match object.is_none() {
-            true => Ok(None),
-            false => stored(object).map(Some),
+        let texts = objects.iter().map(|object| {
+            if object.is_none() {
+                return Ok(None);
+            }
+            if let Ok(bytes) = object.cast::<PyBytes>() {
+                return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
+            }
+            let text = object.cast::<PyString>().map_err(|_| not_a_string(object))?;
+            // What UTF-8 cannot have is no text either way: an error of its row.
+            Ok(Some(
+                text.to_str().map_or(Cow::Borrowed(&b"\xff"[..]), |text| text.as_bytes().into()),
+            ))
         });
         let texts = texts.collect::<PyResult<Vec<_>>>()?;
-        Ok(arrow::Column::of(texts.iter().map(|text| text.as_deref().map(str::as_bytes))))
+        Ok(arrow::Column::of(texts.iter().map(Option::as_deref)))
     }
 
     fn cells(&self) -> PyResult<Cells<'_, 'py>> {

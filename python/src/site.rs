@@ -19,7 +19,7 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     schemes.sort();
     site.set_item("schemes", schemes)?;
     let keys = || policy.keys.iter();
-    let name = |key: &saltern::policy::Key| key.name.as_str().to_owned();
+    let name = |key: &saltern::policy::Key| key.name.to_string();
     let mut names: Vec<_> = keys().map(name).collect();
     names.sort();
     site.set_item("keys", names)?;
