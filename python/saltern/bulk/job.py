@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from saltern.bulk.arguments import Options, needed
+from saltern.bulk.counts import added
 from saltern.bulk.database import Connection, Source, checked, connect, told
 from saltern.bulk.engine import Engine
 from saltern.bulk.ledger import Ledger, boundaries
@@ -233,19 +234,3 @@ class Job:
         hasher.hash_many(["x"] * count)
         rate = count / max(time.monotonic() - began, 1e-9)
         return max(64, min(REKEY_ROWS, round(rate * WRAP_SECONDS)))
-
-
-def added(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The sum of two censuses."""
-    if not one:
-        return other
-    total = dict(one)
-    for name, count in other.items():
-        if isinstance(count, dict):
-            counts = dict(total[name])
-            for key, more in count.items():
-                counts[key] = counts.get(key, 0) + more
-            total[name] = counts
-        else:
-            total[name] += count
-    return total

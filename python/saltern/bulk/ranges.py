@@ -108,7 +108,7 @@ class Worker:
         census, rows = self.site.hasher.count_many(batch.column("old"))
         column = pa.array(rows)
         kinds = outcomes(column)
-        return Done(wanted.number, batch.num_rows, 0, 0, kinds, census, _errors(batch, column))
+        return Done(wanted.number, batch.num_rows, 0, 0, kinds, census, found_errors(batch, column))
 
     def _rewrite(self, wanted: Range) -> Done:
         while True:
@@ -160,7 +160,7 @@ class Worker:
         columns = [batch.column("id"), batch.column("old"), rows.field("hash")]
         changed = pc.is_valid(rows.field("hash"))
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
-        done.errors += _errors(batch, rows)
+        done.errors += found_errors(batch, rows)
         before = Counter(done.outcomes) + Counter(outcomes(rows))
         job, number = self.assignment.job, wanted.number
 
@@ -254,10 +254,14 @@ def parsed(text: bytes) -> pa.RecordBatch:
     return table.combine_chunks().to_batches()[0]
 
 
-def _errors(batch: pa.RecordBatch, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
+def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
     """The first rows in error: by id, never with the string."""
     wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
     at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
-    ids = [id.decode(errors="replace") for id in batch.column("id").take(at).to_pylist()]
+    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
     found = rows.take(at).to_pylist()
     return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
+
+
+def _text(id: object) -> str:
+    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)
