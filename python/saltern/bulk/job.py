@@ -63,7 +63,9 @@ class Job:
         names = [needed(options.table, "--table"), needed(options.id, "--id")]
         self.writes = options.operation in ("rekey", "wrap")
         self.table: Table = inspect(connection, *names, options.hash, writes=self.writes)
-        self.signals = Signals("finishing the ranges at hand; once more abandons them")
+        ray = options.address is not None
+        what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
+        self.signals = Signals(f"{what}; once more ends it at once")
         self.began = time.monotonic()
 
     def count(self) -> int:
