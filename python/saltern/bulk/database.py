@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from saltern.bulk.refusal import Refused
@@ -72,6 +73,29 @@ def connect(source: Source, *, statements: float | None = None) -> Connection:
     connection.execute("SELECT set_config('datestyle', 'ISO', false)")
     connection.execute("SELECT set_config('extra_float_digits', '1', false)")
     return connection
+
+
+def quoted(*names: str) -> sql.SQL:
+    """An identifier for statements that are executed with parameters, even with none: a `%` in it
+    is none of theirs."""
+    return escaped(sql.Identifier(*names).as_string(None))
+
+
+def escaped(text: str) -> sql.SQL:
+    """A piece of SQL for the same statements."""
+    return sql.SQL(text.replace("%", "%%"))  # type: ignore[arg-type, unused-ignore]
+
+
+def copied(
+    connection: Connection, query: sql.Composable, parameters: Sequence[object] = ()
+) -> bytes:
+    """What `COPY … TO STDOUT` gives, all at once."""
+    text = query.as_bytes(connection)
+    if not parameters:
+        # Unlike other statements, it is not looked at for parameters then.
+        text = text.replace(b"%%", b"%")
+    with connection.cursor().copy(text, parameters) as copy:
+        return b"".join(copy)
 
 
 def told(error: psycopg.Error) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from saltern.bulk.database import Connection, told
+from saltern.bulk.database import Connection, quoted, told
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
 from saltern.bulk.table import Table
@@ -108,7 +108,7 @@ class Ledger:
 
     def _sql(self, text: str, **names: sql.Composable) -> sql.Composed:
         statement = sql.SQL(text)  # type: ignore[arg-type, unused-ignore]
-        return statement.format(schema=sql.Identifier(self.schema), **names)
+        return statement.format(schema=quoted(self.schema), **names)
 
     def prepare(self, connection: Connection) -> None:
         """Makes the tables, if they are not there, and refuses those that cannot be used."""
@@ -139,8 +139,8 @@ class Ledger:
                 name = sql.Identifier(self.schema).as_string(connection)
                 row = connection.execute("SELECT to_regnamespace(%s) IS NULL", [name])
                 if row.fetchone() == (True,):
-                    connection.execute(self._sql("CREATE SCHEMA {schema}"))
-                connection.execute(self._sql(DEFINITION))
+                    connection.execute(self._sql("CREATE SCHEMA {schema}"), [])
+                connection.execute(self._sql(DEFINITION), [])
         except psycopg.Error as error:
             raise Refused(
                 f"the ledger {self.schema} cannot be made: {told(error)}. Have it made by a role "

@@ -15,7 +15,7 @@ from psycopg import sql
 from pyarrow import csv
 
 from saltern.bulk.columns import ERRORS, outcomes, rewritten
-from saltern.bulk.database import Connection, Session, Source
+from saltern.bulk.database import Connection, Session, Source, copied
 from saltern.bulk.ledger import KEPT_ERRORS, Ledger, Part, Range, Whole
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site, differences, open_site
@@ -135,21 +135,17 @@ class Worker:
 
     def _read(self, connection: Connection, wanted: Range) -> pa.RecordBatch:
         """The rows of a range, as text. The snapshot is given up with the last of them."""
-        names = self._names()
-        bounds = [
-            sql.SQL(text).format(bound=sql.Literal(bound), **names)
-            for text, bound in (
-                ("{id} >= {bound}::{type}", wanted.low),
-                ("{id} < {bound}::{type}", wanted.high),
-            )
-            if bound is not None
-        ]
-        where = sql.SQL(" AND ").join(bounds) if bounds else sql.SQL("true")
+        bounds = {
+            "{id} >= %s::{type}": wanted.low,
+            "{id} < %s::{type}": wanted.high,
+        }
+        given = {text: bound for text, bound in bounds.items() if bound is not None}
         query = sql.SQL(
-            "COPY (SELECT {id}, {hash} FROM {table} WHERE {where}) TO STDOUT (FORMAT csv)"
-        )
-        with connection.cursor().copy(query.format(where=where, **names)) as copy:
-            return parsed(b"".join(copy))
+            "COPY (SELECT {id}, {hash} FROM {table} WHERE "
+            + " AND ".join(["true", *given])
+            + ") TO STDOUT (FORMAT csv)"
+        ).format(**self._names())
+        return parsed(copied(connection, query, list(given.values())))
 
     def _write(
         self, wanted: Range, claim: str, batch: pa.RecordBatch, done: Done, *, last: bool
@@ -192,16 +188,15 @@ class Worker:
             return
         # Somebody else may have written the same: that is no conflict.
         query = sql.SQL("SELECT count(*), count(t.{id}) " + OTHERS).format(**self._names())
-        row = connection.execute(query).fetchone()
+        row = connection.execute(query, []).fetchone()
         assert row is not None and isinstance(row[0], int) and isinstance(row[1], int)
         written.conflicts, written.gone = row[0], row[0] - row[1]
         if last:
             written.left_over = row[1]
         elif row[1]:
-            query = sql.SQL("COPY (SELECT t.{id}, t.{hash} " + OTHERS + "AND t.{id} IS NOT NULL) "
-                            "TO STDOUT (FORMAT csv)")
-            with connection.cursor().copy(query.format(**self._names())) as copy:
-                written.others = parsed(b"".join(copy))
+            select = "SELECT t.{id}, t.{hash} " + OTHERS + "AND t.{id} IS NOT NULL"
+            query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
+            written.others = parsed(copied(connection, query))
 
     def _names(self) -> dict[str, sql.Composable]:
         return self.assignment.table.names()
@@ -212,7 +207,7 @@ class Worker:
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
             "SELECT {id} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} WITH NO DATA"
         )
-        connection.execute(create.format(**names))
+        connection.execute(create.format(**names), [])
         text = io.BytesIO()
         options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
         csv.write_csv(staged, text, options)
@@ -224,7 +219,7 @@ class Worker:
             "UPDATE {table} AS t SET {hash} = s.new FROM pg_temp.saltern_staged AS s "
             'WHERE t.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C"'
         )
-        return connection.execute(update.format(**names)).rowcount
+        return connection.execute(update.format(**names), []).rowcount
 
 
 OTHERS = (

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from saltern.bulk.arguments import Options
 from saltern.bulk.columns import outcomes
-from saltern.bulk.database import Connection
+from saltern.bulk.database import Connection, copied
 from saltern.bulk.ranges import found_errors, parsed
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import errors, show
@@ -26,13 +26,11 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
     """Checks, and says which: the exit status."""
     began = time.monotonic()
     passwords = {} if options.passwords is None else known(options.passwords)
-    names = table.names()
     query = sql.SQL(
-        "COPY (SELECT {id}, {hash} FROM {table} ORDER BY random() LIMIT {sample}) "
+        "COPY (SELECT {id}, {hash} FROM {table} ORDER BY random() LIMIT %s) "
         "TO STDOUT (FORMAT csv)"
-    ).format(sample=sql.Literal(options.sample), **names)
-    with connection.cursor().copy(query) as copy:
-        batch = parsed(b"".join(copy))
+    ).format(**table.names())
+    batch = parsed(copied(connection, query, [options.sample]))
     rows = pa.array(site.hasher.check_many(batch.column("old")))
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from psycopg import sql
 
-from saltern.bulk.database import Connection
+from saltern.bulk.database import Connection, escaped, quoted
 from saltern.bulk.refusal import Refused
 
 
@@ -31,13 +31,13 @@ class Table:
         return f"{self.schema}.{self.name}"
 
     def names(self) -> dict[str, sql.Composable]:
-        """The identifiers, and the type of ids, for statements."""
+        """The identifiers, and the type of ids, for statements with parameters."""
         return {
-            "table": sql.Identifier(self.schema, self.name),
-            "id": sql.Identifier(self.id),
-            "hash": sql.Identifier(self.hash),
+            "table": quoted(self.schema, self.name),
+            "id": quoted(self.id),
+            "hash": quoted(self.hash),
             # From the catalogue, where the server has quoted it.
-            "type": sql.SQL(self.id_type),  # type: ignore[arg-type, unused-ignore]
+            "type": escaped(self.id_type),
         }
 
 
@@ -167,7 +167,7 @@ def refuse_narrow(connection: Connection, table: Table, growth: int) -> None:
     if table.width is None:
         return
     query = sql.SQL("SELECT coalesce(max(length({hash})), 0) FROM {table}")
-    row = connection.execute(query.format(**table.names())).fetchone()
+    row = connection.execute(query.format(**table.names()), []).fetchone()
     longest = row[0] if row else 0
     assert isinstance(longest, int)
     if longest + growth > table.width:
