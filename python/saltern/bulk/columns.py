@@ -73,7 +73,10 @@ def replaced(hashes: Any, rows: pa.StructArray) -> pa.Array:
     """A column with its new strings, of the type that it had."""
     kind = hashes.type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    column = pc.coalesce(rows.field("hash").cast(plain), hashes.cast(plain))
+    # Arrow has no such function for views.
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    usual = views.get(plain, plain)
+    column = pc.coalesce(rows.field("hash").cast(usual), hashes.cast(usual)).cast(plain)
     return column if plain == kind else column.dictionary_encode().cast(kind)
 
 
