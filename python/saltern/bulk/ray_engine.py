@@ -12,9 +12,11 @@ import json
 import logging
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from types import TracebackType
 from typing import Any, TypeVar
@@ -26,7 +28,7 @@ from saltern.bulk.database import connect, told
 from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done, Worker, same_site
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.report import say
+from saltern.bulk.report import say, told_to
 
 T = TypeVar("T")
 
@@ -80,11 +82,10 @@ class RayEngine:
 
     def __init__(self, address: str, workers: int | None, stop: threading.Event) -> None:
         self.address, self.workers, self.stop = address, workers, stop
-        self.quiet = QUIET
-        self.gone = False
+        self._quiet = ExitStack()
 
     def __enter__(self) -> RayEngine:
-        _silence()
+        self._quiet.enter_context(_silence())
         try:
             import ray
         except ImportError as error:
@@ -108,8 +109,8 @@ class RayEngine:
     ) -> None:
         import ray
 
-        if within(10.0, ray.shutdown) is None:
-            self.gone = True
+        within(10.0, ray.shutdown)
+        self._quiet.close()
 
     def check(self, assignment: Assignment) -> None:
         """Refuses the job if a node lacks something, or has something else."""
@@ -167,7 +168,7 @@ class RayEngine:
             try:
                 result = results.get(timeout=TICK)
             except queue.Empty:
-                if time.monotonic() - heard > max(self.quiet, 10 * longest):
+                if time.monotonic() - heard > max(QUIET, 10 * longest):
                     self._watch()
                     heard = time.monotonic()
                 yield None
@@ -220,7 +221,6 @@ class RayEngine:
         """Ends the job if there is no cluster any more: Ray would wait for it."""
         nodes = within(20.0, self._nodes)
         if not nodes:
-            self.gone = True
             raise Refused("the Ray cluster is gone: start it, and the same command goes on")
 
 
@@ -253,15 +253,32 @@ def within(seconds: float, ask: Callable[[], T]) -> T | bool | None:
     return answers[0] if answers else None
 
 
-def _silence() -> None:
-    """What Ray says on our terminal, before it is loaded."""
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps what Ray says, in Python and beside it, from our streams: standard output is for the
+    report, and what people are told goes past this."""
     for name, value in (
-        ("RAY_BACKEND_LOG_LEVEL", "fatal"),
         ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"),
         ("RAY_DATA_DISABLE_PROGRESS_BARS", "1"),
         ("RAY_USAGE_STATS_ENABLED", "0"),
     ):
         os.environ.setdefault(name, value)
+    kept = [os.dup(1), os.dup(2)]
+    with open(os.devnull, "w") as nothing, os.fdopen(os.dup(2), "w") as people, told_to(people):
+        _point(nothing.fileno(), nothing.fileno())
+        try:
+            yield
+        finally:
+            _point(*kept)
+            for descriptor in kept:
+                os.close(descriptor)
+
+
+def _point(output: int, errors: int) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
 
 
 def _node() -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from saltern.bulk.columns import ERRORS
@@ -19,14 +20,13 @@ class Progress:
     """Rows, rows a second and the time that is left: in one place of a terminal, or as a line every
     ten seconds."""
 
-    def __init__(self, operation: str, ranges: int, accounts: int, stream: TextIO | None = None):
+    def __init__(self, operation: str, ranges: int, accounts: int) -> None:
         self.operation, self.ranges, self.accounts = operation, ranges, accounts
         self.done = self.rows = self.changed = self.conflicts = self.errors = 0
         self.began = time.monotonic()
         self.longest = 0.0
         """Seconds of the range that took longest."""
-        self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
+        self._live = _stream().isatty()
         self._told = self.began
 
     def add(self, done: Done) -> None:
@@ -45,14 +45,13 @@ class Progress:
         if now - self._told < (0.2 if self._live else INTERVAL):
             return
         self._told = now
-        self._stream.write(f"\r{self.line()}\x1b[K" if self._live else f"{self.line()}\n")
-        self._stream.flush()
+        text = f"\r{self.line()}\x1b[K" if self._live else f"{self.line()}\n"
+        print(text, end="", file=_stream(), flush=True)
 
     def end(self) -> None:
         """Leaves the line of a terminal."""
         if self._live:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+            print("\r\x1b[K", end="", file=_stream(), flush=True)
 
     @property
     def rate(self) -> float:
@@ -82,9 +81,26 @@ def errors(outcomes: Mapping[str, int]) -> int:
     return sum(outcomes.get(kind, 0) for kind in ERRORS)
 
 
+_people: list[TextIO] = []
+
+
+@contextmanager
+def told_to(stream: TextIO) -> Iterator[None]:
+    """Has people told on another stream than standard error, for as long as an engine needs."""
+    _people.append(stream)
+    try:
+        yield
+    finally:
+        _people.pop()
+
+
+def _stream() -> TextIO:
+    return _people[-1] if _people else sys.stderr
+
+
 def say(text: str) -> None:
     """A line for people."""
-    print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
+    print(f"saltern.bulk: {text}", file=_stream(), flush=True)
 
 
 def show(report: Mapping[str, Any], as_json: bool) -> None:

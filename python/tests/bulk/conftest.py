@@ -234,6 +234,7 @@ class Logins(threading.Thread):
             try:
                 connection = connection or self.server.connect()
                 self._one(connection, chosen.choice(numbers), chosen.random() < 0.3)
+                time.sleep(0.002)  # Nobody types faster, and the job needs the processors.
             except psycopg.OperationalError:
                 # The server is away: in doubt is what the last statement has done.
                 connection = None
