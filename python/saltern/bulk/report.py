@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, TextIO
+from collections.abc import Mapping
+from typing import Any
 
 from saltern.bulk.columns import ERRORS
 from saltern.bulk.ranges import Done
@@ -26,7 +25,7 @@ class Progress:
         self.began = time.monotonic()
         self.longest = 0.0
         """Seconds of the range that took longest."""
-        self._live = _stream().isatty()
+        self._live = sys.stderr.isatty()
         self._told = self.began
 
     def add(self, done: Done) -> None:
@@ -46,12 +45,12 @@ class Progress:
             return
         self._told = now
         text = f"\r{self.line()}\x1b[K" if self._live else f"{self.line()}\n"
-        print(text, end="", file=_stream(), flush=True)
+        print(text, end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Leaves the line of a terminal."""
         if self._live:
-            print("\r\x1b[K", end="", file=_stream(), flush=True)
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     @property
     def rate(self) -> float:
@@ -81,26 +80,9 @@ def errors(outcomes: Mapping[str, int]) -> int:
     return sum(outcomes.get(kind, 0) for kind in ERRORS)
 
 
-_people: list[TextIO] = []
-
-
-@contextmanager
-def told_to(stream: TextIO) -> Iterator[None]:
-    """Has people told on another stream than standard error, for as long as an engine needs."""
-    _people.append(stream)
-    try:
-        yield
-    finally:
-        _people.pop()
-
-
-def _stream() -> TextIO:
-    return _people[-1] if _people else sys.stderr
-
-
 def say(text: str) -> None:
     """A line for people."""
-    print(f"saltern.bulk: {text}", file=_stream(), flush=True)
+    print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
 
 
 def show(report: Mapping[str, Any], as_json: bool) -> None:

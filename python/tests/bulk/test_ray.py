@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import (
-    ROWS, Logins, Policies, Server, accounts, command, content, fill, ranges_done, verify_all,
+    ROWS, Logins, Policies, Ran, Server, accounts, command, content, fill, ranges_done, verify_all,
     wait_for,
 )
+
+Bulk = Callable[..., Ran]
 
 
 def family(pid: int) -> list[int]:
@@ -76,15 +79,45 @@ def test_actors_are_killed_and_the_database_restarts(server: Server, policies: P
 
 
 @pytest.mark.skipif("BULK_SHORT" in os.environ, reason="each start of Ray takes ten seconds")
-def test_a_cluster_that_is_gone(server: Server, policies: Policies) -> None:
-    """Ray itself would wait for it."""
+def test_a_cluster_that_is_gone(server: Server, policies: Policies, bulk: Bulk) -> None:
+    """Ray itself would end the process without a word, or wait for ever."""
     fill(server, "users", [policies.hasher("a").hash("x")] * ROWS)
     arguments = command("rekey", policies.file("b"), server.dsn(), "--address", "local",
                         "--range-rows", max(ROWS // 500, 1))
     job = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: ranges_done(server) > 2 or job.poll() is not None, 120)
-    for part in [*named(job.pid, "raylet/raylet"), *named(job.pid, "gcs_server")]:
+    for part in named(job.pid, "raylet/raylet"):
         os.kill(part, signal.SIGKILL)
     output, said = job.communicate(timeout=150)
-    assert job.returncode not in (0, None), said
-    assert ranges_done(server) < 500
+    assert job.returncode == 2 and "the Ray cluster is gone" in said, said
+    assert 0 < json.loads(output)["ranges_done"] < 500
+    ran = bulk("rekey", policies.file("b"))
+    assert (ran.status, ran.report["changed"], ran.report["conflicts"]) == (0, ROWS, 0)
+
+
+@pytest.mark.skipif("BULK_SHORT" in os.environ, reason="each start of Ray takes ten seconds")
+def test_signals_and_a_driver_that_is_killed(
+    server: Server, policies: Policies, bulk: Bulk
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * ROWS)
+    arguments = command("rekey", policies.file("b"), server.dsn(), "--address", "local",
+                        "--range-rows", max(ROWS // 500, 1), "--workers", 2)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        before = ranges_done(server)
+        job = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: ranges_done(server) > before + 2 or job.poll() is not None, 120)
+        members = family(job.pid)
+        job.send_signal(number)
+        output, said = job.communicate(timeout=150)
+        assert job.returncode == (143 if number == signal.SIGTERM else -9), said
+        # Nothing of the cluster that it has started stays.
+        wait_for(lambda: not any(alive(member) for member in members), 60)
+    ran = bulk("rekey", policies.file("b"))
+    assert (ran.status, ran.report["changed"], ran.report["conflicts"]) == (0, ROWS, 0)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False

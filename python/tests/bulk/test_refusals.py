@@ -9,7 +9,7 @@ import pytest
 from conftest import Policies, Ran, Server, content, fill, fingerprint
 
 from saltern.bulk.ranges import Assignment, same_site
-from saltern.bulk.ray_engine import problem
+from saltern.bulk.ray_driver import problem
 from saltern.bulk.database import Source
 from saltern.bulk.refusal import Refused
 from saltern.bulk.site import open_site
