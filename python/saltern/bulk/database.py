@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from saltern.bulk.refusal import Refused
 
@@ -56,11 +56,11 @@ def checked(dsn: str) -> str:
 
 def connect(source: Source, *, statements: float | None = None) -> Connection:
     """A connection in autocommit mode. `statements` is how many seconds one of them may take."""
-    defaults: dict[str, str | int] = {"connect_timeout": 10, "application_name": "saltern.bulk"}
-    given = conninfo_to_dict(source.dsn)
-    settings = {name: value for name, value in defaults.items() if name not in given}
+    defaults = {"connect_timeout": 10, "application_name": "saltern.bulk"}
+    given = conninfo_to_dict(source.dsn, client_encoding="UTF8")
+    settings: dict[str, Any] = {**defaults, **given}
     connection = psycopg.connect(
-        source.dsn, autocommit=True, prepare_threshold=None, client_encoding="UTF8", **settings
+        make_conninfo(**settings), autocommit=True, prepare_threshold=None
     )
     if statements is None:
         statements = source.statement_timeout

@@ -60,9 +60,9 @@ class Job:
     ) -> None:
         self.options, self.site, self.source = options, site, source
         self.connection = connection
-        names = [needed(options.table, "--table"), needed(options.id, "--id")]
+        table, id = needed(options.table, "--table"), needed(options.id, "--id")
         self.writes = options.operation in ("rekey", "wrap")
-        self.table: Table = inspect(connection, *names, options.hash, writes=self.writes)
+        self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
         ray = options.address is not None
         what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
         self.signals = Signals(f"{what}; once more ends it at once")

@@ -294,7 +294,8 @@ class Ledger:
             "jsonb_each_text(outcomes) AS o WHERE job = %s GROUP BY 1 ORDER BY 1"
         )
         outcomes = {str(name): _number((count,)) for name, count in connection.execute(query, [job])}
-        return Totals(*(_number((count,)) for count in row), outcomes=outcomes)
+        ranges, done, accounts, changed, conflicts = (_number((count,)) for count in row)
+        return Totals(ranges, done, accounts, changed, conflicts, outcomes)
 
     def errors(self, connection: Connection, job: int, most: int) -> list[dict[str, object]]:
         """The first rows in error."""

@@ -108,7 +108,8 @@ class Worker:
         census, rows = self.site.hasher.count_many(batch.column("old"))
         column = pa.array(rows)
         kinds = outcomes(column)
-        return Done(wanted.number, batch.num_rows, 0, 0, kinds, census, found_errors(batch, column))
+        errors = found_errors(batch, column)
+        return Done(wanted.number, batch.num_rows, 0, 0, kinds, dict(census), errors)
 
     def _rewrite(self, wanted: Range) -> Done:
         while True:

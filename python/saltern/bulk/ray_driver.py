@@ -159,7 +159,8 @@ def nodes() -> list[dict[str, Any]]:
     """The nodes that have processors."""
     import ray
 
-    return [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    known: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call, unused-ignore]
+    return [node for node in known if node["Alive"] and node["Resources"].get("CPU")]
 
 
 def check(assignment: Assignment) -> int:
@@ -167,7 +168,7 @@ def check(assignment: Assignment) -> int:
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    ask = ray.remote(num_cpus=0, max_retries=0)(problem)
+    ask: Any = ray.remote(num_cpus=0, max_retries=0)(problem)
     asked = {
         ask.options(
             scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)

@@ -99,7 +99,9 @@ def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
     found = connection.execute(RELATION, parameters).fetchall()
     if not found:
         raise Refused(f"there is no table {table} (names are as they are, without quotes)")
-    oid, schema, name, kind, subclasses, rules, hidden = found[0]
+    oid, kind = found[0][0], found[0][3]
+    schema, name = str(found[0][1]), str(found[0][2])
+    subclasses, rules, hidden = found[0][4:]
     label = f"{schema}.{name}"
     if kind not in ("r", "p"):
         raise Refused(f"{label} is {KINDS.get(str(kind), 'no table')}: name the table itself")
@@ -111,7 +113,7 @@ def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
             "BYPASSRLS, or a policy for it that shows all"
         )
     assert isinstance(oid, int)
-    return oid, str(schema), str(name), kind == "r" and bool(subclasses)
+    return oid, schema, name, kind == "r" and bool(subclasses)
 
 
 def _column(connection: Connection, oid: int, label: str, column: str) -> tuple[object, ...]:
