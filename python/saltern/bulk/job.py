@@ -166,6 +166,7 @@ class Job:
             "seconds": round(time.monotonic() - self.began, 3),
             "rows": progress.rows,
             "rows_per_second": round(progress.rate, 1),
+            "steady_rows_per_second": None if progress.steady is None else round(progress.steady, 1),
         }
 
     def _ended(self, progress: Progress, failure: Exception | None) -> str:

@@ -23,8 +23,10 @@ class Progress:
         self.operation, self.ranges, self.accounts = operation, ranges, accounts
         self.done = self.rows = self.changed = self.conflicts = self.errors = 0
         self.began = time.monotonic()
-        self.longest = 0.0
-        """Seconds of the range that took longest."""
+        self._last = self.began
+        self._first = (0.0, 0)
+        """When the first range was done, and how many rows it had: an engine takes its time to
+        start."""
         self._live = sys.stderr.isatty()
         self._told = self.began
 
@@ -35,7 +37,9 @@ class Progress:
         self.changed += done.changed
         self.conflicts += done.conflicts
         self.errors += errors(done.outcomes)
-        self.longest = max(self.longest, done.seconds)
+        if self.done == 1:
+            self._first = (time.monotonic(), self.rows)
+        self._last = time.monotonic()
         self.tick()
 
     def tick(self) -> None:
@@ -56,6 +60,12 @@ class Progress:
     def rate(self) -> float:
         """Rows a second in this run."""
         return self.rows / max(time.monotonic() - self.began, 1e-9)
+
+    @property
+    def steady(self) -> float | None:
+        """The same from the first range that was done to the last one."""
+        when, rows = self._first
+        return (self.rows - rows) / (self._last - when) if self.done > 1 else None
 
     def line(self) -> str:
         """Where the job is."""
