@@ -1,15 +1,16 @@
 """``python -m saltern.bulk``."""
 
 import sys
+from collections.abc import Sequence
 
 from saltern.bulk.arguments import parse
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import say
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the program: its exit status."""
-    options = parse(None)
+    options = parse(arguments)
     try:
         from saltern.bulk import job
     except ImportError as error:

@@ -116,7 +116,7 @@ class Ledger:
         if not any(there):
             self._make(connection)
         for table in TABLES:
-            rights = "SELECT, INSERT, UPDATE" if table != "errors" else "SELECT, INSERT, DELETE"
+            rights = "SELECT, INSERT" if table == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):
                 query = "SELECT has_table_privilege(to_regclass(%s), %s)"
                 name = f"{sql.Identifier(self.schema, table).as_string(connection)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import signal
@@ -14,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from conftest import Policies, accounts
+from conftest import run as in_process
 from pyarrow import parquet
 
 from saltern.bulk import Rewrite
@@ -21,12 +21,8 @@ from saltern.bulk import Rewrite
 
 def run(operation: str, policy: Path, *more: object) -> tuple[int, dict[str, Any], str]:
     arguments = [operation, "--policy", policy, "--hash", "hash", "--json", *more]
-    ran = subprocess.run(
-        [sys.executable, "-m", "saltern.bulk", *map(str, arguments)],
-        capture_output=True, text=True, timeout=60,
-    )
-    assert "Traceback" not in ran.stderr, ran.stderr
-    return ran.returncode, json.loads(ran.stdout) if ran.stdout else {}, ran.stderr
+    ran = in_process([sys.executable, "-m", "saltern.bulk", *map(str, arguments)])
+    return ran.status, ran.report, ran.said
 
 
 @pytest.fixture
