@@ -7,9 +7,9 @@ use crate::ticket::Ticket;
 
 impl Passwords {
     /// Computes a function of one's own in a thread of the pool, beside the hashes: work on many
-    /// stored strings, say. It has the place in the queue, and the deadline, that other calls of this
-    /// handle have; keep it short (some milliseconds), since a login that comes meanwhile waits
-    /// for it.
+    /// stored strings, say. It has the place in the queue, and the deadline, that other calls of
+    /// this handle have; keep it short (some milliseconds), since a login that comes meanwhile
+    /// waits for it.
     ///
     /// ```
     /// use saltern::{Passwords, Policy};
