@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use saltern::Policy;
-use saltern::policy::{Params, RomSource};
+use saltern::policy::{Limits, Params, RomSource};
 
 /// Everything that decides which strings are accepted and what new ones are; nothing secret, no
 /// names of files, and nothing about threads, memory and deadlines, which machines have of their
@@ -14,7 +14,7 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     site.set_item("params", params(&policy.params))?;
     site.set_item("floor", params(&policy.floor))?;
     site.set_item("salt", policy.min_salt)?;
-    site.set_item("limits", format!("{:?}", policy.limits))?;
+    site.set_item("limits", limits(&policy.limits))?;
     let mut schemes: Vec<_> = policy.schemes.iter().map(ToString::to_string).collect();
     schemes.sort();
     site.set_item("schemes", schemes)?;
@@ -34,9 +34,20 @@ pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound
     Ok(site)
 }
 
+// Both without what their types print for programmers, which later versions may change.
+
 fn params(params: &Params) -> String {
-    let Params { mode, flavor, n, r, p, t, .. } = params;
-    format!("n {n}, r {r}, p {p}, t {t}, {mode:?}, {flavor:?}")
+    let Params { n, r, p, t, .. } = params;
+    format!("n {n}, r {r}, p {p}, t {t}, flags {:?}", params.flags())
+}
+
+fn limits(limits: &Limits) -> String {
+    let Limits { max_memory, max_work, max_n, max_r, max_p, max_t, max_password, .. } = limits;
+    let (flavors, syntax, rom) = (limits.flavors, limits.syntax, limits.rom);
+    format!(
+        "memory {max_memory}, work {max_work}, n {max_n}, r {max_r}, p {max_p}, t {max_t}, \
+         password {max_password}, flavors {flavors:?}, syntax {syntax:?}, rom {rom}"
+    )
 }
 
 /// The hash of the whole ROM, or its id where that is all there is.

@@ -21,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refused as refused:
         say(str(refused))
         return 2
+    except KeyboardInterrupt:
+        say("ended before any row was touched")
+        return 130
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ from typing import Any
 
 import psycopg
 
+import saltern
 from saltern.bulk.arguments import Options, needed
 from saltern.bulk.counts import added
-from saltern.bulk.database import Connection, Source, checked, connect, told
+from saltern.bulk.database import Connection, Session, Source, checked, connect, told
 from saltern.bulk.engine import Engine
-from saltern.bulk.ledger import Ledger, boundaries
+from saltern.bulk.ledger import Ledger, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
 from saltern.bulk.ranges import Assignment, Done
@@ -27,6 +28,9 @@ REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
 WRAP_SECONDS = 15.0
 """What a range takes where a row costs a hash: what is lost if a worker dies."""
+
+FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
+"""What ends a job, after which there is a report: none of these holds a string."""
 
 
 def run(options: Options) -> int:
@@ -75,15 +79,16 @@ class Job:
             assignment = Assignment(**self._assignment())
             engine = self._engine(stack, assignment)
             progress = Progress("census", len(ranges), 0)
+            stack.enter_context(self.signals)
             census: dict[str, Any] = {}
             listed: list[dict[str, object]] = []
-            failure = None
+            failure: Exception | None = None
             try:
                 for done in self._results(engine.results(assignment, ranges), progress):
                     census = added(census, done.census or {})
                     for id, outcome, why in done.errors[: self.options.list_errors - len(listed)]:
                         listed.append({"id": id, "outcome": outcome, "why": why})
-            except (psycopg.Error, Refused) as error:
+            except FAILURES as error:
                 failure = error
         ended = self._ended(progress, failure)
         report = {**self._head(ended, progress), **census, "listed": listed}
@@ -114,6 +119,7 @@ class Job:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
             progress = Progress(options.operation, len(pending), accounts)
             progress.errors = errors(before.outcomes)
+            stack.enter_context(self.signals)
             todo = Assignment(**assignment, ledger=ledger.schema, job=job)
             failure: Exception | None = None
             try:
@@ -123,18 +129,30 @@ class Job:
                             f"{progress.errors} rows are in error, more than --most-errors {most}: "
                             "is this the right policy? They are untouched"
                         )
-            except (psycopg.Error, Refused, Superseded) as error:
+            except FAILURES as error:
                 failure = error
         return self._finish(ledger, job, progress, failure)
 
     def _finish(
         self, ledger: Ledger, job: int, progress: Progress, failure: Exception | None
     ) -> int:
-        # The database may be away, or have been: a connection of its own.
-        with connect(self.source, statements=0) as connection:
+        def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]]]:
             done = ledger.finish(connection, job)
-            totals = ledger.totals(connection, job)
             listed = ledger.errors(connection, job, self.options.list_errors)
+            return done, ledger.totals(connection, job), listed
+
+        # The database may be away, or have been: a connection of its own.
+        session = Session(self.source)
+        try:
+            done, totals, listed = session.run(finish)
+        except psycopg.Error as error:
+            self._ended(progress, failure)
+            raise Refused(
+                f"{told(error)}. In this run {progress.done} of {progress.ranges} ranges were "
+                f"done, and {progress.changed} rows changed: the same command goes on"
+            ) from None
+        finally:
+            session.close()
         ended = "done" if done else self._ended(progress, failure)
         report = self._head(ended, progress) | {
             "job": job,
@@ -196,7 +214,6 @@ class Job:
         }
 
     def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
-        stack.enter_context(self.signals)
         if self.options.address is None:
             return LocalEngine(self.site, self.options.workers or 2, self.signals.stop)
         from saltern.bulk.ray_engine import RayEngine

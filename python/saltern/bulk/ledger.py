@@ -241,11 +241,12 @@ class Ledger:
         raise Superseded(f"job {job} has been replaced")
 
     def hold(self, connection: Connection, job: int, number: int, claim: str) -> None:
-        """Locks the entry of a range until the end of the transaction, if the claim still holds."""
+        """Locks the entry of a range until the end of the transaction, if the claim still holds; and
+        that of the job, so that nobody replaces it meanwhile."""
         query = self._sql(
             "SELECT r.claim = %s AND r.done IS NULL AND j.state = 'running' "
             "FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
-            "WHERE r.job = %s AND r.number = %s FOR UPDATE OF r"
+            "WHERE r.job = %s AND r.number = %s FOR UPDATE OF r FOR SHARE OF j"
         )
         if connection.execute(query, [claim, job, number]).fetchone() != (True,):
             raise Superseded(f"range {number} of job {job} is another's by now")

@@ -21,7 +21,8 @@ class JobLock:
     def __init__(self, source: Source, table: Table) -> None:
         self._source, self._table = source, table
         self._connection: Connection | None = None
-        self._looked = self._lost = 0.0
+        self._looked = 0.0
+        self._lost: float | None = None
 
     def __enter__(self) -> JobLock:
         if not self._take():
@@ -45,19 +46,24 @@ class JobLock:
         if now - self._looked < EVERY:
             return
         self._looked = now
+        failure: psycopg.Error | Superseded
         try:
-            if self._connection is None or self._connection.closed:
-                if not self._take():
-                    raise Superseded(f"another job has taken {self._table.label} over")
-            else:
+            if self._connection is not None and not self._connection.closed:
                 self._connection.execute("SELECT 1")
-            self._lost = 0.0
-        except psycopg.OperationalError:
+                self._lost = None
+                return
+            if self._take():
+                self._lost = None
+                return
+            # Perhaps the database has not noticed yet that the old connection is gone.
+            failure = Superseded(f"another job has taken {self._table.label} over")
+        except psycopg.OperationalError as error:
+            failure = error
             if self._connection is not None:
                 self._connection.close()
-            self._lost = self._lost or now
-            if now - self._lost > self._source.retry_for:
-                raise
+        self._lost = now if self._lost is None else self._lost
+        if now - self._lost > self._source.retry_for:
+            raise failure
 
     def _take(self) -> bool:
         self._connection = connect(self._source)

@@ -136,17 +136,11 @@ class Worker:
 
     def _read(self, connection: Connection, wanted: Range) -> pa.RecordBatch:
         """The rows of a range, as text. The snapshot is given up with the last of them."""
-        bounds = {
-            "{id} >= %s::{type}": wanted.low,
-            "{id} < %s::{type}": wanted.high,
-        }
-        given = {text: bound for text, bound in bounds.items() if bound is not None}
+        where, given = within("", wanted)
         query = sql.SQL(
-            "COPY (SELECT {id}, {hash} FROM {table} WHERE "
-            + " AND ".join(["true", *given])
-            + ") TO STDOUT (FORMAT csv)"
-        ).format(**self._names())
-        return parsed(copied(connection, query, list(given.values())))
+            "COPY (SELECT {id}, {hash} FROM {table} WHERE " + where + ") TO STDOUT (FORMAT csv)"
+        )
+        return parsed(copied(connection, query.format(**self._names()), given))
 
     def _write(
         self, wanted: Range, claim: str, batch: pa.RecordBatch, done: Done, *, last: bool
@@ -166,7 +160,7 @@ class Worker:
             with connection.transaction():
                 self.ledger.hold(connection, job, number, claim)
                 if staged.num_rows:
-                    self._replace(connection, staged, written, last)
+                    self._replace(connection, wanted, staged, written, last)
                 part = Part(written.changed, written.conflicts)
                 self.ledger.add(connection, job, number, written.claim, part)
                 if written.others is None:
@@ -182,9 +176,14 @@ class Worker:
         return written
 
     def _replace(
-        self, connection: Connection, staged: pa.Table, written: Written, last: bool
+        self,
+        connection: Connection,
+        wanted: Range,
+        staged: pa.Table,
+        written: Written,
+        last: bool,
     ) -> None:
-        written.changed = self._update(connection, staged)
+        written.changed = self._update(connection, wanted, staged)
         if written.changed == staged.num_rows:
             return
         # Somebody else may have written the same: that is no conflict.
@@ -202,7 +201,7 @@ class Worker:
     def _names(self) -> dict[str, sql.Composable]:
         return self.assignment.table.names()
 
-    def _update(self, connection: Connection, staged: pa.Table) -> int:
+    def _update(self, connection: Connection, wanted: Range, staged: pa.Table) -> int:
         names = self._names()
         create = sql.SQL(
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
@@ -215,12 +214,25 @@ class Worker:
         copy = connection.cursor().copy("COPY pg_temp.saltern_staged FROM STDIN (FORMAT csv)")
         with copy as target:
             target.write(text.getbuffer())
+        # Without the bounds, the whole table would be read where that looks cheaper than to look
+        # for every id.
+        where, given = within("t.", wanted)
         # Byte for byte, whatever the collation of the column takes for equal.
         update = sql.SQL(
             "UPDATE {table} AS t SET {hash} = s.new FROM pg_temp.saltern_staged AS s "
-            'WHERE t.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C"'
+            'WHERE t.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
         )
-        return connection.execute(update.format(**names), []).rowcount
+        return connection.execute(update.format(**names), given).rowcount
+
+
+def within(table: str, wanted: Range) -> tuple[str, list[str]]:
+    """The condition that an id is in a range, and its parameters."""
+    bounds = {
+        "{id} >= %s::{type}": wanted.low,
+        "{id} < %s::{type}": wanted.high,
+    }
+    given = {table + text: bound for text, bound in bounds.items() if bound is not None}
+    return " AND ".join(["true", *given]), list(given.values())
 
 
 OTHERS = (
@@ -236,17 +248,21 @@ def parsed(text: bytes) -> pa.RecordBatch:
     schema = pa.schema([("id", pa.binary()), ("old", pa.binary())])
     if not text:
         return pa.RecordBatch.from_pylist([], schema)
-    table = csv.read_csv(
-        pa.BufferReader(text),
-        csv.ReadOptions(column_names=schema.names, block_size=len(text) + 1, use_threads=False),
-        csv.ParseOptions(newlines_in_values=True),
-        csv.ConvertOptions(
-            column_types=schema,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(text),
+            csv.ReadOptions(column_names=schema.names, block_size=len(text) + 1, use_threads=False),
+            csv.ParseOptions(newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=schema,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException:
+        # Its text would have the row.
+        raise Refused("rows that COPY has given cannot be read: this is a defect") from None
     return table.combine_chunks().to_batches()[0]
 
 

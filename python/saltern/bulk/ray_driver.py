@@ -20,6 +20,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
+import saltern
 from saltern.bulk.database import connect, told
 from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done, Worker, same_site
@@ -62,8 +63,8 @@ class Ranges:
             return {"done": asdict(self.own.worker.do(Range(**wanted)))}
         except psycopg.Error as error:
             return {"failure": f"{_node()}: {told(error)}"}
-        except Refused as refused:
-            return {"failure": f"{_node()}: {refused}"}
+        except (Refused, saltern.SalternError) as error:
+            return {"failure": f"{_node()}: {error}"}
         except Superseded:
             # Another actor has it, since Ray took this one for dead; or another driver.
             return {}
