@@ -77,8 +77,8 @@ def contradiction(options: Options) -> str | None:
         return "--out goes with --parquet, and with rekey or wrap"
     if options.parquet is not None and options.address is not None:
         return "--parquet is for one machine: examples/bulk/ray_data.py does it on a cluster"
-    if options.operation == "verify-sample" and options.parquet is not None:
-        return "verify-sample needs --dsn"
+    if options.operation == "verify-sample" and (options.parquet or options.address):
+        return "verify-sample needs --dsn, and is for one machine"
     if options.passwords is not None and options.operation != "verify-sample":
         return "--passwords goes with verify-sample"
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import psycopg
@@ -45,7 +45,7 @@ def run(options: Options) -> int:
         return parquet.run(options, site, options.parquet)
     source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
     try:
-        with connect(source, statements=0) as connection:
+        with closing(connect(source, statements=0)) as connection:
             job = Job(options, site, source, connection)
             if options.operation == "verify-sample":
                 from saltern.bulk import sample

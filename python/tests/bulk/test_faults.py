@@ -304,6 +304,7 @@ def test_logins_kills_and_restarts(server: Server, policies: Policies, bulk: Bul
         assert job.returncode == 2, said  # because of the bad ones
         report = json.loads(output)
         assert report["ended"] == "done" and report["ranges_done"] == report["ranges"], said
+        assert "connection" not in said, "the job's own connections were lost, too"
     assert logins.updates > 0 and logins.changes > 0
     verify_all(server, new, known)
     after = content(server)
