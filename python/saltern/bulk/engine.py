@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 from saltern.bulk.ledger import Range
@@ -14,5 +14,5 @@ class Engine(Protocol):
 
     def results(
         self, assignment: Assignment, ranges: Sequence[Range]
-    ) -> Iterator[Done | None]:
+    ) -> Generator[Done | None, None, None]:
         """Does ranges: what came of each, in any order, and `None` when nothing has for a while."""

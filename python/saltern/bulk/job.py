@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -82,9 +83,10 @@ class Job:
             stack.enter_context(self.signals)
             census: dict[str, Any] = {}
             listed: list[dict[str, object]] = []
+            results = stack.enter_context(closing(engine.results(assignment, ranges)))
             failure: Exception | None = None
             try:
-                for done in self._results(engine.results(assignment, ranges), progress):
+                for done in self._told(results, progress):
                     census = added(census, done.census or {})
                     for id, outcome, why in done.errors[: self.options.list_errors - len(listed)]:
                         listed.append({"id": id, "outcome": outcome, "why": why})
@@ -103,9 +105,9 @@ class Job:
         refuse_narrow(self.connection, self.table, self._growth())
         with ExitStack() as stack:
             lock = stack.enter_context(JobLock(self.source, self.table))
+            ledger.prepare(self.connection)
             assignment = self._assignment()
             engine = self._engine(stack, Assignment(**assignment))
-            ledger.prepare(self.connection)
             size = options.range_rows or self._range_rows()
             job, resumed = ledger.begin(
                 self.connection, self.table, options.operation, self.site, size
@@ -121,9 +123,10 @@ class Job:
             progress.errors = errors(before.outcomes)
             stack.enter_context(self.signals)
             todo = Assignment(**assignment, ledger=ledger.schema, job=job)
+            results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
-                for _ in self._results(engine.results(todo, pending), progress, lock):
+                for _ in self._told(results, progress, lock):
                     if progress.errors > most:
                         raise Refused(
                             f"{progress.errors} rows are in error, more than --most-errors {most}: "
@@ -153,7 +156,9 @@ class Job:
             ) from None
         finally:
             session.close()
-        ended = "done" if done else self._ended(progress, failure)
+        ended = self._ended(progress, failure)
+        if done:
+            ended, failure = "done", None
         report = self._head(ended, progress) | {
             "job": job,
             "ranges": totals.ranges,
@@ -175,6 +180,7 @@ class Job:
         return self._status(ended, failure, errors(totals.outcomes), left)
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
+        steady = progress.steady
         return {
             "operation": self.options.operation,
             "table": self.table.label,
@@ -184,7 +190,7 @@ class Job:
             "seconds": round(time.monotonic() - self.began, 3),
             "rows": progress.rows,
             "rows_per_second": round(progress.rate, 1),
-            "steady_rows_per_second": None if progress.steady is None else round(progress.steady, 1),
+            "steady_rows_per_second": None if steady is None else round(steady, 1),
         }
 
     def _ended(self, progress: Progress, failure: Exception | None) -> str:
@@ -209,7 +215,8 @@ class Job:
             "source": self.source,
             "table": self.table,
             "operation": self.options.operation,
-            "policy": self.options.policy,
+            # The same name on every node, whatever folder its workers are in.
+            "policy": os.path.abspath(self.options.policy),
             "description": self.site.description,
         }
 
@@ -223,7 +230,7 @@ class Job:
         engine.check(assignment)
         return engine
 
-    def _results(
+    def _told(
         self, results: Iterator[Done | None], progress: Progress, lock: JobLock | None = None
     ) -> Iterator[Done]:
         for done in results:

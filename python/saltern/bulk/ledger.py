@@ -128,7 +128,8 @@ class Ledger:
 
     def _exists(self, connection: Connection, table: str) -> bool:
         name = sql.Identifier(self.schema, table).as_string(connection)
-        return connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name]).fetchone() == (True,)
+        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name]).fetchone()
+        return row == (True,)
 
     def _make(self, connection: Connection) -> None:
         try:
@@ -164,10 +165,11 @@ class Ledger:
                 return job, True
         with connection.transaction():
             # Whoever still works for another policy stops at the end of his range.
-            replace = "UPDATE {schema}.jobs SET state = 'replaced', ended = now() "
-            which = "WHERE relation = %s AND hash_column = %s AND state = 'running' AND policy <> %s"
-            parameters = [table.label, table.hash, site.digest]
-            connection.execute(self._sql(replace + which), parameters)
+            replace = self._sql(
+                "UPDATE {schema}.jobs SET state = 'replaced', ended = now() WHERE relation = %s "
+                "AND hash_column = %s AND state = 'running' AND policy <> %s"
+            )
+            connection.execute(replace, [table.label, table.hash, site.digest])
             return self._add(connection, table, operation, site, size), False
 
     def _refuse_older(self, jobs: list[tuple[Any, ...]], table: Table, site: Site) -> None:
@@ -189,10 +191,8 @@ class Ledger:
             "INSERT INTO {schema}.jobs (relation, id_column, hash_column, operation, policy, site) "
             "VALUES (%s, %s, %s, %s, %s, %s) RETURNING job"
         )
-        row = connection.execute(
-            insert,
-            [table.label, table.id, table.hash, operation, site.digest, json.dumps(site.description)],
-        ).fetchone()
+        named = [table.label, table.id, table.hash, operation, site.digest]
+        row = connection.execute(insert, [*named, json.dumps(site.description)]).fetchone()
         assert row is not None and isinstance(row[0], int)
         job = row[0]
         ranges = self._sql(
@@ -235,14 +235,16 @@ class Ledger:
         )
         if connection.execute(update, [claim, job, number]).rowcount:
             return True
-        query = self._sql("SELECT done IS NOT NULL FROM {schema}.ranges WHERE job = %s AND number = %s")
+        query = self._sql(
+            "SELECT done IS NOT NULL FROM {schema}.ranges WHERE job = %s AND number = %s"
+        )
         if connection.execute(query, [job, number]).fetchone() == (True,):
             return False
         raise Superseded(f"job {job} has been replaced")
 
     def hold(self, connection: Connection, job: int, number: int, claim: str) -> None:
-        """Locks the entry of a range until the end of the transaction, if the claim still holds; and
-        that of the job, so that nobody replaces it meanwhile."""
+        """Locks the entry of a range until the end of the transaction, if the claim still holds;
+        and that of the job, so that nobody replaces it meanwhile."""
         query = self._sql(
             "SELECT r.claim = %s AND r.done IS NULL AND j.state = 'running' "
             "FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
@@ -276,7 +278,8 @@ class Ledger:
     def finish(self, connection: Connection, job: int) -> bool:
         """Marks a job as done, if all of its ranges are."""
         update = self._sql(
-            "UPDATE {schema}.jobs j SET state = 'done', ended = now() WHERE job = %s AND NOT EXISTS "
+            "UPDATE {schema}.jobs j SET state = 'done', ended = now() WHERE job = %s "
+            "AND NOT EXISTS "
             "(SELECT FROM {schema}.ranges r WHERE r.job = j.job AND r.done IS NULL)"
         )
         return connection.execute(update, [job]).rowcount == 1
@@ -294,7 +297,8 @@ class Ledger:
             "SELECT o.key, sum(o.value::bigint)::bigint FROM {schema}.ranges, "
             "jsonb_each_text(outcomes) AS o WHERE job = %s GROUP BY 1 ORDER BY 1"
         )
-        outcomes = {str(name): _number((count,)) for name, count in connection.execute(query, [job])}
+        counts = connection.execute(query, [job]).fetchall()
+        outcomes = {str(name): _number((count,)) for name, count in counts}
         ranges, done, accounts, changed, conflicts = (_number((count,)) for count in row)
         return Totals(ranges, done, accounts, changed, conflicts, outcomes)
 

@@ -7,7 +7,7 @@ threads of the pool, however many of these there are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from saltern.bulk.ledger import Range
@@ -25,7 +25,7 @@ class LocalEngine:
 
     def results(
         self, assignment: Assignment, ranges: Sequence[Range]
-    ) -> Iterator[Done | None]:
+    ) -> Generator[Done | None, None, None]:
         """Does ranges. Once `stop` is set, those at hand are finished and no other is begun."""
         left, own = iter(ranges), threading.local()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from multiprocessing.connection import Connection as Pipe
 from types import TracebackType
 from typing import Any
@@ -68,7 +68,7 @@ class RayEngine:
                 return
         raise Refused("ended by a signal before any row was touched")
 
-    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Iterator[Done | None]:
+    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Generator[Done | None, None, None]:
         """Does ranges. Once it is stopped, what is at hand is given up: nothing of it was
         written."""
         if not ranges:

@@ -15,8 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import (
-    ROWS, SHORT, Logins, Policies, Ran, Server, accounts, command, content, fill, ranges_done, verify_all,
-    wait_for,
+    ROWS, SHORT, Logins, Policies, Ran, Server, accounts, command, content, fill, ranges_done,
+    verify_all, wait_for,
 )
 
 from saltern.bulk import ranges
