@@ -9,10 +9,12 @@ from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done
 
 
+Results = Generator[Done | None, None, None]
+"""What came of ranges, in any order, and `None` when nothing has for a while."""
+
+
 class Engine(Protocol):
     """What does ranges."""
 
-    def results(
-        self, assignment: Assignment, ranges: Sequence[Range]
-    ) -> Generator[Done | None, None, None]:
-        """Does ranges: what came of each, in any order, and `None` when nothing has for a while."""
+    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
+        """Does ranges. To close it ends what is at hand, in the way of the engine."""

@@ -7,9 +7,10 @@ threads of the pool, however many of these there are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
+from saltern.bulk.engine import Results
 from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done, Worker
 from saltern.bulk.site import Site
@@ -23,9 +24,7 @@ class LocalEngine:
     def __init__(self, site: Site, workers: int, stop: threading.Event) -> None:
         self.site, self.workers, self.stop = site, workers, stop
 
-    def results(
-        self, assignment: Assignment, ranges: Sequence[Range]
-    ) -> Generator[Done | None, None, None]:
+    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
         """Does ranges. Once `stop` is set, those at hand are finished and no other is begun."""
         left, own = iter(ranges), threading.local()
 

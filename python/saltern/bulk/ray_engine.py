@@ -9,12 +9,13 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection as Pipe
 from types import TracebackType
 from typing import Any
 
 from saltern.bulk import ray_driver
+from saltern.bulk.engine import Results
 from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused
@@ -68,7 +69,7 @@ class RayEngine:
                 return
         raise Refused("ended by a signal before any row was touched")
 
-    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Generator[Done | None, None, None]:
+    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
         """Does ranges. Once it is stopped, what is at hand is given up: nothing of it was
         written."""
         if not ranges:
