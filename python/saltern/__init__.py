@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from saltern._saltern import (
     Digests,
     PasswordHasher,
+    Rows,
     __version__,
     blake2b,
     blake2bp,
@@ -55,6 +56,7 @@ __all__ = [
     "OverLimitError",
     "OverloadedError",
     "PasswordHasher",
+    "Rows",
     "SalternError",
     "UnavailableError",
     "VerificationError",

@@ -21,6 +21,39 @@ class _Inspected(TypedDict):
     key: str | None
     rom: str | None
 
+class _Site(TypedDict):
+    params: str
+    floor: str
+    salt: int
+    limits: str
+    schemes: list[str]
+    keys: list[str]
+    active_key: str | None
+    unnamed_key: bool
+    roms: list[str]
+    active_rom: str | None
+    unnamed_rom: str | None
+
+class _Census(TypedDict):
+    accounts: int
+    locked: int
+    without_string: int
+    bad: int
+    refused: int
+    outdated: int
+    needs_rekey: int
+    needs_wrap: int
+    needs_login: int
+    below_floor: int
+    wrapped: int
+    other_keys: int
+    other_roms: int
+    other_costs: int
+    schemes: dict[str, int]
+    keys: dict[str, int]
+    roms: dict[str, int]
+    costs: dict[str, int]
+
 def inspect(hash: _Stored) -> _Inspected: ...
 @final
 class PasswordHasher:
@@ -41,6 +74,10 @@ class PasswordHasher:
     def notes(self) -> list[str]: ...
     @property
     def work(self) -> int: ...
+    @property
+    def site(self) -> _Site: ...
+    @property
+    def threads(self) -> int: ...
     def hash(
         self, password: _Secret, *, salt: bytes | None = None, deadline: float | None = None
     ) -> str: ...
@@ -71,6 +108,10 @@ class PasswordHasher:
     def verify_many(
         self, hashes: Any, passwords: Any, *, deadline: float | None = None
     ) -> list[bool | Exception]: ...
+    def rekey_many(self, hashes: Any) -> Rows: ...
+    def wrap_many(self, hashes: Any, *, deadline: float | None = None) -> Rows: ...
+    def check_many(self, hashes: Any) -> Rows: ...
+    def count_many(self, hashes: Any) -> tuple[_Census, Rows]: ...
     def _start_hash(
         self, password: _Secret, salt: bytes | None, deadline: float | None, bulk: bool
     ) -> Pending: ...
@@ -89,6 +130,12 @@ class PasswordHasher:
         account: str | bytes | None,
         deadline: float | None,
     ) -> Pending: ...
+
+@final
+class Rows:
+    def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_schema__(self) -> object: ...
 
 @final
 class Pending:

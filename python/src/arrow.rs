@@ -3,12 +3,14 @@
 
 use std::ffi::CStr;
 use std::fmt::Display;
+use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, make_array};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, make_array};
 use arrow_schema::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +20,8 @@ const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// A column of strings or bytes, in as many pieces as it came in.
+/// A column of strings or bytes, in as many pieces as it came in. Clones share them.
+#[derive(Clone)]
 pub(crate) struct Column(Vec<ArrayRef>);
 
 impl Column {
@@ -32,6 +35,11 @@ impl Column {
             return Ok(None);
         };
         Ok(Some(Column(pieces)))
+    }
+
+    /// One of these items; none for nulls.
+    pub(crate) fn of<'a>(items: impl Iterator<Item = Option<&'a [u8]>>) -> Self {
+        Column(vec![Arc::new(items.collect::<LargeBinaryArray>())])
     }
 
     /// How many items it has.
@@ -50,21 +58,39 @@ impl Column {
     pub(crate) fn cells(&self) -> Vec<Option<&[u8]>> {
         let mut cells = Vec::with_capacity(self.len());
         for piece in &self.0 {
-            match piece.data_type() {
-                DataType::Binary => cells.extend(piece.as_binary::<i32>()),
-                DataType::LargeBinary => cells.extend(piece.as_binary::<i64>()),
-                DataType::BinaryView => cells.extend(piece.as_binary_view()),
-                _ => cells.extend(piece.as_fixed_size_binary()),
-            }
+            cells_of(piece, &mut cells);
         }
         cells
+    }
+
+    /// So many of its items from here on, as a column.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let (mut pieces, mut start) = (Vec::new(), 0);
+        for piece in &self.0 {
+            let end = start + piece.len();
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                pieces.push(piece.slice(from - start, to - from));
+            }
+            start = end;
+        }
+        Column(pieces)
+    }
+}
+
+fn cells_of<'a>(piece: &'a ArrayRef, cells: &mut Vec<Option<&'a [u8]>>) {
+    match piece.data_type() {
+        DataType::Binary => cells.extend(piece.as_binary::<i32>()),
+        DataType::LargeBinary => cells.extend(piece.as_binary::<i64>()),
+        DataType::BinaryView => cells.extend(piece.as_binary_view()),
+        _ => cells.extend(piece.as_fixed_size_binary()),
     }
 }
 
 /// Gives an array away: schema and array.
 pub(crate) fn export<'py>(
     py: Python<'py>,
-    array: &FixedSizeBinaryArray,
+    array: &dyn Array,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     let (array, schema) = to_ffi(&array.to_data()).map_err(broken)?;
     let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;

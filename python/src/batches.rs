@@ -13,7 +13,7 @@ use saltern::{Passwords, Ticket};
 
 use crate::buffer::Bytes;
 use crate::login::{Login, updated};
-use crate::secret::{secret, stored, stored_bytes};
+use crate::secret::{not_a_string, secret, stored, stored_bytes};
 use crate::{arrow, errors, process, wait};
 
 /// A column: of Arrow, or whatever can be iterated over.
@@ -41,6 +41,29 @@ impl<'py> Column<'py> {
         }
         let column = arrow::Column::import(object)?;
         Ok(column.map_or_else(|| Column::Items(object.clone()), Column::Arrow))
+    }
+
+    /// As a column of Arrow, of stored strings.
+    pub(crate) fn of_strings(self) -> PyResult<arrow::Column> {
+        let objects = match self {
+            Column::Arrow(column) => return Ok(column),
+            Column::Items(objects) => objects.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+        };
+        let texts = objects.iter().map(|object| {
+            if object.is_none() {
+                return Ok(None);
+            }
+            if let Ok(bytes) = object.cast::<PyBytes>() {
+                return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
+            }
+            let text = object.cast::<PyString>().map_err(|_| not_a_string(object))?;
+            // What UTF-8 cannot have is no text either way: an error of its row.
+            Ok(Some(
+                text.to_str().map_or(Cow::Borrowed(&b"\xff"[..]), |text| text.as_bytes().into()),
+            ))
+        });
+        let texts = texts.collect::<PyResult<Vec<_>>>()?;
+        Ok(arrow::Column::of(texts.iter().map(Option::as_deref)))
     }
 
     fn cells(&self) -> PyResult<Cells<'_, 'py>> {
@@ -117,39 +140,48 @@ pub(crate) fn verify_many<'py>(
 }
 
 /// What is asked for each item.
-struct Terms {
-    passwords: Passwords,
+pub(crate) struct Terms {
+    pub(crate) passwords: Passwords,
     /// When all of it has to be done.
-    until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
 }
 
 impl Terms {
-    fn now(&self) -> Passwords {
+    pub(crate) fn now(&self) -> Passwords {
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
         self.until.map_or(self.passwords.clone(), |until| self.passwords.within(left(until)))
     }
 
     /// How many items are in the queue at once: enough for threads to find groups, and few beside
     /// what logins may fill.
-    fn window(&self) -> usize {
+    pub(crate) fn window(&self) -> usize {
         let config = self.passwords.pool().config();
         (16 * config.threads).max(64).min(config.max_waiting / 2).max(1)
     }
 }
 
 /// Items that are in the queue, those of all batches of this process together.
-struct Open {
+pub(crate) struct Open {
     all: Arc<AtomicUsize>,
     own: usize,
 }
 
 impl Open {
-    fn add(&mut self) {
+    pub(crate) fn none() -> Self {
+        Open { all: process::batched(), own: 0 }
+    }
+
+    /// Whether there is room for another one: of each batch for one at least.
+    pub(crate) fn has_room(&self, window: usize) -> bool {
+        self.own == 0 || self.all.load(Ordering::Relaxed) < window
+    }
+
+    pub(crate) fn add(&mut self) {
         self.all.fetch_add(1, Ordering::Relaxed);
         self.own += 1;
     }
 
-    fn remove(&mut self) {
+    pub(crate) fn remove(&mut self) {
         self.all.fetch_sub(1, Ordering::Relaxed);
         self.own -= 1;
     }
@@ -181,14 +213,14 @@ fn in_order<'py, T: Send + 'static>(
             Err(error) => Err(error),
         }
     };
-    let (mut waiting, mut open) = (VecDeque::new(), Open { all: process::batched(), own: 0 });
+    let (mut waiting, mut open) = (VecDeque::new(), Open::none());
     for (number, ticket) in tickets.enumerate() {
         if number % SIGNALS == 0 {
             // Items that fail at once wait for nothing, and other threads have to run, too.
             py.detach(|| ());
             py.check_signals()?;
         }
-        while open.own > 0 && open.all.load(Ordering::Relaxed) >= window {
+        while !open.has_room(window) {
             waiting.pop_front().map_or(Ok(()), &finish)?;
             open.remove();
         }

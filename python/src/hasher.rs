@@ -5,17 +5,18 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 use saltern::policy::{PoolConfig, Scheme};
 use saltern::table::{self, Reasons};
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
 use crate::batches::{self, Column};
+use crate::columns::{self, Rows};
 use crate::login::{Login, matched, updated};
 use crate::pending::Pending;
 use crate::secret::{secret, stored};
 use crate::wait::{due, wait};
-use crate::{errors, process};
+use crate::{errors, process, site};
 
 /// Hashes and verifies passwords under a policy.
 ///
@@ -271,6 +272,63 @@ impl PasswordHasher {
     ) -> PyResult<Bound<'py, PyList>> {
         let columns = [Column::of(hashes)?, Column::of(passwords)?];
         batches::verify_many(py, &self.passwords(py)?, &columns, due(py, deadline)?)
+    }
+
+    /// Moves a column of stored strings to the active key, as `rekey` does one.
+    ///
+    /// What is returned is a column of Arrow (`pyarrow.array(rows)`) with three fields: `hash`, the
+    /// new string, null where nothing changes; `outcome`, one of "changed", "same", "locked",
+    /// "empty", "null", and of the errors "bad", "refused", "unavailable", "failed"; and `why`, the
+    /// text of an error. Columns are as for `hash_many`. Logins come first.
+    fn rekey_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        let column = Column::of(hashes)?.of_strings()?;
+        columns::rekey_many(py, &self.passwords(py)?, &self.policy, column)
+    }
+
+    /// Puts a hash of ours over each string of another scheme in a column, as `wrap` does with one.
+    /// What is returned is as for `rekey_many`; `deadline` is for all of it.
+    #[pyo3(signature = (hashes, *, deadline = None))]
+    fn wrap_many(
+        &self,
+        py: Python<'_>,
+        hashes: &Bound<'_, PyAny>,
+        deadline: Option<f64>,
+    ) -> PyResult<Rows> {
+        let column = Column::of(hashes)?.of_strings()?;
+        columns::wrap_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
+    }
+
+    /// Whether each string of a column could be verified: it can be read, the policy admits it, and
+    /// its key and its ROM are there. Computes no hash. What is returned is as for `rekey_many`.
+    fn check_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
+        let column = Column::of(hashes)?.of_strings()?;
+        columns::check_many(py, &self.passwords(py)?, &self.policy, column)
+    }
+
+    /// Counts a column of stored strings: a dictionary with the names that `saltern census --json`
+    /// has, and rows as for `rekey_many`, which say what strings are bad.
+    fn count_many<'py>(
+        &self,
+        py: Python<'py>,
+        hashes: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyDict>, Rows)> {
+        let column = Column::of(hashes)?.of_strings()?;
+        let (census, without, rows) =
+            columns::count_many(py, &self.passwords(py)?, &self.policy, column)?;
+        Ok((columns::census(py, census, without)?, rows))
+    }
+
+    /// What the policy makes of strings, without secrets: parameters, limits, schemes, names and
+    /// fingerprints of keys, hashes of ROMs. Two machines with the same do the same.
+    #[getter]
+    fn site<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        site::described(py, self.policy.table().policy())
+    }
+
+    /// How many threads hash, as the policy has it.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.policy.pool_config().threads
     }
 
     /// For `AsyncPasswordHasher`; `bulk` for an item of a batch.

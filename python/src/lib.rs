@@ -9,6 +9,7 @@ mod arrow;
 mod batches;
 mod blake2;
 mod buffer;
+mod columns;
 mod errors;
 mod hasher;
 mod inspect;
@@ -16,6 +17,7 @@ mod login;
 mod pending;
 mod process;
 mod secret;
+mod site;
 mod wait;
 
 use pyo3::prelude::*;
@@ -24,6 +26,7 @@ use pyo3::prelude::*;
 fn _saltern(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<hasher::PasswordHasher>()?;
+    module.add_class::<columns::Rows>()?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<pending::Wakeup>()?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;

@@ -51,8 +51,13 @@ pub(crate) fn stored<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>>
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return stored_bytes(object.py(), bytes.as_bytes()).map(Cow::Borrowed);
     }
+    Err(not_a_string(object))
+}
+
+/// What something else is.
+pub(crate) fn not_a_string(object: &Bound<'_, PyAny>) -> PyErr {
     let kind = kind(object);
-    Err(PyTypeError::new_err(format!("the hash must be str or bytes, not {kind}")))
+    PyTypeError::new_err(format!("the hash must be str or bytes, not {kind}"))
 }
 
 /// The same for bytes.

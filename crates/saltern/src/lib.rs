@@ -50,6 +50,7 @@ mod site;
 mod stored;
 mod strength;
 pub mod table;
+mod task;
 mod ticket;
 mod watch;
 

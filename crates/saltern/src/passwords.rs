@@ -310,7 +310,7 @@ impl Passwords {
     }
 
     /// The terms under which the pool computes a call that begins now.
-    fn terms(&self) -> Terms {
+    pub(crate) fn terms(&self) -> Terms {
         let terms = if self.bulk { Terms::bulk() } else { Terms::interactive() };
         let until = self.within.and_then(|time| Instant::now().checked_add(time));
         until.map_or(terms, |until| terms.by(until))

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::foreign;
 use crate::policy::Policy;
 use crate::site::Site;
+use crate::stored::Stored;
 use crate::table::Table;
 
 /// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read
@@ -70,6 +71,28 @@ impl Prepared {
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.0.table
+    }
+
+    /// Whether a stored string could be verified: it can be read, the policy admits it, and its key
+    /// and its ROM are there. Computes no hash, and says nothing about the password. `false` for a
+    /// locked account without a hash.
+    ///
+    /// ```
+    /// use saltern::{Policy, Prepared};
+    /// let prepared = Prepared::new(Policy::default())?;
+    /// let stored = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+    /// assert!(prepared.can_verify(stored)?);
+    /// assert!(!prepared.can_verify("!")?);
+    /// # Ok::<(), saltern::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those that a login would have ([`Passwords::verify`](crate::Passwords::verify)).
+    pub fn can_verify(&self, stored: &str) -> Result<bool, Error> {
+        let Some(hash) = Stored::parse(stored)?.hash else { return Ok(false) };
+        let site = &self.0.table.site;
+        site.policy.admit(&hash, 0)?;
+        site.can_compute(&hash).map(|()| true)
     }
 
     /// What a pool for this policy is like: [`Policy::pool`], and what reads ROMs that are left in

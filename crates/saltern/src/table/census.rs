@@ -6,7 +6,7 @@ use crate::class::label;
 use crate::policy::DecoyCost;
 use crate::scheme::Scheme;
 use crate::site::Site;
-use crate::stored::Stored;
+use crate::stored::{Hash, Stored};
 
 /// More costs, keys or ROMs than any table has that was not made to fill memory.
 const MAX_DISTINCT: usize = 10_000;
@@ -49,9 +49,47 @@ pub struct Census {
     pub needs_login: u64,
     /// Strings below the floor.
     pub below_floor: u64,
+    /// Strings that [`Table::rekey`](super::Table::rekey) would change.
+    pub needs_rekey: u64,
+    /// Strings of other schemes, which [`Passwords::wrap`](crate::Passwords::wrap) would put a hash
+    /// over.
+    pub needs_wrap: u64,
 }
 
 impl Census {
+    /// Adds what was counted elsewhere in the same table, under the same policy.
+    pub fn merge(&mut self, other: Census) {
+        let sums = [
+            (&mut self.accounts, other.accounts),
+            (&mut self.locked, other.locked),
+            (&mut self.bad, other.bad),
+            (&mut self.refused, other.refused),
+            (&mut self.other_costs, other.other_costs),
+            (&mut self.other_keys, other.other_keys),
+            (&mut self.other_roms, other.other_roms),
+            (&mut self.wrapped, other.wrapped),
+            (&mut self.outdated, other.outdated),
+            (&mut self.needs_login, other.needs_login),
+            (&mut self.below_floor, other.below_floor),
+            (&mut self.needs_rekey, other.needs_rekey),
+            (&mut self.needs_wrap, other.needs_wrap),
+        ];
+        sums.into_iter().for_each(|(sum, count)| *sum += count);
+        for (scheme, count) in other.schemes {
+            *self.schemes.entry(scheme).or_default() += count;
+        }
+        let named = [
+            (&mut self.costs, other.costs, &mut self.other_costs),
+            (&mut self.keys, other.keys, &mut self.other_keys),
+            (&mut self.roms, other.roms, &mut self.other_roms),
+        ];
+        for (counts, more, others) in named {
+            for (name, count) in more {
+                add(counts, name, count, false, others);
+            }
+        }
+    }
+
     pub(super) fn add_bad(&mut self) {
         self.bad += 1;
     }
@@ -67,6 +105,8 @@ impl Census {
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
         self.below_floor += u64::from(reasons.floor);
+        self.needs_rekey += u64::from(reasons.key);
+        self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));
         let (keys, roms) = (&site.policy.keys, &site.policy.roms);
         if let Some(key) = hash.key() {
             let known = keys.iter().any(|of_policy| of_policy.name.as_str() == key.as_str());
@@ -115,9 +155,20 @@ impl Census {
 /// One more of this name; among the others if it is a new one, and nobody has named it, when there
 /// are as many as are told apart.
 fn count(counts: &mut BTreeMap<String, u64>, name: String, known: bool, others: &mut u64) {
+    add(counts, name, 1, known, others);
+}
+
+/// The same for so many.
+fn add(
+    counts: &mut BTreeMap<String, u64>,
+    name: String,
+    count: u64,
+    known: bool,
+    others: &mut u64,
+) {
     if known || counts.len() < MAX_DISTINCT || counts.contains_key(&name) {
-        *counts.entry(name).or_default() += 1;
+        *counts.entry(name).or_default() += count;
     } else {
-        *others += 1;
+        *others += count;
     }
 }

@@ -1,0 +1,37 @@
+"""A folder of Parquet, moved to the active key on a Ray cluster.
+
+    python ray_data.py saltern.toml rekey password_hash in/ out/
+
+Every node has the policy, its keys and its ROMs on its own disks, under the same name. One actor on
+a node has its pool: what runs in it are the policy's threads, not Ray's.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import ray
+from ray.data import ActorPoolStrategy
+
+from saltern.bulk import Rewrite
+
+
+def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
+    # On a small machine Ray's own tasks need processors beside the actor.
+    ray.init(num_cpus=4, log_to_driver=False, include_dashboard=False)
+    nodes = len(ray.nodes())
+    table = ray.data.read_parquet(source).map_batches(
+        Rewrite,
+        fn_constructor_args=(policy, operation, column),
+        fn_constructor_kwargs={"outcome": "outcome"},
+        batch_format="pyarrow",
+        batch_size=10_000,
+        compute=ActorPoolStrategy(size=nodes),
+    )
+    table.write_parquet(target)
+    counts = ray.data.read_parquet(target).groupby("outcome").count().take_all()
+    print({row["outcome"]: row["count()"] for row in counts})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

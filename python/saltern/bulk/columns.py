@@ -1,0 +1,89 @@
+"""The function that every engine calls: from a batch of rows to a batch of rows, in Arrow.
+
+It knows no database, no engine and no files but those of the policy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from saltern import PasswordHasher
+from saltern.bulk.site import Site, open_site, refuse_for
+
+ERRORS = ("bad", "refused", "unavailable", "failed")
+"""The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
+or its ROM is not there; it could not be computed."""
+
+
+def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
+    """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
+    and ``why``. One call of the compiled half, in the threads of its pool."""
+    if isinstance(hashes, pa.DictionaryArray):
+        hashes = hashes.dictionary_decode()
+    if operation == "rekey":
+        return pa.array(hasher.rekey_many(hashes))
+    if operation == "wrap":
+        return pa.array(hasher.wrap_many(hashes))
+    raise ValueError(f"no operation that writes: {operation}")
+
+
+def outcomes(rows: pa.StructArray) -> dict[str, int]:
+    """How often there was each outcome."""
+    counts = pc.value_counts(rows.field("outcome")).to_pylist()
+    return {count["values"]: count["counts"] for count in counts}
+
+
+class Rewrite:
+    """``rekey`` or ``wrap`` as a function of batches, for any engine that hands over Arrow.
+
+    ``policy`` is the name of a file on the disk of whatever machine calls it: what is pickled are
+    names, never a key. The policy is opened once in a process, by the first batch. ``outcome``
+    names a further column for what became of each row; rows in error keep their string.
+    """
+
+    def __init__(
+        self, policy: str | Path, operation: str, column: str, *, outcome: str | None = None
+    ) -> None:
+        if operation not in ("rekey", "wrap"):
+            raise ValueError(f"{operation}: allowed are rekey and wrap")
+        self.policy, self.operation = str(policy), operation
+        self.column, self.outcome = column, outcome
+
+    def __call__(self, batch: Any) -> Any:
+        """A table or a record batch, with new strings in the place of those that changed."""
+        at = batch.schema.get_field_index(self.column)
+        if at < 0:
+            raise ValueError(f"no column {self.column}, or several")
+        hashes = batch.column(at)
+        if isinstance(hashes, pa.ChunkedArray):
+            hashes = hashes.combine_chunks()
+        rows = rewritten(_hasher(self.policy, self.operation), self.operation, hashes)
+        field = batch.schema.field(at)
+        batch = batch.set_column(at, field, replaced(hashes, rows))
+        if self.outcome is not None:
+            batch = batch.append_column(self.outcome, rows.field("outcome"))
+        return batch
+
+
+def replaced(hashes: Any, rows: pa.StructArray) -> pa.Array:
+    """A column with its new strings, of the type that it had."""
+    kind = hashes.type
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    # Arrow has no such function for views.
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    usual = views.get(plain, plain)
+    column = pc.coalesce(rows.field("hash").cast(usual), hashes.cast(usual)).cast(plain)
+    return column if plain == kind else column.dictionary_encode().cast(kind)
+
+
+_opened: dict[str, Site] = {}
+
+
+def _hasher(policy: str, operation: str) -> PasswordHasher:
+    site = _opened.get(policy) or _opened.setdefault(policy, open_site(policy))
+    refuse_for(site, operation)
+    return site.hasher

@@ -1,0 +1,20 @@
+"""What every engine of jobs offers: on this machine, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Protocol
+
+from saltern.bulk.ledger import Range
+from saltern.bulk.ranges import Assignment, Done
+
+
+Results = Generator[Done | None, None, None]
+"""What came of ranges, in any order, and `None` when nothing has for a while."""
+
+
+class Engine(Protocol):
+    """What does ranges."""
+
+    def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
+        """Does ranges. To close it ends what is at hand, in the way of the engine."""

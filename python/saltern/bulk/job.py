@@ -1,0 +1,263 @@
+"""A job from its refusals to its report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import psycopg
+
+import saltern
+from saltern.bulk.arguments import Options, needed
+from saltern.bulk.counts import added
+from saltern.bulk.database import Connection, Session, Source, checked, connect, told
+from saltern.bulk.engine import Engine
+from saltern.bulk.ledger import Ledger, Totals, boundaries
+from saltern.bulk.local import LocalEngine
+from saltern.bulk.lock import JobLock
+from saltern.bulk.ranges import Assignment, Done
+from saltern.bulk.refusal import Refused, Superseded
+from saltern.bulk.report import Progress, errors, say, show
+from saltern.bulk.signals import Signals
+from saltern.bulk.site import Site, open_site, refuse_for
+from saltern.bulk.table import Table, inspect, refuse_narrow
+
+REKEY_ROWS = 10_000
+"""Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
+WRAP_SECONDS = 15.0
+"""What a range takes where a row costs a hash: what is lost if a worker dies."""
+
+FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
+"""What ends a job, after which there is a report: none of these holds a string."""
+
+
+def run(options: Options) -> int:
+    """Does what was asked for: the exit status."""
+    site = open_site(options.policy)
+    refuse_for(site, options.operation)
+    for note in site.hasher.notes:
+        say(note)
+    if options.parquet is not None:
+        from saltern.bulk import parquet
+
+        return parquet.run(options, site, options.parquet)
+    source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
+    try:
+        with closing(connect(source, statements=0)) as connection:
+            job = Job(options, site, source, connection)
+            if options.operation == "verify-sample":
+                from saltern.bulk import sample
+
+                return sample.run(options, site, connection, job.table)
+            return job.count() if options.operation == "census" else job.rewrite()
+    except psycopg.Error as error:
+        raise Refused(told(error)) from None
+
+
+class Job:
+    """A job on a table of a database."""
+
+    def __init__(
+        self, options: Options, site: Site, source: Source, connection: Connection
+    ) -> None:
+        self.options, self.site, self.source = options, site, source
+        self.connection = connection
+        table, id = needed(options.table, "--table"), needed(options.id, "--id")
+        self.writes = options.operation in ("rekey", "wrap")
+        self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
+        ray = options.address is not None
+        what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
+        self.signals = Signals(f"{what}; once more ends it at once")
+        self.began = time.monotonic()
+
+    def count(self) -> int:
+        """A census: nothing is written, and no ledger is kept."""
+        ranges = boundaries(self.connection, self.table, self.options.range_rows or 50_000)
+        with ExitStack() as stack:
+            assignment = Assignment(**self._assignment())
+            engine = self._engine(stack, assignment)
+            progress = Progress("census", len(ranges), 0)
+            stack.enter_context(self.signals)
+            census: dict[str, Any] = {}
+            listed: list[dict[str, object]] = []
+            results = stack.enter_context(closing(engine.results(assignment, ranges)))
+            failure: Exception | None = None
+            try:
+                for done in self._told(results, progress):
+                    census = added(census, done.census or {})
+                    for id, outcome, why in done.errors[: self.options.list_errors - len(listed)]:
+                        listed.append({"id": id, "outcome": outcome, "why": why})
+            except FAILURES as error:
+                failure = error
+        ended = self._ended(progress, failure)
+        report = {**self._head(ended, progress), **census, "listed": listed}
+        show(report, self.options.as_json)
+        return self._status(ended, failure, census.get("bad", 0), 0)
+
+    def rewrite(self) -> int:
+        """rekey or wrap."""
+        options, ledger = self.options, Ledger(self.options.ledger_schema)
+        for note in self.table.notes:
+            say(note)
+        refuse_narrow(self.connection, self.table, self._growth())
+        with ExitStack() as stack:
+            lock = stack.enter_context(JobLock(self.source, self.table))
+            ledger.prepare(self.connection)
+            assignment = self._assignment()
+            engine = self._engine(stack, Assignment(**assignment))
+            size = options.range_rows or self._range_rows()
+            job, resumed = ledger.begin(
+                self.connection, self.table, options.operation, self.site, size
+            )
+            pending = ledger.pending(self.connection, job)
+            accounts = ledger.accounts(self.connection, job)
+            most = options.most_errors
+            most = max(100, accounts // 100) if most is None else most
+            before = ledger.totals(self.connection, job)
+            if resumed:
+                say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
+            progress = Progress(options.operation, len(pending), accounts)
+            progress.errors = errors(before.outcomes)
+            stack.enter_context(self.signals)
+            todo = Assignment(**assignment, ledger=ledger.schema, job=job)
+            results = stack.enter_context(closing(engine.results(todo, pending)))
+            failure: Exception | None = None
+            try:
+                for _ in self._told(results, progress, lock):
+                    if progress.errors > most:
+                        raise Refused(
+                            f"{progress.errors} rows are in error, more than --most-errors {most}: "
+                            "is this the right policy? They are untouched"
+                        )
+            except FAILURES as error:
+                failure = error
+        return self._finish(ledger, job, progress, failure)
+
+    def _finish(
+        self, ledger: Ledger, job: int, progress: Progress, failure: Exception | None
+    ) -> int:
+        def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]]]:
+            done = ledger.finish(connection, job)
+            listed = ledger.errors(connection, job, self.options.list_errors)
+            return done, ledger.totals(connection, job), listed
+
+        # The database may be away, or have been: a connection of its own.
+        session = Session(self.source)
+        try:
+            done, totals, listed = session.run(finish)
+        except psycopg.Error as error:
+            self._ended(progress, failure)
+            raise Refused(
+                f"{told(error)}. In this run {progress.done} of {progress.ranges} ranges were "
+                f"done, and {progress.changed} rows changed: the same command goes on"
+            ) from None
+        finally:
+            session.close()
+        ended = self._ended(progress, failure)
+        if done:
+            ended, failure = "done", None
+        report = self._head(ended, progress) | {
+            "job": job,
+            "ranges": totals.ranges,
+            "ranges_done": totals.done,
+            "accounts": totals.accounts,
+            "changed": totals.changed,
+            "conflicts": totals.conflicts,
+            "in_error": errors(totals.outcomes),
+            "outcomes": totals.outcomes,
+            "listed": listed,
+            "notes": list(self.table.notes),
+        }
+        show(report, self.options.as_json)
+        if not done:
+            say("the same command goes on from here")
+        left = totals.outcomes.get("conflict", 0)
+        if left:
+            say(f"{left} rows were written to twice while they were worked on: run it again")
+        return self._status(ended, failure, errors(totals.outcomes), left)
+
+    def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
+        steady = progress.steady
+        return {
+            "operation": self.options.operation,
+            "table": self.table.label,
+            "ended": ended,
+            "policy": self.site.digest,
+            "active_key": self.site.active_key,
+            "seconds": round(time.monotonic() - self.began, 3),
+            "rows": progress.rows,
+            "rows_per_second": round(progress.rate, 1),
+            "steady_rows_per_second": None if steady is None else round(steady, 1),
+        }
+
+    def _ended(self, progress: Progress, failure: Exception | None) -> str:
+        progress.end()
+        if failure is not None:
+            text = told(failure) if isinstance(failure, psycopg.Error) else str(failure)
+            say(text)
+            return "failed"
+        if self.signals.stop.is_set():
+            return "stopped"
+        return "done" if progress.done == progress.ranges else "failed"
+
+    def _status(self, ended: str, failure: Exception | None, wrong: int, left: int) -> int:
+        if self.signals.number is not None and ended == "stopped":
+            return 128 + self.signals.number
+        if failure is not None or ended != "done" or wrong:
+            return 2
+        return 1 if left else 0
+
+    def _assignment(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "table": self.table,
+            "operation": self.options.operation,
+            # The same name on every node, whatever folder its workers are in.
+            "policy": os.path.abspath(self.options.policy),
+            "description": self.site.description,
+        }
+
+    def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
+        if self.options.address is None:
+            return LocalEngine(self.site, self.options.workers or 2, self.signals.stop)
+        from saltern.bulk.ray_engine import RayEngine
+
+        engine = RayEngine(self.options.address, self.options.workers, self.signals.stop)
+        stack.enter_context(engine)
+        engine.check(assignment)
+        return engine
+
+    def _told(
+        self, results: Iterator[Done | None], progress: Progress, lock: JobLock | None = None
+    ) -> Iterator[Done]:
+        for done in results:
+            if lock is not None:
+                lock.keep()
+            if done is None:
+                progress.tick()
+                continue
+            progress.add(done)
+            yield done
+
+    def _growth(self) -> int:
+        """How much longer a new string may be than the one before it."""
+        key = self.site.active_key
+        braces = len("{key=}{over=}")
+        grown = braces + (0 if key is None else len(key))
+        if self.options.operation == "wrap":
+            grown += len(self.site.hasher.hash("x"))
+        return grown
+
+    def _range_rows(self) -> int:
+        """As many rows as take the time that a range should."""
+        if self.options.operation == "rekey":
+            return REKEY_ROWS
+        hasher, count = self.site.hasher, 4 * self.site.hasher.threads
+        hasher.hash_many(["x"] * count)
+        began = time.monotonic()
+        hasher.hash_many(["x"] * count)
+        rate = count / max(time.monotonic() - began, 1e-9)
+        return max(64, min(REKEY_ROWS, round(rate * WRAP_SECONDS)))

@@ -1,0 +1,336 @@
+"""What is done already, in tables beside the one that is worked on.
+
+The ledger makes a job resumable, and its counts exact: a range's results and its entry here are
+one transaction. It holds no string, no key and no DSN.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from saltern.bulk.database import Connection, quoted, told
+from saltern.bulk.refusal import Refused, Superseded
+from saltern.bulk.site import Site
+from saltern.bulk.table import Table
+
+DEFINITION = """
+CREATE TABLE {schema}.jobs (
+  job bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  relation text NOT NULL,
+  id_column text NOT NULL,
+  hash_column text NOT NULL,
+  operation text NOT NULL,
+  policy text NOT NULL,
+  site jsonb NOT NULL,
+  state text NOT NULL DEFAULT 'running',
+  accounts bigint NOT NULL DEFAULT 0,
+  began timestamptz NOT NULL DEFAULT now(),
+  ended timestamptz
+);
+CREATE TABLE {schema}.ranges (
+  job bigint NOT NULL REFERENCES {schema}.jobs ON DELETE CASCADE,
+  number integer NOT NULL,
+  low text,
+  high text,
+  claim text,
+  done timestamptz,
+  accounts bigint NOT NULL DEFAULT 0,
+  changed bigint NOT NULL DEFAULT 0,
+  conflicts bigint NOT NULL DEFAULT 0,
+  outcomes jsonb NOT NULL DEFAULT '{{}}',
+  PRIMARY KEY (job, number)
+);
+CREATE TABLE {schema}.errors (
+  job bigint NOT NULL REFERENCES {schema}.jobs ON DELETE CASCADE,
+  number integer NOT NULL,
+  id text NOT NULL,
+  outcome text NOT NULL,
+  why text
+);
+CREATE INDEX ON {schema}.errors (job, number);
+"""
+"""Who may make no schemas has this done by somebody who may: docs/bulk.md shows it."""
+
+TABLES = ("jobs", "ranges", "errors")
+KEPT_ERRORS = 100
+"""So many rows in error are listed of one range; all are counted."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Ids from `low` on and below `high`, as text; open where there is none."""
+
+    number: int
+    low: str | None = None
+    high: str | None = None
+
+
+@dataclass
+class Part:
+    """What a transaction adds to the entry of a range."""
+
+    changed: int = 0
+    conflicts: int = 0
+
+
+@dataclass
+class Whole:
+    """What the entry of a range says when it is done."""
+
+    accounts: int
+    outcomes: dict[str, int]
+    errors: list[tuple[str, str, str | None]]
+    """Of the first ones: id, outcome, why."""
+
+
+@dataclass
+class Totals:
+    """The sums of a job."""
+
+    ranges: int
+    done: int
+    accounts: int
+    changed: int
+    conflicts: int
+    outcomes: dict[str, int]
+
+
+class Ledger:
+    """The tables of the ledger, in one schema."""
+
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+
+    def _sql(self, text: str, **names: sql.Composable) -> sql.Composed:
+        statement = sql.SQL(text)  # type: ignore[arg-type, unused-ignore]
+        return statement.format(schema=quoted(self.schema), **names)
+
+    def prepare(self, connection: Connection) -> None:
+        """Makes the tables, if they are not there, and refuses those that cannot be used."""
+        there = [self._exists(connection, table) for table in TABLES]
+        if not any(there):
+            self._make(connection)
+        for table in TABLES:
+            rights = "SELECT, INSERT" if table == "errors" else "SELECT, INSERT, UPDATE"
+            for right in rights.split(", "):
+                query = "SELECT has_table_privilege(to_regclass(%s), %s)"
+                name = f"{sql.Identifier(self.schema, table).as_string(connection)}"
+                if connection.execute(query, [name, right]).fetchone() != (True,):
+                    raise Refused(
+                        f"the role lacks {right} on the ledger {self.schema}.{table}, or it is "
+                        f"not there: GRANT {rights} ON {self.schema}.{table} TO …"
+                    )
+
+    def _exists(self, connection: Connection, table: str) -> bool:
+        name = sql.Identifier(self.schema, table).as_string(connection)
+        row = connection.execute("SELECT to_regclass(%s) IS NOT NULL", [name]).fetchone()
+        return row == (True,)
+
+    def _make(self, connection: Connection) -> None:
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(hashtext('saltern.bulk ledger'))")
+                if self._exists(connection, TABLES[0]):
+                    return
+                name = sql.Identifier(self.schema).as_string(connection)
+                row = connection.execute("SELECT to_regnamespace(%s) IS NULL", [name])
+                if row.fetchone() == (True,):
+                    connection.execute(self._sql("CREATE SCHEMA {schema}"), [])
+                connection.execute(self._sql(DEFINITION), [])
+        except psycopg.Error as error:
+            raise Refused(
+                f"the ledger {self.schema} cannot be made: {told(error)}. Have it made by a role "
+                "that may (docs/bulk.md shows the statements), or name another --ledger-schema"
+            ) from None
+
+    def begin(
+        self, connection: Connection, table: Table, operation: str, site: Site, size: int
+    ) -> tuple[int, bool]:
+        """The number of the job that is to be done, and whether it was begun before. A new one has
+        its ranges from here on."""
+        query = self._sql(
+            "SELECT job, operation, policy, state, id_column, began::date::text FROM {schema}.jobs "
+            "WHERE relation = %s AND hash_column = %s ORDER BY job DESC"
+        )
+        jobs = connection.execute(query, [table.label, table.hash]).fetchall()
+        self._refuse_older(jobs, table, site)
+        for job, of, policy, state, id_column, _ in jobs:
+            if (of, policy, state, id_column) == (operation, site.digest, "running", table.id):
+                assert isinstance(job, int)
+                return job, True
+        with connection.transaction():
+            # Whoever still works for another policy stops at the end of his range.
+            replace = self._sql(
+                "UPDATE {schema}.jobs SET state = 'replaced', ended = now() WHERE relation = %s "
+                "AND hash_column = %s AND state = 'running' AND policy <> %s"
+            )
+            connection.execute(replace, [table.label, table.hash, site.digest])
+            return self._add(connection, table, operation, site, size), False
+
+    def _refuse_older(self, jobs: list[tuple[Any, ...]], table: Table, site: Site) -> None:
+        if not jobs or jobs[0][2] == site.digest:
+            return
+        mine = [job for job in jobs if job[2] == site.digest]
+        if mine:
+            raise Refused(
+                f"this policy was at work on {table.label} until {mine[0][5]}, and another one "
+                f"since {jobs[0][5]} (job {jobs[0][0]} of {self.schema}.jobs): this is an older "
+                "policy. Use the one that servers have now; to go back on purpose, give the policy "
+                "a new key"
+            )
+
+    def _add(
+        self, connection: Connection, table: Table, operation: str, site: Site, size: int
+    ) -> int:
+        insert = self._sql(
+            "INSERT INTO {schema}.jobs (relation, id_column, hash_column, operation, policy, site) "
+            "VALUES (%s, %s, %s, %s, %s, %s) RETURNING job"
+        )
+        named = [table.label, table.id, table.hash, operation, site.digest]
+        row = connection.execute(insert, [*named, json.dumps(site.description)]).fetchone()
+        assert row is not None and isinstance(row[0], int)
+        job = row[0]
+        ranges = self._sql(
+            "INSERT INTO {schema}.ranges (job, number, low, high) "
+            "SELECT %(job)s, number, CASE WHEN number > 0 THEN low::text END, high::text FROM ("
+            + BOUNDARIES
+            + ") AS b",
+            **table.names(),
+        )
+        connection.execute(ranges, {"job": job, "size": size})
+        # A table without rows has one range, which rows may be inserted into meanwhile.
+        one = "INSERT INTO {schema}.ranges (job, number) VALUES (%s, 0) ON CONFLICT DO NOTHING"
+        connection.execute(self._sql(one), [job])
+        count = self._sql(
+            "UPDATE {schema}.jobs SET accounts = (SELECT count(*) FROM {table}) WHERE job = %s",
+            **table.names(),
+        )
+        connection.execute(count, [job])
+        return job
+
+    def accounts(self, connection: Connection, job: int) -> int:
+        """How many rows the table had when the job was begun."""
+        query = self._sql("SELECT accounts FROM {schema}.jobs WHERE job = %s")
+        return _number(connection.execute(query, [job]).fetchone())
+
+    def pending(self, connection: Connection, job: int) -> list[Range]:
+        """The ranges that are not done, in the order of their ids."""
+        query = self._sql(
+            "SELECT number, low, high FROM {schema}.ranges WHERE job = %s AND done IS NULL "
+            "ORDER BY number"
+        )
+        return [Range(*row) for row in connection.execute(query, [job])]  # type: ignore[arg-type]
+
+    def claim(self, connection: Connection, job: int, number: int, claim: str) -> bool:
+        """Takes a range, whoever had it before; false if it is done."""
+        update = self._sql(
+            "UPDATE {schema}.ranges r SET claim = %s FROM {schema}.jobs j "
+            "WHERE r.job = %s AND r.number = %s AND r.done IS NULL AND j.job = r.job "
+            "AND j.state = 'running'"
+        )
+        if connection.execute(update, [claim, job, number]).rowcount:
+            return True
+        query = self._sql(
+            "SELECT done IS NOT NULL FROM {schema}.ranges WHERE job = %s AND number = %s"
+        )
+        if connection.execute(query, [job, number]).fetchone() == (True,):
+            return False
+        raise Superseded(f"job {job} has been replaced")
+
+    def hold(self, connection: Connection, job: int, number: int, claim: str) -> None:
+        """Locks the entry of a range until the end of the transaction, if the claim still holds;
+        and that of the job, so that nobody replaces it meanwhile."""
+        query = self._sql(
+            "SELECT r.claim = %s AND r.done IS NULL AND j.state = 'running' "
+            "FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
+            "WHERE r.job = %s AND r.number = %s FOR UPDATE OF r FOR SHARE OF j"
+        )
+        if connection.execute(query, [claim, job, number]).fetchone() != (True,):
+            raise Superseded(f"range {number} of job {job} is another's by now")
+
+    def add(self, connection: Connection, job: int, number: int, claim: str, part: Part) -> None:
+        """Adds to the entry of a range, within the transaction that holds it. From then on the
+        range has another claim: the transaction cannot be repeated."""
+        update = self._sql(
+            "UPDATE {schema}.ranges SET changed = changed + %s, conflicts = conflicts + %s, "
+            "claim = %s WHERE job = %s AND number = %s"
+        )
+        connection.execute(update, [part.changed, part.conflicts, claim, job, number])
+
+    def close(self, connection: Connection, job: int, number: int, whole: Whole) -> None:
+        """Marks a range as done, within the transaction that holds it."""
+        update = self._sql(
+            "UPDATE {schema}.ranges SET done = now(), accounts = %s, outcomes = %s "
+            "WHERE job = %s AND number = %s"
+        )
+        outcomes = json.dumps(whole.outcomes)
+        connection.execute(update, [whole.accounts, outcomes, job, number])
+        if whole.errors:
+            insert = self._sql("INSERT INTO {schema}.errors VALUES (%s, %s, %s, %s, %s)")
+            rows = [(job, number, *error) for error in whole.errors]
+            connection.cursor().executemany(insert, rows)
+
+    def finish(self, connection: Connection, job: int) -> bool:
+        """Marks a job as done, if all of its ranges are."""
+        update = self._sql(
+            "UPDATE {schema}.jobs j SET state = 'done', ended = now() WHERE job = %s "
+            "AND NOT EXISTS "
+            "(SELECT FROM {schema}.ranges r WHERE r.job = j.job AND r.done IS NULL)"
+        )
+        return connection.execute(update, [job]).rowcount == 1
+
+    def totals(self, connection: Connection, job: int) -> Totals:
+        """What is done of a job, in whichever run."""
+        query = self._sql(
+            "SELECT count(*), count(done), coalesce(sum(accounts), 0)::bigint, "
+            "coalesce(sum(changed), 0)::bigint, coalesce(sum(conflicts), 0)::bigint "
+            "FROM {schema}.ranges WHERE job = %s"
+        )
+        row = connection.execute(query, [job]).fetchone()
+        assert row is not None
+        query = self._sql(
+            "SELECT o.key, sum(o.value::bigint)::bigint FROM {schema}.ranges, "
+            "jsonb_each_text(outcomes) AS o WHERE job = %s GROUP BY 1 ORDER BY 1"
+        )
+        counts = connection.execute(query, [job]).fetchall()
+        outcomes = {str(name): _number((count,)) for name, count in counts}
+        ranges, done, accounts, changed, conflicts = (_number((count,)) for count in row)
+        return Totals(ranges, done, accounts, changed, conflicts, outcomes)
+
+    def errors(self, connection: Connection, job: int, most: int) -> list[dict[str, object]]:
+        """The first rows in error."""
+        query = self._sql(
+            "SELECT id, outcome, why FROM {schema}.errors WHERE job = %s ORDER BY number LIMIT %s"
+        )
+        rows = connection.execute(query, [job, most]).fetchall()
+        return [{"id": id, "outcome": outcome, "why": why} for id, outcome, why in rows]
+
+
+BOUNDARIES = """
+SELECT (n / %(size)s)::integer AS number, id AS low, lead(id) OVER (ORDER BY n) AS high
+FROM (SELECT {id} AS id, row_number() OVER (ORDER BY {id}) - 1 AS n FROM {table}) AS numbered
+WHERE n %% %(size)s = 0
+"""
+"""The first id of every so many rows, in the order of the ids."""
+
+
+def boundaries(connection: Connection, table: Table, size: int) -> list[Range]:
+    """The same ranges for work that writes nothing, and keeps no ledger."""
+    text = (
+        "SELECT number, CASE WHEN number > 0 THEN low::text END, high::text FROM ("
+        + BOUNDARIES
+        + ") AS b ORDER BY 1"
+    )
+    query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
+    rows = connection.execute(query, {"size": size}).fetchall()
+    return [Range(*row) for row in rows] or [Range(0)]  # type: ignore[arg-type]
+
+
+def _number(row: tuple[object, ...] | None) -> int:
+    assert row is not None and isinstance(row[0], int)
+    return row[0]

@@ -1,0 +1,279 @@
+"""What a worker does: one range after the other, each read, computed and written by itself."""
+
+from __future__ import annotations
+
+import io
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from psycopg import sql
+from pyarrow import csv
+
+from saltern.bulk.columns import ERRORS, outcomes, rewritten
+from saltern.bulk.database import Connection, Session, Source, copied
+from saltern.bulk.ledger import KEPT_ERRORS, Ledger, Part, Range, Whole
+from saltern.bulk.refusal import Refused, Superseded
+from saltern.bulk.site import Site, differences, open_site
+from saltern.bulk.table import Table
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a worker has to know. Names and numbers only: keys and ROMs are on its own disks."""
+
+    source: Source
+    table: Table
+    operation: str
+    policy: str
+    description: dict[str, Any]
+    ledger: str = ""
+    job: int = 0
+
+
+@dataclass
+class Done:
+    """What came of a range."""
+
+    number: int
+    accounts: int = 0
+    changed: int = 0
+    conflicts: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    census: dict[str, Any] | None = None
+    errors: list[tuple[str, str, str | None]] = field(default_factory=list)
+    """Of the first ones: id, outcome, why. For work without a ledger."""
+    seconds: float = 0.0
+
+
+@dataclass
+class Written:
+    """What came of a transaction."""
+
+    claim: str
+    """What the range's entry has from then on."""
+    changed: int = 0
+    conflicts: int = 0
+    """Rows that others had written to, or deleted, since they were read."""
+    gone: int = 0
+    left_over: int = 0
+    others: pa.RecordBatch | None = None
+    """The rows in conflict as they are now, if they are to be looked at again."""
+
+    def corrected(self, kinds: Counter[str], staged: int) -> dict[str, int]:
+        """The outcomes of strings, after what has become of those that were to be written."""
+        corrections = {
+            "changed": self.changed - staged,
+            "same": staged - self.changed - self.conflicts,
+            "gone": self.gone,
+            "conflict": self.left_over,
+        }
+        sums = Counter(kinds)
+        sums.update(corrections)
+        return dict(+sums)
+
+
+def same_site(policy: str, description: dict[str, Any]) -> Site:
+    """The policy on this machine's disk, if it does what that of the job does."""
+    site = open_site(policy)
+    found = differences(description, site.description)
+    if found:
+        raise Refused(f"the policy {policy} is another one here: {'; '.join(found)}")
+    return site
+
+
+class Worker:
+    """Does ranges of one job with one connection, and with the pool of its process."""
+
+    def __init__(self, assignment: Assignment, site: Site | None = None) -> None:
+        self.assignment = assignment
+        self.site = site or same_site(assignment.policy, assignment.description)
+        self.session = Session(assignment.source)
+        self.ledger = Ledger(assignment.ledger)
+
+    def do(self, wanted: Range) -> Done:
+        """Does a range. Whatever is done twice, by whichever workers, is counted once."""
+        began = time.monotonic()
+        count = self.assignment.operation == "census"
+        done = self._count(wanted) if count else self._rewrite(wanted)
+        done.seconds = time.monotonic() - began
+        return done
+
+    def _count(self, wanted: Range) -> Done:
+        batch = self.session.run(lambda connection: self._read(connection, wanted))
+        census, rows = self.site.hasher.count_many(batch.column("old"))
+        column = pa.array(rows)
+        kinds = outcomes(column)
+        errors = found_errors(batch, column)
+        return Done(wanted.number, batch.num_rows, 0, 0, kinds, dict(census), errors)
+
+    def _rewrite(self, wanted: Range) -> Done:
+        while True:
+            losses = self.session.losses
+            try:
+                return self._attempt(wanted)
+            except Superseded:
+                # Where the connection was lost, nobody knows whether the transaction took place:
+                # the ledger does.
+                if self.session.losses == losses:
+                    raise
+
+    def _attempt(self, wanted: Range) -> Done:
+        job, claim = self.assignment.job, uuid.uuid4().hex
+        if not self.session.run(lambda c: self.ledger.claim(c, job, wanted.number, claim)):
+            return Done(wanted.number)
+        batch = self.session.run(lambda connection: self._read(connection, wanted))
+        done = Done(wanted.number, batch.num_rows)
+        written = self._write(wanted, claim, batch, done, last=False)
+        if written.others is not None:
+            # Logins have written meanwhile, perhaps under an older policy: these rows once more.
+            self._write(wanted, written.claim, written.others, done, last=True)
+        return done
+
+    def _read(self, connection: Connection, wanted: Range) -> pa.RecordBatch:
+        """The rows of a range, as text. The snapshot is given up with the last of them."""
+        where, given = within("", wanted)
+        query = sql.SQL(
+            "COPY (SELECT {id}, {hash} FROM {table} WHERE " + where + ") TO STDOUT (FORMAT csv)"
+        )
+        return parsed(copied(connection, query.format(**self._names()), given))
+
+    def _write(
+        self, wanted: Range, claim: str, batch: pa.RecordBatch, done: Done, *, last: bool
+    ) -> Written:
+        """Computes rows, and writes what has changed and the entry of the ledger in one
+        transaction. With that the range is done, unless others have written meanwhile."""
+        rows = rewritten(self.site.hasher, self.assignment.operation, batch.column("old"))
+        columns = [batch.column("id"), batch.column("old"), rows.field("hash")]
+        changed = pc.is_valid(rows.field("hash"))
+        staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
+        done.errors += found_errors(batch, rows)
+        before = Counter(done.outcomes) + Counter(outcomes(rows))
+        job, number = self.assignment.job, wanted.number
+
+        def work(connection: Connection) -> Written:
+            written = Written(claim=claim + "+")
+            with connection.transaction():
+                self.ledger.hold(connection, job, number, claim)
+                if staged.num_rows:
+                    self._replace(connection, wanted, staged, written, last)
+                part = Part(written.changed, written.conflicts)
+                self.ledger.add(connection, job, number, written.claim, part)
+                if written.others is None:
+                    kinds = written.corrected(before, staged.num_rows)
+                    whole = Whole(done.accounts, kinds, done.errors[:KEPT_ERRORS])
+                    self.ledger.close(connection, job, number, whole)
+            return written
+
+        written = self.session.run(work)
+        done.outcomes = written.corrected(before, staged.num_rows)
+        done.changed += written.changed
+        done.conflicts += written.conflicts
+        return written
+
+    def _replace(
+        self,
+        connection: Connection,
+        wanted: Range,
+        staged: pa.Table,
+        written: Written,
+        last: bool,
+    ) -> None:
+        written.changed = self._update(connection, wanted, staged)
+        if written.changed == staged.num_rows:
+            return
+        # Somebody else may have written the same: that is no conflict.
+        query = sql.SQL("SELECT count(*), count(t.{id}) " + OTHERS).format(**self._names())
+        row = connection.execute(query, []).fetchone()
+        assert row is not None and isinstance(row[0], int) and isinstance(row[1], int)
+        written.conflicts, written.gone = row[0], row[0] - row[1]
+        if last:
+            written.left_over = row[1]
+        elif row[1]:
+            select = "SELECT t.{id}, t.{hash} " + OTHERS + "AND t.{id} IS NOT NULL"
+            query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
+            written.others = parsed(copied(connection, query))
+
+    def _names(self) -> dict[str, sql.Composable]:
+        return self.assignment.table.names()
+
+    def _update(self, connection: Connection, wanted: Range, staged: pa.Table) -> int:
+        names = self._names()
+        create = sql.SQL(
+            "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
+            "SELECT {id} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} WITH NO DATA"
+        )
+        connection.execute(create.format(**names), [])
+        text = io.BytesIO()
+        options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+        csv.write_csv(staged, text, options)
+        copy = connection.cursor().copy("COPY pg_temp.saltern_staged FROM STDIN (FORMAT csv)")
+        with copy as target:
+            target.write(text.getbuffer())
+        # Without the bounds, the whole table would be read where that looks cheaper than to look
+        # for every id.
+        where, given = within("t.", wanted)
+        # Byte for byte, whatever the collation of the column takes for equal.
+        update = sql.SQL(
+            "UPDATE {table} AS t SET {hash} = s.new FROM pg_temp.saltern_staged AS s "
+            'WHERE t.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        )
+        return connection.execute(update.format(**names), given).rowcount
+
+
+def within(table: str, wanted: Range) -> tuple[str, list[str]]:
+    """The condition that an id is in a range, and its parameters."""
+    bounds = {
+        "{id} >= %s::{type}": wanted.low,
+        "{id} < %s::{type}": wanted.high,
+    }
+    given = {table + text: bound for text, bound in bounds.items() if bound is not None}
+    return " AND ".join(["true", *given]), list(given.values())
+
+
+OTHERS = (
+    "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id "
+    'WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
+)
+"""The staged rows in which something else stands by now, or that are gone."""
+
+
+def parsed(text: bytes) -> pa.RecordBatch:
+    """Rows of COPY as a batch: `id` and `old`, which need be no UTF-8. Where nothing stands there
+    is a null, and where `""` stands an empty string."""
+    schema = pa.schema([("id", pa.binary()), ("old", pa.binary())])
+    if not text:
+        return pa.RecordBatch.from_pylist([], schema)
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(text),
+            csv.ReadOptions(column_names=schema.names, block_size=len(text) + 1, use_threads=False),
+            csv.ParseOptions(newlines_in_values=True),
+            csv.ConvertOptions(
+                column_types=schema,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowException:
+        # Its text would have the row.
+        raise Refused("rows that COPY has given cannot be read: this is a defect") from None
+    return table.combine_chunks().to_batches()[0]
+
+
+def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
+    """The first rows in error: by id, never with the string."""
+    wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
+    at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
+    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
+    found = rows.take(at).to_pylist()
+    return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
+
+
+def _text(id: object) -> str:
+    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)

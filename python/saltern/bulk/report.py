@@ -1,0 +1,122 @@
+"""What people and programs are told: progress while a job runs, and its report at the end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from saltern.bulk.columns import ERRORS
+from saltern.bulk.ranges import Done
+
+INTERVAL = 10.0
+"""Seconds between lines, where there is no terminal."""
+
+
+class Progress:
+    """Rows, rows a second and the time that is left: in one place of a terminal, or as a line every
+    ten seconds."""
+
+    def __init__(self, operation: str, ranges: int, accounts: int) -> None:
+        self.operation, self.ranges, self.accounts = operation, ranges, accounts
+        self.done = self.rows = self.changed = self.conflicts = self.errors = 0
+        self.began = time.monotonic()
+        self._last = self.began
+        self._first = (0.0, 0)
+        """When the first range was done, and how many rows it had: an engine takes its time to
+        start."""
+        self._live = sys.stderr.isatty()
+        self._told = self.began
+
+    def add(self, done: Done) -> None:
+        """Counts a range."""
+        self.done += 1
+        self.rows += done.accounts
+        self.changed += done.changed
+        self.conflicts += done.conflicts
+        self.errors += errors(done.outcomes)
+        if self.done == 1:
+            self._first = (time.monotonic(), self.rows)
+        self._last = time.monotonic()
+        self.tick()
+
+    def tick(self) -> None:
+        """Tells, if it is time to."""
+        now = time.monotonic()
+        if now - self._told < (0.2 if self._live else INTERVAL):
+            return
+        self._told = now
+        text = f"\r{self.line()}\x1b[K" if self._live else f"{self.line()}\n"
+        print(text, end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leaves the line of a terminal."""
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+    @property
+    def rate(self) -> float:
+        """Rows a second in this run."""
+        return self.rows / max(time.monotonic() - self.began, 1e-9)
+
+    @property
+    def steady(self) -> float | None:
+        """The same from the first range that was done to the last one."""
+        when, rows = self._first
+        return (self.rows - rows) / (self._last - when) if self.done > 1 else None
+
+    def line(self) -> str:
+        """Where the job is."""
+        left = (self.ranges - self.done) * (time.monotonic() - self.began) / max(self.done, 1)
+        text = (
+            f"{self.operation}: {self.done} of {self.ranges} ranges, {self.rows:,} rows, "
+            f"{self.rate:,.0f} a second, {self.changed:,} changed, {self.conflicts} conflicts, "
+            f"{self.errors} in error"
+        )
+        return text + (f", about {duration(left)} left" if self.done else "")
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds, for people."""
+    whole = round(seconds)
+    hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+
+
+def errors(outcomes: Mapping[str, int]) -> int:
+    """How many of them are errors."""
+    return sum(outcomes.get(kind, 0) for kind in ERRORS)
+
+
+def say(text: str) -> None:
+    """A line for people."""
+    print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
+
+
+def show(report: Mapping[str, Any], as_json: bool) -> None:
+    """The report, on standard output: an object of JSON, or lines."""
+    if as_json:
+        print(json.dumps(report), flush=True)
+        return
+    for name, value in report.items():
+        if value in (None, [], {}):
+            continue
+        if isinstance(value, Mapping):
+            print(name)
+            for key, count in sorted(value.items(), key=lambda item: str(item[0])):
+                print(f"  {count!s:>12}  {key}")
+        elif isinstance(value, list):
+            print(name)
+            for item in value:
+                print(f"  {_item(item)}")
+        else:
+            print(f"{name:<14} {value}")
+    sys.stdout.flush()
+
+
+def _item(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return str(item)
+    return ", ".join(f"{key} {value}" for key, value in item.items() if value is not None)

@@ -1,0 +1,109 @@
+"""verify-sample: random rows whose strings are looked at, and accounts whose password is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from psycopg import sql
+
+from saltern.bulk.arguments import Options
+from saltern.bulk.columns import outcomes
+from saltern.bulk.database import Connection, copied
+from saltern.bulk.ranges import found_errors, parsed
+from saltern.bulk.refusal import Refused
+from saltern.bulk.report import errors, show
+from saltern.bulk.site import Site
+from saltern.bulk.table import Table
+
+
+def run(options: Options, site: Site, connection: Connection, table: Table) -> int:
+    """Checks, and says which: the exit status."""
+    began = time.monotonic()
+    passwords = {} if options.passwords is None else known(options.passwords)
+    query = sql.SQL(
+        "COPY (SELECT {id}, {hash} FROM {table} ORDER BY random() LIMIT %s) "
+        "TO STDOUT (FORMAT csv)"
+    ).format(**table.names())
+    batch = parsed(copied(connection, query, [options.sample]))
+    rows = pa.array(site.hasher.check_many(batch.column("old")))
+    kinds = outcomes(rows)
+    verified = _verified(site, connection, table, passwords)
+    wrong = verified["mismatch"] + verified["missing"]
+    report: dict[str, Any] = {
+        "operation": "verify-sample",
+        "table": table.label,
+        "ended": "done",
+        "policy": site.digest,
+        "active_key": site.active_key,
+        "seconds": round(time.monotonic() - began, 3),
+        "strings_looked_at": batch.num_rows,
+        "outcomes": kinds,
+        "in_error": errors(kinds),
+        "passwords_verified": len(passwords),
+        "passwords": {name: len(ids) for name, ids in verified.items()},
+        "listed": [
+            {"id": id, "outcome": outcome, "why": why}
+            for id, outcome, why in found_errors(batch, rows)[: options.list_errors]
+        ]
+        + [
+            {"id": id, "outcome": outcome, "why": None}
+            for outcome, ids in verified.items()
+            if outcome != "match"
+            for id in ids[: options.list_errors]
+        ],
+    }
+    show(report, options.as_json)
+    if errors(kinds) or verified["error"]:
+        return 2
+    return 1 if wrong else 0
+
+
+def known(file: Path) -> dict[str, str]:
+    """Passwords by id, from a file that nobody but its owner may read."""
+    try:
+        with file.open(encoding="utf-8") as lines:
+            status = os.fstat(lines.fileno())
+            if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) & 0o177:
+                raise Refused(f"--passwords {file}: others may read or write it: chmod 600")
+            entries = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"--passwords {file}: {type(error).__name__}") from None
+    passwords = {}
+    for number, line in entries:
+        try:
+            entry = json.loads(line)
+            id, password = str(entry["id"]), entry["password"]
+        except (ValueError, KeyError, TypeError):
+            password = None
+        if not isinstance(password, str):
+            # Without the line, which holds a password.
+            raise Refused(f'--passwords {file}: line {number} is no {{"id": …, "password": "…"}}')
+        passwords[id] = password
+    return passwords
+
+
+def _verified(
+    site: Site, connection: Connection, table: Table, passwords: dict[str, str]
+) -> dict[str, list[str]]:
+    """The ids of accounts by what came of their password."""
+    found: dict[str, list[str]] = {"match": [], "mismatch": [], "missing": [], "error": []}
+    if not passwords:
+        return found
+    query = sql.SQL("SELECT {id}::text, {hash} FROM {table} WHERE {id} = ANY(%s::{type}[])")
+    rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
+    stored = {str(id): None if hash is None else str(hash) for id, hash in rows}
+    present = [id for id in passwords if stored.get(id) is not None]
+    found["missing"] = [id for id in passwords if id not in present]
+    answers = site.hasher.verify_many(
+        [stored[id] for id in present], [passwords[id] for id in present]
+    )
+    for id, answer in zip(present, answers, strict=True):
+        kind = "error" if isinstance(answer, Exception) else "match" if answer else "mismatch"
+        found[kind].append(id)
+    return found

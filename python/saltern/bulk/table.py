@@ -1,0 +1,179 @@
+"""The table that is worked on: what it has to be like, found out before any row is touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from psycopg import sql
+
+from saltern.bulk.database import Connection, escaped, quoted
+from saltern.bulk.refusal import Refused
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose columns are what a job needs."""
+
+    oid: int
+    schema: str
+    name: str
+    id: str
+    hash: str
+    id_type: str
+    """As SQL writes it."""
+    width: int | None = None
+    """How many characters a string may have; any number if none."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def label(self) -> str:
+        """For people and the ledger."""
+        return f"{self.schema}.{self.name}"
+
+    def names(self) -> dict[str, sql.Composable]:
+        """The identifiers, and the type of ids, for statements with parameters."""
+        return {
+            "table": quoted(self.schema, self.name),
+            "id": quoted(self.id),
+            "hash": quoted(self.hash),
+            # From the catalogue, where the server has quoted it.
+            "type": escaped(self.id_type),
+        }
+
+
+RELATION = """
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind::text, c.relhassubclass,
+       c.relhasrules, row_security_active(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = %(name)s
+  AND CASE WHEN %(schema)s::text IS NULL THEN pg_table_is_visible(c.oid)
+           ELSE n.nspname = %(schema)s END
+  AND c.relkind NOT IN ('i', 'I', 'S', 'c', 't')
+"""
+
+COLUMN = """
+SELECT format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text, a.atttypmod,
+       a.attnotnull, a.attgenerated::text, a.attnum
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attrelid = %s AND a.attname = %s AND a.attnum > 0 AND NOT a.attisdropped
+"""
+
+UNIQUE = """
+SELECT count(*) FROM pg_index
+WHERE indrelid = %s AND indisunique AND indisvalid AND indpred IS NULL AND indexprs IS NULL
+  AND indnkeyatts = 1 AND indkey[0] = %s
+"""
+
+TRIGGERS = """
+SELECT tgname::text FROM pg_trigger
+WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
+"""
+
+KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
+
+
+def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: bool) -> Table:
+    """Looks at a table, and refuses it if the job could not be done, or would do harm."""
+    oid, schema, name, subclasses = _relation(connection, table)
+    if id == hash:
+        raise Refused(f"--id and --hash are the same column, {id}")
+    id_type = _id_column(connection, oid, f"{schema}.{name}", id)
+    if subclasses:
+        raise Refused(
+            f"{schema}.{name} has tables that inherit from it, in which ids may occur again: name "
+            "each of them"
+        )
+    width = _hash_column(connection, oid, f"{schema}.{name}", hash, writes)
+    needs = [("SELECT", id), ("SELECT", hash)] + ([("UPDATE", hash)] if writes else [])
+    for right, column in needs:
+        query = "SELECT has_column_privilege(%s::oid, %s, %s)"
+        if connection.execute(query, [oid, column, right]).fetchone() != (True,):
+            raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
+    notes = _writable(connection, oid) if writes else ()
+    return Table(oid, schema, name, id, hash, id_type, width, notes)
+
+
+def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
+    schema, _, name = table.rpartition(".")
+    parameters = {"schema": schema or None, "name": name}
+    found = connection.execute(RELATION, parameters).fetchall()
+    if not found:
+        raise Refused(f"there is no table {table} (names are as they are, without quotes)")
+    oid, kind = found[0][0], found[0][3]
+    schema, name = str(found[0][1]), str(found[0][2])
+    subclasses, rules, hidden = found[0][4:]
+    label = f"{schema}.{name}"
+    if kind not in ("r", "p"):
+        raise Refused(f"{label} is {KINDS.get(str(kind), 'no table')}: name the table itself")
+    if rules:
+        raise Refused(f"{label} has rules, which may do something else than an UPDATE says")
+    if hidden:
+        raise Refused(
+            f"{label} has row-level security, which hides rows from this role: use one that has "
+            "BYPASSRLS, or a policy for it that shows all"
+        )
+    assert isinstance(oid, int)
+    return oid, schema, name, kind == "r" and bool(subclasses)
+
+
+def _column(connection: Connection, oid: int, label: str, column: str) -> tuple[object, ...]:
+    found = connection.execute(COLUMN, [oid, column]).fetchone()
+    if found is None:
+        raise Refused(f"{label} has no column {column}")
+    return found
+
+
+def _id_column(connection: Connection, oid: int, label: str, id: str) -> str:
+    if "," in id:
+        raise Refused("--id names one column: keys of several columns are not supported")
+    declared, _, _, _, required, _, number = _column(connection, oid, label, id)
+    indexes = connection.execute(UNIQUE, [oid, number]).fetchone()
+    if not required or indexes == (0,):
+        raise Refused(
+            f"{label}.{id} may be null or occur twice: --id needs a column that is NOT NULL and "
+            "has a unique index of its own"
+        )
+    return str(declared)
+
+
+def _hash_column(
+    connection: Connection, oid: int, label: str, hash: str, writes: bool
+) -> int | None:
+    declared, name, kind, modifier, _, generated, _ = _column(connection, oid, label, hash)
+    if name not in ("text", "varchar") or kind != "b":
+        raise Refused(f"{label}.{hash} is of type {declared}: allowed are text and varchar")
+    if generated and writes:
+        raise Refused(f"{label}.{hash} is a generated column: name the one that it comes from")
+    assert isinstance(modifier, int)
+    # The modifier of varchar(n) counts a header of four.
+    return modifier - 4 if name == "varchar" and modifier >= 4 else None
+
+
+def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
+    read_only = connection.execute("SHOW transaction_read_only").fetchone()
+    if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+        raise Refused("this server is a standby: connect to the primary")
+    if read_only == ("on",):
+        raise Refused("sessions of this role or server are read-only (transaction_read_only)")
+    query = "SELECT has_database_privilege(current_database(), 'TEMP')"
+    if connection.execute(query).fetchone() != (True,):
+        raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
+    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, [oid])]
+    if not triggers:
+        return ()
+    return (f"triggers that an UPDATE fires: {', '.join(triggers)}",)
+
+
+def refuse_narrow(connection: Connection, table: Table, growth: int) -> None:
+    """Refuses a column in which the new strings may not find room."""
+    if table.width is None:
+        return
+    query = sql.SQL("SELECT coalesce(max(length({hash})), 0) FROM {table}")
+    row = connection.execute(query.format(**table.names()), []).fetchone()
+    longest = row[0] if row else 0
+    assert isinstance(longest, int)
+    if longest + growth > table.width:
+        raise Refused(
+            f"{table.label}.{table.hash} is varchar({table.width}), and new strings may have "
+            f"{longest + growth} characters: ALTER TABLE … ALTER COLUMN {table.hash} TYPE text"
+        )

@@ -1,0 +1,305 @@
+//! Columns of stored strings, for work that needs no password: moved to another key, wrapped,
+//! checked, counted. One call for a column, without the interpreter, in the threads of the pool,
+//! where logins come first.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use saltern::table::{self, Census};
+use saltern::{Error, ErrorKind, Passwords, Prepared, Ticket};
+
+use crate::arrow::{self, Column};
+use crate::batches::{Open, Terms};
+use crate::errors;
+use crate::wait::SLICE;
+
+/// What `rekey_many`, `wrap_many` and `check_many` return: a column of Arrow, whose items have
+/// three fields. `hash` is the new string, null where nothing changes. `outcome` is one of
+/// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or why there
+/// is an error: "bad", "refused", "unavailable", "failed". `why` is the text of the error.
+#[pyclass(module = "saltern", frozen)]
+pub(crate) struct Rows(StructArray);
+
+#[pymethods]
+impl Rows {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // There is one type that it can have; who wants another one casts.
+        let _ = requested_schema;
+        arrow::export(py, &self.0)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(arrow::export(py, &self.0)?.0)
+    }
+}
+
+/// What became of a string.
+struct Row {
+    new: Option<String>,
+    outcome: &'static str,
+    why: Option<String>,
+}
+
+impl Row {
+    fn of(cell: &str, result: Result<Option<String>, Error>) -> Self {
+        match result {
+            Ok(Some(new)) => Row { new: Some(new), outcome: "changed", why: None },
+            Ok(None) if matches!(table::scheme(cell), Ok(None)) => Row::without("locked"),
+            Ok(None) => Row::without("same"),
+            Err(error) => {
+                let outcome = match error.kind() {
+                    ErrorKind::BadInput => "bad",
+                    ErrorKind::OverLimit => "refused",
+                    ErrorKind::Unavailable => "unavailable",
+                    ErrorKind::Overloaded | ErrorKind::Internal => "failed",
+                };
+                Row { new: None, outcome, why: Some(error.to_string()) }
+            }
+        }
+    }
+
+    fn without(outcome: &'static str) -> Self {
+        Row { new: None, outcome, why: None }
+    }
+
+    /// For what is no string.
+    fn of_none(cell: Option<&[u8]>) -> Result<&str, Self> {
+        match cell.map(str::from_utf8) {
+            None => Err(Row::without("null")),
+            Some(Ok("")) => Err(Row::without("empty")),
+            Some(Ok(text)) => Ok(text),
+            Some(Err(_)) => {
+                let why = Some("malformed stored string: it is not text".to_owned());
+                Err(Row { new: None, outcome: "bad", why })
+            }
+        }
+    }
+}
+
+impl Rows {
+    fn new(rows: &[Row]) -> Self {
+        let hash: StringArray = rows.iter().map(|row| row.new.as_deref()).collect();
+        let outcome: StringArray = rows.iter().map(|row| Some(row.outcome)).collect();
+        let why: StringArray = rows.iter().map(|row| row.why.as_deref()).collect();
+        let field = |name, nullable| Field::new(name, DataType::Utf8, nullable);
+        let fields = [field("hash", true), field("outcome", false), field("why", true)];
+        let columns: Vec<ArrayRef> = vec![Arc::new(hash), Arc::new(outcome), Arc::new(why)];
+        Rows(StructArray::new(Fields::from_iter(fields), columns, None))
+    }
+}
+
+/// What is done with a single string.
+type Operation = fn(&Prepared, &str) -> Result<Option<String>, Error>;
+
+/// Moves a column to the active key.
+pub(crate) fn rekey_many(
+    py: Python<'_>,
+    passwords: &Passwords,
+    prepared: &Prepared,
+    column: Column,
+) -> PyResult<Rows> {
+    each(py, passwords, prepared, column, |prepared, text| prepared.table().rekey(text))
+}
+
+/// Whether each string of a column could be verified.
+pub(crate) fn check_many(
+    py: Python<'_>,
+    passwords: &Passwords,
+    prepared: &Prepared,
+    column: Column,
+) -> PyResult<Rows> {
+    each(py, passwords, prepared, column, |prepared, text| prepared.can_verify(text).map(|_| None))
+}
+
+fn each(
+    py: Python<'_>,
+    passwords: &Passwords,
+    prepared: &Prepared,
+    column: Column,
+    operation: Operation,
+) -> PyResult<Rows> {
+    let prepared = prepared.clone();
+    let rows = in_pieces(py, passwords, column, move |cells| {
+        let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
+            Ok(text) => Row::of(text, operation(&prepared, text)),
+            Err(row) => row,
+        };
+        cells.iter().map(row).collect::<Vec<_>>()
+    })?;
+    Ok(py.detach(|| Rows::new(&rows.into_iter().flatten().collect::<Vec<_>>())))
+}
+
+/// Counts a column, as `saltern census` does, and says which strings are bad.
+pub(crate) fn count_many(
+    py: Python<'_>,
+    passwords: &Passwords,
+    prepared: &Prepared,
+    column: Column,
+) -> PyResult<(Census, u64, Rows)> {
+    let prepared = prepared.clone();
+    let pieces = in_pieces(py, passwords, column, move |cells| {
+        let (mut census, mut others) = (Census::default(), 0);
+        let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
+            Ok(text) => {
+                let counted = prepared.table().count(text, &mut census);
+                Row::of(text, counted.map(|()| None))
+            }
+            Err(row) => {
+                // What is not text is bad; the others are accounts without a string.
+                if row.outcome == "bad" {
+                    census.bad += 1
+                } else {
+                    others += 1
+                }
+                row
+            }
+        };
+        let rows = cells.iter().map(row).collect::<Vec<_>>();
+        (census, others, rows)
+    })?;
+    let (mut census, mut others, mut rows) = (Census::default(), 0, Vec::new());
+    for (more, without, piece) in pieces {
+        census.merge(more);
+        others += without;
+        rows.extend(piece);
+    }
+    Ok((census, others, Rows::new(&rows)))
+}
+
+/// A census as Python has it, with the names of `saltern census --json`.
+pub(crate) fn census<'py>(
+    py: Python<'py>,
+    census: Census,
+    without: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let counts = PyDict::new(py);
+    let numbers = [
+        ("accounts", census.accounts),
+        ("locked", census.locked),
+        ("without_string", without),
+        ("bad", census.bad),
+        ("refused", census.refused),
+        ("outdated", census.outdated),
+        ("needs_rekey", census.needs_rekey),
+        ("needs_wrap", census.needs_wrap),
+        ("needs_login", census.needs_login),
+        ("below_floor", census.below_floor),
+        ("wrapped", census.wrapped),
+        ("other_keys", census.other_keys),
+        ("other_roms", census.other_roms),
+        ("other_costs", census.other_costs),
+    ];
+    for (name, number) in numbers {
+        counts.set_item(name, number)?;
+    }
+    let schemes = census.schemes.into_iter().map(|(scheme, count)| (scheme.to_string(), count));
+    counts.set_item("schemes", schemes.collect::<std::collections::BTreeMap<_, _>>())?;
+    counts.set_item("keys", census.keys)?;
+    counts.set_item("roms", census.roms)?;
+    counts.set_item("costs", census.costs)?;
+    Ok(counts)
+}
+
+/// Puts a hash of ours over each string of another scheme.
+pub(crate) fn wrap_many(
+    py: Python<'_>,
+    passwords: &Passwords,
+    column: &Column,
+    until: Option<Instant>,
+) -> PyResult<Rows> {
+    let terms = Terms { passwords: passwords.bulk(), until };
+    let cells = column.cells();
+    let mut left = cells.iter();
+    let submit = || {
+        let cell = Row::of_none(*left.next()?);
+        let ticket = match &cell {
+            Ok(text) => terms.now().wrap(text),
+            Err(_) => Ticket::from(Ok(None)),
+        };
+        Some((cell, ticket))
+    };
+    let mut rows = Vec::with_capacity(cells.len());
+    drive(py, terms.window(), submit, |cell, result| {
+        rows.push(cell.map_or_else(|row| row, |text| Row::of(text, result)));
+    })?;
+    Ok(py.detach(|| Rows::new(&rows)))
+}
+
+/// So many strings are one task of the pool: a few milliseconds.
+const PIECE: usize = 512;
+
+/// A function of pieces of a column, computed in the pool: what it makes of each, in order.
+fn in_pieces<T: Send + 'static>(
+    py: Python<'_>,
+    passwords: &Passwords,
+    column: Column,
+    function: impl Fn(&[Option<&[u8]>]) -> T + Clone + Send + Sync + 'static,
+) -> PyResult<Vec<T>> {
+    let terms = Terms { passwords: passwords.bulk(), until: None };
+    let count = column.len();
+    let mut starts = (0..count).step_by(PIECE);
+    let submit = || {
+        let start = starts.next()?;
+        let range = start..count.min(start + PIECE);
+        let (column, function) = (column.slice(range), function.clone());
+        let run = move || function(&column.cells());
+        Some(((), terms.passwords.run(run)))
+    };
+    let mut pieces = Vec::new();
+    let mut failed = None;
+    drive(py, terms.window(), submit, |(), result| match result {
+        Ok(piece) => pieces.push(piece),
+        Err(error) => failed = Some(error),
+    })?;
+    failed.map_or(Ok(pieces), |error| Err(errors::of(py, &error)))
+}
+
+/// Waits for tickets in their order, as many of which are open at a time as there is room for.
+/// Detached, but for signals, which end it.
+fn drive<K: Send, T: Send + 'static>(
+    py: Python<'_>,
+    window: usize,
+    mut submit: impl FnMut() -> Option<(K, Ticket<T>)> + Send,
+    mut take: impl FnMut(K, Result<T, Error>) + Send,
+) -> PyResult<()> {
+    let (mut waiting, mut open) = (VecDeque::new(), Open::none());
+    let mut until_done = || {
+        let until = Instant::now() + SLICE;
+        loop {
+            while open.has_room(window) {
+                let Some(next) = submit() else { break };
+                waiting.push_back(next);
+                open.add();
+            }
+            let Some((key, ticket)) = waiting.pop_front() else { return true };
+            match ticket.wait_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(result) => {
+                    open.remove();
+                    take(key, result);
+                }
+                Err(ticket) => {
+                    waiting.push_front((key, ticket));
+                    return false;
+                }
+            }
+        }
+    };
+    while !py.detach(&mut until_done) {
+        py.check_signals()?;
+    }
+    Ok(())
+}

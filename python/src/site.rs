@@ -1,0 +1,59 @@
+//! What a policy makes of strings, in words: for programs that compare it between machines, and
+//! over time.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use saltern::Policy;
+use saltern::policy::{Limits, Params, RomSource};
+
+/// Everything that decides which strings are accepted and what new ones are; nothing secret, no
+/// names of files, and nothing about threads, memory and deadlines, which machines have of their
+/// own.
+pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>> {
+    let site = PyDict::new(py);
+    site.set_item("params", params(&policy.params))?;
+    site.set_item("floor", params(&policy.floor))?;
+    site.set_item("salt", policy.min_salt)?;
+    site.set_item("limits", limits(&policy.limits))?;
+    let mut schemes: Vec<_> = policy.schemes.iter().map(ToString::to_string).collect();
+    schemes.sort();
+    site.set_item("schemes", schemes)?;
+    let keys = || policy.keys.iter();
+    let name = |key: &saltern::policy::Key| key.name.to_string();
+    let mut names: Vec<_> = keys().map(name).collect();
+    names.sort();
+    site.set_item("keys", names)?;
+    site.set_item("active_key", keys().find(|key| key.active).map(name))?;
+    site.set_item("unnamed_key", policy.assume_unnamed_key.is_some())?;
+    let mut roms: Vec<_> = policy.roms.iter().map(|rom| digest(&rom.id, &rom.source)).collect();
+    roms.sort();
+    site.set_item("roms", roms)?;
+    let active = policy.roms.iter().find(|rom| rom.active);
+    site.set_item("active_rom", active.map(|rom| rom.id.to_string()))?;
+    site.set_item("unnamed_rom", policy.assume_unnamed_rom.map(|rom| rom.to_string()))?;
+    Ok(site)
+}
+
+// Both without what their types print for programmers, which later versions may change.
+
+fn params(params: &Params) -> String {
+    let Params { n, r, p, t, .. } = params;
+    format!("n {n}, r {r}, p {p}, t {t}, flags {:?}", params.flags())
+}
+
+fn limits(limits: &Limits) -> String {
+    let Limits { max_memory, max_work, max_n, max_r, max_p, max_t, max_password, .. } = limits;
+    let (flavors, syntax, rom) = (limits.flavors, limits.syntax, limits.rom);
+    format!(
+        "memory {max_memory}, work {max_work}, n {max_n}, r {max_r}, p {max_p}, t {max_t}, \
+         password {max_password}, flavors {flavors:?}, syntax {syntax:?}, rom {rom}"
+    )
+}
+
+/// The hash of the whole ROM, or its id where that is all there is.
+fn digest(id: &saltern_yescrypt::rom::RomId, source: &RomSource) -> String {
+    match source {
+        RomSource::Image { hash, .. } => hash.to_string(),
+        RomSource::Value(_) => id.to_string(),
+    }
+}

@@ -1,0 +1,48 @@
+"""docs/bulk.md: its statements and its example are run."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Policies, Ran, Server, fill
+
+from saltern.bulk.ledger import DEFINITION
+
+REPOSITORY = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
+
+
+@pytest.fixture
+def page() -> str:
+    return (REPOSITORY / "docs" / "bulk.md").read_text()
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+def test_the_rights_of_the_page_suffice(
+    server: Server, policies: Policies, bulk: Callable[..., Ran], page: str
+) -> None:
+    rights, ledger, questions = blocks(page, "sql")
+    assert DEFINITION.format(schema="saltern_bulk").strip() in ledger
+    fill(server, "users", [policies.hasher("a").hash("x")] * 100 + ["garbage"])
+    server.admin("CREATE ROLE mover LOGIN")
+    server.admin(rights + ledger)
+    ran = bulk("rekey", policies.file("b"), "--range-rows", 10, dsn=server.dsn("mover"))
+    assert ran.report.get("changed") == 100, ran.said
+    with server.connect() as connection:
+        for question in questions.strip().split(";\n"):
+            assert connection.execute(question.rstrip(";")).fetchall()
+    server.admin("DROP OWNED BY mover; DROP ROLE mover")
+
+
+def test_the_example(policies: Policies, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = blocks(page, "python")
+    policies.file("a").rename(policies.folder / "saltern.toml")
+    monkeypatch.chdir(policies.folder)
+    stored = policies.hasher("a").hash("x")
+    exec(example, {"stored": stored})

@@ -1,0 +1,130 @@
+"""Files of Parquet, and the function that every engine calls."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from conftest import Policies, accounts
+from conftest import run as in_process
+from pyarrow import parquet
+
+from saltern.bulk import Rewrite
+
+
+def run(operation: str, policy: Path, *more: object) -> tuple[int, dict[str, Any], str]:
+    arguments = [operation, "--policy", policy, "--hash", "hash", "--json", *more]
+    ran = in_process([sys.executable, "-m", "saltern.bulk", *map(str, arguments)])
+    return ran.status, ran.report, ran.said
+
+
+@pytest.fixture
+def exported(policies: Policies, tmp_path: Path) -> Path:
+    stored, _ = accounts(policies.hasher("a"), 1000)
+    table = pa.table(
+        {"id": range(1000), "hash": pa.array(stored, pa.large_string()), "more": [{"a": 1}] * 1000}
+    ).replace_schema_metadata({"site": "example"})
+    file = tmp_path / "users.parquet"
+    parquet.write_table(table, file, row_group_size=300, compression="zstd")
+    return file
+
+
+@pytest.mark.parametrize("operation", ["rekey", "wrap"])
+def test_a_file(policies: Policies, exported: Path, tmp_path: Path, operation: str) -> None:
+    hasher, out = policies.hasher("b"), tmp_path / "out.parquet"
+    more = ("--parquet", exported, "--out", out, "--id", "id", "--most-errors", 1000)
+    status, report, said = run(operation, policies.file("b"), *more)
+    assert status == 2 and report["ended"] == "done", said
+    before, after = parquet.ParquetFile(exported), parquet.ParquetFile(out)
+    assert after.schema_arrow.equals(before.schema_arrow, check_metadata=True)
+    assert after.num_row_groups == before.num_row_groups == 4
+    assert after.metadata.row_group(0).column(0).compression == "ZSTD"
+    old, new = before.read(), after.read()
+    assert new.drop_columns("hash").equals(old.drop_columns("hash"))
+    changed = 0
+    for was, text in zip(old["hash"].to_pylist(), new["hash"].to_pylist(), strict=True):
+        changed += was != text
+        if operation == "rekey":
+            wanted = was and was not in ("garbage",) and hasher.rekey(was)
+            assert text == (wanted or was)
+    assert changed == report["outcomes"]["changed"] > 0
+    assert stat_mode(out) == 0o600
+    status, report, _ = run(operation, policies.file("b"), "--parquet", out, "--out",
+                            tmp_path / "again.parquet", "--most-errors", 1000)
+    assert "changed" not in report["outcomes"]
+    # Nothing is written over, and nothing is left behind.
+    status, _, said = run(operation, policies.file("b"), *more)
+    assert status == 2 and "is there already" in said
+    names = {file.name for file in tmp_path.iterdir() if "parquet" in file.name}
+    assert names == {"users.parquet", "out.parquet", "again.parquet"}
+
+
+def stat_mode(file: Path) -> int:
+    return file.stat().st_mode & 0o777
+
+
+def test_what_is_refused(policies: Policies, exported: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    for more, expected in (
+        (["--parquet", exported, "--out", out, "--most-errors", 3], "--most-errors 3"),
+        (["--parquet", tmp_path / "none", "--out", out], "none"),
+        (["--parquet", exported, "--out", out, "--hash", "id"], "is of type int64"),
+        (["--parquet", exported, "--out", out, "--hash", "other"], "has no column other"),
+        (["--parquet", exported], "needs --out"),
+        (["--parquet", exported, "--out", exported], "is there already"),
+    ):
+        status, _, said = run("rekey", policies.file("b"), *more)
+        assert status == 2 and expected in said, said
+        assert not out.exists()
+
+
+def test_a_census_of_a_file(policies: Policies, exported: Path) -> None:
+    _, report, _ = run("census", policies.file("b"), "--parquet", exported)
+    stored = parquet.read_table(exported)["hash"].to_pylist()
+    counts, _ = policies.hasher("b").count_many(stored)
+    assert {name: report[name] for name in counts} == counts
+
+
+def test_the_function_of_batches(policies: Policies) -> None:
+    stored, _ = accounts(policies.hasher("a"), 500)
+    rewrite = Rewrite(policies.file("b"), "rekey", "hash", outcome="outcome")
+    expected = pa.array(policies.hasher("b").rekey_many(stored))
+    for kind in (pa.string(), pa.large_string(), pa.binary(), pa.string_view(),
+                 pa.dictionary(pa.int32(), pa.string())):
+        batch = pa.record_batch({"n": range(500), "hash": pa.array(stored).cast(kind)})
+        for given in (batch, pa.table(batch)):
+            made = rewrite(given)
+            assert type(made) is type(given)
+            assert made.schema.field("hash").type == kind
+            assert made["outcome"].to_pylist() == expected.field("outcome").to_pylist()
+            for new, old, row in zip(
+                made["hash"].cast(pa.string()).to_pylist(), stored, expected.to_pylist(),
+                strict=True,
+            ):
+                assert new == (row["hash"] or old)
+    # What is sent to other machines has neither keys nor a hasher.
+    rewrite(batch)
+    sent = pickle.dumps(rewrite)
+    assert len(sent) < 500 and policies.key("b") not in sent
+    assert pickle.loads(sent)(batch).equals(made.to_batches()[0])
+
+
+def test_a_signal_throws_the_file_away(policies: Policies, tmp_path: Path) -> None:
+    stored, _ = accounts(policies.hasher("a"), 1000)
+    file, out = tmp_path / "users.parquet", tmp_path / "out.parquet"
+    parquet.write_table(pa.table({"hash": stored * 100}), file, row_group_size=500)
+    command = [sys.executable, "-m", "saltern.bulk", "rekey", "--policy", policies.file("b"),
+               "--hash", "hash", "--parquet", file, "--out", out, "--most-errors", "100000"]
+    job = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL)
+    while job.poll() is None and not any(name.startswith(".out") for name in os.listdir(tmp_path)):
+        pass
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(60) == 143
+    assert not any("out.parquet" in name for name in os.listdir(tmp_path))

@@ -1,0 +1,193 @@
+"""What is refused, with one line, before any row is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Policies, Ran, Server, content, fill, fingerprint
+
+from saltern.bulk.ranges import Assignment, same_site
+from saltern.bulk.ray_driver import problem
+from saltern.bulk.database import Source
+from saltern.bulk.refusal import Refused
+from saltern.bulk.site import open_site
+from saltern.bulk.table import Table
+
+Bulk = Callable[..., Ran]
+
+# What is done to the table, what is asked for beside the usual, and what is said.
+TABLES = {
+    "no table": ("", ["--table", "nobody"], "there is no table nobody"),
+    "no id": ("", ["--id", "number"], "has no column number"),
+    "no hash": ("", ["--hash", "password"], "has no column password"),
+    "the same": ("", ["--id", "password_hash"], "are the same column"),
+    "two ids": ("", ["--id", "id,name"], "keys of several columns"),
+    "not unique": ("ALTER TABLE users DROP CONSTRAINT users_pkey", [], "may be null or occur"),
+    "null ids": (
+        "ALTER TABLE users ADD other int UNIQUE; GRANT SELECT ON users TO worker",
+        ["--id", "other"], "may be null or occur",
+    ),
+    "partly unique": (
+        "ALTER TABLE users DROP CONSTRAINT users_pkey;"
+        "CREATE UNIQUE INDEX ON users (id) WHERE name <> ''", [], "may be null or occur",
+    ),
+    "bytea": (
+        "ALTER TABLE users ALTER password_hash TYPE bytea USING password_hash::bytea", [],
+        "is of type bytea",
+    ),
+    "char": ("ALTER TABLE users ALTER password_hash TYPE char(200)", [], "is of type character"),
+    "narrow": (
+        "ALTER TABLE users ALTER password_hash TYPE varchar(110)", [], "TYPE text",
+    ),
+    "generated": (
+        "ALTER TABLE users ADD made text GENERATED ALWAYS AS (password_hash) STORED;"
+        "GRANT SELECT, UPDATE ON users TO worker",
+        ["--hash", "made"], "is a generated column",
+    ),
+    "a view": (
+        "CREATE VIEW seen AS SELECT * FROM users; GRANT SELECT, UPDATE ON seen TO worker",
+        ["--table", "seen"], "is a view",
+    ),
+    "no update": ("REVOKE UPDATE (password_hash) ON users FROM worker", [], "lacks UPDATE"),
+    "no select": ("REVOKE SELECT (password_hash) ON users FROM worker", [], "lacks SELECT"),
+    "no temp": ("REVOKE TEMPORARY ON DATABASE postgres FROM public", [], "temporary tables"),
+    "read only": (
+        "ALTER ROLE worker SET default_transaction_read_only = on", [], "read-only",
+    ),
+    "hidden rows": (
+        "ALTER TABLE users ENABLE ROW LEVEL SECURITY;"
+        "CREATE POLICY few ON users USING (id < 9)", [], "row-level security",
+    ),
+    "inherited": ("CREATE TABLE more () INHERITS (users)", [], "inherit from it"),
+    "rules": (
+        "CREATE RULE no_update AS ON UPDATE TO users DO INSTEAD NOTHING", [], "has rules",
+    ),
+    "no ledger": (
+        "REVOKE CREATE ON DATABASE postgres FROM worker", [], "cannot be made: permission denied",
+    ),
+    "another's ledger": (
+        "CREATE SCHEMA saltern_bulk; CREATE TABLE saltern_bulk.jobs (job int);"
+        "GRANT USAGE ON SCHEMA saltern_bulk TO worker", [], "lacks SELECT on the ledger",
+    ),
+}
+
+UNDO = """
+DROP VIEW IF EXISTS seen; DROP TABLE IF EXISTS more; DROP TABLE users;
+DROP SCHEMA IF EXISTS saltern_bulk CASCADE;
+GRANT TEMPORARY ON DATABASE postgres TO public; GRANT CREATE ON DATABASE postgres TO worker;
+ALTER ROLE worker RESET ALL
+"""
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_tables(server: Server, policies: Policies, bulk: Bulk, case: str) -> None:
+    change, arguments, expected = TABLES[case]
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    server.admin(change)
+    before = content(server)
+    try:
+        ran = bulk("rekey", policies.file("b"), *arguments)
+        assert ran.status == 2
+        assert expected in ran.said
+        assert ran.said.count("\n") == 1, ran.said
+        assert not ran.report
+        assert content(server) == before
+    finally:
+        server.admin(UNDO)
+
+
+def test_addresses(server: Server, policies: Policies, bulk: Bulk) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")])
+    policy = policies.file("b")
+    for dsn, expected in (
+        ("postgresql://worker:geheim@localhost/postgres", "holds a password"),
+        ("host=localhost password=geheim", "holds a password"),
+        ("host=localhost nonsense geheim", "--dsn: neither"),
+        (server.dsn("nobody"), "does not exist"),
+        ("host=/nowhere user=worker", "No such file or directory"),
+    ):
+        ran = bulk("rekey", policy, dsn=dsn)
+        assert ran.status == 2
+        assert expected in ran.said
+        assert "geheim" not in ran.said
+        assert ran.said.count("\n") == 1, ran.said
+
+
+def test_policies(server: Server, policies: Policies, bulk: Bulk, tmp_path: Path) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    before = content(server)
+    policies.key("c")
+    missing, other = policies.file("b", "abd"), policies.file("b", "abe")
+    (tmp_path / "d.key").unlink()
+    (tmp_path / "e.key").write_bytes(bytes(32))
+    (tmp_path / "u.key").write_bytes(bytes(32))
+    unnamed = policies.file("b", more='assume_unnamed_key = "u.key"')
+    for operation, policy, expected in (
+        ("rekey", missing, "the key"),
+        ("rekey", other, "the file holds another key"),
+        ("rekey", policies.file(None), "no active key"),
+        ("rekey", unnamed, "assume_unnamed_key"),
+        ("wrap", unnamed, "assume_unnamed_key"),
+        ("rekey", tmp_path / "nothing.toml", "nothing.toml"),
+    ):
+        ran = bulk(operation, policy)
+        assert ran.status == 2 and expected in ran.said, ran.said
+    assert content(server) == before
+
+
+def test_an_older_policy(server: Server, policies: Policies, bulk: Bulk) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    assert bulk("rekey", policies.file("a")).status == 0
+    assert bulk("rekey", policies.file("b")).status == 0
+    before = content(server)
+    ran = bulk("wrap", policies.file("a"))
+    assert ran.status == 2 and "this is an older policy" in ran.said
+    assert content(server) == before
+    # A comment makes no other policy.
+    file = policies.folder / "commented.toml"
+    file.write_text("# The same.\n" + policies.text("b"))
+    assert bulk("rekey", file).status == 0
+    assert bulk("rekey", policies.file("c", "abc")).status == 0
+
+
+def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path: Path) -> None:
+    """What every node is asked before the first range, here with a disk that changes."""
+    description = open_site(policies.file("b")).description
+    policy = tmp_path / "policy.toml"
+    policy.write_text(policies.text("b"))
+    table = Table(0, "public", "users", "id", "password_hash", "bigint")
+    assignment = Assignment(Source(server.dsn()), table, "rekey", str(policy), description)
+    assert problem(assignment) is None
+
+    policy.write_text(policies.text("a"))
+    assert "active_key is different" in str(problem(assignment))
+    policy.write_text(policies.text("b", "b"))
+    assert f"the key a+{fingerprint(policies.key('a'))} is missing" in str(problem(assignment))
+    policy.write_text(policies.text("b").replace("n = 16", "n = 64"))
+    assert "params is different" in str(problem(assignment))
+    policy.write_text(policies.text("b"))
+    (tmp_path / "b.key").write_bytes(bytes(32))
+    assert "the file holds another key" in str(problem(assignment))
+    (tmp_path / "b.key").unlink()
+    assert "b.key" in str(problem(assignment))
+    policy.unlink()
+    assert "policy.toml" in str(problem(assignment))
+    with pytest.raises(Refused):
+        same_site(str(policy), description)
+    policy.write_text(policies.text("a"))
+    unreachable = Assignment(Source("host=/nowhere"), table, "rekey", str(policy), description)
+    assert problem(unreachable)
+
+
+def test_roms_that_differ_are_told_apart() -> None:
+    from saltern.bulk.site import differences
+
+    here = {"roms": ["11", "22"], "active_rom": "11"}
+    there = {"roms": ["11", "33"], "active_rom": "33"}
+    assert differences(here, there) == [
+        "active_rom is different (33 instead of 11)",
+        "the ROM 22 is missing",
+        "the ROM 33 is different or too many",
+    ]
