@@ -4,10 +4,6 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/cli/src/hex.rs"]
-#[allow(dead_code)]
-mod hex;
-
 #[path = "."]
 #[allow(dead_code)]
 mod sum {

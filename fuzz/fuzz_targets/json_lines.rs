@@ -5,10 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 
-#[path = "../../crates/cli/src/hex.rs"]
-#[allow(dead_code)]
-mod hex;
-
 mod password {
     pub(crate) type Password = zeroize::Zeroizing<Vec<u8>>;
 }

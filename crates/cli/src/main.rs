@@ -9,7 +9,6 @@ mod crypt3;
 mod descriptor;
 mod effort;
 mod entries;
-mod hex;
 mod interrupt;
 mod jsonl;
 mod key;

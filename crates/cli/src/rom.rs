@@ -4,11 +4,9 @@
 mod media;
 mod name;
 
-use std::path::Path;
-
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_rom::{Access, AttachOptions, Error, Manifest, OpenRom, RomHash, attach};
+use saltern_rom::{Access, Manifest, OpenRom, RomHash};
 use saltern_yescrypt::{
     Params,
     rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
@@ -123,7 +121,8 @@ impl RomArgs {
         let assumed = self.assume_unnamed_rom.as_ref();
         let further = assumed.filter(|assumed| !self.roms.contains(assumed));
         for (at, name) in self.roms.iter().chain(further).enumerate() {
-            let rom = self.rom_access.open(name.image(), self.expected.get(at).copied());
+            let expect = self.expected.get(at).copied();
+            let rom = OpenRom::open(name.image(), self.rom_access.access(), expect);
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
             for note in rom.notes() {
                 tell(format_args!("note: ROM {name}: {note}"));
@@ -140,13 +139,6 @@ impl RomArgs {
 }
 
 impl AccessName {
-    fn open(self, image: &Path, expect: Option<RomHash>) -> Result<OpenRom, Error> {
-        let Some(access) = self.access() else { return OpenRom::open(image, expect) };
-        let mut options = AttachOptions::new();
-        (options.access, options.expect) = (access, expect);
-        Ok(attach(image, &options)?.into())
-    }
-
     /// As policies have it.
     pub(crate) const fn access(self) -> Option<Access> {
         match self {

@@ -193,31 +193,19 @@ fn attach(
         RomSource::Value(value) => Ok(value.clone()),
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
-            use saltern_rom::{AttachOptions, Backend, OpenRom, RomReaders};
+            use saltern_rom::{Backend, OpenRom, RomReaders};
             let unavailable = |error| Error::unavailable(named(rom.id), error);
             let held = present.and_then(|present| present.held(rom));
-            let open = match (held, access) {
-                (Some(held), _) => OpenRom::from(held),
-                (None, Some(access)) => {
-                    let mut options = AttachOptions::new();
-                    (options.access, options.expect) = (*access, Some(*hash));
-                    OpenRom::from(saltern_rom::attach(path, &options).map_err(unavailable)?)
-                }
-                (None, None) => {
-                    let open = OpenRom::open(path, Some(*hash)).map_err(unavailable)?;
-                    if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
-                        // Tried here, to say what cannot be had, and given up again: where threads
-                        // read, they are to start with the pool.
-                        let trial = RomReaders::new(Backend::Auto);
-                        BlockSources::open(&trial, 1).map_err(|error| {
-                            Error::unavailable("reading of ROMs in files", error)
-                        })?;
-                        site.notes.extend(trial.notes());
-                        site.sources = Some(Arc::new(RomReaders::new(Backend::Auto)));
-                    }
-                    open
-                }
+            let open = match held {
+                Some(held) => OpenRom::from(held),
+                None => OpenRom::open(path, *access, Some(*hash)).map_err(unavailable)?,
             };
+            if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
+                let (readers, notes) = RomReaders::tried(Backend::Auto)
+                    .map_err(|error| Error::unavailable("reading of ROMs in files", error))?;
+                site.notes.extend(notes);
+                site.sources = Some(Arc::new(readers));
+            }
             site.notes.extend(open.notes().iter().cloned());
             if let OpenRom::Memory(attached) = &open {
                 site.in_memory.push(Arc::clone(attached));

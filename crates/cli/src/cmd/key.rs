@@ -12,7 +12,7 @@ use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
 use crate::output::Output;
-use crate::{hex, key, new_file};
+use crate::{key, new_file};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,9 +79,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn create(path: &Path) -> anyhow::Result<HashKey> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).context("the system gives no random bytes for a key")?;
-    let mut digits = Zeroizing::new(Vec::with_capacity(65));
-    hex::push(&mut digits, &key[..]);
-    digits.push(b'\n');
+    let mut digits = Zeroizing::new([b'\n'; 65]);
+    base16ct::lower::encode(&key[..], &mut digits[..64])?;
     let key = HashKey::from_slice(&key[..])?;
     let beside = fingerprint_path(path);
     new_file::check(path, "a key")?;
@@ -89,7 +88,7 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     // The fingerprint first: where that does not fit any more, there is no key whose name nobody
     // has been told.
     new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
-    new_private_file(path, &digits).inspect_err(|error| {
+    new_private_file(path, &digits[..]).inspect_err(|error| {
         // A key of ours that is there, and may only not be safe on the disk yet, keeps it.
         let gone = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if gone || matches!(error, saltern_rom::Error::Exists { .. }) {

@@ -9,7 +9,6 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use crate::hex;
 use crate::password::Password;
 
 /// What a line asks for.
@@ -67,8 +66,8 @@ impl Request {
             (Some(text), None) => Ok(Zeroizing::new(text.as_bytes().to_vec())),
             (None, Some(digits)) => {
                 let mut password = Zeroizing::new(vec![0; digits.len() / 2]);
-                hex::decode_into(digits.as_bytes(), &mut password)
-                    .ok_or("`password_hex` has to be an even number of hexadecimal digits")?;
+                base16ct::mixed::decode(digits.as_bytes(), &mut password)
+                    .map_err(|_| "`password_hex` has to be an even number of hexadecimal digits")?;
                 Ok(password)
             }
             (None, None) => Err("`password` is missing, or `password_hex`".to_owned()),

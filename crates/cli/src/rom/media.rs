@@ -30,11 +30,9 @@ impl Media {
         });
         let mut media = Media { sources: None, in_memory: in_memory.collect() };
         if media.in_memory.len() < roms.len() {
-            let readers = RomReaders::new(Backend::Auto);
-            readers.open(1).context("cannot read ROMs in files")?;
-            for note in readers.notes() {
-                tell(format_args!("note: {note}"));
-            }
+            let (readers, notes) =
+                RomReaders::tried(Backend::Auto).context("cannot read ROMs in files")?;
+            notes.iter().for_each(|note| tell(format_args!("note: {note}")));
             media.sources = Some(Arc::new(readers));
         }
         Ok(media)

@@ -7,8 +7,8 @@ use saltern_yescrypt::rom::Rom;
 
 use crate::files::opened::Opened;
 use crate::format::identity::RomHash;
-use crate::operations::attach::attach_opened;
-use crate::{AttachOptions, Attached, Error, Manifest, RomFile};
+use crate::operations::attach::{attach, attach_opened};
+use crate::{Access, AttachOptions, Attached, Error, Manifest, RomFile};
 
 /// A ROM that is at hand.
 #[derive(Clone, Debug)]
@@ -20,13 +20,22 @@ pub enum OpenRom {
 }
 
 impl OpenRom {
-    /// Opens the ROM whose manifest is `image.json` without reading all of it: an image on a disk
-    /// stays in its file ([`RomFile`]), one in shared memory is mapped
-    /// ([`Access::Auto`](crate::Access::Auto)). With `expect` no other ROM will do.
+    /// Opens the ROM whose manifest is `image.json`, with an [`Access`] in memory. Without one not
+    /// all of it is read: an image on a disk stays in its file ([`RomFile`]), one in shared memory
+    /// is mapped ([`Access::Auto`]). With `expect` no other ROM will do.
     ///
     /// # Errors
     /// Those of [`RomFile::open`] or [`attach`](crate::attach()).
-    pub fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
+    pub fn open(
+        image: &Path,
+        access: Option<Access>,
+        expect: Option<RomHash>,
+    ) -> Result<Self, Error> {
+        if let Some(access) = access {
+            let mut options = AttachOptions::new();
+            (options.access, options.expect) = (access, expect);
+            return Ok(attach(image, &options)?.into());
+        }
         let opened = Opened::open(image, expect)?;
         if opened.is_on_disk() {
             return Ok(RomFile::of(image, opened)?.into());

@@ -95,6 +95,17 @@ impl RomReaders {
         RomReaders { backend, readers: Mutex::new(None), told }
     }
 
+    /// The same, and what could not be had, found out beforehand: for people. No thread is left of
+    /// the trial, so that those that read start with the pool.
+    ///
+    /// # Errors
+    /// Those of the system, where nothing can read.
+    pub fn tried(backend: Backend) -> io::Result<(Self, Vec<String>)> {
+        let trial = Self::new(backend);
+        trial.open(1)?;
+        Ok((Self::new(backend), trial.notes()))
+    }
+
     /// How blocks are read: once a pool uses it, never [`Backend::Auto`].
     #[must_use]
     pub fn backend(&self) -> Backend {

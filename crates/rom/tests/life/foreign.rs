@@ -181,7 +181,7 @@ fn what_a_planted_manifest_names_is_not_opened() {
     untrusted(Manifest::read_to_follow(&planted), &of);
     untrusted(attach(&planted, &AttachOptions::new()), &of);
     untrusted(RomFile::open(&planted, Some(manifest.hash)), &of);
-    untrusted(OpenRom::open(&planted, None), &of);
+    untrusted(OpenRom::open(&planted, None, None), &of);
     untrusted(verify(&planted, None, &unwatched), &of);
     untrusted(copy(&planted, &scratch.path("copy.rom"), &CopyOptions::new()), &of);
     let found = list(scratch.directory.path()).unwrap();

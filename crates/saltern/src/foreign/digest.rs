@@ -101,7 +101,7 @@ fn ldap(name: &'static str, (hash, salted): (Hash, bool), rest: &str) -> Option<
     let (digest, salt) = bytes.split_at_checked(hash.len())?;
     let fits = if salted { (1..=SALT).contains(&salt.len()) } else { salt.is_empty() };
     let setting = Plain { hash, ldap: Some((name, salt.to_vec())) };
-    fits.then(|| Foreign::new(setting, &**hex(digest)))
+    fits.then(|| Foreign::new(setting, &*Zeroizing::new(base16ct::lower::encode_string(digest))))
 }
 
 pub(super) fn complete(text: &str) -> Option<String> {
@@ -145,14 +145,6 @@ impl Setting for Plain {
 
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error> {
         let salt = self.ldap.as_ref().map_or(&[][..], |(_, salt)| salt);
-        Ok(hex(&self.hash.compute(password, salt)))
+        Ok(Zeroizing::new(base16ct::lower::encode_string(&self.hash.compute(password, salt))))
     }
-}
-
-/// Lower-case digits.
-fn hex(bytes: &[u8]) -> Zeroizing<String> {
-    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
-    let mut text = Zeroizing::new(String::with_capacity(2 * bytes.len()));
-    bytes.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
-    text
 }

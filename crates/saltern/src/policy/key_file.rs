@@ -127,12 +127,11 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     }
     let digits = content.strip_suffix(b"\n").unwrap_or(content);
     let digits = digits.strip_suffix(b"\r").unwrap_or(digits);
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    for (byte, [high, low]) in key.iter_mut().zip(pairs) {
-        *byte = (value(*high)? << 4 | value(*low)?) as u8;
+    if digits.len() != 2 * key.len() {
+        return None;
     }
-    (pairs.len() == key.len()).then_some(key)
+    base16ct::mixed::decode(digits, &mut key[..]).ok()?;
+    Some(key)
 }
 
 /// What is to be said of a file that others may read or change.

@@ -178,12 +178,8 @@ impl Read for Hex {
 
     fn read(raw: &str) -> Option<Self> {
         let digits = json::decode(raw)?;
-        let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
-        let mut bytes = Zeroizing::new(Vec::with_capacity(pairs.len()));
-        let value = |digit: u8| char::from(digit).to_digit(16);
-        for [high, low] in pairs {
-            bytes.push((value(*high)? << 4 | value(*low)?) as u8);
-        }
+        let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
+        base16ct::mixed::decode(digits.as_bytes(), &mut bytes).ok()?;
         Some(Hex(bytes))
     }
 }

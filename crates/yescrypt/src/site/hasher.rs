@@ -2,6 +2,7 @@
 
 mod keys;
 mod plan;
+#[cfg(feature = "password-hash")]
 mod shelf;
 
 use alloc::string::String;
@@ -12,6 +13,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use self::plan::Plan;
+#[cfg(feature = "password-hash")]
 use self::shelf::Shelf;
 
 use crate::core::kdf::run;
@@ -47,6 +49,8 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Debug)]
 pub struct Hasher {
     config: Arc<Config>,
+    /// Of hashes through the traits, which have no workspaces.
+    #[cfg(feature = "password-hash")]
     memory: Arc<Shelf>,
 }
 
@@ -74,7 +78,11 @@ impl Hasher {
             roms: RomSet::new(),
             escrypt_rom: None,
         };
-        Hasher { config: Arc::new(config), memory: Arc::new(Shelf::new()) }
+        Hasher {
+            config: Arc::new(config),
+            #[cfg(feature = "password-hash")]
+            memory: Arc::new(Shelf::new()),
+        }
     }
 
     #[cfg(feature = "password-hash")]

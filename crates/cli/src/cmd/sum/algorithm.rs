@@ -11,8 +11,6 @@ use saltern_blake2::{
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::hex;
-
 /// Longest digest of any of the functions, in bytes.
 const MAX_BYTES: usize = 64;
 
@@ -274,7 +272,7 @@ impl Digest {
             return None;
         }
         let mut digest = Self { bytes: [0; MAX_BYTES], len: digits.len() / 2 };
-        hex::decode_into(digits, &mut digest.bytes[..digits.len() / 2])?;
+        base16ct::mixed::decode(digits, &mut digest.bytes).ok()?;
         Some(digest)
     }
 

@@ -8,7 +8,6 @@
 //! ```
 
 use super::algorithm::{Digest, Spec};
-use crate::hex;
 
 /// What a line looks like.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +18,14 @@ pub(super) struct Style {
     pub(super) binary: bool,
     /// `--zero`: lines end in NUL and names are not escaped
     pub(super) zero: bool,
+}
+
+/// Append a digest in lower-case digits.
+fn push_digits(out: &mut Vec<u8>, digest: &Digest) {
+    let (start, digest) = (out.len(), digest.as_bytes());
+    out.resize(start + 2 * digest.len(), 0);
+    // There is room.
+    let _ = base16ct::lower::encode(digest, &mut out[start..]);
 }
 
 /// Append the line for one file to `out`.
@@ -35,9 +42,9 @@ pub(super) fn push_line(out: &mut Vec<u8>, style: Style, spec: Spec, digest: &Di
         out.extend_from_slice(b" (");
         push_name(out, name, escape);
         out.extend_from_slice(b") = ");
-        hex::push(out, digest.as_bytes());
+        push_digits(out, digest);
     } else {
-        hex::push(out, digest.as_bytes());
+        push_digits(out, digest);
         out.extend_from_slice(if style.binary { b" *" } else { b"  " });
         push_name(out, name, escape);
     }
