@@ -129,8 +129,8 @@ impl Table {
         }
     }
 
-    /// Adds a census of another part of the same table, which was counted under this policy: a table
-    /// can be counted in pieces, at the same time.
+    /// Adds a census of another part of the same table, which was counted under this policy: a
+    /// table can be counted in pieces, at the same time.
     pub fn merge(&self, census: &mut Census, part: Census) {
         census.merge(part, &self.site);
     }
