@@ -9,6 +9,7 @@ import os
 import pwd
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -324,3 +325,14 @@ def ranges_done(server: Server) -> int:
     except psycopg.Error:
         return 0
     return int(row[0]) if row else 0
+
+
+@pytest.fixture(autouse=True)
+def no_children() -> Iterator[None]:
+    """Whatever fails, no process of a test disturbs the next one."""
+    yield
+    children = [task.read_text().split() for task in Path("/proc/self/task").glob("*/children")]
+    for pid in sum(children, []):
+        text = Path(f"/proc/{pid}/cmdline")
+        if text.exists() and b"saltern.bulk" in text.read_bytes():
+            os.kill(int(pid), signal.SIGKILL)

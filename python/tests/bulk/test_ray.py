@@ -57,11 +57,11 @@ def test_actors_are_killed_and_the_database_restarts(server: Server, policies: P
             arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         for goal in (5, 25):
-            wait_for(lambda goal=goal: ranges_done(server) > goal or job.poll() is not None, 120)
+            wait_for(lambda goal=goal: ranges_done(server) > goal or job.poll() is not None, 240)
             for actor in named(job.pid, "ray::MapWorker"):
                 os.kill(actor, signal.SIGKILL)
                 killed += 1
-        wait_for(lambda: ranges_done(server) > 45 or job.poll() is not None, 120)
+        wait_for(lambda: ranges_done(server) > 45 or job.poll() is not None, 240)
         server.stop("immediate")
         time.sleep(0.3)
         server.start()
@@ -85,7 +85,7 @@ def test_a_cluster_that_is_gone(server: Server, policies: Policies, bulk: Bulk) 
     arguments = command("rekey", policies.file("b"), server.dsn(), "--address", "local",
                         "--range-rows", max(ROWS // 500, 1))
     job = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: ranges_done(server) > 2 or job.poll() is not None, 120)
+    wait_for(lambda: ranges_done(server) > 2 or job.poll() is not None, 240)
     for part in named(job.pid, "raylet/raylet"):
         os.kill(part, signal.SIGKILL)
     output, said = job.communicate(timeout=150)
@@ -105,7 +105,7 @@ def test_signals_and_a_driver_that_is_killed(
     for number in (signal.SIGTERM, signal.SIGKILL):
         before = ranges_done(server)
         job = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        wait_for(lambda: ranges_done(server) > before + 2 or job.poll() is not None, 120)
+        wait_for(lambda: ranges_done(server) > before + 2 or job.poll() is not None, 240)
         # Ray's own agents look about once in a minute only; they have nothing of ours.
         members = [
             *named(job.pid, "ray::MapWorker"), *named(job.pid, "raylet/raylet"),
