@@ -150,12 +150,12 @@ pub(crate) fn count_many(
     prepared: &Prepared,
     column: Column,
 ) -> PyResult<(Census, u64, Rows)> {
-    let prepared = prepared.clone();
+    let counting = prepared.clone();
     let pieces = in_pieces(py, passwords, column, move |cells| {
         let (mut census, mut others) = (Census::default(), 0);
         let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
             Ok(text) => {
-                let counted = prepared.table().count(text, &mut census);
+                let counted = counting.table().count(text, &mut census);
                 Row::of(text, counted.map(|()| None))
             }
             Err(row) => {
@@ -173,7 +173,7 @@ pub(crate) fn count_many(
     })?;
     let (mut census, mut others, mut rows) = (Census::default(), 0, Vec::new());
     for (more, without, piece) in pieces {
-        census.merge(more);
+        prepared.table().merge(&mut census, more);
         others += without;
         rows.extend(piece);
     }

@@ -129,6 +129,12 @@ impl Table {
         }
     }
 
+    /// Adds a census of another part of the same table, which was counted under this policy: a
+    /// table can be counted in pieces, at the same time.
+    pub fn merge(&self, census: &mut Census, part: Census) {
+        census.merge(part, &self.site);
+    }
+
     /// Whether a key can be taken out of the policy, as far as a census of the whole table tells:
     /// it is not the active one, no string and no decoy needs it, and every string could be read.
     ///

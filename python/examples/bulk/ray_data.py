@@ -2,12 +2,14 @@
 
     python ray_data.py saltern.toml rekey password_hash in/ out/
 
-Every node has the policy, its keys and its ROMs on its own disks, under the same name. One actor on
-a node has its pool: what runs in it are the policy's threads, not Ray's.
+RAY_ADDRESS names the cluster; without it, Ray is started here. Every node has the policy, its keys
+and its ROMs on its own disks, under the same name. One actor on a node has its pool: what runs in
+it are the policy's threads, not Ray's.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 
 import ray
@@ -17,8 +19,10 @@ from saltern.bulk import Rewrite
 
 
 def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
+    address = os.environ.get("RAY_ADDRESS", "local")
     # On a small machine Ray's own tasks need processors beside the actor.
-    ray.init(num_cpus=4, log_to_driver=False, include_dashboard=False)
+    settings = {"num_cpus": 4, "include_dashboard": False} if address == "local" else {}
+    ray.init(address, log_to_driver=False, **settings)
     nodes = len(ray.nodes())
     table = ray.data.read_parquet(source).map_batches(
         Rewrite,

@@ -102,7 +102,10 @@ class Job:
         options, ledger = self.options, Ledger(self.options.ledger_schema)
         for note in self.table.notes:
             say(note)
-        refuse_narrow(self.connection, self.table, self._growth())
+        if self.table.width is not None:
+            example = self.site.hasher.hash("x")
+            key = self.site.active_key
+            refuse_narrow(self.connection, self.table, options.operation, key, example)
         with ExitStack() as stack:
             lock = stack.enter_context(JobLock(self.source, self.table))
             ledger.prepare(self.connection)
@@ -241,15 +244,6 @@ class Job:
                 continue
             progress.add(done)
             yield done
-
-    def _growth(self) -> int:
-        """How much longer a new string may be than the one before it."""
-        key = self.site.active_key
-        braces = len("{key=}{over=}")
-        grown = braces + (0 if key is None else len(key))
-        if self.options.operation == "wrap":
-            grown += len(self.site.hasher.hash("x"))
-        return grown
 
     def _range_rows(self) -> int:
         """As many rows as take the time that a range should."""

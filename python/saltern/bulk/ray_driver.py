@@ -34,6 +34,8 @@ CHECKED_WITHIN = 600.0
 """Seconds for all nodes to read their ROMs."""
 ALIVE = 5.0
 """Seconds between signs of life."""
+FAREWELL = 10.0
+"""Seconds for Ray to end what it has started."""
 
 
 class Ranges:
@@ -153,6 +155,10 @@ def run(pipe: Pipe, address: str, workers: int | None) -> None:
         driver.send({"failure": f"--address {address}: {' '.join(str(error).split())}"})
         return
     driver.serve()
+    # The job may be dead, so that nobody would end what Ray does not.
+    last = threading.Timer(FAREWELL, os._exit, [1])
+    last.daemon = True
+    last.start()
     ray.shutdown()
 
 

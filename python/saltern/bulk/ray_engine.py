@@ -17,7 +17,7 @@ from typing import Any
 from saltern.bulk import ray_driver
 from saltern.bulk.engine import Results
 from saltern.bulk.ledger import Range
-from saltern.bulk.ranges import Assignment, Done
+from saltern.bulk.ranges import Assignment
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import say
 

@@ -109,8 +109,8 @@ def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
         raise Refused(f"{label} has rules, which may do something else than an UPDATE says")
     if hidden:
         raise Refused(
-            f"{label} has row-level security, which hides rows from this role: use one that has "
-            "BYPASSRLS, or a policy for it that shows all"
+            f"{label} has row-level security, which may hide rows from this role: use one that has "
+            "BYPASSRLS"
         )
     assert isinstance(oid, int)
     return oid, schema, name, kind == "r" and bool(subclasses)
@@ -164,16 +164,36 @@ def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
     return (f"triggers that an UPDATE fires: {', '.join(triggers)}",)
 
 
-def refuse_narrow(connection: Connection, table: Table, growth: int) -> None:
-    """Refuses a column in which the new strings may not find room."""
+LONGEST = {
+    # Without the key that it has, and with the new one; with braces around it, if there are none.
+    "rekey": """
+SELECT max(CASE WHEN {hash} LIKE '%%key=%%'
+                THEN length(regexp_replace({hash}, 'key=[^,}}]*', '')) + length('key=')
+                ELSE length({hash}) + length('{{key=}}') END + %(key)s)
+FROM {table}
+""",
+    # What has a hash of ours gets no other.
+    "wrap": """
+SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)
+FROM {table} WHERE {hash} NOT LIKE '%%$y$%%' AND {hash} NOT LIKE '%%$7%%'
+""",
+}
+"""How long the longest of the new strings may be, from what stands there now."""
+
+
+def refuse_narrow(
+    connection: Connection, table: Table, operation: str, key: str | None, example: str
+) -> None:
+    """Refuses a column in which the new strings may not find room. `example` is a new hash."""
     if table.width is None:
         return
-    query = sql.SQL("SELECT coalesce(max(length({hash})), 0) FROM {table}")
-    row = connection.execute(query.format(**table.names()), []).fetchone()
-    longest = row[0] if row else 0
-    assert isinstance(longest, int)
-    if longest + growth > table.width:
+    text = LONGEST[operation]
+    query = sql.SQL(text).format(**table.names())  # type: ignore[arg-type, unused-ignore]
+    lengths = {"key": len(key or ""), "hash": len(example)}
+    row = connection.execute(query, lengths).fetchone()
+    longest = row[0] if row else None
+    if isinstance(longest, int) and longest > table.width:
         raise Refused(
             f"{table.label}.{table.hash} is varchar({table.width}), and new strings may have "
-            f"{longest + growth} characters: ALTER TABLE … ALTER COLUMN {table.hash} TYPE text"
+            f"{longest} characters: ALTER TABLE … ALTER COLUMN {table.hash} TYPE text"
         )

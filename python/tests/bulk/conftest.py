@@ -9,12 +9,13 @@ import os
 import pwd
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +112,7 @@ class Policies:
             file.chmod(0o600)
         return self.keys[name]
 
-    def text(self, active: str | None, names: str = "ab", more: str = "") -> str:
+    def text(self, active: str | None, names: Iterable[str] = "ab", more: str = "") -> str:
         text = f"schemes = {SCHEMES}\n{more}\n[params]\nn = 16\nr = 1\n"
         for name in names:
             text += (
@@ -121,7 +122,7 @@ class Policies:
             text += "active = true\n" if name == active else ""
         return text
 
-    def file(self, active: str | None, names: str = "ab", more: str = "") -> Path:
+    def file(self, active: str | None, names: Iterable[str] = "ab", more: str = "") -> Path:
         """A policy that is read from a file."""
         text = self.text(active, names, more)
         file = self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.toml"
@@ -324,3 +325,14 @@ def ranges_done(server: Server) -> int:
     except psycopg.Error:
         return 0
     return int(row[0]) if row else 0
+
+
+@pytest.fixture(autouse=True)
+def no_children() -> Iterator[None]:
+    """Whatever fails, no process of a test disturbs the next one."""
+    yield
+    children = [task.read_text().split() for task in Path("/proc/self/task").glob("*/children")]
+    for pid in sum(children, []):
+        text = Path(f"/proc/{pid}/cmdline")
+        if text.exists() and b"saltern.bulk" in text.read_bytes():
+            os.kill(int(pid), signal.SIGKILL)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -311,14 +310,3 @@ def test_logins_kills_and_restarts(server: Server, policies: Policies, bulk: Bul
     ran = bulk("rekey", policies.file("b"), *more)
     assert (ran.report["changed"], ran.report["conflicts"]) == (0, 0)
     assert content(server) == after
-
-
-@pytest.fixture(autouse=True)
-def no_children() -> Iterator[None]:
-    """Whatever fails, no process of a test disturbs the next one."""
-    yield
-    mine = f"/proc/self/task/{os.getpid()}/children"
-    for pid in Path(mine).read_text().split():
-        text = Path(f"/proc/{pid}/cmdline")
-        if text.exists() and b"saltern.bulk" in text.read_bytes():
-            os.kill(int(pid), signal.SIGKILL)

@@ -38,9 +38,6 @@ TABLES = {
         "is of type bytea",
     ),
     "char": ("ALTER TABLE users ALTER password_hash TYPE char(200)", [], "is of type character"),
-    "narrow": (
-        "ALTER TABLE users ALTER password_hash TYPE varchar(110)", [], "TYPE text",
-    ),
     "generated": (
         "ALTER TABLE users ADD made text GENERATED ALWAYS AS (password_hash) STORED;"
         "GRANT SELECT, UPDATE ON users TO worker",
@@ -96,6 +93,33 @@ def test_tables(server: Server, policies: Policies, bulk: Bulk, case: str) -> No
         assert content(server) == before
     finally:
         server.admin(UNDO)
+
+
+def test_columns_that_are_too_narrow(server: Server, policies: Policies, bulk: Bulk) -> None:
+    hasher = policies.hasher("a")
+    keyed, digest = hasher.hash("x"), "5ebe2294ecd0e0f08eab7690d2a6ee69"
+    bare = keyed.split("}")[1]
+    long = "with-a-longer-name"
+    fill(server, "users", [keyed] * 10 + [bare] * 10)
+    width = len(keyed)
+    server.admin(f"ALTER TABLE users ALTER password_hash TYPE varchar({width})")
+    before = content(server)
+    ran = bulk("rekey", policies.file(long, ["a", "b", long]))
+    assert ran.status == 2 and f"may have {width + len(long) - 1} characters" in ran.said
+    assert "TYPE text" in ran.said and content(server) == before
+    ran = bulk("rekey", policies.file("b"))
+    assert (ran.status, ran.report["changed"]) == (0, 20), ran.said
+
+    fill(server, "users", [keyed] * 10 + [digest] * 10)
+    wrapped = hasher.wrap(digest)
+    assert wrapped is not None
+    # The new string has the name of the scheme in the place of the digest.
+    width = len(digest) + len("{over=}") + len(keyed)
+    for less, status in ((1, 2), (0, 0)):
+        server.admin(f"ALTER TABLE users ALTER password_hash TYPE varchar({width - less})")
+        ran = bulk("wrap", policies.file("a"))
+        assert ran.status == status, ran.said
+    assert ran.report["changed"] == 10
 
 
 def test_addresses(server: Server, policies: Policies, bulk: Bulk) -> None:

@@ -57,8 +57,8 @@ pub struct Census {
 }
 
 impl Census {
-    /// Adds what was counted elsewhere in the same table, under the same policy.
-    pub fn merge(&mut self, other: Census) {
+    /// Adds what was counted elsewhere, under the same policy.
+    pub(super) fn merge(&mut self, other: Census, site: &Site) {
         let sums = [
             (&mut self.accounts, other.accounts),
             (&mut self.locked, other.locked),
@@ -78,15 +78,20 @@ impl Census {
         for (scheme, count) in other.schemes {
             *self.schemes.entry(scheme).or_default() += count;
         }
-        let named = [
-            (&mut self.costs, other.costs, &mut self.other_costs),
-            (&mut self.keys, other.keys, &mut self.other_keys),
-            (&mut self.roms, other.roms, &mut self.other_roms),
-        ];
-        for (counts, more, others) in named {
-            for (name, count) in more {
-                add(counts, name, count, false, others);
-            }
+        // What the policy has is told apart in any case, so that nothing looks free that is not.
+        let key = |name: &str| site.policy.keys.iter().any(|key| key.name.as_str() == name);
+        let rom =
+            |id: &str| id == UNNAMED || site.policy.roms.iter().any(|rom| rom.id.to_string() == id);
+        for (like, count) in other.costs {
+            add(&mut self.costs, like, count, false, &mut self.other_costs);
+        }
+        for (name, count) in other.keys {
+            let known = key(&name);
+            add(&mut self.keys, name, count, known, &mut self.other_keys);
+        }
+        for (id, count) in other.roms {
+            let known = rom(&id);
+            add(&mut self.roms, id, count, known, &mut self.other_roms);
         }
     }
 

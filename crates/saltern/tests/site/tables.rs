@@ -114,6 +114,7 @@ fn a_census_counts_and_retires() {
     table.count(huge, &mut odd).unwrap();
     assert_eq!((odd.accounts, odd.refused, odd.costs.len()), (1, 1, 0));
     assert_eq!((census.keys["old"], census.outdated), (2, 3));
+    assert_eq!((census.needs_rekey, census.needs_wrap), (2, 1));
     assert!(table.retire_key("new", &Census::default()).is_err(), "it is active");
     assert!(table.retire_key("old", &census).unwrap_err().to_string().contains("2 stored strings"));
     let mut after = Census::default();
@@ -143,4 +144,14 @@ fn a_census_does_not_grow_for_ever() {
     table.count(&stored, &mut census).unwrap();
     assert_eq!((census.keys.len(), census.other_keys, census.keys["old"]), (10_001, 7, 1));
     assert!(table.retire_key("old", &census).is_err(), "it is counted");
+
+    // In pieces, of which the first has more keys than are told apart.
+    let mut part = Census::default();
+    table.count(&stored, &mut part).unwrap();
+    table.merge(&mut census, part);
+    assert_eq!((census.keys.len(), census.other_keys, census.keys["old"]), (10_001, 7, 2));
+    let mut whole = Census::default();
+    table.merge(&mut whole, census.clone());
+    assert_eq!((whole.keys["old"], whole.accounts, whole.other_keys), (2, census.accounts, 7));
+    assert!(table.retire_key("old", &whole).is_err(), "it is counted");
 }
