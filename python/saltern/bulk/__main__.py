@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(str(refused))
         return 2
     except KeyboardInterrupt:
-        say("ended before any row was touched")
+        say("ended by SIGINT")
         return 130
 
 

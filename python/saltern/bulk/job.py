@@ -46,8 +46,8 @@ def run(options: Options) -> int:
         return parquet.run(options, site, options.parquet)
     source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
     try:
-        with closing(connect(source, statements=0)) as connection:
-            job = Job(options, site, source, connection)
+        with closing(connect(source, statements=0)) as connection, ExitStack() as whole:
+            job = Job(options, site, source, connection, whole)
             if options.operation == "verify-sample":
                 from saltern.bulk import sample
 
@@ -61,10 +61,15 @@ class Job:
     """A job on a table of a database."""
 
     def __init__(
-        self, options: Options, site: Site, source: Source, connection: Connection
+        self,
+        options: Options,
+        site: Site,
+        source: Source,
+        connection: Connection,
+        whole: ExitStack,
     ) -> None:
         self.options, self.site, self.source = options, site, source
-        self.connection = connection
+        self.connection, self.whole = connection, whole
         table, id = needed(options.table, "--table"), needed(options.id, "--id")
         self.writes = options.operation in ("rekey", "wrap")
         self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
@@ -80,7 +85,7 @@ class Job:
             assignment = Assignment(**self._assignment())
             engine = self._engine(stack, assignment)
             progress = Progress("census", len(ranges), 0)
-            stack.enter_context(self.signals)
+            self.whole.enter_context(self.signals)
             census: dict[str, Any] = {}
             listed: list[dict[str, object]] = []
             results = stack.enter_context(closing(engine.results(assignment, ranges)))
@@ -121,7 +126,7 @@ class Job:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
             progress = Progress(options.operation, len(pending), accounts)
             progress.errors = errors(before.outcomes)
-            stack.enter_context(self.signals)
+            self.whole.enter_context(self.signals)
             todo = Assignment(**assignment, ledger=ledger.schema, job=job)
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
