@@ -12,12 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from saltern import PasswordHasher
+from saltern.bulk.outcome import ERRORS, KEPT_ERRORS
 from saltern.bulk.site import Site, open_site, refuse_for
-
-ERRORS = ("bad", "refused", "unavailable", "failed")
-"""The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
-or its ROM is not there; it could not be computed."""
-
 
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
@@ -35,6 +31,19 @@ def outcomes(rows: pa.StructArray) -> dict[str, int]:
     """How often there was each outcome."""
     counts = pc.value_counts(rows.field("outcome")).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
+
+
+def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
+    """The first rows in error: by id, never with the string."""
+    wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
+    at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
+    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
+    found = rows.take(at).to_pylist()
+    return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
+
+
+def _text(id: object) -> str:
+    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)
 
 
 class Rewrite:

@@ -18,11 +18,12 @@ from saltern.bulk.engine import Engine
 from saltern.bulk.ledger import Ledger, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
+from saltern.bulk.outcome import errors
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.report import Progress, errors, say, show
+from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
-from saltern.bulk.site import Site, open_site, refuse_for
+from saltern.bulk.site import Site
 from saltern.bulk.table import Table, inspect, refuse_narrow
 
 REKEY_ROWS = 10_000
@@ -34,16 +35,8 @@ FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 """What ends a job, after which there is a report: none of these holds a string."""
 
 
-def run(options: Options) -> int:
+def run(options: Options, site: Site) -> int:
     """Does what was asked for: the exit status."""
-    site = open_site(options.policy)
-    refuse_for(site, options.operation)
-    for note in site.hasher.notes:
-        say(note)
-    if options.parquet is not None:
-        from saltern.bulk import parquet
-
-        return parquet.run(options, site, options.parquet)
     source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
     try:
         with closing(connect(source, statements=0)) as connection, ExitStack() as whole:
@@ -244,7 +237,7 @@ class Job:
             if done is None:
                 progress.tick()
                 continue
-            progress.add(done)
+            progress.add(done.accounts, done.outcomes, done.conflicts)
             yield done
 
     def _growth(self) -> int:

@@ -57,8 +57,6 @@ CREATE INDEX ON {schema}.errors (job, number);
 """Who may make no schemas has this done by somebody who may: docs/bulk.md shows it."""
 
 TABLES = ("jobs", "ranges", "errors")
-KEPT_ERRORS = 100
-"""So many rows in error are listed of one range; all are counted."""
 
 
 @dataclass(frozen=True)

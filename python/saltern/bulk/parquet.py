@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from saltern.bulk.arguments import Options
-from saltern.bulk.columns import outcomes, replaced, rewritten
+from saltern.bulk.columns import found_errors, outcomes, replaced, rewritten
 from saltern.bulk.counts import added
-from saltern.bulk.ranges import Done, found_errors
+from saltern.bulk.outcome import errors
 from saltern.bulk.refusal import Refused
-from saltern.bulk.report import Progress, errors, say, show
+from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import Site
 
@@ -164,5 +164,4 @@ class File:
         for id, outcome, why in found_errors(pa.table([ids], names=["id"]), rows)[:left]:
             self.listed.append({"id": id, "outcome": outcome, "why": why})
         self.kinds.update(kinds)
-        changed = kinds.get("changed", 0)
-        self.progress.add(Done(self.progress.done, len(group), changed, outcomes=kinds))
+        self.progress.add(len(group), kinds)

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyarrow import csv
 
-from saltern.bulk.columns import ERRORS, outcomes, rewritten
+from saltern.bulk.columns import found_errors, outcomes, rewritten
 from saltern.bulk.database import Connection, Session, Source, copied
-from saltern.bulk.ledger import KEPT_ERRORS, Ledger, Part, Range, Whole
+from saltern.bulk.ledger import Ledger, Part, Range, Whole
+from saltern.bulk.outcome import KEPT_ERRORS
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site, differences, open_site
 from saltern.bulk.table import Table
@@ -264,16 +265,3 @@ def parsed(text: bytes) -> pa.RecordBatch:
         # Its text would have the row.
         raise Refused("rows that COPY has given cannot be read: this is a defect") from None
     return table.combine_chunks().to_batches()[0]
-
-
-def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
-    """The first rows in error: by id, never with the string."""
-    wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
-    at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
-    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
-    found = rows.take(at).to_pylist()
-    return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
-
-
-def _text(id: object) -> str:
-    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)

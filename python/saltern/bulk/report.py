@@ -8,8 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from saltern.bulk.columns import ERRORS
-from saltern.bulk.ranges import Done
+from saltern.bulk.outcome import errors
 
 INTERVAL = 10.0
 """Seconds between lines, where there is no terminal."""
@@ -30,13 +29,13 @@ class Progress:
         self._live = sys.stderr.isatty()
         self._told = self.began
 
-    def add(self, done: Done) -> None:
+    def add(self, rows: int, outcomes: Mapping[str, int], conflicts: int = 0) -> None:
         """Counts a range."""
         self.done += 1
-        self.rows += done.accounts
-        self.changed += done.changed
-        self.conflicts += done.conflicts
-        self.errors += errors(done.outcomes)
+        self.rows += rows
+        self.changed += outcomes.get("changed", 0)
+        self.conflicts += conflicts
+        self.errors += errors(outcomes)
         if self.done == 1:
             self._first = (time.monotonic(), self.rows)
         self._last = time.monotonic()
@@ -83,11 +82,6 @@ def duration(seconds: float) -> str:
     whole = round(seconds)
     hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-
-
-def errors(outcomes: Mapping[str, int]) -> int:
-    """How many of them are errors."""
-    return sum(outcomes.get(kind, 0) for kind in ERRORS)
 
 
 def say(text: str) -> None:
