@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 
 from saltern.bulk.arguments import Options, parse
@@ -25,6 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("ended by SIGINT")
         return 130
+    except BaseException as error:
+        # Panics of the compiled half are no `Exception`. Without their text, which may hold a row.
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename}, line {frame.lineno}"
+        say(f"{type(error).__name__} in {where}: this is a defect. The same command goes on")
+        return 2
 
 
 def _run(options: Options) -> int:

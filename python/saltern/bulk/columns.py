@@ -18,13 +18,17 @@ from saltern.bulk.site import Site, open_site, refuse_for
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
-    if isinstance(hashes, pa.DictionaryArray):
-        hashes = hashes.dictionary_decode()
+    hashes = decoded(hashes)
     if operation == "rekey":
         return pa.array(hasher.rekey_many(hashes))
     if operation == "wrap":
         return pa.array(hasher.wrap_many(hashes))
     raise ValueError(f"no operation that writes: {operation}")
+
+
+def decoded(hashes: Any) -> Any:
+    """A column without a dictionary, which the compiled half does not take."""
+    return hashes.dictionary_decode() if isinstance(hashes, pa.DictionaryArray) else hashes
 
 
 def outcomes(rows: pa.StructArray) -> dict[str, int]:
@@ -74,7 +78,7 @@ class Rewrite:
         field = batch.schema.field(at)
         batch = batch.set_column(at, field, replaced(hashes, rows))
         if self.outcome is not None:
-            batch = batch.append_column(self.outcome, rows.field("outcome"))
+            batch = batch.append_column(self.outcome, rows.field("outcome").cast(pa.string()))
         return batch
 
 

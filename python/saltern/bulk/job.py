@@ -18,7 +18,7 @@ from saltern.bulk.engine import Engine
 from saltern.bulk.ledger import Ledger, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
-from saltern.bulk.outcome import errors
+from saltern.bulk.outcome import errors, most_errors
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, say, show
@@ -77,7 +77,7 @@ class Job:
         with ExitStack() as stack:
             assignment = Assignment(**self._assignment())
             engine = self._engine(stack, assignment)
-            progress = Progress("census", len(ranges), 0)
+            progress = Progress("census", len(ranges))
             self.whole.enter_context(self.signals)
             census: dict[str, Any] = {}
             listed: list[dict[str, object]] = []
@@ -112,12 +112,11 @@ class Job:
             )
             pending = ledger.pending(self.connection, job)
             accounts = ledger.accounts(self.connection, job)
-            most = options.most_errors
-            most = max(100, accounts // 100) if most is None else most
+            most = most_errors(options.most_errors, accounts)
             before = ledger.totals(self.connection, job)
             if resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
-            progress = Progress(options.operation, len(pending), accounts)
+            progress = Progress(options.operation, len(pending))
             progress.errors = errors(before.outcomes)
             self.whole.enter_context(self.signals)
             todo = Assignment(**assignment, ledger=ledger.schema, job=job)

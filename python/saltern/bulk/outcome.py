@@ -15,3 +15,8 @@ KEPT_ERRORS = 100
 def errors(outcomes: Mapping[str, int]) -> int:
     """How many of them are errors."""
     return sum(outcomes.get(kind, 0) for kind in ERRORS)
+
+
+def most_errors(asked: int | None, rows: int) -> int:
+    """How many rows may be in error before a job ends."""
+    return max(100, rows // 100) if asked is None else asked

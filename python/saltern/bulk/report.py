@@ -18,8 +18,8 @@ class Progress:
     """Rows, rows a second and the time that is left: in one place of a terminal, or as a line every
     ten seconds."""
 
-    def __init__(self, operation: str, ranges: int, accounts: int) -> None:
-        self.operation, self.ranges, self.accounts = operation, ranges, accounts
+    def __init__(self, operation: str, ranges: int) -> None:
+        self.operation, self.ranges = operation, ranges
         self.done = self.rows = self.changed = self.conflicts = self.errors = 0
         self.began = time.monotonic()
         self._last = self.began
