@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 import saltern
-from saltern.bulk.arguments import Options, needed
+from saltern.bulk.arguments import WRITES, Options
 from saltern.bulk.counts import added
 from saltern.bulk.database import Connection, Session, Source, checked, connect, told
 from saltern.bulk.engine import Engine
@@ -37,7 +37,8 @@ FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 
 def run(options: Options, site: Site) -> int:
     """Does what was asked for: the exit status."""
-    source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
+    assert options.dsn is not None
+    source = Source(checked(options.dsn), options.retry_for)
     try:
         with closing(connect(source, statements=0)) as connection, ExitStack() as whole:
             job = Job(options, site, source, connection, whole)
@@ -63,9 +64,10 @@ class Job:
     ) -> None:
         self.options, self.site, self.source = options, site, source
         self.connection, self.whole = connection, whole
-        table, id = needed(options.table, "--table"), needed(options.id, "--id")
-        self.writes = options.operation in ("rekey", "wrap")
-        self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
+        assert options.table is not None and options.id is not None
+        self.table: Table = inspect(
+            connection, options.table, options.id, options.hash, writes=options.operation in WRITES
+        )
         ray = options.address is not None
         what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
         self.signals = Signals(f"{what}; once more ends it at once")
@@ -116,6 +118,8 @@ class Job:
             before = ledger.totals(self.connection, job)
             if resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
+                if options.range_rows is not None:
+                    say("--range-rows is for new jobs: this one has its ranges")
             progress = Progress(options.operation, len(pending))
             progress.errors = errors(before.outcomes)
             self.whole.enter_context(self.signals)

@@ -15,6 +15,7 @@ import pytest
 from conftest import Policies, Ran, Server, command, fill
 from pyarrow import parquet
 
+from saltern.bulk.__main__ import main
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.lock import JobLock
 
@@ -83,3 +84,58 @@ def test_files_need_no_database(policies: Policies, tmp_path: Path) -> None:
     arguments = ["census", "--policy", policies.file("b"), "--parquet", file, "--hash", "hash"]
     ran = without("psycopg", *arguments)
     assert ran.returncode == 0 and not ran.stderr, ran.stderr
+
+
+DSN = ["--dsn", "host=/nowhere", "--table", "users", "--id", "id"]
+FILE = ["--parquet", "in.parquet"]
+ARGUMENTS = {
+    "rekey": "one of --dsn and --parquet is needed",
+    "rekey --dsn x --parquet y": "--dsn or --parquet, not both",
+    "rekey --dsn x": "--dsn needs --table and --id",
+    "rekey DSN --out x": "--out goes with --parquet: --dsn has no use for it",
+    "rekey DSN --sample 9": "--sample is for verify-sample: rekey has no use for it",
+    "wrap DSN --passwords x": "--passwords is for verify-sample: wrap has no use for it",
+    "verify-sample DSN --range-rows 9": "--range-rows is for rekey, wrap and census: verify-",
+    "verify-sample DSN --workers 9": "--workers is for rekey, wrap and census: verify-",
+    "verify-sample FILE": "verify-sample needs --dsn",
+    "census DSN --most-errors 9": "--most-errors is for rekey and wrap: census has no use for it",
+    "census DSN --ledger-schema x": "--ledger-schema is for rekey and wrap",
+    "rekey FILE": "--parquet needs --out, the file to be written",
+    "census FILE --out x": "--out is for rekey and wrap: census has no use for it",
+    "census FILE --table x": "--table goes with --dsn: --parquet has no use for it",
+    "census FILE --workers 2": "--workers goes with --dsn",
+    "census FILE --range-rows 2": "--range-rows goes with --dsn",
+    "census FILE --retry-for 2": "--retry-for goes with --dsn",
+    "rekey FILE --out x --ledger-schema x": "--ledger-schema goes with --dsn",
+    "census FILE --address local": "--parquet is for one machine",
+    "rekey DSN --workers 0": "--workers 0: allowed are whole numbers, at least 1",
+    "rekey DSN --workers two": "--workers two: allowed are whole numbers, at least 1",
+    "rekey DSN --most-errors -1": "--most-errors -1: allowed are whole numbers, at least 0",
+    "rekey DSN --retry-for nan": "--retry-for nan: allowed are seconds, at least 0",
+    "rekey DSN --retry-for -1": "--retry-for -1: allowed are seconds, at least 0",
+    "rekey DSN --nothing": "unrecognized arguments: --nothing",
+    "remove DSN": "operation: invalid choice: 'remove'",
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments(capsys: pytest.CaptureFixture[str], case: str) -> None:
+    line = ["--policy", "p.toml", "--hash", "hash"]
+    for word in case.split():
+        line += {"DSN": DSN, "FILE": FILE}.get(word, [word])
+    with pytest.raises(SystemExit) as end:
+        main(line)
+    said = capsys.readouterr().err
+    assert end.value.code == 2
+    assert said.startswith("saltern.bulk: ") and ARGUMENTS[case] in said
+    assert said.count("\n") == 1, said
+
+
+def test_ranges_of_a_job_that_goes_on(server: Server, policies: Policies, bulk: Bulk) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    server.admin("ALTER TABLE users ADD CHECK (id <> 30 OR password_hash !~ 'key=b')")
+    assert bulk("rekey", policies.file("b"), "--range-rows", 5).status == 2
+    server.admin("ALTER TABLE users DROP CONSTRAINT users_check")
+    ran = bulk("rekey", policies.file("b"), "--range-rows", 7)
+    assert ran.status == 0 and ran.report["ranges"] == 4
+    assert "--range-rows is for new jobs" in ran.said
