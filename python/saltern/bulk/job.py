@@ -164,7 +164,7 @@ class Job:
             "job": job,
             "ranges": totals.ranges,
             "ranges_done": totals.done,
-            "accounts": totals.accounts,
+            "job_rows": totals.accounts,
             "changed": totals.changed,
             "conflicts": totals.conflicts,
             "in_error": errors(totals.outcomes),

@@ -110,7 +110,13 @@ class Ledger:
 
     def prepare(self, connection: Connection) -> None:
         """Makes the tables, if they are not there, and refuses those that cannot be used."""
-        there = [self._exists(connection, table) for table in TABLES]
+        try:
+            there = [self._exists(connection, table) for table in TABLES]
+        except psycopg.errors.InsufficientPrivilege:
+            raise Refused(
+                f"the role lacks USAGE on the schema {self.schema} of the ledger: "
+                f"GRANT USAGE ON SCHEMA {self.schema} TO …"
+            ) from None
         if not any(there):
             self._make(connection)
         for table in TABLES:

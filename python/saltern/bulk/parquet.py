@@ -101,6 +101,7 @@ class File:
             "rows": self.progress.rows,
             "rows_per_second": round(self.progress.rate, 1),
             **self.census,
+            **({} if self.options.out is None else {"changed": self.progress.changed}),
             "outcomes": dict(self.kinds),
             "in_error": errors(self.kinds),
             "listed": self.listed,

@@ -43,7 +43,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "policy": site.digest,
         "active_key": site.active_key,
         "seconds": round(time.monotonic() - began, 3),
-        "strings_looked_at": batch.num_rows,
+        "rows": batch.num_rows,
         "outcomes": kinds,
         "in_error": errors(kinds),
         "passwords_verified": len(passwords),

@@ -28,6 +28,7 @@ from saltern.bulk.__main__ import main
 
 SHORT = "BULK_SHORT" in os.environ
 """Whether there is little time."""
+REPOSITORY = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
 ROWS = int(os.environ.get("BULK_ROWS", "20000"))
 """Rows of the large table."""
 

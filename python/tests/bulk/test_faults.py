@@ -279,7 +279,7 @@ def test_killed_again_and_again_counts_are_exact(
     ran = bulk("rekey", policies.file("b"), *more)
     expected = sum(1 for hash in stored if hash and "{key=a+" in hash)
     assert (ran.report["changed"], ran.report["conflicts"]) == (expected, 0)
-    assert ran.report["accounts"] == ROWS
+    assert ran.report["job_rows"] == ROWS
     verify_all(server, new, known)
     after = content(server)
     assert bulk("rekey", policies.file("b"), *more).report["changed"] == 0

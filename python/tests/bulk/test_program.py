@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import Policies, Ran, Server, command, fill
+from conftest import REPOSITORY, Policies, Ran, Server, command, fill, run
 from pyarrow import parquet
 
+import saltern
 from saltern.bulk.__main__ import main
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.lock import JobLock
+from saltern.bulk.site import OPERATIONS
 
 Bulk = Callable[..., Ran]
 
@@ -139,3 +142,35 @@ def test_ranges_of_a_job_that_goes_on(server: Server, policies: Policies, bulk: 
     ran = bulk("rekey", policies.file("b"), "--range-rows", 7)
     assert ran.status == 0 and ran.report["ranges"] == 4
     assert "--range-rows is for new jobs" in ran.said
+
+
+def test_many_errors_in_a_range(server: Server, policies: Policies, bulk: Bulk) -> None:
+    """All are counted, and a hundred of each range kept."""
+    fill(server, "users", ["garbage"] * 250)
+    more = ("--range-rows", 125, "--most-errors", 1000, "--list-errors", 1000)
+    report = bulk("rekey", policies.file("b"), *more).report
+    assert (report["in_error"], len(report["listed"])) == (250, 200)
+
+
+def test_the_page_has_all_names_of_reports(
+    server: Server, policies: Policies, bulk: Bulk, tmp_path: Path
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20 + ["garbage"])
+    file, policy = tmp_path / "users.parquet", policies.file("b")
+    parquet.write_table(pa.table({"hash": ["garbage"]}), file)
+    on_file = ["--policy", policy, "--hash", "hash", "--json", "--parquet", file]
+    reports = [bulk(operation, policy).report for operation in OPERATIONS] + [
+        run([*map(str, ["", "", "", "census", *on_file])]).report,
+        run([*map(str, ["", "", "", "rekey", *on_file, "--out", tmp_path / "out"])]).report,
+    ]
+    page = (REPOSITORY / "docs" / "bulk.md").read_text()
+    described = set(re.findall(r"`([a-z_]+)`", page.split("## The report")[1].split("\n## ")[0]))
+    counts, _ = policies.hasher("b").count_many([])
+    for report in reports:
+        assert not report.keys() - counts.keys() - described
+        head = ["operation", "table", "ended", "policy", "active_key", "seconds", "rows"]
+        assert list(report)[: len(head)] == head
+    # The same names as `saltern census --json`, which a test of that program sees to.
+    types = Path(saltern.__file__).with_name("_saltern.pyi").read_text()
+    names = types.split("class _Census(TypedDict):\n")[1].split("\n\n")[0]
+    assert set(re.findall(r"^    (\w+):", names, re.MULTILINE)) == counts.keys()
