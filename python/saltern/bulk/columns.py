@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from saltern import PasswordHasher
 from saltern.bulk.outcome import ERRORS, KEPT_ERRORS
+from saltern.bulk.refusal import Refused
 from saltern.bulk.site import Site, open_site, refuse_for
 
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
@@ -70,7 +71,9 @@ class Rewrite:
         """A table or a record batch, with new strings in the place of those that changed."""
         at = batch.schema.get_field_index(self.column)
         if at < 0:
-            raise ValueError(f"no column {self.column}, or several")
+            raise Refused(f"no column {self.column} in the batch, or several")
+        if self.outcome is not None and self.outcome in batch.schema.names:
+            raise Refused(f"outcome={self.outcome!r}: the batch has a column of that name already")
         hashes = batch.column(at)
         if isinstance(hashes, pa.ChunkedArray):
             hashes = hashes.combine_chunks()

@@ -17,7 +17,7 @@ from conftest import Policies, accounts
 from conftest import run as in_process
 from pyarrow import parquet
 
-from saltern.bulk import Rewrite
+from saltern.bulk import Refused, Rewrite
 
 
 def run(operation: str, policy: Path, *more: object) -> tuple[int, dict[str, Any], str]:
@@ -211,3 +211,16 @@ def test_defects_have_a_status(
 def test_columns_of_results_have_room(policies: Policies) -> None:
     rows = pa.array(policies.hasher("b").check_many(["secret"]))
     assert {field.type for field in rows.type} == {pa.large_string()}
+
+
+def test_what_the_function_refuses(policies: Policies) -> None:
+    batch = pa.table({"hash": ["x"], "outcome": ["of another job"]})
+    with pytest.raises(Refused, match="outcome='outcome': the batch has a column of that name"):
+        Rewrite(policies.file("b"), "rekey", "hash", outcome="outcome")(batch)
+    with pytest.raises(Refused, match="no column password"):
+        Rewrite(policies.file("b"), "rekey", "password")(batch)
+
+
+def test_columns_say_what_they_are(policies: Policies) -> None:
+    rows = policies.hasher("b").check_many(["x", None])
+    assert repr(rows) == "<saltern.Rows of 2 strings: pyarrow.array(rows) has them>"
