@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import Policies, accounts
+from conftest import Policies, accounts, wait_for
 from conftest import run as in_process
 from pyarrow import parquet
 
@@ -124,8 +124,7 @@ def test_a_signal_throws_the_file_away(policies: Policies, tmp_path: Path) -> No
     command = [sys.executable, "-m", "saltern.bulk", "rekey", "--policy", policies.file("b"),
                "--hash", "hash", "--parquet", file, "--out", out, "--most-errors", "100000"]
     job = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL)
-    while job.poll() is None and not any(name.startswith(".out") for name in os.listdir(tmp_path)):
-        pass
+    wait_for(lambda: any(name.startswith(".out") for name in os.listdir(tmp_path)))
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 143
     assert not any("out.parquet" in name for name in os.listdir(tmp_path))

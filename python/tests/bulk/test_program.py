@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -13,13 +14,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import REPOSITORY, Policies, Ran, Server, command, fill, run
+from conftest import REPOSITORY, Policies, Ran, Server, command, fill, run, wait_for
 from pyarrow import parquet
 
 import saltern
 from saltern.bulk.__main__ import main
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.lock import JobLock
+from saltern.bulk.report import Progress, show
 from saltern.bulk.site import OPERATIONS
 
 Bulk = Callable[..., Ran]
@@ -174,3 +176,77 @@ def test_the_page_has_all_names_of_reports(
     types = Path(saltern.__file__).with_name("_saltern.pyi").read_text()
     names = types.split("class _Census(TypedDict):\n")[1].split("\n\n")[0]
     assert set(re.findall(r"^    (\w+):", names, re.MULTILINE)) == counts.keys()
+
+
+def test_progress_in_lines() -> None:
+    now, stream = [100.0], io.StringIO()
+    progress = Progress("rekey", 10, stream, lambda: now[0])
+    for seconds in (4, 5, 11):
+        now[0] = 100.0 + seconds
+        progress.add(1000, {"changed": 900, "bad": 1, "same": 99}, 2)
+    progress.end()
+    assert stream.getvalue() == (
+        "rekey: 3 of 10 ranges, 3,000 rows, 273 a second, 2,700 changed, 6 conflicts, 3 in error, "
+        "about 0 min 26 s left\n"
+    )
+    assert progress.steady == 2000 / 7
+
+
+def test_progress_on_a_terminal() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    now, stream = [0.0], Terminal()
+    progress = Progress("wrap", 4, stream, lambda: now[0])
+    for seconds in (0.1, 3600.0):
+        now[0] = seconds
+        progress.add(10, {"changed": 10})
+    progress.end()
+    first, line = stream.getvalue().removesuffix("\r\x1b[K").split("\r")
+    assert not first and line == (
+        "wrap: 2 of 4 ranges, 20 rows, 0 a second, 20 changed, 0 conflicts, 0 in error, "
+        "about 1 h 0 min left\x1b[K"
+    )
+
+
+def test_a_report_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    report = {
+        "operation": "rekey", "active_key": None, "steady_rows_per_second": 12.5, "changed": 0,
+        "outcomes": {"same": 3, "bad": 1}, "notes": [],
+        "listed": [{"id": "7", "outcome": "bad", "why": None}],
+    }
+    show(report, as_json=False)
+    assert capsys.readouterr().out == """\
+operation              rekey
+steady_rows_per_second 12.5
+changed                0
+outcomes
+             1  bad
+             3  same
+listed
+  id 7, outcome bad
+"""
+
+
+def test_a_second_signal_ends_it_at_once(server: Server, policies: Policies) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    with server.connect() as stranger:
+        # The first range waits for this lock.
+        stranger.execute("BEGIN; LOCK TABLE users IN SHARE MODE")
+        line = command("rekey", policies.file("b"), server.dsn(), "--retry-for", 300)
+        job = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+        assert job.stderr is not None
+        wait_for(lambda: waiting(server))
+        job.send_signal(signal.SIGINT)
+        while "once more ends it at once" not in job.stderr.readline():
+            assert job.poll() is None
+        job.send_signal(signal.SIGTERM)
+        assert job.wait(10) == 143
+        stranger.execute("ROLLBACK")
+
+
+def waiting(server: Server) -> bool:
+    with server.connect() as connection:
+        query = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'users'::regclass"
+        return connection.execute(query).rowcount > 0
