@@ -19,7 +19,9 @@ def main(policy: str, operation: str, column: str, source: str, target: str) -> 
     text = DataType.string()
 
     # A batch at a time: the pool of the process has the threads.
-    @daft.func.batch(return_dtype=DataType.struct({column: text, "outcome": text}))
+    @daft.func.batch(  # type: ignore[untyped-decorator, unused-ignore]
+        return_dtype=DataType.struct({column: text, "outcome": text})
+    )
     def rewritten(hashes: Series) -> Series:
         made = rewrite(pa.table({column: hashes.to_arrow()}))
         return Series.from_arrow(made.to_struct_array().combine_chunks())

@@ -19,7 +19,7 @@ from saltern.bulk import Rewrite
 def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
     # On a small machine Ray's own tasks need processors beside the actor.
     ray.init(num_cpus=4, log_to_driver=False, include_dashboard=False)
-    nodes = len(ray.nodes())
+    nodes = len(ray.nodes())  # type: ignore[no-untyped-call, unused-ignore]
     table = ray.data.read_parquet(source).map_batches(
         Rewrite,
         fn_constructor_args=(policy, operation, column),

@@ -123,7 +123,7 @@ class Ledger:
             rights = "SELECT, INSERT" if table == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):
                 query = "SELECT has_table_privilege(to_regclass(%s), %s)"
-                name = f"{sql.Identifier(self.schema, table).as_string(connection)}"
+                name = sql.Identifier(self.schema, table).as_string(connection)
                 if connection.execute(query, [name, right]).fetchone() != (True,):
                     raise Refused(
                         f"the role lacks {right} on the ledger {self.schema}.{table}, or it is "

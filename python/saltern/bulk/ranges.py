@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import uuid
 from collections import Counter
 from dataclasses import dataclass, field
@@ -48,7 +47,6 @@ class Done:
     census: dict[str, Any] | None = None
     errors: list[tuple[str, str, str | None]] = field(default_factory=list)
     """Of the first ones: id, outcome, why. For work without a ledger."""
-    seconds: float = 0.0
 
 
 @dataclass
@@ -98,11 +96,12 @@ class Worker:
 
     def do(self, wanted: Range) -> Done:
         """Does a range. Whatever is done twice, by whichever workers, is counted once."""
-        began = time.monotonic()
         count = self.assignment.operation == "census"
-        done = self._count(wanted) if count else self._rewrite(wanted)
-        done.seconds = time.monotonic() - began
-        return done
+        return self._count(wanted) if count else self._rewrite(wanted)
+
+    def close(self) -> None:
+        """Gives its connection back."""
+        self.session.close()
 
     def _count(self, wanted: Range) -> Done:
         batch = self.session.run(lambda connection: self._read(connection, wanted))

@@ -18,9 +18,12 @@ from conftest import REPOSITORY, Policies, Ran, Server, command, fill, run, wait
 from pyarrow import parquet
 
 import saltern
+from saltern.bulk import local
 from saltern.bulk.__main__ import main
+from saltern.bulk.database import Session
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.lock import JobLock
+from saltern.bulk.ranges import Worker
 from saltern.bulk.report import Progress, show
 from saltern.bulk.site import OPERATIONS
 
@@ -250,3 +253,21 @@ def waiting(server: Server) -> bool:
     with server.connect() as connection:
         query = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'users'::regclass"
         return connection.execute(query).rowcount > 0
+
+
+def test_connections_of_workers_are_closed(
+    server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 20)
+    made: list[Session] = []
+    closed: list[Session] = []
+
+    class Noted(Worker):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self.session)
+
+    monkeypatch.setattr(local, "Worker", Noted)
+    monkeypatch.setattr(Session, "close", lambda session: closed.append(session))
+    assert bulk("rekey", policies.file("b"), "--range-rows", 2).status == 0
+    assert made and all(session in closed for session in made)
