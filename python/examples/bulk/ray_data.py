@@ -2,13 +2,16 @@
 
     python ray_data.py saltern.toml rekey password_hash in/ out/
 
+It uses the cluster that Ray finds; with RAY_ADDRESS=local in the environment, this machine alone.
 Every node has the policy, its keys and its ROMs on its own disks, under the same name. One actor on
 a node has its pool: what runs in it are the policy's threads, not Ray's.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 import ray
 from ray.data import ActorPoolStrategy
@@ -17,8 +20,11 @@ from saltern.bulk import Rewrite
 
 
 def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
-    # On a small machine Ray's own tasks need processors beside the actor.
-    ray.init(num_cpus=4, log_to_driver=False, include_dashboard=False)
+    settings: dict[str, Any] = {}
+    if os.environ.get("RAY_ADDRESS") == "local":
+        # On a small machine Ray's own tasks need processors beside the actor.
+        settings = {"num_cpus": 4, "include_dashboard": False}
+    ray.init(log_to_driver=False, **settings)
     nodes = len(ray.nodes())  # type: ignore[no-untyped-call, unused-ignore]
     table = ray.data.read_parquet(source).map_batches(
         Rewrite,

@@ -38,7 +38,8 @@ def test_an_example(policies: Policies, tmp_path: Path, engine: str) -> None:
     # Workers import what is beside the example first.
     ran = subprocess.run(
         [sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-        cwd=tmp_path, env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+        cwd=tmp_path,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "RAY_ADDRESS": "local"},
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
     kinds = Counter(pa.array(hasher.rekey_many(stored)).field("outcome").to_pylist())
