@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -77,7 +78,7 @@ class Job:
         """A census: nothing is written, and no ledger is kept."""
         ranges = boundaries(self.connection, self.table, self.options.range_rows or 50_000)
         with ExitStack() as stack:
-            assignment = Assignment(**self._assignment())
+            assignment = self._assignment()
             engine = self._engine(stack, assignment)
             progress = Progress("census", len(ranges))
             self.whole.enter_context(self.signals)
@@ -107,7 +108,7 @@ class Job:
             lock = stack.enter_context(JobLock(self.source, self.table))
             ledger.prepare(self.connection)
             assignment = self._assignment()
-            engine = self._engine(stack, Assignment(**assignment))
+            engine = self._engine(stack, assignment)
             size = options.range_rows or self._range_rows()
             job, resumed = ledger.begin(
                 self.connection, self.table, options.operation, self.site, size
@@ -123,7 +124,7 @@ class Job:
             progress = Progress(options.operation, len(pending))
             progress.errors = errors(before.outcomes)
             self.whole.enter_context(self.signals)
-            todo = Assignment(**assignment, ledger=ledger.schema, job=job)
+            todo = replace(assignment, ledger=ledger.schema, job=job)
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
@@ -211,15 +212,15 @@ class Job:
             return 2
         return 1 if left else 0
 
-    def _assignment(self) -> dict[str, Any]:
-        return {
-            "source": self.source,
-            "table": self.table,
-            "operation": self.options.operation,
+    def _assignment(self) -> Assignment:
+        return Assignment(
+            source=self.source,
+            table=self.table,
+            operation=self.options.operation,
             # The same name on every node, whatever folder its workers are in.
-            "policy": os.path.abspath(self.options.policy),
-            "description": self.site.description,
-        }
+            policy=os.path.abspath(self.options.policy),
+            description=self.site.description,
+        )
 
     def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
         if self.options.address is None:
