@@ -30,6 +30,7 @@ from conftest import Policies, Server, accounts, command, fill, verify_all
 
 import saltern
 
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -37,8 +38,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     began = time.time()
-    server = Server()
-    try:
+    with Server() as server:
         # As a site has it: the tests trade safety for time.
         server.admin("ALTER SYSTEM RESET ALL")
         conf = server.data / "postgresql.conf"
@@ -58,8 +58,6 @@ def main() -> None:
                 "rekey": bench.rekey(options.rows),
                 "wrap": bench.wrap(options.wrap_rows),
             }
-    finally:
-        server.stop("immediate")
     record["seconds"] = round(time.time() - began, 1)
     print(json.dumps(record, indent=2))
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::{Array, ArrayRef, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, StructArray};
 use arrow_schema::{DataType, Field, Fields};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -18,10 +18,10 @@ use crate::batches::{Open, Terms};
 use crate::errors;
 use crate::wait::SLICE;
 
-/// What `rekey_many`, `wrap_many` and `check_many` return: a column of Arrow, whose items have
-/// three fields. `hash` is the new string, null where nothing changes. `outcome` is one of
-/// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or why there
-/// is an error: "bad", "refused", "unavailable", "failed". `why` is the text of the error.
+/// What `rekey_many`, `wrap_many`, `check_many` and `count_many` return: a column of Arrow, whose
+/// items have three fields. `hash` is the new string, null where nothing changes. `outcome` is one
+/// of "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or why
+/// there is an error: "bad", "refused", "unavailable", "failed". `why` is the text of the error.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Rows(StructArray);
 
@@ -29,6 +29,10 @@ pub(crate) struct Rows(StructArray);
 impl Rows {
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<saltern.Rows of {} strings: pyarrow.array(rows) has them>", self.0.len())
     }
 
     #[pyo3(signature = (requested_schema = None))]
@@ -92,10 +96,11 @@ impl Row {
 
 impl Rows {
     fn new(rows: &[Row]) -> Self {
-        let hash: StringArray = rows.iter().map(|row| row.new.as_deref()).collect();
-        let outcome: StringArray = rows.iter().map(|row| Some(row.outcome)).collect();
-        let why: StringArray = rows.iter().map(|row| row.why.as_deref()).collect();
-        let field = |name, nullable| Field::new(name, DataType::Utf8, nullable);
+        // Large ones: the others have room for 2 GiB of text.
+        let hash: LargeStringArray = rows.iter().map(|row| row.new.as_deref()).collect();
+        let outcome: LargeStringArray = rows.iter().map(|row| Some(row.outcome)).collect();
+        let why: LargeStringArray = rows.iter().map(|row| row.why.as_deref()).collect();
+        let field = |name, nullable| Field::new(name, DataType::LargeUtf8, nullable);
         let fields = [field("hash", true), field("outcome", false), field("why", true)];
         let columns: Vec<ArrayRef> = vec![Arc::new(hash), Arc::new(outcome), Arc::new(why)];
         Rows(StructArray::new(Fields::from_iter(fields), columns, None))

@@ -7,7 +7,7 @@ use std::time::Instant;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use saltern::policy::{PoolConfig, Scheme};
-use saltern::table::{self, Reasons};
+use saltern::table;
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
 use crate::batches::{self, Column};
@@ -209,17 +209,7 @@ impl PasswordHasher {
     ) -> PyResult<Vec<&'static str>> {
         let reasons = self.policy.table().needs_rehash(&stored(hash)?);
         let reasons = reasons.map_err(|error| invalid_hash(py, &error))?;
-        let Reasons { scheme, cost, floor, salt, key, rom, wrapped, .. } = reasons;
-        let named = [
-            ("scheme", scheme),
-            ("cost", cost),
-            ("floor", floor),
-            ("salt", salt),
-            ("key", key),
-            ("rom", rom),
-            ("wrapped", wrapped),
-        ];
-        Ok(named.into_iter().filter_map(|(name, is)| is.then_some(name)).collect())
+        Ok(reasons.words())
     }
 
     /// The same hash under the active key of the policy; `None` if it is so already. No password is
@@ -279,7 +269,8 @@ impl PasswordHasher {
     /// What is returned is a column of Arrow (`pyarrow.array(rows)`) with three fields: `hash`, the
     /// new string, null where nothing changes; `outcome`, one of "changed", "same", "locked",
     /// "empty", "null", and of the errors "bad", "refused", "unavailable", "failed"; and `why`, the
-    /// text of an error. Columns are as for `hash_many`. Logins come first.
+    /// text of an error. Columns are as for `hash_many`; what is neither a string nor bytes is a
+    /// TypeError. Logins come first. There is no `deadline`: a row takes microseconds.
     fn rekey_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let column = Column::of(hashes)?.of_strings()?;
         columns::rekey_many(py, &self.passwords(py)?, &self.policy, column)
@@ -299,7 +290,8 @@ impl PasswordHasher {
     }
 
     /// Whether each string of a column could be verified: it can be read, the policy admits it, and
-    /// its key and its ROM are there. Computes no hash. What is returned is as for `rekey_many`.
+    /// its key and its ROM are there ("same": nothing would change it). Computes no hash. What is
+    /// returned is as for `rekey_many`.
     fn check_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let column = Column::of(hashes)?.of_strings()?;
         columns::check_many(py, &self.passwords(py)?, &self.policy, column)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import ray
 from ray.data import ActorPoolStrategy
@@ -21,9 +22,11 @@ from saltern.bulk import Rewrite
 def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
     address = os.environ.get("RAY_ADDRESS", "local")
     # On a small machine Ray's own tasks need processors beside the actor.
-    settings = {"num_cpus": 4, "include_dashboard": False} if address == "local" else {}
+    settings: dict[str, Any] = {}
+    if address == "local":
+        settings = {"num_cpus": 4, "include_dashboard": False}
     ray.init(address, log_to_driver=False, **settings)
-    nodes = len(ray.nodes())
+    nodes = len(ray.nodes())  # type: ignore[no-untyped-call, unused-ignore]
     table = ray.data.read_parquet(source).map_batches(
         Rewrite,
         fn_constructor_args=(policy, operation, column),

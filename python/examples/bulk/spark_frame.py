@@ -14,20 +14,23 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
 
 from saltern.bulk import Rewrite
 
 
 def main(policy: str, operation: str, column: str, source: str, target: str) -> None:
     spark = SparkSession.builder.appName("saltern.bulk").getOrCreate()
-    rewrite = Rewrite(policy, operation, column)
+    rewrite = Rewrite(policy, operation, column, outcome="outcome")
 
     def rewritten(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return map(rewrite, batches)
 
     frame = spark.read.parquet(source)
-    frame.mapInArrow(rewritten, frame.schema).write.parquet(target)
-    print(spark.read.parquet(target).count(), "rows")
+    schema = StructType([*frame.schema.fields, StructField("outcome", StringType())])
+    frame.mapInArrow(rewritten, schema).write.parquet(target)
+    counts = spark.read.parquet(target).groupBy("outcome").count().collect()
+    print({row["outcome"]: row["count"] for row in counts})
     spark.stop()
 
 

@@ -5,6 +5,21 @@ of Parquet; docs/bulk.md of the repository describes it. :class:`Rewrite` is wha
 call that hands over Arrow: a function from a batch of rows to a batch of rows.
 """
 
-from saltern.bulk.columns import ERRORS, Rewrite
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ERRORS", "Rewrite"]
+from saltern.bulk.outcome import ERRORS
+from saltern.bulk.refusal import Refused
+
+if TYPE_CHECKING:
+    from saltern.bulk.columns import Rewrite
+
+__all__ = ["ERRORS", "Refused", "Rewrite"]
+
+
+def __getattr__(name: str) -> Any:
+    """Rewrite needs pyarrow, which the program has to be able to miss."""
+    if name == "Rewrite":
+        from saltern.bulk.columns import Rewrite
+
+        return Rewrite
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from saltern.bulk.refusal import Refused
 from saltern.bulk.site import OPERATIONS
 
 DESCRIPTION = """\
@@ -35,62 +37,105 @@ class Options:
 
     operation: str
     policy: str
-    dsn: str | None
-    table: str | None
-    id: str | None
     hash: str
-    parquet: Path | None
-    out: Path | None
-    address: str | None
-    workers: int | None
-    range_rows: int | None
-    most_errors: int | None
-    list_errors: int
-    retry_for: float
-    ledger_schema: str
-    sample: int
-    passwords: Path | None
-    as_json: bool
+    dsn: str | None = None
+    table: str | None = None
+    id: str | None = None
+    parquet: Path | None = None
+    out: Path | None = None
+    address: str | None = None
+    workers: int | None = None
+    range_rows: int | None = None
+    most_errors: int | None = None
+    list_errors: int = 100
+    retry_for: float = 60.0
+    ledger_schema: str = "saltern_bulk"
+    sample: int = 1000
+    passwords: Path | None = None
+    as_json: bool = False
+
+
+WRITES = ("rekey", "wrap")
+RANGES = ("rekey", "wrap", "census")
+OPERATIONS_WITH = {
+    "out": WRITES,
+    "most_errors": WRITES,
+    "ledger_schema": WRITES,
+    "address": RANGES,
+    "workers": RANGES,
+    "range_rows": RANGES,
+    "retry_for": RANGES,
+    "sample": ("verify-sample",),
+    "passwords": ("verify-sample",),
+}
+"""The options that not every operation has."""
+
+DATABASE = ("table", "address", "workers", "range_rows", "retry_for", "ledger_schema")
+"""The options that have no meaning for a file."""
 
 
 def parse(arguments: Sequence[str] | None) -> Options:
-    """The options; ends the program with status 2 for those that cannot be."""
+    """The options; ends the program with status 2 and one line for those that cannot be."""
     parser = _parser()
     given = vars(parser.parse_args(arguments))
-    options = Options(**given)
-    problem = contradiction(options)
+    problem = contradiction(given)
     if problem is not None:
         parser.error(problem)
-    return options
+    return Options(**given)
 
 
-def contradiction(options: Options) -> str | None:
-    """What cannot be together, if anything."""
-    writes = options.operation in ("rekey", "wrap")
-    if (options.dsn is None) == (options.parquet is None):
+def contradiction(given: Mapping[str, object]) -> str | None:
+    """What cannot be together, or would do nothing, if anything."""
+    operation, file = given["operation"], "parquet" in given
+    if "dsn" in given and file:
+        return "--dsn or --parquet, not both"
+    if "dsn" not in given and not file:
         return "one of --dsn and --parquet is needed"
-    if options.dsn is not None and (options.table is None or options.id is None):
-        return "--dsn needs --table and --id"
-    if options.parquet is not None and writes and options.out is None:
-        return "--parquet needs --out, the file to be written"
-    if options.out is not None and (options.parquet is None or not writes):
-        return "--out goes with --parquet, and with rekey or wrap"
-    if options.parquet is not None and options.address is not None:
+    if file and operation == "verify-sample":
+        return "--parquet is for rekey, wrap and census: verify-sample needs --dsn"
+    for name, operations in OPERATIONS_WITH.items():
+        if name in given and operation not in operations:
+            return f"{_option(name)} is for {_listed(operations)}: {operation} has no use for it"
+    if file and "address" in given:
         return "--parquet is for one machine: examples/bulk/ray_data.py does it on a cluster"
-    if options.operation == "verify-sample" and (options.parquet or options.address):
-        return "verify-sample needs --dsn, and is for one machine"
-    if options.passwords is not None and options.operation != "verify-sample":
-        return "--passwords goes with verify-sample"
+    for name in DATABASE:
+        if file and name in given:
+            return f"{_option(name)} goes with --dsn: --parquet has no use for it"
+    if not file and ("table" not in given or "id" not in given):
+        return "--dsn needs --table and --id"
+    if not file and "out" in given:
+        return "--out goes with --parquet: --dsn has no use for it"
+    if file and operation in WRITES and "out" not in given:
+        return "--parquet needs --out, the file to be written"
     return None
 
 
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        text = re.sub("^argument (--[a-z-]+): ", r"\1 ", message).removeprefix("argument ")
+        self.exit(2, f"saltern.bulk: {text} (--help lists the options)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m saltern.bulk",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        # Whether an option was given counts; `Options` has the usual values.
+        argument_default=argparse.SUPPRESS,
     )
     parser.add_argument("operation", choices=OPERATIONS)
     add = parser.add_argument
@@ -103,16 +148,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--out", type=Path, metavar="FILE", help="the file to be written, which must not exist")
     add("--address", metavar="ADDRESS", help="a Ray cluster; `local` starts Ray on this machine")
     add("--workers", type=_positive, metavar="N", help="threads (2); with Ray, actors (one a node)")
-    add("--range-rows", type=_positive, metavar="N", help="rows of a range (by what they cost)")
+    add("--range-rows", type=_positive, metavar="N",
+        help="rows of a range of a new job (10 000; wrap: as many as take 15 s)")
     add("--most-errors", type=_natural, metavar="N",
         help="end when more rows are in error than this (100, or 1%% of the rows if that is more)")
-    add("--list-errors", type=_natural, default=100, metavar="N",
-        help="rows in error that the report lists by id (100)")
-    add("--retry-for", type=float, default=60.0, metavar="SECONDS",
+    add("--list-errors", type=_natural, metavar="N",
+        help="rows in error that the report lists by id (100); of a range 100 at most are kept")
+    add("--retry-for", type=_seconds, metavar="SECONDS",
         help="how long a database that is away, or a row that is locked, is waited for (60)")
-    add("--ledger-schema", default="saltern_bulk", metavar="NAME",
+    add("--ledger-schema", metavar="NAME",
         help="the schema with the tables of what is done (saltern_bulk)")
-    add("--sample", type=_positive, default=1000, metavar="K", help="verify-sample: rows (1000)")
+    add("--sample", type=_positive, metavar="K", help="verify-sample: rows (1000)")
     add("--passwords", type=Path, metavar="FILE",
         help='verify-sample: lines {"id": …, "password": …}, a file that only its owner reads')
     add("--json", dest="as_json", action="store_true", help="the report as one object of JSON")
@@ -120,21 +166,24 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
+    return _whole(text, 1)
 
 
 def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError("at least 0")
-    return number
+    return _whole(text, 0)
 
 
-def needed(value: str | None, name: str) -> str:
-    """An option that the operation needs."""
-    if value is None:
-        raise Refused(f"{name} is needed")
-    return value
+def _whole(text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text}: allowed are whole numbers, at least {least}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise argparse.ArgumentTypeError(f"{text}: allowed are seconds, at least 0")
+    return seconds

@@ -12,18 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from saltern import PasswordHasher
+from saltern.bulk.outcome import ERRORS, KEPT_ERRORS
+from saltern.bulk.refusal import Refused
 from saltern.bulk.site import Site, open_site, refuse_for
-
-ERRORS = ("bad", "refused", "unavailable", "failed")
-"""The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
-or its ROM is not there; it could not be computed."""
-
 
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
-    if isinstance(hashes, pa.DictionaryArray):
-        hashes = hashes.dictionary_decode()
+    hashes = decoded(hashes)
     if operation == "rekey":
         return pa.array(hasher.rekey_many(hashes))
     if operation == "wrap":
@@ -31,10 +27,28 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
     raise ValueError(f"no operation that writes: {operation}")
 
 
+def decoded(hashes: Any) -> Any:
+    """A column without a dictionary, which the compiled half does not take."""
+    return hashes.dictionary_decode() if isinstance(hashes, pa.DictionaryArray) else hashes
+
+
 def outcomes(rows: pa.StructArray) -> dict[str, int]:
     """How often there was each outcome."""
     counts = pc.value_counts(rows.field("outcome")).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
+
+
+def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
+    """The first rows in error: by id, never with the string."""
+    wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
+    at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
+    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
+    found = rows.take(at).to_pylist()
+    return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
+
+
+def _text(id: object) -> str:
+    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)
 
 
 class Rewrite:
@@ -57,7 +71,9 @@ class Rewrite:
         """A table or a record batch, with new strings in the place of those that changed."""
         at = batch.schema.get_field_index(self.column)
         if at < 0:
-            raise ValueError(f"no column {self.column}, or several")
+            raise Refused(f"no column {self.column} in the batch, or several")
+        if self.outcome is not None and self.outcome in batch.schema.names:
+            raise Refused(f"outcome={self.outcome!r}: the batch has a column of that name already")
         hashes = batch.column(at)
         if isinstance(hashes, pa.ChunkedArray):
             hashes = hashes.combine_chunks()
@@ -65,7 +81,7 @@ class Rewrite:
         field = batch.schema.field(at)
         batch = batch.set_column(at, field, replaced(hashes, rows))
         if self.outcome is not None:
-            batch = batch.append_column(self.outcome, rows.field("outcome"))
+            batch = batch.append_column(self.outcome, rows.field("outcome").cast(pa.string()))
         return batch
 
 

@@ -25,7 +25,7 @@ AGAIN = {
     "57P02": "a crash",
     "57P03": "a server that starts",
 }
-"""What passes by itself, by its code."""
+"""SQLSTATEs after which a transaction is tried again."""
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,25 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 
 import saltern
-from saltern.bulk.arguments import Options, needed
+from saltern.bulk.arguments import WRITES, Options
 from saltern.bulk.counts import added
 from saltern.bulk.database import Connection, Session, Source, checked, connect, told
 from saltern.bulk.engine import Engine
 from saltern.bulk.ledger import Ledger, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
+from saltern.bulk.outcome import errors, most_errors
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.report import Progress, errors, say, show
+from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
-from saltern.bulk.site import Site, open_site, refuse_for
+from saltern.bulk.site import Site
 from saltern.bulk.table import Table, inspect, refuse_narrow
 
 REKEY_ROWS = 10_000
@@ -34,20 +36,13 @@ FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 """What ends a job, after which there is a report: none of these holds a string."""
 
 
-def run(options: Options) -> int:
+def run(options: Options, site: Site) -> int:
     """Does what was asked for: the exit status."""
-    site = open_site(options.policy)
-    refuse_for(site, options.operation)
-    for note in site.hasher.notes:
-        say(note)
-    if options.parquet is not None:
-        from saltern.bulk import parquet
-
-        return parquet.run(options, site, options.parquet)
-    source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
+    assert options.dsn is not None
+    source = Source(checked(options.dsn), options.retry_for)
     try:
-        with closing(connect(source, statements=0)) as connection:
-            job = Job(options, site, source, connection)
+        with closing(connect(source, statements=0)) as connection, ExitStack() as whole:
+            job = Job(options, site, source, connection, whole)
             if options.operation == "verify-sample":
                 from saltern.bulk import sample
 
@@ -61,13 +56,19 @@ class Job:
     """A job on a table of a database."""
 
     def __init__(
-        self, options: Options, site: Site, source: Source, connection: Connection
+        self,
+        options: Options,
+        site: Site,
+        source: Source,
+        connection: Connection,
+        whole: ExitStack,
     ) -> None:
         self.options, self.site, self.source = options, site, source
-        self.connection = connection
-        table, id = needed(options.table, "--table"), needed(options.id, "--id")
-        self.writes = options.operation in ("rekey", "wrap")
-        self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
+        self.connection, self.whole = connection, whole
+        assert options.table is not None and options.id is not None
+        self.table: Table = inspect(
+            connection, options.table, options.id, options.hash, writes=options.operation in WRITES
+        )
         ray = options.address is not None
         what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
         self.signals = Signals(f"{what}; once more ends it at once")
@@ -77,10 +78,10 @@ class Job:
         """A census: nothing is written, and no ledger is kept."""
         ranges = boundaries(self.connection, self.table, self.options.range_rows or 50_000)
         with ExitStack() as stack:
-            assignment = Assignment(**self._assignment())
+            assignment = self._assignment()
             engine = self._engine(stack, assignment)
-            progress = Progress("census", len(ranges), 0)
-            stack.enter_context(self.signals)
+            progress = Progress("census", len(ranges))
+            self.whole.enter_context(self.signals)
             census: dict[str, Any] = {}
             listed: list[dict[str, object]] = []
             results = stack.enter_context(closing(engine.results(assignment, ranges)))
@@ -110,22 +111,23 @@ class Job:
             lock = stack.enter_context(JobLock(self.source, self.table))
             ledger.prepare(self.connection)
             assignment = self._assignment()
-            engine = self._engine(stack, Assignment(**assignment))
+            engine = self._engine(stack, assignment)
             size = options.range_rows or self._range_rows()
             job, resumed = ledger.begin(
                 self.connection, self.table, options.operation, self.site, size
             )
             pending = ledger.pending(self.connection, job)
             accounts = ledger.accounts(self.connection, job)
-            most = options.most_errors
-            most = max(100, accounts // 100) if most is None else most
+            most = most_errors(options.most_errors, accounts)
             before = ledger.totals(self.connection, job)
             if resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
-            progress = Progress(options.operation, len(pending), accounts)
+                if options.range_rows is not None:
+                    say("--range-rows is for new jobs: this one has its ranges")
+            progress = Progress(options.operation, len(pending))
             progress.errors = errors(before.outcomes)
-            stack.enter_context(self.signals)
-            todo = Assignment(**assignment, ledger=ledger.schema, job=job)
+            self.whole.enter_context(self.signals)
+            todo = replace(assignment, ledger=ledger.schema, job=job)
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
@@ -166,7 +168,7 @@ class Job:
             "job": job,
             "ranges": totals.ranges,
             "ranges_done": totals.done,
-            "accounts": totals.accounts,
+            "job_rows": totals.accounts,
             "changed": totals.changed,
             "conflicts": totals.conflicts,
             "in_error": errors(totals.outcomes),
@@ -213,15 +215,15 @@ class Job:
             return 2
         return 1 if left else 0
 
-    def _assignment(self) -> dict[str, Any]:
-        return {
-            "source": self.source,
-            "table": self.table,
-            "operation": self.options.operation,
+    def _assignment(self) -> Assignment:
+        return Assignment(
+            source=self.source,
+            table=self.table,
+            operation=self.options.operation,
             # The same name on every node, whatever folder its workers are in.
-            "policy": os.path.abspath(self.options.policy),
-            "description": self.site.description,
-        }
+            policy=os.path.abspath(self.options.policy),
+            description=self.site.description,
+        )
 
     def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
         if self.options.address is None:
@@ -242,7 +244,7 @@ class Job:
             if done is None:
                 progress.tick()
                 continue
-            progress.add(done)
+            progress.add(done.accounts, done.outcomes, done.conflicts)
             yield done
 
     def _range_rows(self) -> int:

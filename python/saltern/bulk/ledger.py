@@ -57,8 +57,6 @@ CREATE INDEX ON {schema}.errors (job, number);
 """Who may make no schemas has this done by somebody who may: docs/bulk.md shows it."""
 
 TABLES = ("jobs", "ranges", "errors")
-KEPT_ERRORS = 100
-"""So many rows in error are listed of one range; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,20 @@ class Ledger:
 
     def prepare(self, connection: Connection) -> None:
         """Makes the tables, if they are not there, and refuses those that cannot be used."""
-        there = [self._exists(connection, table) for table in TABLES]
+        try:
+            there = [self._exists(connection, table) for table in TABLES]
+        except psycopg.errors.InsufficientPrivilege:
+            raise Refused(
+                f"the role lacks USAGE on the schema {self.schema} of the ledger: "
+                f"GRANT USAGE ON SCHEMA {self.schema} TO …"
+            ) from None
         if not any(there):
             self._make(connection)
         for table in TABLES:
             rights = "SELECT, INSERT" if table == "errors" else "SELECT, INSERT, UPDATE"
             for right in rights.split(", "):
                 query = "SELECT has_table_privilege(to_regclass(%s), %s)"
-                name = f"{sql.Identifier(self.schema, table).as_string(connection)}"
+                name = sql.Identifier(self.schema, table).as_string(connection)
                 if connection.execute(query, [name, right]).fetchone() != (True,):
                     raise Refused(
                         f"the role lacks {right} on the ledger {self.schema}.{table}, or it is "

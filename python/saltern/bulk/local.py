@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
 
 from saltern.bulk.engine import Results
 from saltern.bulk.ledger import Range
@@ -30,11 +31,12 @@ class LocalEngine:
 
         def do(wanted: Range) -> Done:
             if not hasattr(own, "worker"):
-                own.worker = Worker(assignment, self.site)
+                own.worker = sessions.enter_context(closing(Worker(assignment, self.site)))
             worker: Worker = own.worker
             return worker.do(wanted)
 
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="saltern.bulk") as threads:
+        name = "saltern.bulk"
+        with ExitStack() as sessions, ThreadPoolExecutor(self.workers, name) as threads:
             begun: set[Future[Done]] = set()
             while True:
                 while len(begun) < self.workers and not self.stop.is_set():

@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from saltern.bulk.arguments import Options
-from saltern.bulk.columns import outcomes, replaced, rewritten
+from saltern.bulk.columns import decoded, found_errors, outcomes, replaced, rewritten
 from saltern.bulk.counts import added
-from saltern.bulk.ranges import Done, found_errors
+from saltern.bulk.outcome import errors, most_errors
 from saltern.bulk.refusal import Refused
-from saltern.bulk.report import Progress, errors, say, show
+from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import Site
 
@@ -27,13 +27,14 @@ def run(options: Options, site: Site, file: Path) -> int:
     """Does what was asked for: the exit status."""
     try:
         with parquet.ParquetFile(file) as source:
-            _refuse(options, file, source.schema_arrow)
+            _refuse(options, file, source)
             return File(options, site, source).run()
     except (OSError, pa.ArrowException) as error:
         raise Refused(f"{file}: {' '.join(str(error).split())}") from None
 
 
-def _refuse(options: Options, file: Path, schema: pa.Schema) -> None:
+def _refuse(options: Options, file: Path, source: parquet.ParquetFile) -> None:
+    schema = source.schema_arrow
     if schema.names.count(options.hash) != 1:
         raise Refused(f"{file} has no column {options.hash}, or several")
     if options.id is not None and schema.names.count(options.id) != 1:
@@ -48,6 +49,19 @@ def _refuse(options: Options, file: Path, schema: pa.Schema) -> None:
         raise Refused(f"{file}: {options.hash} is of type {kind}: allowed are strings and binary")
     if options.out is not None and options.out.exists():
         raise Refused(f"{options.out} is there already: name another file, or move it away")
+    columns = [source.schema.column(at) for at in range(len(source.schema))]
+    old = [column.path for column in columns if column.physical_type == "INT96"]
+    if options.out is not None and old:
+        raise Refused(
+            f"{file}: {', '.join(old)} has timestamps of the old type INT96, which would not stay "
+            "as they are: export them as TIMESTAMP (Spark: spark.sql.parquet.outputTimestampType)"
+        )
+
+
+CODECS = {"UNCOMPRESSED": "none", "LZ4_RAW": "lz4"}
+"""Those that have other names when files are written."""
+SLICE = 50_000
+"""Rows that are computed at once: a column of Arrow has room for 2 GiB of strings."""
 
 
 class File:
@@ -57,7 +71,9 @@ class File:
         self.options, self.site, self.source = options, site, source
         self.signals = Signals("what is written so far is thrown away")
         metadata = source.metadata
-        self.progress = Progress(options.operation, metadata.num_row_groups, metadata.num_rows)
+        sizes = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+        pieces = sum(max(1, -(-size // SLICE)) for size in sizes)
+        self.progress = Progress(options.operation, pieces)
         self.kinds: Counter[str] = Counter()
         self.listed: list[dict[str, object]] = []
         self.census: dict[str, Any] = {}
@@ -68,7 +84,8 @@ class File:
         with self.signals:
             if self.options.out is None:
                 for group in self._groups():
-                    self._count(group)
+                    for piece in _pieces(group):
+                        self._count(piece)
             else:
                 ended = self._written(self.options.out)
         self.progress.end()
@@ -84,6 +101,7 @@ class File:
             "rows": self.progress.rows,
             "rows_per_second": round(self.progress.rate, 1),
             **self.census,
+            **({} if self.options.out is None else {"changed": self.progress.changed}),
             "outcomes": dict(self.kinds),
             "in_error": errors(self.kinds),
             "listed": self.listed,
@@ -94,17 +112,21 @@ class File:
         return 2 if errors(self.kinds) or ended != "done" else 0
 
     def _groups(self) -> Iterator[pa.Table]:
+        """Row groups, with the columns that are needed."""
+        wanted = None
+        if self.options.out is None:
+            wanted = [name for name in (self.options.id, self.options.hash) if name is not None]
         for number in range(self.source.num_row_groups):
             if self.signals.stop.is_set():
                 return
-            yield self.source.read_row_group(number)
+            yield self.source.read_row_group(number, columns=wanted)
 
     def _written(self, out: Path) -> str:
         """Writes another file beside its name, and gives it the name when it is whole."""
         schema = self.source.schema_arrow
         with tempfile.NamedTemporaryFile(dir=out.parent, prefix=f".{out.name}.") as target:
-            codec = self._codec()
-            with parquet.ParquetWriter(target, schema, compression=codec) as writer:
+            _refuse_without_links(Path(target.name), out)
+            with parquet.ParquetWriter(target, schema, compression=self._codecs()) as writer:
                 for group in self._groups():
                     writer.write_table(self._rewritten(group), row_group_size=len(group) or None)
                     if self._too_many():
@@ -118,51 +140,83 @@ class File:
                 os.link(target.name, out)
             except FileExistsError:
                 raise Refused(f"{out} is there by now: name another file") from None
+        folder = os.open(out.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
         return "done"
 
-    def _codec(self) -> str:
+    def _codecs(self) -> dict[str, str]:
+        """That of each column, as the first row group has them."""
         metadata = self.source.metadata
-        if metadata.num_row_groups == 0 or metadata.num_columns == 0:
-            return "snappy"
-        name = str(metadata.row_group(0).column(0).compression)
-        return "none" if name == "UNCOMPRESSED" else name.lower()
+        if metadata.num_row_groups == 0:
+            return {}
+        group = metadata.row_group(0)
+        columns = [group.column(at) for at in range(group.num_columns)]
+        return {
+            column.path_in_schema: CODECS.get(column.compression, column.compression.lower())
+            for column in columns
+        }
 
     def _too_many(self) -> bool:
-        most = self.options.most_errors
-        most = max(100, self.progress.accounts // 100) if most is None else most
+        most = most_errors(self.options.most_errors, self.source.metadata.num_rows)
         if errors(self.kinds) <= most:
             return False
         say(f"{errors(self.kinds)} rows are in error, more than --most-errors {most}: is this the "
             "right policy? Nothing was written")
         return True
 
-    def _column(self, group: pa.Table, name: str) -> Any:
-        return group.column(name).combine_chunks()
-
     def _rewritten(self, group: pa.Table) -> pa.Table:
         at = group.schema.get_field_index(self.options.hash)
-        hashes = self._column(group, self.options.hash)
-        rows = rewritten(self.site.hasher, self.options.operation, hashes)
-        self._note(group, rows)
-        return group.set_column(at, group.schema.field(at), replaced(hashes, rows))
+        written = [self._rewritten_piece(piece) for piece in _pieces(group)]
+        field = group.schema.field(at)
+        return group.set_column(at, field, pa.chunked_array(written, field.type))
 
-    def _count(self, group: pa.Table) -> None:
-        hashes = self._column(group, self.options.hash)
+    def _rewritten_piece(self, piece: pa.Table) -> pa.Array:
+        hashes = _column(piece, self.options.hash)
+        rows = rewritten(self.site.hasher, self.options.operation, hashes)
+        self._note(piece, rows)
+        return replaced(hashes, rows)
+
+    def _count(self, piece: pa.Table) -> None:
+        hashes = decoded(_column(piece, self.options.hash))
         census, rows = self.site.hasher.count_many(hashes)
         self.census = added(self.census, dict(census))
-        self._note(group, pa.array(rows))
+        self._note(piece, pa.array(rows))
 
-    def _note(self, group: pa.Table, rows: pa.StructArray) -> None:
-        """Counts a row group. Rows without an id are listed by their number, from 0."""
+    def _note(self, piece: pa.Table, rows: pa.StructArray) -> None:
+        """Counts rows. Those without an id are listed by their number, from 0."""
         kinds = outcomes(rows)
         if self.options.id is None:
             first = self.progress.rows
-            ids = pa.array(range(first, first + len(group)))
+            ids = pa.array(range(first, first + len(piece)))
         else:
-            ids = self._column(group, self.options.id)
+            ids = _column(piece, self.options.id)
         left = self.options.list_errors - len(self.listed)
         for id, outcome, why in found_errors(pa.table([ids], names=["id"]), rows)[:left]:
             self.listed.append({"id": id, "outcome": outcome, "why": why})
         self.kinds.update(kinds)
-        changed = kinds.get("changed", 0)
-        self.progress.add(Done(self.progress.done, len(group), changed, outcomes=kinds))
+        self.progress.add(len(piece), kinds)
+
+
+def _pieces(group: pa.Table) -> list[pa.Table]:
+    """A row group in parts that can be computed at once."""
+    return [group.slice(start, SLICE) for start in range(0, max(len(group), 1), SLICE)]
+
+
+def _column(piece: pa.Table, name: str) -> pa.Array:
+    return piece.column(name).combine_chunks()
+
+
+def _refuse_without_links(target: Path, out: Path) -> None:
+    """Before anything is computed, which may take hours."""
+    trial = target.with_name(target.name + ".link")
+    try:
+        os.link(target, trial)
+        trial.unlink()
+    except OSError as error:
+        raise Refused(
+            f"{out}: files cannot have two names there ({error.strerror}), which keeps a file that "
+            "comes meanwhile from being replaced: name a file on another file system"
+        ) from None

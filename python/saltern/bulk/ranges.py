@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import uuid
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyarrow import csv
 
-from saltern.bulk.columns import ERRORS, outcomes, rewritten
+from saltern.bulk.columns import found_errors, outcomes, rewritten
 from saltern.bulk.database import Connection, Session, Source, copied
-from saltern.bulk.ledger import KEPT_ERRORS, Ledger, Part, Range, Whole
+from saltern.bulk.ledger import Ledger, Part, Range, Whole
+from saltern.bulk.outcome import KEPT_ERRORS
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site, differences, open_site
 from saltern.bulk.table import Table
@@ -47,7 +47,6 @@ class Done:
     census: dict[str, Any] | None = None
     errors: list[tuple[str, str, str | None]] = field(default_factory=list)
     """Of the first ones: id, outcome, why. For work without a ledger."""
-    seconds: float = 0.0
 
 
 @dataclass
@@ -97,11 +96,12 @@ class Worker:
 
     def do(self, wanted: Range) -> Done:
         """Does a range. Whatever is done twice, by whichever workers, is counted once."""
-        began = time.monotonic()
         count = self.assignment.operation == "census"
-        done = self._count(wanted) if count else self._rewrite(wanted)
-        done.seconds = time.monotonic() - began
-        return done
+        return self._count(wanted) if count else self._rewrite(wanted)
+
+    def close(self) -> None:
+        """Gives its connection back."""
+        self.session.close()
 
     def _count(self, wanted: Range) -> Done:
         batch = self.session.run(lambda connection: self._read(connection, wanted))
@@ -264,16 +264,3 @@ def parsed(text: bytes) -> pa.RecordBatch:
         # Its text would have the row.
         raise Refused("rows that COPY has given cannot be read: this is a defect") from None
     return table.combine_chunks().to_batches()[0]
-
-
-def found_errors(batch: Any, rows: pa.StructArray) -> list[tuple[str, str, str | None]]:
-    """The first rows in error: by id, never with the string."""
-    wrong = pc.is_in(rows.field("outcome"), pa.array(ERRORS))
-    at = pc.indices_nonzero(wrong).slice(0, KEPT_ERRORS)
-    ids = [_text(id) for id in batch.column("id").take(at).to_pylist()]
-    found = rows.take(at).to_pylist()
-    return [(id, row["outcome"], row["why"]) for id, row in zip(ids, found, strict=True)]
-
-
-def _text(id: object) -> str:
-    return id.decode(errors="replace") if isinstance(id, bytes) else str(id)

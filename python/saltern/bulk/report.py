@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
-from saltern.bulk.columns import ERRORS
-from saltern.bulk.ranges import Done
+from saltern.bulk.outcome import errors
 
 INTERVAL = 10.0
 """Seconds between lines, where there is no terminal."""
@@ -19,47 +18,54 @@ class Progress:
     """Rows, rows a second and the time that is left: in one place of a terminal, or as a line every
     ten seconds."""
 
-    def __init__(self, operation: str, ranges: int, accounts: int) -> None:
-        self.operation, self.ranges, self.accounts = operation, ranges, accounts
+    def __init__(
+        self,
+        operation: str,
+        ranges: int,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.operation, self.ranges, self.clock = operation, ranges, clock
+        self.stream = sys.stderr if stream is None else stream
         self.done = self.rows = self.changed = self.conflicts = self.errors = 0
-        self.began = time.monotonic()
+        self.began = self.clock()
         self._last = self.began
         self._first = (0.0, 0)
         """When the first range was done, and how many rows it had: an engine takes its time to
         start."""
-        self._live = sys.stderr.isatty()
+        self._live = self.stream.isatty()
         self._told = self.began
 
-    def add(self, done: Done) -> None:
+    def add(self, rows: int, outcomes: Mapping[str, int], conflicts: int = 0) -> None:
         """Counts a range."""
         self.done += 1
-        self.rows += done.accounts
-        self.changed += done.changed
-        self.conflicts += done.conflicts
-        self.errors += errors(done.outcomes)
+        self.rows += rows
+        self.changed += outcomes.get("changed", 0)
+        self.conflicts += conflicts
+        self.errors += errors(outcomes)
         if self.done == 1:
-            self._first = (time.monotonic(), self.rows)
-        self._last = time.monotonic()
+            self._first = (self.clock(), self.rows)
+        self._last = self.clock()
         self.tick()
 
     def tick(self) -> None:
         """Tells, if it is time to."""
-        now = time.monotonic()
+        now = self.clock()
         if now - self._told < (0.2 if self._live else INTERVAL):
             return
         self._told = now
         text = f"\r{self.line()}\x1b[K" if self._live else f"{self.line()}\n"
-        print(text, end="", file=sys.stderr, flush=True)
+        print(text, end="", file=self.stream, flush=True)
 
     def end(self) -> None:
         """Leaves the line of a terminal."""
         if self._live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            print("\r\x1b[K", end="", file=self.stream, flush=True)
 
     @property
     def rate(self) -> float:
         """Rows a second in this run."""
-        return self.rows / max(time.monotonic() - self.began, 1e-9)
+        return self.rows / max(self.clock() - self.began, 1e-9)
 
     @property
     def steady(self) -> float | None:
@@ -69,7 +75,7 @@ class Progress:
 
     def line(self) -> str:
         """Where the job is."""
-        left = (self.ranges - self.done) * (time.monotonic() - self.began) / max(self.done, 1)
+        left = (self.ranges - self.done) * (self.clock() - self.began) / max(self.done, 1)
         text = (
             f"{self.operation}: {self.done} of {self.ranges} ranges, {self.rows:,} rows, "
             f"{self.rate:,.0f} a second, {self.changed:,} changed, {self.conflicts} conflicts, "
@@ -83,11 +89,6 @@ def duration(seconds: float) -> str:
     whole = round(seconds)
     hours, minutes, seconds = whole // 3600, whole // 60 % 60, whole % 60
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
-
-
-def errors(outcomes: Mapping[str, int]) -> int:
-    """How many of them are errors."""
-    return sum(outcomes.get(kind, 0) for kind in ERRORS)
 
 
 def say(text: str) -> None:
@@ -112,7 +113,7 @@ def show(report: Mapping[str, Any], as_json: bool) -> None:
             for item in value:
                 print(f"  {_item(item)}")
         else:
-            print(f"{name:<14} {value}")
+            print(f"{name:<22} {value}")
     sys.stdout.flush()
 
 

@@ -13,11 +13,12 @@ import pyarrow as pa
 from psycopg import sql
 
 from saltern.bulk.arguments import Options
-from saltern.bulk.columns import outcomes
+from saltern.bulk.columns import found_errors, outcomes
 from saltern.bulk.database import Connection, copied
-from saltern.bulk.ranges import found_errors, parsed
+from saltern.bulk.outcome import errors
+from saltern.bulk.ranges import parsed
 from saltern.bulk.refusal import Refused
-from saltern.bulk.report import errors, show
+from saltern.bulk.report import show
 from saltern.bulk.site import Site
 from saltern.bulk.table import Table
 
@@ -42,7 +43,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "policy": site.digest,
         "active_key": site.active_key,
         "seconds": round(time.monotonic() - began, 3),
-        "strings_looked_at": batch.num_rows,
+        "rows": batch.num_rows,
         "outcomes": kinds,
         "in_error": errors(kinds),
         "passwords_verified": len(passwords),

@@ -12,7 +12,7 @@ from saltern.bulk.report import say
 
 
 class Signals:
-    """Notes signals while a job runs."""
+    """Notes signals, from the first range until the report is printed."""
 
     def __init__(self, text: str) -> None:
         self.stop = threading.Event()

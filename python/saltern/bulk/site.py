@@ -13,7 +13,7 @@ from saltern import PasswordHasher
 from saltern.bulk.refusal import Refused
 
 OPERATIONS = ("rekey", "wrap", "census", "verify-sample")
-"""In the order in which a site comes to need them last."""
+"""The first two write to the table."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from saltern.bulk.__main__ import main
 
 SHORT = "BULK_SHORT" in os.environ
 """Whether there is little time."""
+REPOSITORY = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
 ROWS = int(os.environ.get("BULK_ROWS", "20000"))
 """Rows of the large table."""
 
@@ -38,7 +39,7 @@ SCHEMES = '["yescrypt", "bcrypt", "sha-crypt", "hex"]'
 
 
 class Server:
-    """A server of its own, which is reached through a socket in a folder."""
+    """A server of its own, which is reached through a socket in a folder, and gone at the end."""
 
     def __init__(self) -> None:
         versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -52,6 +53,21 @@ class Server:
             owner = pwd.getpwnam("postgres")
             os.chown(self.folder, owner.pw_uid, owner.pw_gid)
         self.data = self.folder / "data"
+
+    def __enter__(self) -> Server:
+        try:
+            self._begin()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(subprocess.CalledProcessError):
+            self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _begin(self) -> None:
         self._run("initdb", "-D", self.data, "-A", "trust", "-U", "owner", "--no-sync")
         with (self.data / "postgresql.conf").open("a") as settings:
             settings.write(
@@ -84,12 +100,19 @@ class Server:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    server = Server()
-    try:
+    with Server() as server:
         yield server
-    finally:
-        server.stop("immediate")
-        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def no_children() -> Iterator[None]:
+    """Whatever fails, no process of a test disturbs the next one."""
+    yield
+    mine = f"/proc/self/task/{os.getpid()}/children"
+    for pid in Path(mine).read_text().split():
+        text = Path(f"/proc/{pid}/cmdline")
+        if text.exists() and b"saltern.bulk" in text.read_bytes():
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def fingerprint(key: bytes) -> str:
@@ -181,6 +204,15 @@ def fill(server: Server, table: str, stored: list[str | None], kind: str = "bigi
         )
         connection.execute(f"GRANT SELECT (id, password_hash) ON {table} TO worker")
         connection.execute(f"GRANT UPDATE (password_hash) ON {table} TO worker")
+
+
+def slow(server: Server) -> None:
+    """Lets a job on all of the large table take seconds, so that something can happen meanwhile."""
+    server.admin(
+        "CREATE OR REPLACE FUNCTION slow() RETURNS boolean VOLATILE LANGUAGE sql AS "
+        f"'SELECT random() > {400 / ROWS:f} OR pg_sleep(0.01) IS NOT NULL';"
+        "ALTER TABLE users ADD CONSTRAINT slow CHECK (slow()) NOT VALID"
+    )
 
 
 def content(server: Server, table: str = "users") -> dict[Any, tuple[str | None, str]]:

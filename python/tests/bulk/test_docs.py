@@ -30,14 +30,20 @@ def test_the_rights_of_the_page_suffice(
     rights, ledger, questions = blocks(page, "sql")
     assert DEFINITION.format(schema="saltern_bulk").strip() in ledger
     fill(server, "users", [policies.hasher("a").hash("x")] * 100 + ["garbage"])
-    server.admin("CREATE ROLE mover LOGIN")
-    server.admin(rights + ledger)
+    server.admin(
+        "CREATE ROLE mover LOGIN; REVOKE CONNECT, TEMPORARY ON DATABASE postgres FROM public;"
+        "REVOKE ALL ON SCHEMA public FROM public"
+    )
+    server.admin(rights.replace("DATABASE app", "DATABASE postgres") + ledger)
     ran = bulk("rekey", policies.file("b"), "--range-rows", 10, dsn=server.dsn("mover"))
     assert ran.report.get("changed") == 100, ran.said
     with server.connect() as connection:
         for question in questions.strip().split(";\n"):
             assert connection.execute(question.rstrip(";")).fetchall()
-    server.admin("DROP OWNED BY mover; DROP ROLE mover")
+    server.admin(
+        "DROP OWNED BY mover; DROP ROLE mover; GRANT USAGE ON SCHEMA public TO public;"
+        "GRANT CONNECT, TEMPORARY ON DATABASE postgres TO public"
+    )
 
 
 def test_the_example(policies: Policies, page: str, monkeypatch: pytest.MonkeyPatch) -> None:

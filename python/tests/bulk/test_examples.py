@@ -3,15 +3,17 @@ another key."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import Policies, accounts
+from conftest import REPOSITORY, Policies, accounts
 from pyarrow import parquet
 
 EXAMPLES = {"ray": "ray_data.py", "daft": "daft_frame.py", "pyspark": "spark_frame.py"}
@@ -31,15 +33,17 @@ def test_an_example(policies: Policies, tmp_path: Path, engine: str) -> None:
         rows = range(part * count // 4, (part + 1) * count // 4)
         table = pa.table({"id": rows, "password_hash": [stored[row] for row in rows]})
         parquet.write_table(table, source / f"{part}.parquet")
-    repository = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
-    example = repository / "python" / "examples" / "bulk" / EXAMPLES[engine]
+    example = REPOSITORY / "python" / "examples" / "bulk" / EXAMPLES[engine]
     arguments = [example, policies.file("b"), "rekey", "password_hash", source, target]
     # Workers import what is beside the example first.
     ran = subprocess.run(
         [sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-        cwd=tmp_path, env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+        cwd=tmp_path,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "RAY_ADDRESS": "local"},
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
+    kinds = Counter(pa.array(hasher.rekey_many(stored)).field("outcome").to_pylist())
+    assert ast.literal_eval(ran.stdout.strip().splitlines()[-1]) == kinds
     written = parquet.read_table(target).to_pydict()
     found = dict(zip(written["id"], written["password_hash"], strict=True))
     assert len(found) == count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import pickle
 import signal
@@ -12,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import Policies, accounts
+from conftest import Policies, accounts, wait_for
 from conftest import run as in_process
 from pyarrow import parquet
 
-from saltern.bulk import Rewrite
+from saltern.bulk import Refused, Rewrite
 
 
 def run(operation: str, policy: Path, *more: object) -> tuple[int, dict[str, Any], str]:
@@ -123,8 +124,102 @@ def test_a_signal_throws_the_file_away(policies: Policies, tmp_path: Path) -> No
     command = [sys.executable, "-m", "saltern.bulk", "rekey", "--policy", policies.file("b"),
                "--hash", "hash", "--parquet", file, "--out", out, "--most-errors", "100000"]
     job = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL)
-    while job.poll() is None and not any(name.startswith(".out") for name in os.listdir(tmp_path)):
-        pass
+    wait_for(lambda: any(name.startswith(".out") for name in os.listdir(tmp_path)))
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 143
     assert not any("out.parquet" in name for name in os.listdir(tmp_path))
+
+
+def test_row_groups_of_several_pieces(
+    policies: Policies, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one column of Arrow has room for is less than what a row group may have."""
+    from saltern.bulk import parquet as files
+
+    outs = []
+    table = parquet.read_table(exported)
+    coded = table.set_column(1, "hash", table["hash"].cast(pa.string()).dictionary_encode())
+    source = tmp_path / "coded.parquet"
+    parquet.write_table(coded, source, row_group_size=300)
+    for size in (50_000, 70):
+        monkeypatch.setattr(files, "SLICE", size)
+        out = tmp_path / f"{size}.parquet"
+        status, report, said = run("wrap", policies.file(None), "--parquet", source, "--out", out,
+                                   "--most-errors", 1000)
+        assert report["ended"] == "done" and report["rows"] == 1000, said
+        outs.append(parquet.ParquetFile(out))
+        _, counted, said = run("census", policies.file(None), "--parquet", out)
+        assert counted.get("rows") == 1000, said
+    assert [out.num_row_groups for out in outs] == [4, 4]
+    assert outs[1].schema_arrow == outs[0].schema_arrow == coded.schema
+    wrapped = outs[1].read()["hash"].to_pylist()
+    assert [bool(text) for text in wrapped] == [bool(text) for text in table["hash"].to_pylist()]
+
+
+def test_codecs_of_columns_stay(policies: Policies, exported: Path, tmp_path: Path) -> None:
+    table, source, out = parquet.read_table(exported), tmp_path / "in.parquet", tmp_path / "out"
+    codecs = {"id": "gzip", "hash": "none", "more.a": "zstd"}
+    parquet.write_table(table, source, compression=codecs)
+    run("rekey", policies.file("b"), "--parquet", source, "--out", out, "--most-errors", 1000)
+    group = parquet.ParquetFile(out).metadata.row_group(0)
+    found = {group.column(at).path_in_schema: group.column(at).compression for at in range(3)}
+    assert found == {"id": "GZIP", "hash": "UNCOMPRESSED", "more.a": "ZSTD"}
+
+
+def test_old_timestamps_are_refused(policies: Policies, tmp_path: Path) -> None:
+    file, out = tmp_path / "users.parquet", tmp_path / "out.parquet"
+    last = pa.array([datetime.datetime(9999, 12, 31)], pa.timestamp("us"))
+    table = pa.table({"seen": last, "hash": [policies.hasher("a").hash("x")]})
+    parquet.write_table(table, file, use_deprecated_int96_timestamps=True)
+    status, _, said = run("rekey", policies.file("b"), "--parquet", file, "--out", out)
+    assert status == 2 and "seen has timestamps of the old type INT96" in said
+    assert not out.exists()
+    assert run("census", policies.file("b"), "--parquet", file)[0] == 0
+
+
+def test_a_file_system_without_links(
+    policies: Policies, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known before anything is computed."""
+    def link(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    out = tmp_path / "out.parquet"
+    status, report, said = run("rekey", policies.file("b"), "--parquet", exported, "--out", out)
+    assert status == 2 and "files cannot have two names there (Operation not" in said
+    assert not report and not any(".out" in name for name in os.listdir(tmp_path))
+
+
+def test_defects_have_a_status(
+    policies: Policies, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from saltern.bulk import parquet as files
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("alice:$y$")
+
+    monkeypatch.setattr(files, "rewritten", broken)
+    status, report, said = run("rekey", policies.file("b"), "--parquet", exported, "--out",
+                               tmp_path / "out.parquet")
+    assert status == 2 and not report
+    assert "RuntimeError in" in said and "this is a defect" in said and "$y$" not in said
+    assert said.count("\n") == 1
+
+
+def test_columns_of_results_have_room(policies: Policies) -> None:
+    rows = pa.array(policies.hasher("b").check_many(["secret"]))
+    assert {field.type for field in rows.type} == {pa.large_string()}
+
+
+def test_what_the_function_refuses(policies: Policies) -> None:
+    batch = pa.table({"hash": ["x"], "outcome": ["of another job"]})
+    with pytest.raises(Refused, match="outcome='outcome': the batch has a column of that name"):
+        Rewrite(policies.file("b"), "rekey", "hash", outcome="outcome")(batch)
+    with pytest.raises(Refused, match="no column password"):
+        Rewrite(policies.file("b"), "rekey", "password")(batch)
+
+
+def test_columns_say_what_they_are(policies: Policies) -> None:
+    rows = policies.hasher("b").check_many(["x", None])
+    assert repr(rows) == "<saltern.Rows of 2 strings: pyarrow.array(rows) has them>"

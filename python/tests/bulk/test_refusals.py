@@ -64,6 +64,10 @@ TABLES = {
     "no ledger": (
         "REVOKE CREATE ON DATABASE postgres FROM worker", [], "cannot be made: permission denied",
     ),
+    "a closed ledger": (
+        "CREATE SCHEMA saltern_bulk; CREATE TABLE saltern_bulk.jobs (job int)", [],
+        "lacks USAGE on the schema saltern_bulk of the ledger",
+    ),
     "another's ledger": (
         "CREATE SCHEMA saltern_bulk; CREATE TABLE saltern_bulk.jobs (job int);"
         "GRANT USAGE ON SCHEMA saltern_bulk TO worker", [], "lacks SELECT on the ledger",

@@ -41,7 +41,7 @@ def test_rekey_and_once_more(server: Server, policies: Policies, bulk: Bulk) -> 
     assert ran.status == 2, ran.said  # because of the bad ones
     assert ran.report["ended"] == "done"
     assert ran.report["outcomes"] == expected
-    assert ran.report["accounts"] == ROWS
+    assert ran.report["job_rows"] == ROWS
     assert ran.report["changed"] == expected["changed"]
     assert ran.report["conflicts"] == 0
     assert len(ran.report["listed"]) == 5
@@ -118,7 +118,7 @@ def test_rows_that_come_later_belong_to_a_range(
 def test_a_table_without_rows(server: Server, policies: Policies, bulk: Bulk) -> None:
     fill(server, "users", [])
     ran = bulk("rekey", policies.file("b"))
-    assert (ran.status, ran.report["accounts"], ran.report["ranges_done"]) == (0, 0, 1)
+    assert (ran.status, ran.report["job_rows"], ran.report["ranges_done"]) == (0, 0, 1)
 
 
 def test_census(server: Server, policies: Policies, bulk: Bulk) -> None:
@@ -154,7 +154,7 @@ def test_verify_sample(server: Server, policies: Policies, bulk: Bulk, tmp_path:
     file.chmod(0o600)
     ran = bulk("verify-sample", policies.file("a"), "--passwords", file, "--sample", 30)
     assert ran.status == 0, ran.said
-    assert (ran.report["strings_looked_at"], ran.report["passwords"]["match"]) == (30, 20)
+    assert (ran.report["rows"], ran.report["passwords"]["match"]) == (30, 20)
     file.write_text('{"id": 3, "password": "wrong"}\n{"id": 999, "password": "x"}\n')
     ran = bulk("verify-sample", policies.file("a"), "--passwords", file)
     assert ran.status == 1

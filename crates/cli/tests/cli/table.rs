@@ -3,6 +3,8 @@
 mod losses;
 mod streams;
 
+use std::collections::BTreeSet;
+
 use crate::policy::{BCRYPT, CHEAP, Site};
 use crate::program::{SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
 
@@ -184,6 +186,16 @@ fn a_table_is_counted() {
     let counts = ["accounts", "locked", "without_string", "bad", "refused"]
         .map(|key| json[key].as_u64().unwrap());
     assert_eq!(counts, [7, 2, 4, 4, 1], "{json}");
+    let needed = ["outdated", "needs_rekey", "needs_wrap"].map(|key| json[key].as_u64().unwrap());
+    assert_eq!(needed, [4, 0, 4], "{json}");
+    // The Python package counts columns with the same names.
+    let types = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/saltern/_saltern.pyi");
+    let types = std::fs::read_to_string(types).unwrap();
+    let (_, names) = types.split_once("class _Census(TypedDict):\n").unwrap();
+    let names = names.lines().map_while(|line| line.strip_prefix("    "));
+    let names: BTreeSet<_> = names.filter_map(|line| line.split(':').next()).collect();
+    let keys: BTreeSet<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, names);
     let output = run(&["census", "--policy", file], mixed());
     assert!(stdout(&output).contains("scrypt (not accepted by the policy)"), "{output:?}");
     assert!(stdout(&output).contains("refused      1, which the policy"), "{output:?}");

@@ -1,0 +1,22 @@
+"""What can become of a string. Neither Arrow nor a database is needed to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ERRORS = ("bad", "refused", "unavailable", "failed")
+"""The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
+or its ROM is not there; it could not be computed."""
+
+KEPT_ERRORS = 100
+"""So many rows in error are listed of one range; all are counted."""
+
+
+def errors(outcomes: Mapping[str, int]) -> int:
+    """How many of them are errors."""
+    return sum(outcomes.get(kind, 0) for kind in ERRORS)
+
+
+def most_errors(asked: int | None, rows: int) -> int:
+    """How many rows may be in error before a job ends."""
+    return max(100, rows // 100) if asked is None else asked
