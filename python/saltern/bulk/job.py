@@ -46,7 +46,7 @@ def run(options: Options) -> int:
         return parquet.run(options, site, options.parquet)
     source = Source(checked(needed(options.dsn, "--dsn")), options.retry_for)
     try:
-        with closing(connect(source, statements=0)) as connection:
+        with closing(connect(source, patient=True)) as connection:
             job = Job(options, site, source, connection)
             if options.operation == "verify-sample":
                 from saltern.bulk import sample
@@ -109,15 +109,17 @@ class Job:
             assignment = self._assignment()
             engine = self._engine(stack, Assignment(**assignment))
             size = options.range_rows or self._range_rows()
-            job, resumed = ledger.begin(
-                self.connection, self.table, options.operation, self.site, size
-            )
+            say("dividing the table into ranges, if that was not done: it reads all ids once")
+            begun = ledger.begin(self.connection, self.table, options.operation, self.site, size)
+            job = begun.job
+            if begun.note is not None:
+                say(begun.note)
             pending = ledger.pending(self.connection, job)
             accounts = ledger.accounts(self.connection, job)
             most = options.most_errors
             most = max(100, accounts // 100) if most is None else most
             before = ledger.totals(self.connection, job)
-            if resumed:
+            if begun.resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
             progress = Progress(options.operation, len(pending), accounts)
             progress.errors = errors(before.outcomes)
@@ -159,6 +161,10 @@ class Job:
         ended = self._ended(progress, failure)
         if done:
             ended, failure = "done", None
+        elif ended == "done":
+            # Whatever the workers have said.
+            ended = "failed"
+            say(f"the ledger has {totals.done} of {totals.ranges} ranges as done")
         report = self._head(ended, progress) | {
             "job": job,
             "ranges": totals.ranges,

@@ -187,16 +187,27 @@ class Worker:
         if written.changed == staged.num_rows:
             return
         # Somebody else may have written the same: that is no conflict.
-        query = sql.SQL("SELECT count(*), count(t.{id}) " + OTHERS).format(**self._names())
-        row = connection.execute(query, []).fetchone()
+        others, given = self._others(wanted)
+        query = sql.SQL("SELECT count(*), count(t.{id}) " + others).format(**self._names())
+        row = connection.execute(query, given).fetchone()
         assert row is not None and isinstance(row[0], int) and isinstance(row[1], int)
         written.conflicts, written.gone = row[0], row[0] - row[1]
         if last:
             written.left_over = row[1]
         elif row[1]:
-            select = "SELECT t.{id}, t.{hash} " + OTHERS + "AND t.{id} IS NOT NULL"
+            select = "SELECT t.{id}, t.{hash} " + others + "AND t.{id} IS NOT NULL"
             query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
-            written.others = parsed(copied(connection, query))
+            written.others = parsed(copied(connection, query, given))
+
+    def _others(self, wanted: Range) -> tuple[str, list[str]]:
+        """The staged rows in which something else stands by now, or that are gone. Without the
+        bounds, the whole table might be read for them, too."""
+        where, given = within("t.", wanted)
+        text = (
+            "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id AND " + where
+            + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
+        )
+        return text, given
 
     def _names(self) -> dict[str, sql.Composable]:
         return self.assignment.table.names()
@@ -233,13 +244,6 @@ def within(table: str, wanted: Range) -> tuple[str, list[str]]:
     }
     given = {table + text: bound for text, bound in bounds.items() if bound is not None}
     return " AND ".join(["true", *given]), list(given.values())
-
-
-OTHERS = (
-    "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id "
-    'WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
-)
-"""The staged rows in which something else stands by now, or that are gone."""
 
 
 def parsed(text: bytes) -> pa.RecordBatch:

@@ -23,7 +23,10 @@ class Table:
     """As SQL writes it."""
     width: int | None = None
     """How many characters a string may have; any number if none."""
+    mark: str = ""
+    """Another one when the table is another one of the same name, or has been emptied."""
     notes: tuple[str, ...] = field(default=())
+    """What people should know about it."""
 
     @property
     def label(self) -> str:
@@ -64,9 +67,16 @@ WHERE indrelid = %s AND indisunique AND indisvalid AND indpred IS NULL AND index
   AND indnkeyatts = 1 AND indkey[0] = %s
 """
 
+MARK = """
+SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
+FROM (SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid)s::oid)) AS parts
+"""
+"""Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does."""
+
 TRIGGERS = """
-SELECT tgname::text FROM pg_trigger
-WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
+SELECT DISTINCT tgname::text FROM pg_trigger
+WHERE (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
+  AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
 """
 
 KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
@@ -90,7 +100,9 @@ def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: b
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
     notes = _writable(connection, oid) if writes else ()
-    return Table(oid, schema, name, id, hash, id_type, width, notes)
+    row = connection.execute(MARK, {"oid": oid}).fetchone()
+    mark = str(row[0]) if row else ""
+    return Table(oid, schema, name, id, hash, id_type, width, mark, notes)
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -158,7 +170,7 @@ def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
     query = "SELECT has_database_privilege(current_database(), 'TEMP')"
     if connection.execute(query).fetchone() != (True,):
         raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
-    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, [oid])]
+    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, {"oid": oid})]
     if not triggers:
         return ()
     return (f"triggers that an UPDATE fires: {', '.join(triggers)}",)

@@ -40,7 +40,8 @@ class Begun:
         self.connection = connect(self.source)
         table = inspect(self.connection, "users", "id", "password_hash", writes=True)
         self.ledger.prepare(self.connection)
-        self.job, _ = self.ledger.begin(self.connection, table, operation, self.site, 100)
+        begun = self.ledger.begin(self.connection, table, operation, self.site, 100)
+        self.job = begun.job
         self.assignment = Assignment(
             self.source, table, operation, str(policy), self.site.description, "saltern_bulk",
             self.job,
