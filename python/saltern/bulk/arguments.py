@@ -46,6 +46,7 @@ class Options:
     range_rows: int | None
     most_errors: int | None
     list_errors: int
+    triggers_fire: bool
     retry_for: float
     ledger_schema: str
     sample: int
@@ -108,6 +109,8 @@ def _parser() -> argparse.ArgumentParser:
         help="end when more rows are in error than this (100, or 1%% of the rows if that is more)")
     add("--list-errors", type=_natural, default=100, metavar="N",
         help="rows in error that the report lists by id (100)")
+    add("--triggers-fire", action="store_true",
+        help="triggers that an UPDATE fires are to fire; without it, such a table is refused")
     add("--retry-for", type=float, default=60.0, metavar="SECONDS",
         help="how long a database that is away, or a row that is locked, is waited for (60)")
     add("--ledger-schema", default="saltern_bulk", metavar="NAME",

@@ -5,6 +5,7 @@ It knows no database, no engine and no files but those of the policy.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,34 @@ ERRORS = ("bad", "refused", "unavailable", "failed")
 or its ROM is not there; it could not be computed."""
 
 
+BUSY = 60.0
+"""Seconds that strings which could not be computed are tried again, while none succeeds."""
+
+
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
     if isinstance(hashes, pa.DictionaryArray):
         hashes = hashes.dictionary_decode()
-    if operation == "rekey":
-        return pa.array(hasher.rekey_many(hashes))
-    if operation == "wrap":
-        return pa.array(hasher.wrap_many(hashes))
-    raise ValueError(f"no operation that writes: {operation}")
+    if operation not in ("rekey", "wrap"):
+        raise ValueError(f"no operation that writes: {operation}")
+    many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
+    rows = pa.array(many(hashes))
+    until, fewest = time.monotonic() + BUSY, len(rows)
+    while True:
+        failed = pc.equal(rows.field("outcome"), "failed")
+        at = pc.indices_nonzero(failed)
+        if len(at) < fewest:
+            until, fewest = time.monotonic() + BUSY, len(at)
+        if not len(at) or time.monotonic() > until:
+            return rows
+        # The queue of the pool is full, or the memory: others are at work in this process.
+        time.sleep(0.05)
+        again = pa.array(many(hashes.take(at)))
+        places = pc.replace_with_mask(
+            pa.array(range(len(rows))), failed, pa.array(range(len(rows), len(rows) + len(at)))
+        )
+        rows = pa.concat_arrays([rows, again]).take(places)
 
 
 def outcomes(rows: pa.StructArray) -> dict[str, int]:

@@ -127,8 +127,8 @@ def copied(
         return b"".join(copy)
 
 
-TOLD = ("08", "25", "28", "3D", "40", "42", "53", "55", "57")
-"""Classes of errors whose text names no values: connections, rights, names, resources, locks."""
+TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57")
+"""Errors, or classes of them, whose text names no values: connections, rights, names, resources, locks."""
 
 
 def told(error: psycopg.Error) -> str:
@@ -137,7 +137,7 @@ def told(error: psycopg.Error) -> str:
     diag, code = error.diag, error.sqlstate
     if diag.message_primary is None or code is None:
         return " ".join(str(error).split()) or type(error).__name__
-    if code[:2] in TOLD:
+    if code.startswith(TOLD):
         return f"{diag.message_primary} ({code})"
     at = {
         "table": diag.table_name,

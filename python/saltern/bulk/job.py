@@ -23,7 +23,7 @@ from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, errors, say, show
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import Site, open_site, refuse_for
-from saltern.bulk.table import Table, inspect, refuse_narrow
+from saltern.bulk.table import Table, inspect, place, refuse_narrow
 
 REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
@@ -67,7 +67,10 @@ class Job:
         self.connection = connection
         table, id = needed(options.table, "--table"), needed(options.id, "--id")
         self.writes = options.operation in ("rekey", "wrap")
-        self.table: Table = inspect(connection, table, id, options.hash, writes=self.writes)
+        self.table: Table = inspect(
+            connection, table, id, options.hash,
+            writes=self.writes, triggers_fire=options.triggers_fire,
+        )
         ray = options.address is not None
         what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
         self.signals = Signals(f"{what}; once more ends it at once")
@@ -93,9 +96,14 @@ class Job:
             except FAILURES as error:
                 failure = error
         ended = self._ended(progress, failure)
-        report = {**self._head(ended, progress), **census, "listed": listed}
+        report = {
+            **self._head(ended, progress),
+            **census,
+            "in_error": progress.errors,
+            "listed": listed,
+        }
         show(report, self.options.as_json)
-        return self._status(ended, failure, census.get("bad", 0), 0)
+        return self._status(ended, failure, progress.errors, 0)
 
     def rewrite(self) -> int:
         """rekey or wrap."""
@@ -124,7 +132,7 @@ class Job:
             progress = Progress(options.operation, len(pending), accounts)
             progress.errors = errors(before.outcomes)
             stack.enter_context(self.signals)
-            todo = Assignment(**assignment, ledger=ledger.schema, job=job)
+            todo = Assignment(**assignment, ledger=ledger.schema, job=job, nonce=begun.nonce)
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
@@ -136,10 +144,15 @@ class Job:
                         )
             except FAILURES as error:
                 failure = error
-        return self._finish(ledger, job, progress, failure)
+        return self._finish(ledger, job, accounts, progress, failure)
 
     def _finish(
-        self, ledger: Ledger, job: int, progress: Progress, failure: Exception | None
+        self,
+        ledger: Ledger,
+        job: int,
+        accounts: int,
+        progress: Progress,
+        failure: Exception | None,
     ) -> int:
         def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]]]:
             done = ledger.finish(connection, job)
@@ -178,6 +191,11 @@ class Job:
             "notes": list(self.table.notes),
         }
         show(report, self.options.as_json)
+        if done and abs(totals.accounts - accounts) > accounts // 100:
+            say(
+                f"the ranges had {totals.accounts} rows, and the table {accounts} when the job "
+                "began: if so many have not come or gone, something is wrong"
+            )
         if not done:
             say("the same command goes on from here")
         left = totals.outcomes.get("conflict", 0)
@@ -224,6 +242,7 @@ class Job:
             # The same name on every node, whatever folder its workers are in.
             "policy": os.path.abspath(self.options.policy),
             "description": self.site.description,
+            "place": place(self.connection, self.table),
         }
 
     def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:

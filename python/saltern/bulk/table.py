@@ -79,10 +79,25 @@ WHERE (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oi
   AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
 """
 
+PLACE = """
+SELECT current_database()::text, current_user::text,
+       coalesce(to_regclass(%(table)s)::oid::text, 'none'),
+       coalesce(row_security_active(to_regclass(%(table)s)::oid)::text, 'none'),
+       pg_is_in_recovery()::text
+"""
+
 KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
-def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: bool) -> Table:
+def inspect(
+    connection: Connection,
+    table: str,
+    id: str,
+    hash: str,
+    *,
+    writes: bool,
+    triggers_fire: bool = False,
+) -> Table:
     """Looks at a table, and refuses it if the job could not be done, or would do harm."""
     oid, schema, name, subclasses = _relation(connection, table)
     if id == hash:
@@ -99,10 +114,18 @@ def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: b
         query = "SELECT has_column_privilege(%s::oid, %s, %s)"
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
-    notes = _writable(connection, oid) if writes else ()
+    notes = _writable(connection, oid, triggers_fire) if writes else ()
     row = connection.execute(MARK, {"oid": oid}).fetchone()
     mark = str(row[0]) if row else ""
     return Table(oid, schema, name, id, hash, id_type, width, mark, notes)
+
+
+def place(connection: Connection, table: Table) -> dict[str, str]:
+    """Where a connection leads, and what its role sees there: two that agree see the same rows."""
+    names = ("database", "role", "table", "row-level security", "standby")
+    name = table.names()["table"].as_string(connection)
+    row = connection.execute(PLACE, {"table": name}).fetchone()
+    return dict(zip(names, map(str, row or ()), strict=True))
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -161,7 +184,7 @@ def _hash_column(
     return modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
-def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
+def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
     read_only = connection.execute("SHOW transaction_read_only").fetchone()
     if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
         raise Refused("this server is a standby: connect to the primary")
@@ -173,7 +196,13 @@ def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
     triggers = [str(row[0]) for row in connection.execute(TRIGGERS, {"oid": oid})]
     if not triggers:
         return ()
-    return (f"triggers that an UPDATE fires: {', '.join(triggers)}",)
+    named = ", ".join(triggers)
+    if not fire:
+        raise Refused(
+            f"an UPDATE fires triggers: {named}. Disable them for the job, or say --triggers-fire "
+            "if they are to fire for every row that changes"
+        )
+    return (f"triggers that an UPDATE fires: {named}",)
 
 
 def refuse_narrow(connection: Connection, table: Table, growth: int) -> None:
