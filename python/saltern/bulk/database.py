@@ -47,7 +47,10 @@ def checked(dsn: str) -> str:
     except psycopg.ProgrammingError:
         # The message of the library would repeat the DSN.
         raise Refused("--dsn: neither a URL (postgresql://…) nor names and values") from None
-    if any(parts.get(name) for name in ("password", "sslpassword")):
+    # Those that the library itself would not show.
+    options = psycopg.pq.Conninfo.get_defaults()
+    secrets = {option.keyword.decode() for option in options if option.dispchar == b"*"}
+    if any(parts.get(name) for name in secrets | {"password", "sslpassword"}):
         raise Refused(
             "--dsn holds a password, which other users of this machine can see: use PGPASSWORD, "
             "PGPASSFILE (~/.pgpass), a service file (service=…) or a certificate"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -27,8 +28,12 @@ from saltern.bulk.table import Table, inspect, place, refuse_narrow
 
 REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
+FEW_ERRORS = 50
+"""Of fewer rows of one range, nobody can tell."""
 WRAP_SECONDS = 15.0
 """What a range takes where a row costs a hash: what is lost if a worker dies."""
+
+DIVIDING = "dividing the table into ranges, which reads all ids once"
 
 FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 """What ends a job, after which there is a report: none of these holds a string."""
@@ -57,6 +62,16 @@ def run(options: Options) -> int:
         raise Refused(told(error)) from None
 
 
+def refuse_wrong(done: Done) -> None:
+    """Ends a job when most of a range is in error: one percent of a large table is many rows."""
+    wrong = errors(done.outcomes)
+    if wrong >= FEW_ERRORS and 2 * wrong > done.accounts:
+        raise Refused(
+            f"{wrong} of {done.accounts} rows of a range are in error: is this the right policy? "
+            "They are untouched. If it is, --most-errors says how many there may be"
+        )
+
+
 class Job:
     """A job on a table of a database."""
 
@@ -78,6 +93,7 @@ class Job:
 
     def count(self) -> int:
         """A census: nothing is written, and no ledger is kept."""
+        say(DIVIDING)
         ranges = boundaries(self.connection, self.table, self.options.range_rows or 50_000)
         with ExitStack() as stack:
             assignment = Assignment(**self._assignment())
@@ -115,9 +131,9 @@ class Job:
             lock = stack.enter_context(JobLock(self.source, self.table))
             ledger.prepare(self.connection)
             assignment = self._assignment()
-            engine = self._engine(stack, Assignment(**assignment))
+            engine = self._engine(stack, Assignment(**assignment), lock.doubt)
             size = options.range_rows or self._range_rows()
-            say("dividing the table into ranges, if that was not done: it reads all ids once")
+            say(f"{DIVIDING}, unless that is in the ledger")
             begun = ledger.begin(self.connection, self.table, options.operation, self.site, size)
             job = begun.job
             if begun.note is not None:
@@ -136,7 +152,9 @@ class Job:
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
-                for _ in self._told(results, progress, lock):
+                for done in self._told(results, progress, lock):
+                    if options.most_errors is None:
+                        refuse_wrong(done)
                     if progress.errors > most:
                         raise Refused(
                             f"{progress.errors} rows are in error, more than --most-errors {most}: "
@@ -245,9 +263,11 @@ class Job:
             "place": place(self.connection, self.table),
         }
 
-    def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
+    def _engine(
+        self, stack: ExitStack, assignment: Assignment, doubt: threading.Event | None = None
+    ) -> Engine:
         if self.options.address is None:
-            return LocalEngine(self.site, self.options.workers or 2, self.signals.stop)
+            return LocalEngine(self.site, self.options.workers or 2, self.signals.stop, doubt)
         from saltern.bulk.ray_engine import RayEngine
 
         engine = RayEngine(self.options.address, self.options.workers, self.signals.stop)

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from psycopg import sql
 from pyarrow import csv
 
-from saltern.bulk.columns import ERRORS, outcomes, rewritten
+from saltern.bulk.columns import ERRORS, outcomes, rewritten, same_site
 from saltern.bulk.database import Connection, Session, Source, copied
 from saltern.bulk.ledger import KEPT_ERRORS, Ledger, Part, Range, Whole
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.site import Site, differences, open_site
+from saltern.bulk.site import Site
 from saltern.bulk.table import Table
 
 
@@ -81,15 +81,6 @@ class Written:
         sums = Counter(kinds)
         sums.update(corrections)
         return dict(+sums)
-
-
-def same_site(policy: str, description: dict[str, Any]) -> Site:
-    """The policy on this machine's disk, if it does what that of the job does."""
-    site = open_site(policy)
-    found = differences(description, site.description)
-    if found:
-        raise Refused(f"the policy {policy} is another one here: {'; '.join(found)}")
-    return site
 
 
 class Worker:

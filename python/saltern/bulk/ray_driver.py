@@ -22,9 +22,10 @@ import psycopg
 import pyarrow as pa
 
 import saltern
+from saltern.bulk.columns import same_site
 from saltern.bulk.database import connect, told
 from saltern.bulk.ledger import Range
-from saltern.bulk.ranges import Assignment, Done, Worker, same_site
+from saltern.bulk.ranges import Assignment, Done, Worker
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.table import place
 
