@@ -209,7 +209,7 @@ class Job:
             "notes": list(self.table.notes),
         }
         show(report, self.options.as_json)
-        if done and abs(totals.accounts - accounts) > accounts // 100:
+        if done and abs(totals.accounts - accounts) > max(100, accounts // 100):
             say(
                 f"the ranges had {totals.accounts} rows, and the table {accounts} when the job "
                 "began: if so many have not come or gone, something is wrong"
@@ -218,7 +218,10 @@ class Job:
             say("the same command goes on from here")
         left = totals.outcomes.get("conflict", 0)
         if left:
-            say(f"{left} rows were written to twice while they were worked on: run it again")
+            say(
+                f"{left} rows were written to twice while they were worked on, or locked, or have "
+                "another id by now: run it again"
+            )
         return self._status(ended, failure, errors(totals.outcomes), left)
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:

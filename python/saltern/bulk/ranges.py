@@ -215,13 +215,28 @@ class Worker:
         found, there, untouched = (int(str(count)) for count in row or ())
         if not waiting and not last:
             written.locked = untouched
-        written.conflicts, written.gone = found - written.locked, found - there
+        written.conflicts, gone = found - written.locked, found - there
+        astray = min(gone, self._astray(connection, wanted)) if gone else 0
+        written.gone, written.left_over = gone - astray, astray
         if last:
-            written.left_over = there
+            written.left_over += there
         elif there:
             select = "SELECT t.{id}, t.{hash} " + others + "AND t.{id} IS NOT NULL"
             query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
             written.others = parsed(copied(connection, query, given))
+
+    def _astray(self, connection: Connection, wanted: Range) -> int:
+        """The rows that still have a string whose id is gone: they have another id by now, or it
+        was not the same one when it came back. The next run has them."""
+        where, given = within("t.", wanted)
+        inner, more = within("u.", wanted)
+        query = sql.SQL(
+            'SELECT count(*) FROM {table} AS t WHERE t.{hash} COLLATE "C" IN ('
+            'SELECT s.old COLLATE "C" FROM pg_temp.saltern_staged AS s WHERE NOT EXISTS ('
+            "SELECT FROM {table} AS u WHERE u.{id} = s.id AND " + inner + ")) AND " + where
+        )
+        row = connection.execute(query.format(**self._names()), more + given).fetchone()
+        return int(str(row[0])) if row else 0
 
     def _others(self, wanted: Range) -> tuple[str, list[str]]:
         """The staged rows in which something else stands by now, or that are gone. Without the

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import BCRYPT, Policies, Ran, Server, command, content, fill
 from test_faults import Begun, meanwhile
 
 from saltern.bulk import job as jobs
+from saltern.bulk import ranges
 from saltern.bulk.database import Source, connect
 from saltern.bulk.ledger import Ledger
 from saltern.bulk.ranges import Done
@@ -274,3 +276,32 @@ def test_outcomes_are_exact_after_half_a_range(
     begun.worker().do(begun.pending()[0])
     totals = begun.totals()
     assert (totals["changed"], totals["outcomes"]) == (100, {"changed": 100})
+
+
+def test_a_row_whose_id_is_not_found_again_is_not_done(
+    server: Server, policies: Policies, bulk: Bulk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever makes another id of it on the way, or whoever gave it another one meanwhile."""
+    fill(server, "users", [policies.hasher("a").hash(f"{n}") for n in range(4)], "text")
+    parsed = ranges.parsed
+
+    def mangled(text: bytes) -> Any:
+        batch = parsed(text)
+        ids = [b"user 11" if id == b"user 1" else id for id in batch.column("id").to_pylist()]
+        return batch.set_column(0, "id", pa.array(ids, pa.binary()))
+
+    monkeypatch.setattr(ranges, "parsed", mangled)
+    ran = bulk("rekey", policies.file("b"))
+    assert ran.status == 1 and "run it again" in ran.said
+    assert ran.report["outcomes"] == {"changed": 3, "conflict": 1}
+
+
+def test_ranges_that_lack_rows_are_named(
+    server: Server, policies: Policies, bulk: Bulk
+) -> None:
+    fill(server, "users", [policies.hasher("a").hash("x")] * 300)
+    Begun(server, policies.file("b"))
+    server.admin("DELETE FROM users WHERE id > 300")
+    ran = bulk("rekey", policies.file("b"))
+    assert ran.status == 0 and "the ranges had 101 rows, and the table 300" in ran.said
+    assert "the ranges had" not in bulk("rekey", policies.file("b")).said
