@@ -44,7 +44,7 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
             return rows
         # The queue of the pool is full, or the memory: others are at work in this process.
         time.sleep(0.05)
-        again = pa.array(many(hashes.take(at)))
+        again = pa.array(many([hashes[place].as_py() for place in at.to_pylist()]))
         places = pc.replace_with_mask(
             pa.array(range(len(rows))), failed, pa.array(range(len(rows), len(rows) + len(at)))
         )

@@ -18,6 +18,7 @@ import pytest
 from conftest import Policies, Ran, Server, content, fill
 
 from saltern.bulk import Rewrite, local, ray_engine
+from saltern.bulk.columns import rewritten
 from saltern.bulk.database import Source, checked, connect
 from saltern.bulk.ledger import Range
 from saltern.bulk.lock import JobLock
@@ -206,3 +207,24 @@ def test_that_planning_takes_its_time_is_said(
     fill(server, "users", [policies.hasher("a").hash("x")] * 3)
     for operation in ("rekey", "census"):
         assert "reads all ids once" in bulk(operation, policies.file("b")).said
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), pa.large_binary()])
+def test_what_could_not_be_computed_is_tried_again(policies: Policies, kind: pa.DataType) -> None:
+    hasher, old = policies.hasher("b"), policies.hasher("a")
+
+    class Busy:
+        calls = 0
+
+        def rekey_many(self, hashes: Any) -> Any:
+            self.calls += 1
+            made = pa.array(hasher.rekey_many(hashes))
+            rows = made.to_pylist()
+            if self.calls < 3:
+                rows[0] = {"hash": None, "outcome": "failed", "why": "try again later"}
+            return pa.array(rows, made.type)
+
+    stored = [old.hash("x"), old.hash("y"), "garbage"]
+    rows = rewritten(Busy(), "rekey", pa.array(stored).cast(kind))  # type: ignore[arg-type]
+    expected = pa.array(hasher.rekey_many(stored))
+    assert rows.to_pylist() == expected.to_pylist()
