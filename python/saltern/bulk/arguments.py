@@ -48,6 +48,7 @@ class Options:
     range_rows: int | None = None
     most_errors: int | None = None
     list_errors: int = 100
+    triggers_fire: bool = False
     retry_for: float = 60.0
     ledger_schema: str = "saltern_bulk"
     sample: int = 1000
@@ -61,6 +62,7 @@ OPERATIONS_WITH = {
     "out": WRITES,
     "most_errors": WRITES,
     "ledger_schema": WRITES,
+    "triggers_fire": WRITES,
     "address": RANGES,
     "workers": RANGES,
     "range_rows": RANGES,
@@ -70,7 +72,9 @@ OPERATIONS_WITH = {
 }
 """The options that not every operation has."""
 
-DATABASE = ("table", "address", "workers", "range_rows", "retry_for", "ledger_schema")
+DATABASE = (
+    "table", "address", "workers", "range_rows", "triggers_fire", "retry_for", "ledger_schema",
+)
 """The options that have no meaning for a file."""
 
 
@@ -154,6 +158,8 @@ def _parser() -> argparse.ArgumentParser:
         help="end when more rows are in error than this (100, or 1%% of the rows if that is more)")
     add("--list-errors", type=_natural, metavar="N",
         help="rows in error that the report lists by id (100); of a range 100 at most are kept")
+    add("--triggers-fire", action="store_true",
+        help="triggers that an UPDATE fires are to fire; without it, such a table is refused")
     add("--retry-for", type=_seconds, metavar="SECONDS",
         help="how long a database that is away, or a row that is locked, is waited for (60)")
     add("--ledger-schema", metavar="NAME",

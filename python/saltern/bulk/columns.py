@@ -5,6 +5,7 @@ It knows no database, no engine and no files but those of the policy.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,35 @@ import pyarrow.compute as pc
 from saltern import PasswordHasher
 from saltern.bulk.outcome import ERRORS, KEPT_ERRORS
 from saltern.bulk.refusal import Refused
-from saltern.bulk.site import Site, open_site, refuse_for
+from saltern.bulk.site import Site, differences, open_site, refuse_for
+
+BUSY = 60.0
+"""Seconds that strings which could not be computed are tried again, while none succeeds."""
+
 
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
     hashes = decoded(hashes)
-    if operation == "rekey":
-        return pa.array(hasher.rekey_many(hashes))
-    if operation == "wrap":
-        return pa.array(hasher.wrap_many(hashes))
-    raise ValueError(f"no operation that writes: {operation}")
+    if operation not in ("rekey", "wrap"):
+        raise ValueError(f"no operation that writes: {operation}")
+    many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
+    rows = pa.array(many(hashes))
+    until, fewest = time.monotonic() + BUSY, len(rows)
+    while True:
+        failed = pc.equal(rows.field("outcome"), "failed")
+        at = pc.indices_nonzero(failed)
+        if len(at) < fewest:
+            until, fewest = time.monotonic() + BUSY, len(at)
+        if not len(at) or time.monotonic() > until:
+            return rows
+        # The queue of the pool is full, or the memory: others are at work in this process.
+        time.sleep(0.05)
+        again = pa.array(many([hashes[place].as_py() for place in at.to_pylist()]))
+        places = pc.replace_with_mask(
+            pa.array(range(len(rows))), failed, pa.array(range(len(rows), len(rows) + len(at)))
+        )
+        rows = pa.concat_arrays([rows, again]).take(places)
 
 
 def decoded(hashes: Any) -> Any:
@@ -54,9 +73,12 @@ def _text(id: object) -> str:
 class Rewrite:
     """``rekey`` or ``wrap`` as a function of batches, for any engine that hands over Arrow.
 
-    ``policy`` is the name of a file on the disk of whatever machine calls it: what is pickled are
-    names, never a key. The policy is opened once in a process, by the first batch. ``outcome``
-    names a further column for what became of each row; rows in error keep their string.
+    ``policy`` is the name of a file, here and on the disk of whatever machine calls it: what is
+    pickled are names and fingerprints, never a key. A process opens the policy with its first
+    batch, and refuses it (:class:`~saltern.bulk.refusal.Refused`) if it is not the one that it is
+    here. ``outcome`` names a further column for what became of each row; rows in error keep their
+    string. Without it, strings whose key or ROM is not there, or which the policy does not accept,
+    are refused with their batch.
     """
 
     def __init__(
@@ -66,6 +88,9 @@ class Rewrite:
             raise ValueError(f"{operation}: allowed are rekey and wrap")
         self.policy, self.operation = str(policy), operation
         self.column, self.outcome = column, outcome
+        site = open_site(policy)
+        refuse_for(site, operation)
+        self.description, self.digest = site.description, site.digest
 
     def __call__(self, batch: Any) -> Any:
         """A table or a record batch, with new strings in the place of those that changed."""
@@ -77,12 +102,20 @@ class Rewrite:
         hashes = batch.column(at)
         if isinstance(hashes, pa.ChunkedArray):
             hashes = hashes.combine_chunks()
-        rows = rewritten(_hasher(self.policy, self.operation), self.operation, hashes)
+        rows = rewritten(self._hasher(), self.operation, hashes)
+        if self.outcome is None:
+            _refuse_errors(rows)
         field = batch.schema.field(at)
         batch = batch.set_column(at, field, replaced(hashes, rows))
         if self.outcome is not None:
             batch = batch.append_column(self.outcome, rows.field("outcome").cast(pa.string()))
         return batch
+
+    def _hasher(self) -> PasswordHasher:
+        site = _opened.get(self.digest)
+        if site is None:
+            site = _opened[self.digest] = same_site(self.policy, self.description)
+        return site.hasher
 
 
 def replaced(hashes: Any, rows: pa.StructArray) -> pa.Array:
@@ -97,9 +130,24 @@ def replaced(hashes: Any, rows: pa.StructArray) -> pa.Array:
 
 
 _opened: dict[str, Site] = {}
+"""The policies of this process, by what they make of strings."""
 
 
-def _hasher(policy: str, operation: str) -> PasswordHasher:
-    site = _opened.get(policy) or _opened.setdefault(policy, open_site(policy))
-    refuse_for(site, operation)
-    return site.hasher
+def same_site(policy: str, description: dict[str, Any]) -> Site:
+    """The policy on this machine's disk, if it does what it did where it was described."""
+    site = open_site(policy)
+    found = differences(description, site.description)
+    if found:
+        raise Refused(f"the policy {policy} is another one here: {'; '.join(found)}")
+    return site
+
+
+def _refuse_errors(rows: pa.StructArray) -> None:
+    """Refuses a batch that the policy is wrong for. Strings that are none are so under any."""
+    kinds = [kind for kind in ERRORS if kind != "bad"]
+    wrong = rows.filter(pc.is_in(rows.field("outcome"), pa.array(kinds)))
+    if len(wrong):
+        raise Refused(
+            f"{len(wrong)} strings of a batch are in error ({wrong[0]['outcome']}: "
+            f"{wrong[0]['why']}): is this the right policy? outcome='…' counts them in a column"
+        )

@@ -35,7 +35,8 @@ class Source:
     dsn: str
     retry_for: float = 60.0
     """Seconds for a server that restarts, or a lock that a stranger holds."""
-    lock_timeout: float = 10.0
+    lock_timeout: float = 0.2
+    """Seconds at a time: logins wait for those who wait with locks of their own."""
     statement_timeout: float = 300.0
 
 
@@ -46,7 +47,10 @@ def checked(dsn: str) -> str:
     except psycopg.ProgrammingError:
         # The message of the library would repeat the DSN.
         raise Refused("--dsn: neither a URL (postgresql://…) nor names and values") from None
-    if any(parts.get(name) for name in ("password", "sslpassword")):
+    # Those that the library itself would not show.
+    options = psycopg.pq.Conninfo.get_defaults()
+    secrets = {option.keyword.decode() for option in options if option.dispchar == b"*"}
+    if any(parts.get(name) for name in secrets | {"password", "sslpassword"}):
         raise Refused(
             "--dsn holds a password, which other users of this machine can see: use PGPASSWORD, "
             "PGPASSFILE (~/.pgpass), a service file (service=…) or a certificate"
@@ -54,24 +58,52 @@ def checked(dsn: str) -> str:
     return dsn
 
 
-def connect(source: Source, *, statements: float | None = None) -> Connection:
-    """A connection in autocommit mode. `statements` is how many seconds one of them may take."""
-    defaults = {"connect_timeout": 10, "application_name": "saltern.bulk"}
+DEFAULTS = {
+    "connect_timeout": 10,
+    "application_name": "saltern.bulk",
+    # A network that drops packets is noticed within half a minute.
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+"""What connections have unless the DSN says otherwise."""
+
+SETTINGS = {
+    # The lock of a driver that is gone is given up as soon.
+    "tcp_keepalives_idle": "15",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "4",
+    "default_transaction_isolation": "read committed",
+    # As text, ids are compared and kept in one form, whatever a site prefers.
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+}
+"""What sessions have whatever the site has set."""
+
+PATIENCE = 10.0
+"""Seconds that the driver waits for locks: it holds none that logins need."""
+
+
+def connect(source: Source, *, patient: bool = False) -> Connection:
+    """A connection in autocommit mode. A patient one is for the driver, whose statements may read
+    the whole table."""
     given = conninfo_to_dict(source.dsn, client_encoding="UTF8")
-    settings: dict[str, Any] = {**defaults, **given}
+    settings: dict[str, Any] = {**DEFAULTS, **given}
     connection = psycopg.connect(
         make_conninfo(**settings), autocommit=True, prepare_threshold=None
     )
-    if statements is None:
-        statements = source.statement_timeout
-    timeouts = [("lock_timeout", source.lock_timeout), ("statement_timeout", statements)]
-    for name, seconds in timeouts:
-        # Strings: with a unit there is no doubt about it.
-        value = f"{int(seconds * 1000)}ms"
+    locks = PATIENCE if patient else source.lock_timeout
+    statements = 0.0 if patient else source.statement_timeout
+    # With a unit there is no doubt about it.
+    timeouts = {
+        "lock_timeout": f"{int(locks * 1000)}ms",
+        "statement_timeout": f"{int(statements * 1000)}ms",
+    }
+    for name, value in {**SETTINGS, **timeouts}.items():
         connection.execute("SELECT set_config(%s, %s, false)", [name, value])
-    # As text, ids are compared and kept in one form, whatever a site prefers.
-    connection.execute("SELECT set_config('datestyle', 'ISO', false)")
-    connection.execute("SELECT set_config('extra_float_digits', '1', false)")
     return connection
 
 
@@ -98,12 +130,25 @@ def copied(
         return b"".join(copy)
 
 
+TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57")
+"""Errors, or classes of them, whose text names no values: connections, rights, names, resources, locks."""
+
+
 def told(error: psycopg.Error) -> str:
-    """What an error says, without what the server adds to it: that may hold a row."""
-    primary = error.diag.message_primary
-    if primary is not None:
-        return f"{primary} ({error.sqlstate})"
-    return " ".join(str(error).split()) or type(error).__name__
+    """What an error says, without what may hold a row: the details that the server adds, and the
+    text of errors about values, which a trigger writes as it likes."""
+    diag, code = error.diag, error.sqlstate
+    if diag.message_primary is None or code is None:
+        return " ".join(str(error).split()) or type(error).__name__
+    if code.startswith(TOLD):
+        return f"{diag.message_primary} ({code})"
+    at = {
+        "table": diag.table_name,
+        "column": diag.column_name,
+        "constraint": diag.constraint_name,
+    }
+    named = [f"{kind} {name}" for kind, name in at.items() if name]
+    return ", ".join([f"{type(error).__name__} ({code})", *named])
 
 
 class Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -25,12 +26,16 @@ from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import Site
-from saltern.bulk.table import Table, inspect, refuse_narrow
+from saltern.bulk.table import Table, inspect, place, refuse_narrow
 
 REKEY_ROWS = 10_000
 """Rows of a range where a row costs microseconds: a tenth of a second of hashing, some of SQL."""
+FEW_ERRORS = 50
+"""Of fewer rows of one range, nobody can tell."""
 WRAP_SECONDS = 15.0
 """What a range takes where a row costs a hash: what is lost if a worker dies."""
+
+DIVIDING = "dividing the table into ranges, which reads all ids once"
 
 FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 """What ends a job, after which there is a report: none of these holds a string."""
@@ -41,7 +46,7 @@ def run(options: Options, site: Site) -> int:
     assert options.dsn is not None
     source = Source(checked(options.dsn), options.retry_for)
     try:
-        with closing(connect(source, statements=0)) as connection, ExitStack() as whole:
+        with closing(connect(source, patient=True)) as connection, ExitStack() as whole:
             job = Job(options, site, source, connection, whole)
             if options.operation == "verify-sample":
                 from saltern.bulk import sample
@@ -50,6 +55,16 @@ def run(options: Options, site: Site) -> int:
             return job.count() if options.operation == "census" else job.rewrite()
     except psycopg.Error as error:
         raise Refused(told(error)) from None
+
+
+def refuse_wrong(done: Done) -> None:
+    """Ends a job when most of a range is in error: one percent of a large table is many rows."""
+    wrong = errors(done.outcomes)
+    if wrong >= FEW_ERRORS and 2 * wrong > done.accounts:
+        raise Refused(
+            f"{wrong} of {done.accounts} rows of a range are in error: is this the right policy? "
+            "They are untouched. If it is, --most-errors says how many there may be"
+        )
 
 
 class Job:
@@ -66,8 +81,10 @@ class Job:
         self.options, self.site, self.source = options, site, source
         self.connection, self.whole = connection, whole
         assert options.table is not None and options.id is not None
+        self.writes = options.operation in WRITES
         self.table: Table = inspect(
-            connection, options.table, options.id, options.hash, writes=options.operation in WRITES
+            connection, options.table, options.id, options.hash,
+            writes=self.writes, triggers_fire=options.triggers_fire,
         )
         ray = options.address is not None
         what = "giving up the ranges at hand" if ray else "finishing the ranges at hand"
@@ -76,6 +93,7 @@ class Job:
 
     def count(self) -> int:
         """A census: nothing is written, and no ledger is kept."""
+        say(DIVIDING)
         ranges = boundaries(self.connection, self.table, self.options.range_rows or 50_000)
         with ExitStack() as stack:
             assignment = self._assignment()
@@ -94,9 +112,14 @@ class Job:
             except FAILURES as error:
                 failure = error
         ended = self._ended(progress, failure)
-        report = {**self._head(ended, progress), **census, "listed": listed}
+        report = {
+            **self._head(ended, progress),
+            **census,
+            "in_error": progress.errors,
+            "listed": listed,
+        }
         show(report, self.options.as_json)
-        return self._status(ended, failure, census.get("bad", 0), 0)
+        return self._status(ended, failure, progress.errors, 0)
 
     def rewrite(self) -> int:
         """rekey or wrap."""
@@ -111,27 +134,31 @@ class Job:
             lock = stack.enter_context(JobLock(self.source, self.table))
             ledger.prepare(self.connection)
             assignment = self._assignment()
-            engine = self._engine(stack, assignment)
+            engine = self._engine(stack, assignment, lock.doubt)
             size = options.range_rows or self._range_rows()
-            job, resumed = ledger.begin(
-                self.connection, self.table, options.operation, self.site, size
-            )
+            say(f"{DIVIDING}, unless that is in the ledger")
+            begun = ledger.begin(self.connection, self.table, options.operation, self.site, size)
+            job = begun.job
+            if begun.note is not None:
+                say(begun.note)
             pending = ledger.pending(self.connection, job)
             accounts = ledger.accounts(self.connection, job)
             most = most_errors(options.most_errors, accounts)
             before = ledger.totals(self.connection, job)
-            if resumed:
+            if begun.resumed:
                 say(f"job {job} goes on: {before.done} of {before.ranges} ranges are done")
                 if options.range_rows is not None:
                     say("--range-rows is for new jobs: this one has its ranges")
             progress = Progress(options.operation, len(pending))
             progress.errors = errors(before.outcomes)
             self.whole.enter_context(self.signals)
-            todo = replace(assignment, ledger=ledger.schema, job=job)
+            todo = replace(assignment, ledger=ledger.schema, job=job, nonce=begun.nonce)
             results = stack.enter_context(closing(engine.results(todo, pending)))
             failure: Exception | None = None
             try:
-                for _ in self._told(results, progress, lock):
+                for done in self._told(results, progress, lock):
+                    if options.most_errors is None:
+                        refuse_wrong(done)
                     if progress.errors > most:
                         raise Refused(
                             f"{progress.errors} rows are in error, more than --most-errors {most}: "
@@ -139,10 +166,15 @@ class Job:
                         )
             except FAILURES as error:
                 failure = error
-        return self._finish(ledger, job, progress, failure)
+        return self._finish(ledger, job, accounts, progress, failure)
 
     def _finish(
-        self, ledger: Ledger, job: int, progress: Progress, failure: Exception | None
+        self,
+        ledger: Ledger,
+        job: int,
+        accounts: int,
+        progress: Progress,
+        failure: Exception | None,
     ) -> int:
         def finish(connection: Connection) -> tuple[bool, Totals, list[dict[str, object]]]:
             done = ledger.finish(connection, job)
@@ -164,6 +196,10 @@ class Job:
         ended = self._ended(progress, failure)
         if done:
             ended, failure = "done", None
+        elif ended == "done":
+            # Whatever the workers have said.
+            ended = "failed"
+            say(f"the ledger has {totals.done} of {totals.ranges} ranges as done")
         report = self._head(ended, progress) | {
             "job": job,
             "ranges": totals.ranges,
@@ -177,11 +213,19 @@ class Job:
             "notes": list(self.table.notes),
         }
         show(report, self.options.as_json)
+        if done and abs(totals.accounts - accounts) > max(100, accounts // 100):
+            say(
+                f"the ranges had {totals.accounts} rows, and the table {accounts} when the job "
+                "began: if so many have not come or gone, something is wrong"
+            )
         if not done:
             say("the same command goes on from here")
         left = totals.outcomes.get("conflict", 0)
         if left:
-            say(f"{left} rows were written to twice while they were worked on: run it again")
+            say(
+                f"{left} rows were written to twice while they were worked on, or locked, or have "
+                "another id by now: run it again"
+            )
         return self._status(ended, failure, errors(totals.outcomes), left)
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
@@ -223,11 +267,14 @@ class Job:
             # The same name on every node, whatever folder its workers are in.
             policy=os.path.abspath(self.options.policy),
             description=self.site.description,
+            place=place(self.connection, self.table),
         )
 
-    def _engine(self, stack: ExitStack, assignment: Assignment) -> Engine:
+    def _engine(
+        self, stack: ExitStack, assignment: Assignment, doubt: threading.Event | None = None
+    ) -> Engine:
         if self.options.address is None:
-            return LocalEngine(self.site, self.options.workers or 2, self.signals.stop)
+            return LocalEngine(self.site, self.options.workers or 2, self.signals.stop, doubt)
         from saltern.bulk.ray_engine import RayEngine
 
         engine = RayEngine(self.options.address, self.options.workers, self.signals.stop)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -22,11 +21,13 @@ DEFINITION = """
 CREATE TABLE {schema}.jobs (
   job bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   relation text NOT NULL,
+  mark text NOT NULL,
   id_column text NOT NULL,
   hash_column text NOT NULL,
   operation text NOT NULL,
   policy text NOT NULL,
   site jsonb NOT NULL,
+  nonce text NOT NULL DEFAULT gen_random_uuid(),
   state text NOT NULL DEFAULT 'running',
   accounts bigint NOT NULL DEFAULT 0,
   began timestamptz NOT NULL DEFAULT now(),
@@ -68,12 +69,38 @@ class Range:
     high: str | None = None
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A job that is to be done."""
+
+    job: int
+    nonce: str
+    """What workers compare: the ledger of another database has another one."""
+    resumed: bool
+    note: str | None = None
+    """What people should know about it."""
+
+
 @dataclass
 class Part:
     """What a transaction adds to the entry of a range."""
 
     changed: int = 0
     conflicts: int = 0
+
+
+@dataclass(frozen=True)
+class _Job:
+    """An entry of the ledger."""
+
+    job: int
+    operation: str
+    policy: str
+    state: str
+    id: str
+    mark: str
+    began: str
+    wrote: bool
 
 
 @dataclass
@@ -154,48 +181,87 @@ class Ledger:
 
     def begin(
         self, connection: Connection, table: Table, operation: str, site: Site, size: int
-    ) -> tuple[int, bool]:
-        """The number of the job that is to be done, and whether it was begun before. A new one has
-        its ranges from here on."""
-        query = self._sql(
-            "SELECT job, operation, policy, state, id_column, began::date::text FROM {schema}.jobs "
-            "WHERE relation = %s AND hash_column = %s ORDER BY job DESC"
-        )
-        jobs = connection.execute(query, [table.label, table.hash]).fetchall()
+    ) -> Begun:
+        """The job that is to be done: one that was begun before, or a new one, which has its
+        ranges from here on."""
+        jobs = self._jobs(connection, table)
         self._refuse_older(jobs, table, site)
-        for job, of, policy, state, id_column, _ in jobs:
-            if (of, policy, state, id_column) == (operation, site.digest, "running", table.id):
-                assert isinstance(job, int)
-                return job, True
+        mine = [
+            job for job in jobs
+            if (job.operation, job.policy, job.id) == (operation, site.digest, table.id)
+            and (job.state == "running" or job.state == "replaced" and self._above(job, jobs))
+        ]
         with connection.transaction():
-            # Whoever still works for another policy stops at the end of his range.
+            # Whoever still works for another policy, or on a table of this name that is gone,
+            # stops at the end of his range.
             replace = self._sql(
                 "UPDATE {schema}.jobs SET state = 'replaced', ended = now() WHERE relation = %s "
-                "AND hash_column = %s AND state = 'running' AND policy <> %s"
+                "AND hash_column = %s AND state = 'running' AND (policy <> %s OR mark <> %s)"
             )
-            connection.execute(replace, [table.label, table.hash, site.digest])
-            return self._add(connection, table, operation, site, size), False
+            connection.execute(replace, [table.label, table.hash, site.digest, table.mark])
+            if mine and mine[0].mark == table.mark:
+                # Another policy may have taken over meanwhile that changed nothing.
+                again = self._sql(
+                    "UPDATE {schema}.jobs SET state = 'running', ended = NULL WHERE job = %s"
+                )
+                connection.execute(again, [mine[0].job])
+                return Begun(mine[0].job, self._nonce(connection, mine[0].job), True)
+            job = self._add(connection, table, operation, site, size)
+        note = None
+        if mine and mine[0].state == "running":
+            note = (
+                f"{table.label} is not the one that job {mine[0].job} was begun with: it was "
+                f"restored, emptied or written anew (TRUNCATE, VACUUM FULL). Job {job} does all "
+                "of it"
+            )
+        return Begun(job, self._nonce(connection, job), False, note)
 
-    def _refuse_older(self, jobs: list[tuple[Any, ...]], table: Table, site: Site) -> None:
-        if not jobs or jobs[0][2] == site.digest:
+    def _jobs(self, connection: Connection, table: Table) -> list[_Job]:
+        """The jobs on a table and column of these names, the last one first."""
+        query = self._sql(
+            "SELECT job, operation, policy, state, id_column, mark, began::timestamptz(0)::text, "
+            "EXISTS (SELECT FROM {schema}.ranges r WHERE r.job = j.job AND r.changed > 0) "
+            "FROM {schema}.jobs j WHERE relation = %s AND hash_column = %s ORDER BY job DESC"
+        )
+        rows = connection.execute(query, [table.label, table.hash]).fetchall()
+        return [_Job(*row) for row in rows]  # type: ignore[arg-type]
+
+    def _above(self, job: _Job, jobs: list[_Job]) -> bool:
+        """Whether what has replaced a job is known: it has changed nothing then. Where its entry
+        was taken out, there is no telling."""
+        return any(other.job > job.job and other.policy != job.policy for other in jobs)
+
+    def _nonce(self, connection: Connection, job: int) -> str:
+        query = self._sql("SELECT nonce FROM {schema}.jobs WHERE job = %s")
+        row = connection.execute(query, [job]).fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def _refuse_older(self, jobs: list[_Job], table: Table, site: Site) -> None:
+        """Refuses a policy that another one came after. One that changed no row counts for
+        nothing: it may have been a mistake."""
+        last = next((job for job in jobs if job.wrote), None)
+        if last is None or last.policy == site.digest:
             return
-        mine = [job for job in jobs if job[2] == site.digest]
+        mine = [job for job in jobs if job.policy == site.digest and job.job < last.job]
         if mine:
             raise Refused(
-                f"this policy was at work on {table.label} until {mine[0][5]}, and another one "
-                f"since {jobs[0][5]} (job {jobs[0][0]} of {self.schema}.jobs): this is an older "
-                "policy. Use the one that servers have now; to go back on purpose, give the policy "
-                "a new key"
+                f"this policy was at work on {table.label} at {mine[0].began}, and another one "
+                f"since {last.began}: this is an older policy. Use the one that servers have now; "
+                "to go back on purpose, give the policy a new key; and if the other one was a "
+                f"mistake, have its job forgotten by the ledger's owner: DELETE FROM "
+                f"{self.schema}.jobs WHERE job = {last.job}"
             )
 
     def _add(
         self, connection: Connection, table: Table, operation: str, site: Site, size: int
     ) -> int:
         insert = self._sql(
-            "INSERT INTO {schema}.jobs (relation, id_column, hash_column, operation, policy, site) "
-            "VALUES (%s, %s, %s, %s, %s, %s) RETURNING job"
+            "INSERT INTO {schema}.jobs "
+            "(relation, mark, id_column, hash_column, operation, policy, site) "
+            "VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING job"
         )
-        named = [table.label, table.id, table.hash, operation, site.digest]
+        named = [table.label, table.mark, table.id, table.hash, operation, site.digest]
         row = connection.execute(insert, [*named, json.dumps(site.description)]).fetchone()
         assert row is not None and isinstance(row[0], int)
         job = row[0]
@@ -230,8 +296,16 @@ class Ledger:
         )
         return [Range(*row) for row in connection.execute(query, [job])]  # type: ignore[arg-type]
 
-    def claim(self, connection: Connection, job: int, number: int, claim: str) -> bool:
+    def claim(
+        self, connection: Connection, job: int, number: int, claim: str, nonce: str
+    ) -> bool:
         """Takes a range, whoever had it before; false if it is done."""
+        query = self._sql("SELECT FROM {schema}.jobs WHERE job = %s AND nonce = %s")
+        if connection.execute(query, [job, nonce]).fetchone() is None:
+            raise Refused(
+                f"job {job} is not in the ledger {self.schema} that was reached: the DSN leads to "
+                "another database here (PGDATABASE, PGHOST, a service file)"
+            )
         update = self._sql(
             "UPDATE {schema}.ranges r SET claim = %s FROM {schema}.jobs j "
             "WHERE r.job = %s AND r.number = %s AND r.done IS NULL AND j.job = r.job "
@@ -246,16 +320,19 @@ class Ledger:
             return False
         raise Superseded(f"job {job} has been replaced")
 
-    def hold(self, connection: Connection, job: int, number: int, claim: str) -> None:
+    def hold(self, connection: Connection, job: int, number: int, claim: str) -> int:
         """Locks the entry of a range until the end of the transaction, if the claim still holds;
-        and that of the job, so that nobody replaces it meanwhile."""
+        and that of the job, so that nobody replaces it meanwhile. How many rows of the range were
+        changed before, perhaps by a worker that was killed then."""
         query = self._sql(
-            "SELECT r.claim = %s AND r.done IS NULL AND j.state = 'running' "
-            "FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
-            "WHERE r.job = %s AND r.number = %s FOR UPDATE OF r FOR SHARE OF j"
+            "SELECT r.changed FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
+            "WHERE r.job = %s AND r.number = %s AND r.claim = %s AND r.done IS NULL "
+            "AND j.state = 'running' FOR UPDATE OF r FOR SHARE OF j"
         )
-        if connection.execute(query, [claim, job, number]).fetchone() != (True,):
+        row = connection.execute(query, [job, number, claim]).fetchone()
+        if row is None:
             raise Superseded(f"range {number} of job {job} is another's by now")
+        return _number(row)
 
     def add(self, connection: Connection, job: int, number: int, claim: str, part: Part) -> None:
         """Adds to the entry of a range, within the transaction that holds it. From then on the

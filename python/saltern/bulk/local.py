@@ -7,6 +7,7 @@ threads of the pool, however many of these there are.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
@@ -14,20 +15,32 @@ from contextlib import ExitStack, closing
 from saltern.bulk.engine import Results
 from saltern.bulk.ledger import Range
 from saltern.bulk.ranges import Assignment, Done, Worker
+from saltern.bulk.refusal import Superseded
 from saltern.bulk.site import Site
 
 TICK = 0.5
+TRIES = 3
+"""So often is a range begun that another driver has taken."""
 
 
 class LocalEngine:
     """Threads of this process."""
 
-    def __init__(self, site: Site, workers: int, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        site: Site,
+        workers: int,
+        stop: threading.Event,
+        doubt: threading.Event | None = None,
+    ) -> None:
         self.site, self.workers, self.stop = site, workers, stop
+        self.doubt = doubt or threading.Event()
 
     def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
-        """Does ranges. Once `stop` is set, those at hand are finished and no other is begun."""
-        left, own = iter(ranges), threading.local()
+        """Does ranges. Once `stop` is set, those at hand are finished and no other is begun; nor
+        is one while `doubt` is set. What another driver has taken is tried again at the end: if
+        our lock was lost for a moment, it may have begun, and was refused since."""
+        left, own = deque((wanted, 1) for wanted in ranges), threading.local()
 
         def do(wanted: Range) -> Done:
             if not hasattr(own, "worker"):
@@ -37,17 +50,28 @@ class LocalEngine:
 
         name = "saltern.bulk"
         with ExitStack() as sessions, ThreadPoolExecutor(self.workers, name) as threads:
-            begun: set[Future[Done]] = set()
-            while True:
-                while len(begun) < self.workers and not self.stop.is_set():
-                    wanted = next(left, None)
-                    if wanted is None:
-                        break
-                    begun.add(threads.submit(do, wanted))
+            begun: dict[Future[Done], tuple[Range, int]] = {}
+            while begun or left and not self.stop.is_set():
+                while left and len(begun) < self.workers and not self._waiting():
+                    wanted, tries = left.popleft()
+                    begun[threads.submit(do, wanted)] = wanted, tries
                 if not begun:
-                    return
-                ended, begun = wait(begun, TICK, FIRST_COMPLETED)
+                    self.stop.wait(TICK)
+                    yield None
+                    continue
+                ended, _ = wait(begun, TICK, FIRST_COMPLETED)
                 if not ended:
                     yield None
                 for future in ended:
-                    yield future.result()
+                    wanted, tries = begun.pop(future)
+                    try:
+                        done = future.result()
+                    except Superseded:
+                        if tries == TRIES:
+                            raise
+                        left.append((wanted, tries + 1))
+                    else:
+                        yield done
+
+    def _waiting(self) -> bool:
+        return self.stop.is_set() or self.doubt.is_set()

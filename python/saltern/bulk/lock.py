@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from types import TracebackType
 
@@ -23,6 +24,8 @@ class JobLock:
         self._connection: Connection | None = None
         self._looked = 0.0
         self._lost: float | None = None
+        self.doubt = threading.Event()
+        """Set while the lock may be another's: no range is to be begun."""
 
     def __enter__(self) -> JobLock:
         if not self._take():
@@ -50,10 +53,10 @@ class JobLock:
         try:
             if self._connection is not None and not self._connection.closed:
                 self._connection.execute("SELECT 1")
-                self._lost = None
+                self._settle()
                 return
             if self._take():
-                self._lost = None
+                self._settle()
                 return
             # Perhaps the database has not noticed yet that the old connection is gone.
             failure = Superseded(f"another job has taken {self._table.label} over")
@@ -61,15 +64,24 @@ class JobLock:
             failure = error
             if self._connection is not None:
                 self._connection.close()
+        self.doubt.set()
         self._lost = now if self._lost is None else self._lost
         if now - self._lost > self._source.retry_for:
             raise failure
 
+    def _settle(self) -> None:
+        self._lost = None
+        self.doubt.clear()
+
     def _take(self) -> bool:
         self._connection = connect(self._source)
-        query = "SELECT pg_try_advisory_lock(hashtext('saltern.bulk'), %s::bigint::int4)"
+        # A partition has the lock of the whole table.
+        query = "SELECT coalesce(pg_partition_root(%(oid)s::oid), %(oid)s::oid)::oid::bigint"
+        row = self._connection.execute(query, {"oid": self._table.oid}).fetchone()
+        oid = int(str(row[0])) if row else self._table.oid
         # As a signed number: oids go up to 2^32.
-        oid = self._table.oid - (1 << 32) if self._table.oid >= 1 << 31 else self._table.oid
+        oid = oid - (1 << 32) if oid >= 1 << 31 else oid
+        query = "SELECT pg_try_advisory_lock(hashtext('saltern.bulk'), %s::bigint::int4)"
         if self._connection.execute(query, [oid]).fetchone() == (True,):
             return True
         self._connection.close()

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import io
+import time
 import uuid
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 from psycopg import sql
 from pyarrow import csv
 
-from saltern.bulk.columns import found_errors, outcomes, rewritten
+from saltern.bulk.columns import found_errors, outcomes, rewritten, same_site
 from saltern.bulk.database import Connection, Session, Source, copied
 from saltern.bulk.ledger import Ledger, Part, Range, Whole
 from saltern.bulk.outcome import KEPT_ERRORS
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.site import Site, differences, open_site
+from saltern.bulk.site import Site
 from saltern.bulk.table import Table
 
 
@@ -31,8 +33,11 @@ class Assignment:
     operation: str
     policy: str
     description: dict[str, Any]
+    place: dict[str, str] = field(default_factory=dict)
+    """Where the driver's connection leads: that of a worker leads there, too."""
     ledger: str = ""
     job: int = 0
+    nonce: str = ""
 
 
 @dataclass
@@ -58,6 +63,8 @@ class Written:
     changed: int = 0
     conflicts: int = 0
     """Rows that others had written to, or deleted, since they were read."""
+    locked: int = 0
+    """Rows that a stranger has locked, which are tried again."""
     gone: int = 0
     left_over: int = 0
     others: pa.RecordBatch | None = None
@@ -67,22 +74,13 @@ class Written:
         """The outcomes of strings, after what has become of those that were to be written."""
         corrections = {
             "changed": self.changed - staged,
-            "same": staged - self.changed - self.conflicts,
+            "same": staged - self.changed - self.conflicts - self.locked,
             "gone": self.gone,
             "conflict": self.left_over,
         }
         sums = Counter(kinds)
         sums.update(corrections)
         return dict(+sums)
-
-
-def same_site(policy: str, description: dict[str, Any]) -> Site:
-    """The policy on this machine's disk, if it does what that of the job does."""
-    site = open_site(policy)
-    found = differences(description, site.description)
-    if found:
-        raise Refused(f"the policy {policy} is another one here: {'; '.join(found)}")
-    return site
 
 
 class Worker:
@@ -105,8 +103,9 @@ class Worker:
 
     def _count(self, wanted: Range) -> Done:
         batch = self.session.run(lambda connection: self._read(connection, wanted))
-        census, rows = self.site.hasher.count_many(batch.column("old"))
-        column = pa.array(rows)
+        census, _ = self.site.hasher.count_many(batch.column("old"))
+        # Whether each could be verified: with its key and its ROM.
+        column = pa.array(self.site.hasher.check_many(batch.column("old")))
         kinds = outcomes(column)
         errors = found_errors(batch, column)
         return Done(wanted.number, batch.num_rows, 0, 0, kinds, dict(census), errors)
@@ -123,12 +122,18 @@ class Worker:
                     raise
 
     def _attempt(self, wanted: Range) -> Done:
-        job, claim = self.assignment.job, uuid.uuid4().hex
-        if not self.session.run(lambda c: self.ledger.claim(c, job, wanted.number, claim)):
+        job, claim, nonce = self.assignment.job, uuid.uuid4().hex, self.assignment.nonce
+        if not self.session.run(lambda c: self.ledger.claim(c, job, wanted.number, claim, nonce)):
             return Done(wanted.number)
         batch = self.session.run(lambda connection: self._read(connection, wanted))
         done = Done(wanted.number, batch.num_rows)
+        until, pause = time.monotonic() + self.assignment.source.retry_for, 0.1
         written = self._write(wanted, claim, batch, done, last=False)
+        while written.others is not None and written.locked and time.monotonic() + pause < until:
+            # Nobody waits for us meanwhile, since no transaction is open.
+            time.sleep(pause)
+            pause = min(2 * pause, 5.0)
+            written = self._write(wanted, written.claim, written.others, done, last=False)
         if written.others is not None:
             # Logins have written meanwhile, perhaps under an older policy: these rows once more.
             self._write(wanted, written.claim, written.others, done, last=True)
@@ -151,23 +156,36 @@ class Worker:
         columns = [batch.column("id"), batch.column("old"), rows.field("hash")]
         changed = pc.is_valid(rows.field("hash"))
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
+        kinds = outcomes(rows)
+        if kinds.get("failed"):
+            # Such a range stays to be done.
+            why = rows.filter(pc.equal(rows.field("outcome"), "failed"))[0]["why"].as_py()
+            raise Refused(f"{kinds['failed']} strings could not be computed: {why}")
         done.errors += found_errors(batch, rows)
-        before = Counter(done.outcomes) + Counter(outcomes(rows))
+        before = Counter(done.outcomes) + Counter(kinds)
         job, number = self.assignment.job, wanted.number
 
-        def work(connection: Connection) -> Written:
+        def transaction(connection: Connection, *, waiting: bool) -> Written:
             written = Written(claim=claim + "+")
             with connection.transaction():
-                self.ledger.hold(connection, job, number, claim)
+                earlier = self.ledger.hold(connection, job, number, claim)
                 if staged.num_rows:
-                    self._replace(connection, wanted, staged, written, last)
+                    self._replace(connection, wanted, staged, written, last, waiting)
                 part = Part(written.changed, written.conflicts)
                 self.ledger.add(connection, job, number, written.claim, part)
                 if written.others is None:
-                    kinds = written.corrected(before, staged.num_rows)
-                    whole = Whole(done.accounts, kinds, done.errors[:KEPT_ERRORS])
+                    sums = written.corrected(before, staged.num_rows)
+                    _count_earlier(sums, earlier + written.changed)
+                    whole = Whole(done.accounts, sums, done.errors[:KEPT_ERRORS])
                     self.ledger.close(connection, job, number, whole)
             return written
+
+        def work(connection: Connection) -> Written:
+            try:
+                return transaction(connection, waiting=True)
+            except psycopg.errors.LockNotAvailable:
+                # Those that strangers have locked are left out.
+                return transaction(connection, waiting=False)
 
         written = self.session.run(work)
         done.outcomes = written.corrected(before, staged.num_rows)
@@ -182,47 +200,111 @@ class Worker:
         staged: pa.Table,
         written: Written,
         last: bool,
+        waiting: bool,
     ) -> None:
-        written.changed = self._update(connection, wanted, staged)
+        self._stage(connection, staged)
+        written.changed = self._update(connection, wanted, waiting)
         if written.changed == staged.num_rows:
             return
         # Somebody else may have written the same: that is no conflict.
-        query = sql.SQL("SELECT count(*), count(t.{id}) " + OTHERS).format(**self._names())
-        row = connection.execute(query, []).fetchone()
-        assert row is not None and isinstance(row[0], int) and isinstance(row[1], int)
-        written.conflicts, written.gone = row[0], row[0] - row[1]
+        others, given = self._others(wanted)
+        counts = (
+            "SELECT count(*), count(t.{id}), "
+            'count(*) FILTER (WHERE t.{hash} COLLATE "C" = s.old COLLATE "C") ' + others
+        )
+        row = connection.execute(sql.SQL(counts).format(**self._names()), given).fetchone()
+        found, there, untouched = (int(str(count)) for count in row or ())
+        if not waiting and not last:
+            written.locked = untouched
+        written.conflicts, gone = found - written.locked, found - there
+        astray = min(gone, self._astray(connection, wanted)) if gone else 0
+        written.gone, written.left_over = gone - astray, astray
         if last:
-            written.left_over = row[1]
-        elif row[1]:
-            select = "SELECT t.{id}, t.{hash} " + OTHERS + "AND t.{id} IS NOT NULL"
+            written.left_over += there
+        elif there:
+            select = "SELECT t.{id}, t.{hash} " + others + "AND t.{id} IS NOT NULL"
             query = sql.SQL("COPY (" + select + ") TO STDOUT (FORMAT csv)").format(**self._names())
-            written.others = parsed(copied(connection, query))
+            written.others = parsed(copied(connection, query, given))
+
+    def _astray(self, connection: Connection, wanted: Range) -> int:
+        """The rows that still have a string whose id is gone: they have another id by now, or it
+        was not the same one when it came back. The next run has them."""
+        where, given = within("t.", wanted)
+        inner, more = within("u.", wanted)
+        query = sql.SQL(
+            'SELECT count(*) FROM {table} AS t WHERE t.{hash} COLLATE "C" IN ('
+            'SELECT s.old COLLATE "C" FROM pg_temp.saltern_staged AS s WHERE NOT EXISTS ('
+            "SELECT FROM {table} AS u WHERE u.{id} = s.id AND " + inner + ")) AND " + where
+        )
+        row = connection.execute(query.format(**self._names()), more + given).fetchone()
+        return int(str(row[0])) if row else 0
+
+    def _others(self, wanted: Range) -> tuple[str, list[str]]:
+        """The staged rows in which something else stands by now, or that are gone. Without the
+        bounds, the whole table might be read for them, too."""
+        where, given = within("t.", wanted)
+        text = (
+            "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id AND " + where
+            + ' WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
+        )
+        return text, given
 
     def _names(self) -> dict[str, sql.Composable]:
         return self.assignment.table.names()
 
-    def _update(self, connection: Connection, wanted: Range, staged: pa.Table) -> int:
-        names = self._names()
+    def _stage(self, connection: Connection, staged: pa.Table) -> None:
         create = sql.SQL(
             "CREATE TEMPORARY TABLE saltern_staged ON COMMIT DROP AS "
             "SELECT {id} AS id, {hash}::text AS old, {hash}::text AS new FROM {table} WITH NO DATA"
         )
-        connection.execute(create.format(**names), [])
+        connection.execute(create.format(**self._names()), [])
         text = io.BytesIO()
         options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
         csv.write_csv(staged, text, options)
         copy = connection.cursor().copy("COPY pg_temp.saltern_staged FROM STDIN (FORMAT csv)")
         with copy as target:
             target.write(text.getbuffer())
+
+    def _update(self, connection: Connection, wanted: Range, waiting: bool) -> int:
+        names = self._names()
         # Without the bounds, the whole table would be read where that looks cheaper than to look
         # for every id.
         where, given = within("t.", wanted)
         # Byte for byte, whatever the collation of the column takes for equal.
+        same = 't.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+        only = ""
+        if not waiting:
+            free = sql.SQL(
+                "CREATE TEMPORARY TABLE saltern_free ON COMMIT DROP AS "
+                "SELECT t.{id} AS id FROM {table} AS t, pg_temp.saltern_staged AS s "
+                "WHERE " + same + " FOR NO KEY UPDATE OF t SKIP LOCKED"
+            )
+            connection.execute(free.format(**names), given)
+            only = " AND s.id IN (SELECT id FROM pg_temp.saltern_free)"
         update = sql.SQL(
-            "UPDATE {table} AS t SET {hash} = s.new FROM pg_temp.saltern_staged AS s "
-            'WHERE t.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
+            "WITH written AS (UPDATE {table} AS t SET {hash} = s.new "
+            "FROM pg_temp.saltern_staged AS s WHERE " + same + only + " "
+            'RETURNING t.{hash} COLLATE "C" = s.new COLLATE "C" AS right) '
+            "SELECT count(*), count(*) FILTER (WHERE written.right IS NOT TRUE) FROM written"
         )
-        return connection.execute(update.format(**names), given).rowcount
+        row = connection.execute(update.format(**names), given).fetchone()
+        written, wrong = (int(str(count)) for count in row or ())
+        if wrong:
+            raise Refused(
+                f"a trigger of {self.assignment.table.label} has made something else of {wrong} "
+                "new strings: this range is rolled back. Disable it for the job, or mend it"
+            )
+        return written
+
+
+def _count_earlier(sums: dict[str, int], changed: int) -> None:
+    """Rows that were changed when the range was done half, and are the same now."""
+    moved = min(changed - sums.get("changed", 0), sums.get("same", 0))
+    if moved > 0:
+        sums["changed"] = sums.get("changed", 0) + moved
+        sums["same"] -= moved
+        if not sums["same"]:
+            del sums["same"]
 
 
 def within(table: str, wanted: Range) -> tuple[str, list[str]]:
@@ -235,19 +317,14 @@ def within(table: str, wanted: Range) -> tuple[str, list[str]]:
     return " AND ".join(["true", *given]), list(given.values())
 
 
-OTHERS = (
-    "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id "
-    'WHERE t.{hash} COLLATE "C" IS DISTINCT FROM s.new COLLATE "C" '
-)
-"""The staged rows in which something else stands by now, or that are gone."""
-
-
 def parsed(text: bytes) -> pa.RecordBatch:
     """Rows of COPY as a batch: `id` and `old`, which need be no UTF-8. Where nothing stands there
     is a null, and where `""` stands an empty string."""
     schema = pa.schema([("id", pa.binary()), ("old", pa.binary())])
     if not text:
         return pa.RecordBatch.from_pylist([], schema)
+    # The reader drops a mark of the order of bytes from the beginning, and empty lines.
+    text = b"\n" + text
     try:
         table = csv.read_csv(
             pa.BufferReader(text),

@@ -13,6 +13,7 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
@@ -21,10 +22,12 @@ import psycopg
 import pyarrow as pa
 
 import saltern
+from saltern.bulk.columns import same_site
 from saltern.bulk.database import connect, told
 from saltern.bulk.ledger import Range
-from saltern.bulk.ranges import Assignment, Done, Worker, same_site
+from saltern.bulk.ranges import Assignment, Done, Worker
 from saltern.bulk.refusal import Refused, Superseded
+from saltern.bulk.table import place
 
 MOST_BLOCKS = 4000
 """So many tasks Ray keeps in mind; a task has several ranges where there are more."""
@@ -229,7 +232,15 @@ def problem(assignment: Assignment) -> str | None:
     """What keeps this node from doing its part, if anything."""
     try:
         same_site(assignment.policy, assignment.description)
-        connect(assignment.source).close()
+        with closing(connect(assignment.source)) as connection:
+            found = place(connection, assignment.table)
+        others = [
+            f"{name} {found[name]} instead of {wanted}"
+            for name, wanted in assignment.place.items()
+            if found[name] != wanted
+        ]
+        if others:
+            return f"the DSN leads elsewhere here: {', '.join(others)}"
     except Refused as refused:
         return str(refused)
     except psycopg.Error as error:

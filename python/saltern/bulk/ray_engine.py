@@ -23,6 +23,8 @@ from saltern.bulk.report import say
 
 STARTS_WITHIN = 300.0
 """Seconds for Ray to start, or to be found."""
+IDLE = 1800.0
+"""Seconds for a range, or for the first actor: clusters live on that have no room for one."""
 QUIET = 60.0
 """Seconds without a sign of life, after which the cluster counts as gone."""
 TICK = 0.5
@@ -74,7 +76,16 @@ class RayEngine:
         written."""
         if not ranges:
             return
+        last = time.monotonic()
         for message in self._answers(("do", assignment, list(ranges)), QUIET):
+            if message is not None and "done" in message:
+                last = time.monotonic()
+            elif time.monotonic() - last > IDLE:
+                raise Refused(
+                    f"the Ray cluster lives, but has done no range for {IDLE / 60:.0f} minutes: "
+                    "has it room for an actor (`ray status`)? If ranges take as long, use a "
+                    "smaller --range-rows"
+                )
             if message is None:
                 yield None
             elif "end" in message:

@@ -35,7 +35,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
     rows = pa.array(site.hasher.check_many(batch.column("old")))
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)
-    wrong = verified["mismatch"] + verified["missing"]
+    wrong = verified["mismatch"] + verified["missing"] + verified["without_string"]
     report: dict[str, Any] = {
         "operation": "verify-sample",
         "table": table.label,
@@ -75,7 +75,8 @@ def known(file: Path) -> dict[str, str]:
             entries = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"--passwords {file}: {type(error).__name__}") from None
-    passwords = {}
+    passwords: dict[str, str] = {}
+    lines_of: dict[str, int] = {}
     for number, line in entries:
         try:
             entry = json.loads(line)
@@ -85,7 +86,12 @@ def known(file: Path) -> dict[str, str]:
         if not isinstance(password, str):
             # Without the line, which holds a password.
             raise Refused(f'--passwords {file}: line {number} is no {{"id": …, "password": "…"}}')
-        passwords[id] = password
+        if id in lines_of:
+            raise Refused(
+                f"--passwords {file}: line {number} has the id of line {lines_of[id]}: give each "
+                "account once"
+            )
+        passwords[id], lines_of[id] = password, number
     return passwords
 
 
@@ -93,18 +99,24 @@ def _verified(
     site: Site, connection: Connection, table: Table, passwords: dict[str, str]
 ) -> dict[str, list[str]]:
     """The ids of accounts by what came of their password."""
-    found: dict[str, list[str]] = {"match": [], "mismatch": [], "missing": [], "error": []}
+    kinds = ("match", "mismatch", "missing", "without_string", "error")
+    found: dict[str, list[str]] = {kind: [] for kind in kinds}
     if not passwords:
         return found
-    query = sql.SQL("SELECT {id}::text, {hash} FROM {table} WHERE {id} = ANY(%s::{type}[])")
-    rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
-    stored = {str(id): None if hash is None else str(hash) for id, hash in rows}
-    present = [id for id in passwords if stored.get(id) is not None]
-    found["missing"] = [id for id in passwords if id not in present]
-    answers = site.hasher.verify_many(
-        [stored[id] for id in present], [passwords[id] for id in present]
+    # As people write ids, which need not be as the database does.
+    query = sql.SQL(
+        "SELECT given.id, t.{id} IS NOT NULL, t.{hash} FROM unnest(%s::text[]) AS given (id) "
+        "LEFT JOIN {table} AS t ON t.{id} = given.id::{type}"
     )
-    for id, answer in zip(present, answers, strict=True):
+    rows = connection.execute(query.format(**table.names()), [list(passwords)]).fetchall()
+    stored: dict[str, str] = {}
+    for id, there, hash in rows:
+        if hash is None:
+            found["without_string" if there else "missing"].append(str(id))
+        else:
+            stored[str(id)] = str(hash)
+    answers = site.hasher.verify_many(list(stored.values()), [passwords[id] for id in stored])
+    for id, answer in zip(stored, answers, strict=True):
         kind = "error" if isinstance(answer, Exception) else "match" if answer else "mismatch"
         found[kind].append(id)
     return found

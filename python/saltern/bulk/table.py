@@ -23,7 +23,10 @@ class Table:
     """As SQL writes it."""
     width: int | None = None
     """How many characters a string may have; any number if none."""
+    mark: str = ""
+    """Another one when the table is another one of the same name, or has been emptied."""
     notes: tuple[str, ...] = field(default=())
+    """What people should know about it."""
 
     @property
     def label(self) -> str:
@@ -64,15 +67,37 @@ WHERE indrelid = %s AND indisunique AND indisvalid AND indpred IS NULL AND index
   AND indnkeyatts = 1 AND indkey[0] = %s
 """
 
+MARK = """
+SELECT md5(string_agg(oid::text || ':' || coalesce(pg_relation_filenode(oid), 0), ' ' ORDER BY oid))
+FROM (SELECT %(oid)s::oid AS oid UNION SELECT relid FROM pg_partition_tree(%(oid)s::oid)) AS parts
+"""
+"""Of the numbers of the table's files: TRUNCATE gives it new ones, as VACUUM FULL does."""
+
 TRIGGERS = """
-SELECT tgname::text FROM pg_trigger
-WHERE tgrelid = %s AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
+SELECT DISTINCT tgname::text FROM pg_trigger
+WHERE (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s::oid)))
+  AND NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 16 <> 0 ORDER BY 1
+"""
+
+PLACE = """
+SELECT current_database()::text, current_user::text,
+       coalesce(to_regclass(%(table)s)::oid::text, 'none'),
+       coalesce(row_security_active(to_regclass(%(table)s)::oid)::text, 'none'),
+       pg_is_in_recovery()::text
 """
 
 KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
-def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: bool) -> Table:
+def inspect(
+    connection: Connection,
+    table: str,
+    id: str,
+    hash: str,
+    *,
+    writes: bool,
+    triggers_fire: bool = False,
+) -> Table:
     """Looks at a table, and refuses it if the job could not be done, or would do harm."""
     oid, schema, name, subclasses = _relation(connection, table)
     if id == hash:
@@ -89,8 +114,18 @@ def inspect(connection: Connection, table: str, id: str, hash: str, *, writes: b
         query = "SELECT has_column_privilege(%s::oid, %s, %s)"
         if connection.execute(query, [oid, column, right]).fetchone() != (True,):
             raise Refused(f"the role lacks {right} ({column}) on {schema}.{name}: grant it")
-    notes = _writable(connection, oid) if writes else ()
-    return Table(oid, schema, name, id, hash, id_type, width, notes)
+    notes = _writable(connection, oid, triggers_fire) if writes else ()
+    row = connection.execute(MARK, {"oid": oid}).fetchone()
+    mark = str(row[0]) if row else ""
+    return Table(oid, schema, name, id, hash, id_type, width, mark, notes)
+
+
+def place(connection: Connection, table: Table) -> dict[str, str]:
+    """Where a connection leads, and what its role sees there: two that agree see the same rows."""
+    names = ("database", "role", "table", "row-level security", "standby")
+    name = table.names()["table"].as_string(connection)
+    row = connection.execute(PLACE, {"table": name}).fetchone()
+    return dict(zip(names, map(str, row or ()), strict=True))
 
 
 def _relation(connection: Connection, table: str) -> tuple[int, str, str, bool]:
@@ -149,7 +184,7 @@ def _hash_column(
     return modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
-def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
+def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
     read_only = connection.execute("SHOW transaction_read_only").fetchone()
     if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
         raise Refused("this server is a standby: connect to the primary")
@@ -158,10 +193,16 @@ def _writable(connection: Connection, oid: int) -> tuple[str, ...]:
     query = "SELECT has_database_privilege(current_database(), 'TEMP')"
     if connection.execute(query).fetchone() != (True,):
         raise Refused("the role may not make temporary tables: GRANT TEMPORARY ON DATABASE … TO …")
-    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, [oid])]
+    triggers = [str(row[0]) for row in connection.execute(TRIGGERS, {"oid": oid})]
     if not triggers:
         return ()
-    return (f"triggers that an UPDATE fires: {', '.join(triggers)}",)
+    named = ", ".join(triggers)
+    if not fire:
+        raise Refused(
+            f"an UPDATE fires triggers: {named}. Disable them for the job, or say --triggers-fire "
+            "if they are to fire for every row that changes"
+        )
+    return (f"triggers that an UPDATE fires: {named}",)
 
 
 LONGEST = {

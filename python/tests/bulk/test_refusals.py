@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Policies, Ran, Server, content, fill, fingerprint
 
-from saltern.bulk.ranges import Assignment, same_site
+from saltern.bulk.columns import same_site
+from saltern.bulk.ranges import Assignment
 from saltern.bulk.ray_driver import problem
 from saltern.bulk.database import Source
 from saltern.bulk.refusal import Refused

@@ -214,7 +214,7 @@ def test_no_secret_is_kept_or_said(server: Server, policies: Policies, bulk: Bul
     # The server would show the whole row in the detail of this error.
     server.admin("ALTER TABLE users ADD CHECK (password_hash NOT LIKE '{key=b+%')")
     ran = bulk("rekey", policies.file("b"))
-    assert ran.status == 2 and "violates check constraint" in ran.said
+    assert ran.status == 2 and "CheckViolation (23514)" in ran.said
     digest = hash.rsplit("$", 1)[1]
     with server.connect() as connection:
         ledger = [
@@ -225,17 +225,6 @@ def test_no_secret_is_kept_or_said(server: Server, policies: Policies, bulk: Bul
     told = ran.said + json.dumps(ran.report) + "".join(ledger)
     for secret in (digest, policies.key("a").hex(), policies.key("b").hex(), str(policies.folder)):
         assert secret not in told
-
-
-def test_triggers_are_said(server: Server, policies: Policies, bulk: Bulk) -> None:
-    fill(server, "users", [policies.hasher("a").hash("x")] * 10)
-    server.admin(
-        "CREATE OR REPLACE FUNCTION quiet() RETURNS trigger LANGUAGE plpgsql AS "
-        "'BEGIN RETURN NEW; END';"
-        "CREATE TRIGGER told BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION quiet()"
-    )
-    ran = bulk("rekey", policies.file("b"))
-    assert ran.status == 0 and "told" in ran.said and ran.report["changed"] == 10
 
 
 def test_the_functions_of_columns(policies: Policies) -> None:
