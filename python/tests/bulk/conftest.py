@@ -104,17 +104,6 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def no_children() -> Iterator[None]:
-    """Whatever fails, no process of a test disturbs the next one."""
-    yield
-    mine = f"/proc/self/task/{os.getpid()}/children"
-    for pid in Path(mine).read_text().split():
-        text = Path(f"/proc/{pid}/cmdline")
-        if text.exists() and b"saltern.bulk" in text.read_bytes():
-            os.kill(int(pid), signal.SIGKILL)
-
-
 def fingerprint(key: bytes) -> str:
     """What `saltern key fingerprint` shows."""
     return hashlib.sha256(b"saltern hash key fingerprint 1" + key).hexdigest()[:16]

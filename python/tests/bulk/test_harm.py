@@ -19,7 +19,6 @@ from test_faults import Begun, meanwhile
 from saltern.bulk import job as jobs
 from saltern.bulk import ranges
 from saltern.bulk.database import Source, connect
-from saltern.bulk.ledger import Ledger
 from saltern.bulk.ranges import Done
 from saltern.bulk.ray_driver import problem
 
