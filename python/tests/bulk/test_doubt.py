@@ -39,6 +39,9 @@ def test_no_range_is_begun_while_the_lock_is_in_doubt(
         def __init__(self, *_: object) -> None:
             pass
 
+        def close(self) -> None:
+            pass
+
         def do(self, wanted: Range) -> Done:
             done.append(wanted.number)
             return Done(wanted.number)
@@ -64,6 +67,9 @@ def test_a_range_that_another_had_is_tried_again(
 
     class Taken:
         def __init__(self, *_: object) -> None:
+            pass
+
+        def close(self) -> None:
             pass
 
         def do(self, wanted: Range) -> Done:
