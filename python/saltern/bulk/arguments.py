@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from saltern.bulk.site import OPERATIONS
+from saltern.bulk.site import OPERATIONS, WRITES
 
 DESCRIPTION = """\
 Work on a whole table of stored strings. No password is needed.
@@ -56,8 +56,7 @@ class Options:
     as_json: bool = False
 
 
-WRITES = ("rekey", "wrap")
-RANGES = ("rekey", "wrap", "census")
+RANGES = (*WRITES, "census")
 OPERATIONS_WITH = {
     "out": WRITES,
     "most_errors": WRITES,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from saltern import PasswordHasher
 from saltern.bulk.outcome import ERRORS, KEPT_ERRORS
 from saltern.bulk.refusal import Refused
-from saltern.bulk.site import Site, differences, open_site, refuse_for
+from saltern.bulk.site import WRITES, Site, differences, open_site, refuse_for
 
 BUSY = 60.0
 """Seconds that strings which could not be computed are tried again, while none succeeds."""
@@ -25,7 +25,7 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
     hashes = decoded(hashes)
-    if operation not in ("rekey", "wrap"):
+    if operation not in WRITES:
         raise ValueError(f"no operation that writes: {operation}")
     many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
     rows = pa.array(many(hashes))
@@ -84,7 +84,7 @@ class Rewrite:
     def __init__(
         self, policy: str | Path, operation: str, column: str, *, outcome: str | None = None
     ) -> None:
-        if operation not in ("rekey", "wrap"):
+        if operation not in WRITES:
             raise ValueError(f"{operation}: allowed are rekey and wrap")
         self.policy, self.operation = str(policy), operation
         self.column, self.outcome = column, outcome

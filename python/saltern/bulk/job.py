@@ -13,19 +13,19 @@ from typing import Any
 import psycopg
 
 import saltern
-from saltern.bulk.arguments import WRITES, Options
+from saltern.bulk.arguments import Options
 from saltern.bulk.counts import added
 from saltern.bulk.database import Connection, Session, Source, checked, connect, told
 from saltern.bulk.engine import Engine
 from saltern.bulk.ledger import Ledger, Totals, boundaries
 from saltern.bulk.local import LocalEngine
 from saltern.bulk.lock import JobLock
-from saltern.bulk.outcome import errors, most_errors
+from saltern.bulk.outcome import errors, most_errors, named
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
-from saltern.bulk.site import Site
+from saltern.bulk.site import WRITES, Site
 from saltern.bulk.table import Table, inspect, place, refuse_narrow
 
 REKEY_ROWS = 10_000
@@ -107,8 +107,7 @@ class Job:
             try:
                 for done in self._told(results, progress):
                     census = added(census, done.census or {})
-                    for id, outcome, why in done.errors[: self.options.list_errors - len(listed)]:
-                        listed.append({"id": id, "outcome": outcome, "why": why})
+                    listed += named(done.errors[: self.options.list_errors - len(listed)])
             except FAILURES as error:
                 failure = error
         ended = self._ended(progress, failure)

@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 
 from saltern.bulk.database import Connection, quoted, told
+from saltern.bulk.outcome import named
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import Site
 from saltern.bulk.table import Table
@@ -389,7 +390,7 @@ class Ledger:
             "SELECT id, outcome, why FROM {schema}.errors WHERE job = %s ORDER BY number LIMIT %s"
         )
         rows = connection.execute(query, [job, most]).fetchall()
-        return [{"id": id, "outcome": outcome, "why": why} for id, outcome, why in rows]
+        return named(rows)
 
 
 BOUNDARIES = """

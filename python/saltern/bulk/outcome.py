@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 ERRORS = ("bad", "refused", "unavailable", "failed")
 """The outcomes that are errors: the string cannot be read; the policy does not accept it; its key
@@ -15,6 +15,11 @@ KEPT_ERRORS = 100
 def errors(outcomes: Mapping[str, int]) -> int:
     """How many of them are errors."""
     return sum(outcomes.get(kind, 0) for kind in ERRORS)
+
+
+def named(rows: Iterable[tuple[object, ...]]) -> list[dict[str, object]]:
+    """Rows in error (id, outcome, why) as a report lists them."""
+    return [{"id": id, "outcome": outcome, "why": why} for id, outcome, why in rows]
 
 
 def most_errors(asked: int | None, rows: int) -> int:

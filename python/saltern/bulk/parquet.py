@@ -16,7 +16,7 @@ from pyarrow import parquet
 from saltern.bulk.arguments import Options
 from saltern.bulk.columns import decoded, found_errors, outcomes, replaced, rewritten
 from saltern.bulk.counts import added
-from saltern.bulk.outcome import errors, most_errors
+from saltern.bulk.outcome import errors, most_errors, named
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import Progress, say, show
 from saltern.bulk.signals import Signals
@@ -194,8 +194,7 @@ class File:
         else:
             ids = _column(piece, self.options.id)
         left = self.options.list_errors - len(self.listed)
-        for id, outcome, why in found_errors(pa.table([ids], names=["id"]), rows)[:left]:
-            self.listed.append({"id": id, "outcome": outcome, "why": why})
+        self.listed += named(found_errors(pa.table([ids], names=["id"]), rows)[:left])
         self.kinds.update(kinds)
         self.progress.add(len(piece), kinds)
 

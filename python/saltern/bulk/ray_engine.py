@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection as Pipe
-from types import TracebackType
 from typing import Any
 
 from saltern.bulk import ray_driver
@@ -51,12 +50,7 @@ class RayEngine:
         self._there.close()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pipe.close()
         self._process.join(FAREWELL)
         if self._process.is_alive():

@@ -15,7 +15,7 @@ from psycopg import sql
 from saltern.bulk.arguments import Options
 from saltern.bulk.columns import found_errors, outcomes
 from saltern.bulk.database import Connection, copied
-from saltern.bulk.outcome import errors
+from saltern.bulk.outcome import errors, named
 from saltern.bulk.ranges import parsed
 from saltern.bulk.refusal import Refused
 from saltern.bulk.report import show
@@ -48,16 +48,13 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         "in_error": errors(kinds),
         "passwords_verified": len(passwords),
         "passwords": {name: len(ids) for name, ids in verified.items()},
-        "listed": [
-            {"id": id, "outcome": outcome, "why": why}
-            for id, outcome, why in found_errors(batch, rows)[: options.list_errors]
-        ]
-        + [
-            {"id": id, "outcome": outcome, "why": None}
+        "listed": named(found_errors(batch, rows)[: options.list_errors])
+        + named(
+            (id, outcome, None)
             for outcome, ids in verified.items()
             if outcome != "match"
             for id in ids[: options.list_errors]
-        ],
+        ),
     }
     show(report, options.as_json)
     if errors(kinds) or verified["error"]:

@@ -12,8 +12,9 @@ import saltern
 from saltern import PasswordHasher
 from saltern.bulk.refusal import Refused
 
-OPERATIONS = ("rekey", "wrap", "census", "verify-sample")
-"""The first two write to the table."""
+WRITES = ("rekey", "wrap")
+"""The operations that write to the table."""
+OPERATIONS = (*WRITES, "census", "verify-sample")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def open_site(policy: str | Path) -> Site:
 
 def refuse_for(site: Site, operation: str) -> None:
     """Refuses policies under which an operation would do harm."""
-    if operation not in ("rekey", "wrap"):
+    if operation not in WRITES:
         return
     if site.description["unnamed_key"]:
         raise Refused(
