@@ -83,9 +83,7 @@ impl Call {
         peer: &Peer,
         received: Instant,
     ) -> Result<Self, Problem> {
-        means
-            .client
-            .may_ask(crate::api::ROUTES.get(op.index()).map_or(&[], |route| route.rights))?;
+        means.client.may_ask(op.rights())?;
         let _under_way = means.client.begin()?;
         let (peer, timeout, trace) = (peer.clone(), None, None);
         Ok(Call { op, means, peer, received, timeout, trace, ended: false, _under_way })

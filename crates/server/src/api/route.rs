@@ -140,6 +140,11 @@ impl Op {
         matches!(self, Op::Batch | Op::Census)
     }
 
+    /// The rights of which it needs one; none if everybody may.
+    pub(crate) fn rights(self) -> &'static [Right] {
+        ROUTES.get(self.index()).map_or(&[], |route| route.rights)
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {

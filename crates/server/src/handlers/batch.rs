@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::single::{Login, hash, needs_rehash, rekey, verify};
 use super::{Call, Lines, Means, Numbered};
-use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, Right, password};
+use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, password};
 
 /// How long a line waits that the pool has no room for.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -188,14 +188,6 @@ impl Asked {
         }
     }
 
-    const fn right(&self) -> Right {
-        match self {
-            Asked::Hash(_) => Right::Hash,
-            Asked::Verify(_) | Asked::NeedsRehash(_) => Right::Verify,
-            Asked::Rekey(_) => Right::Rekey,
-        }
-    }
-
     /// How long the answer is waited for, from when the line was read.
     fn time(&self) -> Option<Duration> {
         let asked = match self {
@@ -208,14 +200,14 @@ impl Asked {
 }
 
 async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, Problem> {
-    let (time, right) = (asked.time(), asked.right());
+    let (time, op) = (asked.time(), asked.op());
     let until = time.and_then(|time| Instant::now().checked_add(time));
-    let means = by(until, counted(call, right)).await??;
+    let means = by(until, counted(call, op)).await??;
     drop(turn);
     match asked {
         Asked::Hash(asked) => {
             let password = password(asked.password, asked.password_hex)?;
-            patiently(call, means, right, (&Work::Hash(&password), until)).await
+            patiently(call, means, op, (&Work::Hash(&password), until)).await
         }
         Asked::Verify(asked) => {
             let login = Login {
@@ -224,7 +216,7 @@ async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, P
                 hash: asked.hash.0.as_ref().map(|hash| hash.as_str()),
                 updates: asked.update.unwrap_or(true),
             };
-            patiently(call, means, right, (&Work::Verify(&login), until)).await
+            patiently(call, means, op, (&Work::Verify(&login), until)).await
         }
         Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash.0),
         Asked::Rekey(asked) => rekey(&means, &asked.hash.0),
@@ -240,9 +232,9 @@ async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<
 
 /// What a line is done with that counts as a request of its client: once the client has asked
 /// seldom enough, if it may do this at all.
-async fn counted(call: &Call, right: Right) -> Result<Means, Problem> {
+async fn counted(call: &Call, op: Op) -> Result<Means, Problem> {
     loop {
-        let means = call.now(right)?;
+        let means = call.now(op)?;
         let Some(Err(wait)) = means.client.rate.as_ref().map(|rate| rate.take_leaving_half())
         else {
             return Ok(means);
@@ -256,9 +248,9 @@ async fn counted(call: &Call, right: Right) -> Result<Means, Problem> {
 
 impl Call {
     /// What a line is done with now, if the client still has the right.
-    fn now(&self, right: Right) -> Result<Means, Problem> {
+    fn now(&self, op: Op) -> Result<Means, Problem> {
         let means = Means::of(&self.means.state, &self.peer)?;
-        means.client.may(right)?;
+        means.client.may_ask(op.rights())?;
         Ok(means)
     }
 }
@@ -273,14 +265,14 @@ enum Work<'a> {
 async fn patiently(
     call: &Call,
     mut means: Means,
-    right: Right,
+    op: Op,
     (work, until): (&Work<'_>, Option<Instant>),
 ) -> Result<Answer, Problem> {
     loop {
         let lines = Arc::clone(&means.current.lines);
         // It is never closed.
         let _place = by(until, lines.places.acquire()).await?;
-        means = call.now(right)?;
+        means = call.now(op)?;
         let passwords = means.current.passwords.bulk();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let result = match work {

@@ -80,12 +80,7 @@ pub(super) struct Times {
 impl Metrics {
     /// Counts the end of a request.
     pub(crate) fn count(&self, op: Op, outcome: &str, time: Duration) {
-        let at = OUTCOMES.iter().position(|known| *known == outcome);
-        debug_assert!(at.is_some(), "{outcome}");
-        let Some(counts) = self.requests.get(op.index()) else { return };
-        if let Some(count) = at.and_then(|at| counts.get(at)) {
-            count.fetch_add(1, Relaxed);
-        }
+        add(&self.requests, op, outcome);
         let Some(times) = self.times.get(op.index()) else { return };
         let seconds = time.as_secs_f64();
         if let Some(at) = BUCKETS.iter().position(|end| seconds <= *end) {
@@ -110,12 +105,7 @@ impl Metrics {
 
     /// Counts a line of a batch.
     pub(crate) fn line(&self, op: Op, outcome: &str) {
-        let at = OUTCOMES.iter().position(|known| *known == outcome);
-        debug_assert!(at.is_some(), "{outcome}");
-        let counts = self.lines.get(op.index());
-        if let Some(count) = at.zip(counts).and_then(|(at, counts)| counts.get(at)) {
-            count.fetch_add(1, Relaxed);
-        }
+        add(&self.lines, op, outcome);
     }
 
     /// Counts a stored string that was verified, which takes so many bytes.
@@ -130,5 +120,15 @@ impl Metrics {
     /// Counts an update that was given out.
     pub(crate) fn update(&self) {
         self.updates.fetch_add(1, Relaxed);
+    }
+}
+
+/// One more of an outcome of an operation.
+fn add(counts: &[[AtomicU64; OUTCOMES.len()]; OPS], op: Op, outcome: &str) {
+    let at = OUTCOMES.iter().position(|known| *known == outcome);
+    debug_assert!(at.is_some(), "{outcome}");
+    let counts = counts.get(op.index());
+    if let Some(count) = at.zip(counts).and_then(|(at, counts)| counts.get(at)) {
+        count.fetch_add(1, Relaxed);
     }
 }

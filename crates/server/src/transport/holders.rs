@@ -2,7 +2,6 @@
 //! of bodies.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,10 +78,10 @@ impl Held {
         let count = count.min(self.count);
         self.count -= count;
         let mut counts = self.holders.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Entry::Occupied(mut all) = counts.entry(self.holder.clone()) {
-            *all.get_mut() -= count;
-            if *all.get() == 0 {
-                all.remove();
+        if let Some(all) = counts.get_mut(&self.holder) {
+            *all -= count;
+            if *all == 0 {
+                counts.remove(&self.holder);
             }
         }
     }
