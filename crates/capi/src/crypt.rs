@@ -13,6 +13,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
+use saltern_yescrypt::hazmat::byte_refused_by_crypt;
 use saltern_yescrypt::params::Syntax;
 use saltern_yescrypt::{Error, Setting};
 
@@ -111,7 +112,7 @@ unsafe fn has_refused_characters(setting: *const c_char) -> bool {
         // SAFETY: the zero byte at the end has not come yet.
         match unsafe { *at } {
             0 => return false,
-            byte if !byte.is_ascii_graphic() || b"!*:;\\".contains(&byte) => return true,
+            byte if byte_refused_by_crypt(byte) => return true,
             // SAFETY: as above.
             _ => at = unsafe { at.add(1) },
         }
