@@ -282,11 +282,12 @@ impl<V: Variant> Hasher<V> {
         let mut root = NodeHasher::root(&self.params.node);
         let mut values = [0; INNER];
         for (value, leaf) in values.chunks_exact_mut(V::OUT_BYTES).zip(&leaves) {
-            value.copy_from_slice(Hash::<V>::from_state(leaf, V::OUT_BYTES as u8).as_bytes());
+            V::Word::write(leaf, value);
         }
         root.update(&values);
         if self.params.node.key_block().is_some() {
             leaves.zeroize();
+            values.zeroize();
         }
         root.finalize()
     }

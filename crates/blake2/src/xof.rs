@@ -125,7 +125,8 @@ impl<V: Variant> Hasher<V> {
         let known = self.length != Params::<V>::UNKNOWN;
         let most = V::OUT_BYTES as u64 * (1 << 32);
         let mut root = V::Word::ZERO_BLOCK;
-        root.as_mut()[..V::OUT_BYTES].copy_from_slice(self.hasher.finalize().as_bytes());
+        // Not as a hash, which nobody would wipe.
+        self.hasher.finished(|h| V::Word::write(h, root.as_mut()));
         Reader {
             node: self.node.clone(),
             root,
