@@ -13,14 +13,14 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
+use saltern_yescrypt::Setting;
 use saltern_yescrypt::params::Syntax;
-use saltern_yescrypt::{Error, Setting};
 
 pub use self::gensalt::{
     saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
 };
 use self::next::next;
-use crate::boundary::{entry, set_errno, text, write, write_text};
+use crate::boundary::{entry, number_of, set_errno, text, write, write_text};
 use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
@@ -91,11 +91,7 @@ unsafe fn compute(
     Setting::checksalt(plain).map_err(|_| libc::EINVAL)?;
     let (key, rom, syntax) = (None, None, Syntax::Crypt3);
     let request = Request { password, setting: plain, key, rom, syntax };
-    let made =
-        arena::with_arena(|workspace| hash(request, workspace)).map_err(|error| match error {
-            Error::OutOfMemory { .. } => libc::ENOMEM,
-            _ => libc::EINVAL,
-        })?;
+    let made = arena::with_arena(|workspace| hash(request, workspace)).map_err(number_of)?;
     // SAFETY: the caller's room.
     unsafe { write_text(output, OUTPUT, &made) }.ok_or(libc::ERANGE)?;
     Ok(output.cast())
