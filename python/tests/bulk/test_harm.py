@@ -14,19 +14,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import BCRYPT, Policies, Ran, Server, command, content, fill, run
+from conftest import BCRYPT, Begun, Bulk, Policies, Server, command, content, fill, run
 from pyarrow import parquet
-from test_faults import Begun, meanwhile
 
 from saltern.bulk import job as jobs
 from saltern.bulk import ranges
 from saltern.bulk.database import Source, connect
 from saltern.bulk.ranges import Done
 from saltern.bulk.ray_driver import problem
-
-__all__ = ["meanwhile"]
-
-Bulk = Callable[..., Ran]
 
 
 def refill(server: Server, stored: list[str], how: str) -> None:
