@@ -16,6 +16,7 @@ use saltern::{Error, ErrorKind, Passwords, Prepared, Ticket};
 use crate::arrow::{self, Column};
 use crate::batches::{Open, Terms};
 use crate::errors;
+use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
 /// What `rekey_many`, `wrap_many`, `check_many` and `count_many` return: a column of Arrow, whose
@@ -86,10 +87,7 @@ impl Row {
             None => Err(Row::without("null")),
             Some(Ok("")) => Err(Row::without("empty")),
             Some(Ok(text)) => Ok(text),
-            Some(Err(_)) => {
-                let why = Some("malformed stored string: it is not text".to_owned());
-                Err(Row { new: None, outcome: "bad", why })
-            }
+            Some(Err(_)) => Err(Row { new: None, outcome: "bad", why: Some(NOT_TEXT.to_owned()) }),
         }
     }
 }
