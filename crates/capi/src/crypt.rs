@@ -12,6 +12,7 @@ mod next;
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
+use std::thread::LocalKey;
 
 use saltern_yescrypt::Setting;
 use saltern_yescrypt::params::Syntax;
@@ -19,8 +20,8 @@ use saltern_yescrypt::params::Syntax;
 pub use self::gensalt::{
     saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
 };
-use self::next::next;
-use crate::boundary::{entry, number_of, set_errno, text, write, write_text};
+use self::next::{Next, next};
+use crate::boundary::{entry, guard, number_of, set_errno, text, write, write_text};
 use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
@@ -44,6 +45,29 @@ unsafe fn is_ours(setting: *const c_char) -> bool {
     let starts =
         |prefix: &[u8; 3]| unsafe { libc::strncmp(setting, prefix.as_ptr().cast(), 3) == 0 };
     !setting.is_null() && (starts(b"$y$") || starts(b"$7$"))
+}
+
+/// Who computes a setting that is not ours; none if we do, or nobody.
+///
+/// # Safety
+/// A pointer that is not null is to a string.
+unsafe fn elsewhere(setting: *const c_char) -> Option<&'static Next> {
+    // SAFETY: by the contract above.
+    if unsafe { is_ours(setting) } { None } else { next() }
+}
+
+/// A place of the calling thread for an answer, which is there until its next call; none while the
+/// thread ends.
+struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
+
+impl<const LEN: usize> Place<LEN> {
+    const fn new() -> Self {
+        Place(UnsafeCell::new([0; LEN]))
+    }
+
+    fn of_thread(places: &'static LocalKey<Self>) -> Option<*mut u8> {
+        guard(None, || Some(places.with(|place| place.0.get().cast())))
+    }
 }
 
 /// Writes what is no hash, and not the setting either.
@@ -140,9 +164,7 @@ pub unsafe extern "C" fn saltern_crypt_r(
         return ptr::null_mut();
     }
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_r)(phrase, setting, data) };
     }
@@ -167,9 +189,7 @@ pub unsafe extern "C" fn saltern_crypt_rn(
     size: c_int,
 ) -> *mut c_char {
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_rn)(phrase, setting, data, size) };
     }
@@ -201,9 +221,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
     size: *mut c_int,
 ) -> *mut c_char {
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_ra)(phrase, setting, data, size) };
     }
@@ -244,21 +262,17 @@ pub unsafe extern "C" fn saltern_crypt(
     phrase: *const c_char,
     setting: *const c_char,
 ) -> *mut c_char {
-    struct Output(UnsafeCell<[u8; OUTPUT]>);
     thread_local! {
-        static ANSWER: Output = const { Output(UnsafeCell::new([0; OUTPUT])) };
+        static ANSWER: Place<OUTPUT> = const { Place::new() };
     }
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt)(phrase, setting) };
     }
-    let place = crate::boundary::guard(None, || Some(ANSWER.with(|answer| answer.0.get())));
-    let Some(place) = place else { return ptr::null_mut() };
+    let Some(place) = Place::of_thread(&ANSWER) else { return ptr::null_mut() };
     // SAFETY: this thread's place.
-    unsafe { into_data(phrase, setting, place.cast()) };
+    unsafe { into_data(phrase, setting, place) };
     place.cast()
 }
 

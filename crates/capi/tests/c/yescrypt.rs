@@ -42,7 +42,8 @@ fn with_rom(answers: &mut Answers, case: &Value, preallocated: bool) {
     }
 }
 
-/// What is asked for a case; none for settings from a cost, which are crypt(3)'s, and tested with it.
+/// What is asked for a case; none for settings from a cost, which crypt(3) makes, and is tested
+/// with.
 fn line(case: &Value) -> Option<String> {
     let password = hex(case, "password");
     let room = if case["buflen"].is_null() { 512 } else { number(case, "buflen") };
