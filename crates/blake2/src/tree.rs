@@ -17,7 +17,7 @@ use crate::compress::{Group, Inputs, MAX_LANES, MAX_LEAVES, Run};
 use crate::dispatch::Kernels;
 use crate::engine::{self, Task};
 use crate::error::Error;
-use crate::function::State;
+use crate::function::{State, plain_stripes, stripe};
 use crate::hasher::Hasher as NodeHasher;
 use crate::output::Hash;
 use crate::params::Params as NodeParams;
@@ -158,17 +158,6 @@ impl<V: Variant> fmt::Debug for Params<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Params").field(&self.node).finish()
     }
-}
-
-/// Bytes in a stripe: one block for every leaf.
-const fn stripe<V: Variant>() -> usize {
-    V::LEAVES * V::BLOCK_BYTES
-}
-
-/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte
-/// after them.
-const fn plain_stripes<V: Variant>(bytes: usize) -> usize {
-    bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
 }
 
 /// A BLAKE2bp or BLAKE2sp computation in progress. Under two KiB, no allocation; `Clone` forks it.
