@@ -33,6 +33,9 @@ from saltern.bulk.ranges import Assignment, Worker
 from saltern.bulk.site import Site, open_site
 from saltern.bulk.table import inspect, place
 
+# In the background of a shell it is ignored, and would be by the jobs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SHORT = "BULK_SHORT" in os.environ
 """Whether there is little time."""
 REPOSITORY = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
