@@ -9,10 +9,8 @@ mod arena;
 mod gensalt;
 mod next;
 
-use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
-use std::thread::LocalKey;
 
 use saltern_yescrypt::Setting;
 use saltern_yescrypt::params::Syntax;
@@ -21,7 +19,7 @@ pub use self::gensalt::{
     saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
 };
 use self::next::{Next, next};
-use crate::boundary::{entry, guard, number_of, set_errno, text, write, write_text};
+use crate::boundary::{Place, entry, number_of, set_errno, text, write, write_text};
 use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
@@ -54,20 +52,6 @@ unsafe fn is_ours(setting: *const c_char) -> bool {
 unsafe fn elsewhere(setting: *const c_char) -> Option<&'static Next> {
     // SAFETY: by the contract above.
     if unsafe { is_ours(setting) } { None } else { next() }
-}
-
-/// A place of the calling thread for an answer, which is there until its next call; none while the
-/// thread ends.
-struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
-
-impl<const LEN: usize> Place<LEN> {
-    const fn new() -> Self {
-        Place(UnsafeCell::new([0; LEN]))
-    }
-
-    fn of_thread(places: &'static LocalKey<Self>) -> Option<*mut u8> {
-        guard(None, || Some(places.with(|place| place.0.get().cast())))
-    }
 }
 
 /// Writes what is no hash, and not the setting either.

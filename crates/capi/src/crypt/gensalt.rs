@@ -7,8 +7,8 @@ use std::ptr;
 use saltern_yescrypt::{Scheme, Setting};
 
 use super::next::Next;
-use super::{Place, elsewhere, is_ours, write_token};
-use crate::boundary::{bytes, entry, write_text};
+use super::{elsewhere, is_ours, write_token};
+use crate::boundary::{Place, bytes, entry, write_text};
 
 /// `CRYPT_GENSALT_OUTPUT_SIZE`
 const OUTPUT: usize = 192;
