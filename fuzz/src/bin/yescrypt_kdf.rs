@@ -3,7 +3,7 @@
 //! slower.
 #![no_main]
 
-#[path = "../../crates/yescrypt/tests/levels/theirs.rs"]
+#[path = "../../../crates/yescrypt/tests/levels/theirs.rs"]
 mod theirs;
 
 use std::cell::RefCell;
