@@ -1,32 +1,51 @@
-# What scripts/test-python and scripts/test-bulk share; they read it with `source`.
+# What scripts/test-python, scripts/test-bulk and scripts/test-legacy share; they read it with `source`.
 
-# environment NAME WHEEL REQUIREMENTS [PIP OPTION...]: installs a wheel beside what a file of requirements
-# names, into a virtual environment of that name beside the wheel's folder, which is made anew when the file
-# changes. Sets `folder`, below which all of this is, and `venv`. Status 1 where pip cannot install them.
+# Where all of it is, beside what scripts/wheel makes.
+folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/python")
+pip=(-m pip install --quiet --disable-pip-version-check)
+
+# environment NAME PYTHON REQUIREMENTS [PIP OPTION...]: a virtual environment with what a file of requirements
+# names, which is made anew when the file changes. Sets `venv`. Status 77 where pip cannot install them.
 environment() {
-    local name=$1 wheel=$2 requirements=$3 pip=(-m pip install --quiet --disable-pip-version-check)
+    local name=$1 python=$2 requirements=$3
     shift 3
-    folder=$(dirname "$(dirname "$wheel")")
     venv=$folder/$name-$(sha256sum "$requirements" | cut -c1-16)
-    if ! [ -e "$venv/complete" ]; then
-        rm -rf "$folder/$name"-*
-        "$folder"/maturin-*/bin/python -c 'import sys; print(sys._base_executable)' >"$folder/base" &&
-            "$(cat "$folder/base")" -m venv "$venv" || exit
-        "$venv/bin/python" "${pip[@]}" "$@" -r "$requirements" || return 1
-        touch "$venv/complete"
-    fi
-    "$venv/bin/python" "${pip[@]}" --no-deps --force-reinstall "$wheel" || exit
+    [ ! -e "$venv/complete" ] || return 0
+    rm -rf "$folder/$name"-*
+    "$python" -m venv "$venv" || return
+    "$venv/bin/python" "${pip[@]}" "$@" -r "$requirements" || {
+        echo "skipped: pip could not install $requirements" >&2
+        return 77
+    }
+    touch "$venv/complete"
 }
 
-# verdict LOG IGNORED NAME: the last line of a log of pytest as the runner of `cargo test` says it, for
-# scripts/test. IGNORED is a pattern of what counts as that.
-verdict() {
-    local failed verdict=FAILED log=$1
+# installed NAME REQUIREMENTS [PIP OPTION...]: such an environment with the wheel, which is SALTERN_WHEEL if that is
+# built already. Status 77 where it cannot be had.
+installed() {
+    local name=$1 requirements=$2 wheel=${SALTERN_WHEEL:-} python
+    shift 2
+    [ -n "$wheel" ] || wheel=$(scripts/wheel ${WHEEL_PROFILE---dev}) || return
+    python=$(scripts/wheel --python) || return
+    environment "$name" "$python" "$requirements" "$@" || return
+    "$venv/bin/python" "${pip[@]}" --no-deps --force-reinstall "$wheel"
+}
+
+# run_pytest NAME IGNORED FOLDER [ARGUMENT...]: runs the tests of a folder in the environment, elsewhere than in
+# python/, where the folder of the sources would be imported instead. The last line is as the runner of `cargo test`
+# says it, for scripts/test; IGNORED is a pattern of what counts as that.
+run_pytest() {
+    local name=$1 ignored=$2 log=$folder/$1.log tests=$PWD/$3 repository=$PWD status=0 verdict=FAILED failed
+    shift 3
     count() {
         tail -n 1 "$log" | awk -v what="$1" \
             '{ for (i = 2; i <= NF; i++) if ($i ~ what) n += $(i - 1) } END { print n + 0 }'
     }
+    cd "$folder"
+    SALTERN_REPOSITORY=$repository "$venv/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib \
+        --durations=5 "$tests" "$@" | tee "$log" || status=$?
     failed=$(count '^(failed|error)')
     [ "$failed" -ne 0 ] || verdict=ok
-    echo "test result: $verdict. $(count '^passed') passed; $failed failed; $(count "$2") ignored; $3"
+    echo "test result: $verdict. $(count '^passed') passed; $failed failed; $(count "$ignored") ignored; $name"
+    return "$status"
 }

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from saltern._saltern import PasswordHasher, Pending, Wakeup
-from saltern.exceptions import BadInputError, SalternError, VerifyMismatchError
+from saltern._saltern import Batch, PasswordHasher, Pending, Wakeup
+from saltern.exceptions import SalternError
 
 __all__ = ["AsyncPasswordHasher"]
 
 Secret = str | bytes | bytearray | memoryview
 Stored = str | bytes
 
-# Items of a batch that are in the queue at once.
-_WINDOW = 64
+# After so many items others get a turn.
+_TURN = 64
 
 
 class AsyncPasswordHasher:
@@ -64,7 +64,7 @@ class AsyncPasswordHasher:
         self, password: Secret, *, salt: bytes | None = None, deadline: float | None = None
     ) -> str:
         """As :meth:`saltern.PasswordHasher.hash`."""
-        started = self._hasher._start_hash(password, salt, deadline, False)
+        started = self._hasher._start_hash(password, salt, deadline)
         return str(await _loop().wait(started))
 
     async def verify(
@@ -76,7 +76,7 @@ class AsyncPasswordHasher:
         deadline: float | None = None,
     ) -> bool:
         """As :meth:`saltern.PasswordHasher.verify`."""
-        started = self._hasher._start_verify(hash, password, account, deadline, False)
+        started = self._hasher._start_login(hash, password, account, deadline, False)
         return bool(await _loop().wait(started))
 
     async def verify_and_update(
@@ -88,7 +88,7 @@ class AsyncPasswordHasher:
         deadline: float | None = None,
     ) -> tuple[bool, str | None]:
         """As :meth:`saltern.PasswordHasher.verify_and_update`."""
-        started = self._hasher._start_update(hash, password, account, deadline)
+        started = self._hasher._start_login(hash, password, account, deadline, True)
         valid, update = await _loop().wait(started)
         return valid, update
 
@@ -100,11 +100,8 @@ class AsyncPasswordHasher:
         self, passwords: Iterable[Secret], *, deadline: float | None = None
     ) -> list[str | Exception]:
         """As :meth:`saltern.PasswordHasher.hash_many`, for anything that can be iterated over."""
-
-        def start(password: Secret, left: float | None) -> Pending:
-            return self._hasher._start_hash(password, None, left, True)
-
-        return await _in_order(((one,) for one in _column(passwords)), start, deadline)
+        batch = self._hasher._batch([passwords], deadline)
+        return await _in_order(batch, batch.hash, zip(_column(passwords)))
 
     async def verify_many(
         self,
@@ -114,51 +111,46 @@ class AsyncPasswordHasher:
         deadline: float | None = None,
     ) -> list[bool | Exception]:
         """As :meth:`saltern.PasswordHasher.verify_many`, for anything that can be iterated over."""
-
-        def start(hash: Stored | None, password: Secret, left: float | None) -> Pending:
-            return self._hasher._start_verify(hash, password, None, left, True)
-
+        batch = self._hasher._batch([hashes, passwords], deadline)
         pairs = zip(_column(hashes), _column(passwords), strict=True)
-        answers = await _in_order(pairs, start, deadline)
-        return [False if type(one) is VerifyMismatchError else one for one in answers]
+        return await _in_order(batch, batch.verify, pairs)
 
 
 def _column(items: Iterable[Any]) -> Iterable[Any]:
     """The items of a column: those of pyarrow's as objects of Python."""
-    if isinstance(items, str | bytes | bytearray | memoryview):
-        raise TypeError("a single item, not a column of them")
     to_list = getattr(items, "to_pylist", None)
     return items if to_list is None else to_list()
 
 
 async def _in_order(
-    items: Iterable[tuple[Any, ...]], start: Callable[..., Pending], deadline: float | None
+    batch: Batch, start: Callable[..., Pending], items: Iterable[tuple[Any, ...]]
 ) -> list[Any]:
     """The answers in order, of which so many are open at a time; exceptions for those without."""
-    loop, clock = _loop(), asyncio.get_running_loop()
-    if deadline is not None and not deadline >= 0:
-        raise BadInputError(f"deadline = {deadline:g}: allowed are seconds from 0 on")
-    until = None if deadline is None else clock.time() + deadline
-    answers: list[Any] = []
+    loop, answers = _loop(), list[Any]()
     waiting: deque[asyncio.Future[Any] | Exception] = deque()
+
+    async def first() -> None:
+        answers.append(await _answer(waiting[0]))
+        waiting.popleft()
+        batch.remove()
+
     try:
         for number, item in enumerate(items):
-            if number % _WINDOW == 0:
+            if number % _TURN == 0:
                 # Items that fail at once wait for nothing.
                 await asyncio.sleep(0)
-            if len(waiting) == _WINDOW:
-                answers.append(await _answer(waiting[0]))
-                waiting.popleft()
-            left = None if until is None else max(0.0, until - clock.time())
+            while not batch.has_room():
+                await first()
             try:
-                waiting.append(loop.wait(start(*item, left)))
+                waiting.append(loop.wait(start(*item)))
             except (SalternError, TypeError) as error:
                 waiting.append(error)
+            batch.add()
         while waiting:
-            answers.append(await _answer(waiting[0]))
-            waiting.popleft()
+            await first()
     finally:
         for future in waiting:
+            batch.remove()
             if isinstance(future, asyncio.Future):
                 future.cancel()
                 if future.done() and not future.cancelled():

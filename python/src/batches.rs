@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 use saltern::{Passwords, Ticket};
 
 use crate::buffer::Bytes;
-use crate::login::{Login, updated};
+use crate::login::{Login, whether};
+use crate::pending::Pending;
 use crate::secret::{not_a_string, secret, stored, stored_bytes};
 use crate::{arrow, errors, process, wait};
 
@@ -33,12 +34,7 @@ type Cells<'a, 'py> = Box<dyn Iterator<Item = PyResult<Cell<'a, 'py>>> + 'a>;
 
 impl<'py> Column<'py> {
     pub(crate) fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let single = object.is_instance_of::<PyString>()
-            || object.is_instance_of::<PyBytes>()
-            || object.is_instance_of::<PyByteArray>();
-        if single {
-            return Err(PyTypeError::new_err("a single item, not a column of them"));
-        }
+        refuse_single(object)?;
         let column = arrow::Column::import(object)?;
         Ok(column.map_or_else(|| Column::Items(object.clone()), Column::Arrow))
     }
@@ -72,14 +68,16 @@ impl<'py> Column<'py> {
                 let cells = column.cells().into_iter();
                 Box::new(cells.map(|cell| Ok(cell.map_or(Cell::Null, Cell::Raw))))
             }
-            Column::Items(object) => Box::new(object.try_iter()?.map(|item| {
-                item.map(|item| if item.is_none() { Cell::Null } else { Cell::Object(item) })
-            })),
+            Column::Items(object) => Box::new(object.try_iter()?.map(|item| item.map(Cell::of))),
         })
     }
 }
 
 impl<'py> Cell<'_, 'py> {
+    fn of(object: Bound<'py, PyAny>) -> Self {
+        if object.is_none() { Cell::Null } else { Cell::Object(object) }
+    }
+
     /// As a password.
     fn secret(&self, py: Python<'py>) -> PyResult<Bytes<'_>> {
         match self {
@@ -97,6 +95,16 @@ impl<'py> Cell<'_, 'py> {
             Cell::Object(object) => stored(object).map(Some),
         }
     }
+}
+
+/// Refuses what can be iterated over, and is a single password or string.
+pub(crate) fn refuse_single(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let single = object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyBytes>()
+        || object.is_instance_of::<PyByteArray>()
+        || object.is_instance_of::<PyMemoryView>();
+    let error = || PyTypeError::new_err("a single item, not a column of them");
+    if single { Err(error()) } else { Ok(()) }
 }
 
 /// Hashes a column: a list of strings, and of exceptions where there is none.
@@ -135,8 +143,59 @@ pub(crate) fn verify_many<'py>(
         let login = hash.stored(py).and_then(|hash| Ok(Login::of(hash, password.secret(py)?)));
         Ok(login.and_then(|login| login.start(py, &terms.now())))
     });
-    let answer = |outcome| Ok(PyBool::new(py, updated(py, outcome)?.0).to_owned().into_any());
-    in_order(py, terms.window(), tickets, answer)
+    in_order(py, terms.window(), tickets, |outcome| whether(py, outcome))
+}
+
+/// A batch of asyncio's, whose items are submitted one by one.
+#[pyclass(module = "saltern", frozen)]
+pub(crate) struct Batch {
+    terms: Terms,
+    open: Mutex<Open>,
+}
+
+impl Batch {
+    pub(crate) fn new(passwords: &Passwords, until: Option<Instant>) -> Self {
+        let terms = Terms { passwords: passwords.bulk().without_updates(), until };
+        Batch { terms, open: Mutex::new(Open::none()) }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Whether another item may be in the queue.
+    fn has_room(&self) -> bool {
+        self.open().has_room(self.terms.window())
+    }
+
+    /// An item is in the queue from now on, or failed before.
+    fn add(&self) {
+        self.open().add();
+    }
+
+    /// One is no longer.
+    fn remove(&self) {
+        self.open().remove();
+    }
+
+    fn hash(&self, py: Python<'_>, password: Bound<'_, PyAny>) -> PyResult<Pending> {
+        let password = Cell::of(password);
+        Ok(Pending::hash(self.terms.now().hash(password.secret(py)?.as_bytes())))
+    }
+
+    fn verify(
+        &self,
+        py: Python<'_>,
+        hash: Bound<'_, PyAny>,
+        password: Bound<'_, PyAny>,
+    ) -> PyResult<Pending> {
+        let (hash, password) = (Cell::of(hash), Cell::of(password));
+        let login = Login::of(hash.stored(py)?, password.secret(py)?);
+        Ok(Pending::login(login.start(py, &self.terms.now())?, whether))
+    }
 }
 
 /// What is asked for each item.

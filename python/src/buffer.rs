@@ -106,6 +106,10 @@ impl Rows<'_> {
         if asks(ffi::PyBUF_WRITABLE) {
             return Err(PyBufferError::new_err("digests are read-only"));
         }
+        // Row by row is column by column only where there is one of them.
+        if asks(ffi::PyBUF_F_CONTIGUOUS) && self.shape.iter().all(|&count| count > 1) {
+            return Err(PyBufferError::new_err("digests are C-contiguous"));
+        }
         view.buf = self.bytes.as_ptr().cast_mut().cast();
         (view.len, view.itemsize, view.readonly) = (self.bytes.len() as isize, 1, 1);
         view.format = if asks(ffi::PyBUF_FORMAT) { c"B".as_ptr().cast_mut() } else { null_mut() };

@@ -16,6 +16,7 @@ use saltern::{Error, ErrorKind, Passwords, Prepared, Ticket};
 use crate::arrow::{self, Column};
 use crate::batches::{Open, Terms};
 use crate::errors;
+use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
 /// What `rekey_many`, `wrap_many`, `check_many` and `count_many` return: a column of Arrow, whose
@@ -86,10 +87,7 @@ impl Row {
             None => Err(Row::without("null")),
             Some(Ok("")) => Err(Row::without("empty")),
             Some(Ok(text)) => Ok(text),
-            Some(Err(_)) => {
-                let why = Some("malformed stored string: it is not text".to_owned());
-                Err(Row { new: None, outcome: "bad", why })
-            }
+            Some(Err(_)) => Err(Row { new: None, outcome: "bad", why: Some(NOT_TEXT.to_owned()) }),
         }
     }
 }
@@ -148,7 +146,7 @@ fn each(
     Ok(py.detach(|| Rows::new(&rows.into_iter().flatten().collect::<Vec<_>>())))
 }
 
-/// Counts a column, as `saltern census` does, and says which strings are bad.
+/// Counts a column, as `saltern census` does, and checks it, as `check_many` does.
 pub(crate) fn count_many(
     py: Python<'_>,
     passwords: &Passwords,
@@ -160,8 +158,10 @@ pub(crate) fn count_many(
         let (mut census, mut others) = (Census::default(), 0);
         let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
             Ok(text) => {
-                let counted = counting.table().count(text, &mut census);
-                Row::of(text, counted.map(|()| None))
+                let can_verify = counting.can_verify(text);
+                // A string that is bad for one is so for the other.
+                let _ = counting.table().count(text, &mut census);
+                Row::of(text, can_verify.map(|_| None))
             }
             Err(row) => {
                 // What is not text is bad; the others are accounts without a string.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use saltern::policy::{PoolConfig, Scheme};
 use saltern::table;
 use saltern::{Passwords, Policy, Prepared, Ticket};
 
-use crate::batches::{self, Column};
+use crate::batches::{self, Batch, Column, Terms};
 use crate::columns::{self, Rows};
 use crate::login::{Login, matched, updated};
 use crate::pending::Pending;
@@ -71,20 +72,8 @@ impl PasswordHasher {
 
     /// The same with so many seconds for a call, if that is said.
     fn within(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Passwords> {
-        self.within_as(py, seconds, false)
-    }
-
-    /// The same, for an item of a batch if it is one. The deadline of the policy is for logins; one
-    /// that is said is for either.
-    fn within_as(&self, py: Python<'_>, seconds: Option<f64>, bulk: bool) -> PyResult<Passwords> {
         let until = due(py, seconds)?;
-        let passwords = self.passwords(py)?;
-        let passwords = if bulk { passwords.bulk() } else { passwords };
-        let left = |until: Instant| until.saturating_duration_since(Instant::now());
-        Ok(match until {
-            Some(until) => passwords.within(left(until)),
-            None => passwords,
-        })
+        Ok(Terms { passwords: self.passwords(py)?, until }.now())
     }
 
     fn start_hash(
@@ -298,7 +287,7 @@ impl PasswordHasher {
     }
 
     /// Counts a column of stored strings: a dictionary with the names that `saltern census --json`
-    /// has, and rows as for `rekey_many`, which say what strings are bad.
+    /// has, and the rows of `check_many`.
     fn count_many<'py>(
         &self,
         py: Python<'py>,
@@ -323,48 +312,53 @@ impl PasswordHasher {
         self.policy.pool_config().threads
     }
 
-    /// For `AsyncPasswordHasher`; `bulk` for an item of a batch.
-    #[pyo3(signature = (password, salt, deadline, bulk))]
+    /// For `AsyncPasswordHasher`.
+    #[pyo3(signature = (password, salt, deadline))]
     fn _start_hash(
         &self,
         py: Python<'_>,
         password: &Bound<'_, PyAny>,
         salt: Option<&[u8]>,
         deadline: Option<f64>,
-        bulk: bool,
     ) -> PyResult<Pending> {
-        let passwords = self.within_as(py, deadline, bulk)?;
+        let passwords = self.within(py, deadline)?;
         Ok(Pending::hash(Self::start_hash(password, salt, &passwords)?))
     }
 
-    /// For `AsyncPasswordHasher`; `bulk` for an item of a batch.
-    #[pyo3(signature = (hash, password, account, deadline, bulk))]
-    fn _start_verify(
+    /// For `AsyncPasswordHasher`: what `verify_and_update` answers, or `verify` does.
+    #[pyo3(signature = (hash, password, account, deadline, update))]
+    fn _start_login(
         &self,
         py: Python<'_>,
         hash: Option<&Bound<'_, PyAny>>,
         password: &Bound<'_, PyAny>,
         account: Option<&Bound<'_, PyAny>>,
         deadline: Option<f64>,
-        bulk: bool,
+        update: bool,
     ) -> PyResult<Pending> {
         let login = Login::new(hash, password, account)?;
-        let passwords = self.within_as(py, deadline, bulk)?.without_updates();
-        Ok(Pending::verify(login.start(py, &passwords)?))
+        let passwords = self.within(py, deadline)?;
+        if update {
+            let ticket = login.start(py, &passwords)?;
+            let answer =
+                Pending::login(ticket, |py, outcome| updated(py, outcome)?.into_bound_py_any(py));
+            return Ok(answer);
+        }
+        let ticket = login.start(py, &passwords.without_updates())?;
+        Ok(Pending::login(ticket, |py, outcome| matched(py, &outcome)?.into_bound_py_any(py)))
     }
 
-    /// For `AsyncPasswordHasher`.
-    #[pyo3(signature = (hash, password, account, deadline))]
-    fn _start_update(
+    /// For `AsyncPasswordHasher`: a batch of these columns, which it looks at no further.
+    #[pyo3(signature = (columns, deadline))]
+    fn _batch(
         &self,
         py: Python<'_>,
-        hash: Option<&Bound<'_, PyAny>>,
-        password: &Bound<'_, PyAny>,
-        account: Option<&Bound<'_, PyAny>>,
+        columns: Vec<Bound<'_, PyAny>>,
         deadline: Option<f64>,
-    ) -> PyResult<Pending> {
-        let login = Login::new(hash, password, account)?;
-        Ok(Pending::update(login.start(py, &self.within(py, deadline)?)?))
+    ) -> PyResult<Batch> {
+        columns.iter().try_for_each(batches::refuse_single)?;
+        let until = due(py, deadline)?;
+        Ok(Batch::new(&self.passwords(py)?, until))
     }
 
     /// What people should know about files of keys and ROMs: loose permissions, what could not be

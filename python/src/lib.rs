@@ -27,6 +27,7 @@ fn _saltern(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<hasher::PasswordHasher>()?;
     module.add_class::<columns::Rows>()?;
+    module.add_class::<batches::Batch>()?;
     module.add_class::<pending::Pending>()?;
     module.add_class::<pending::Wakeup>()?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use saltern::table;
 use saltern::{ErrorKind, Outcome, Passwords, Ticket};
 
@@ -83,6 +84,11 @@ pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Optio
         Outcome::Mismatch => Ok((false, None)),
         Outcome::Locked => Err(locked(py)),
     }
+}
+
+/// Whether it matched, as an item of a column says it.
+pub(crate) fn whether(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
+    Ok(PyBool::new(py, updated(py, outcome)?.0).to_owned().into_any())
 }
 
 fn locked(py: Python<'_>) -> PyErr {

@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 use saltern::{Error, Outcome, Ticket};
 
 use crate::errors;
-use crate::login::{matched, updated};
 
 /// Something that is being computed. Dropping it gives up what has not begun.
 #[pyclass(module = "saltern", frozen)]
@@ -20,21 +19,19 @@ pub(crate) struct Pending(Mutex<Work>);
 
 enum Work {
     Hash(Ticket<String>),
-    Verify(Ticket<Outcome>),
-    Update(Ticket<Outcome>),
+    Login(Ticket<Outcome>, Answer),
 }
+
+/// What Python is told of an outcome.
+type Answer = for<'py> fn(Python<'py>, Outcome) -> PyResult<Bound<'py, PyAny>>;
 
 impl Pending {
     pub(crate) fn hash(ticket: Ticket<String>) -> Self {
         Pending(Mutex::new(Work::Hash(ticket)))
     }
 
-    pub(crate) fn verify(ticket: Ticket<Outcome>) -> Self {
-        Pending(Mutex::new(Work::Verify(ticket)))
-    }
-
-    pub(crate) fn update(ticket: Ticket<Outcome>) -> Self {
-        Pending(Mutex::new(Work::Update(ticket)))
+    pub(crate) fn login(ticket: Ticket<Outcome>, answer: Answer) -> Self {
+        Pending(Mutex::new(Work::Login(ticket, answer)))
     }
 }
 
@@ -53,44 +50,25 @@ impl Pending {
         let mut context = Context::from_waker(&waker);
         // Making an answer may let other threads of Python run: not while the lock is held.
         let polled = match &mut *lock(&self.0) {
-            Work::Hash(ticket) => poll(ticket, &mut context).map(Answer::Hash),
-            Work::Verify(ticket) => poll(ticket, &mut context).map(Answer::Verify),
-            Work::Update(ticket) => poll(ticket, &mut context).map(Answer::Update),
+            Work::Hash(ticket) => Pin::new(ticket).poll(&mut context).map(Done::Hash),
+            Work::Login(ticket, answer) => {
+                Pin::new(ticket).poll(&mut context).map(|outcome| Done::Login(outcome, *answer))
+            }
         };
-        match polled {
-            Poll::Pending => Ok(None),
-            Poll::Ready(Answer::Hash(text)) => answer(py, text, Ok),
-            Poll::Ready(Answer::Verify(outcome)) => {
-                answer(py, outcome, |outcome| matched(py, &outcome))
-            }
-            Poll::Ready(Answer::Update(outcome)) => {
-                answer(py, outcome, |outcome| updated(py, outcome))
-            }
-        }
+        let Poll::Ready(done) = polled else { return Ok(None) };
+        let raised = |error: Error| errors::of(py, &error);
+        let answer = match done {
+            Done::Hash(text) => PyString::new(py, &text.map_err(raised)?).into_any(),
+            Done::Login(outcome, answer) => answer(py, outcome.map_err(raised)?)?,
+        };
+        PyTuple::new(py, [answer]).map(Some)
     }
 }
 
 /// What has come of it.
-enum Answer {
+enum Done {
     Hash(Result<String, Error>),
-    Verify(Result<Outcome, Error>),
-    Update(Result<Outcome, Error>),
-}
-
-fn poll<T: Send + 'static>(
-    ticket: &mut Ticket<T>,
-    context: &mut Context<'_>,
-) -> Poll<Result<T, Error>> {
-    Pin::new(ticket).poll(context)
-}
-
-fn answer<'py, T, A: IntoPyObject<'py>>(
-    py: Python<'py>,
-    result: Result<T, Error>,
-    answer: impl FnOnce(T) -> PyResult<A>,
-) -> PyResult<Option<Bound<'py, PyTuple>>> {
-    let answer = answer(result.map_err(|error| errors::of(py, &error))?)?;
-    PyTuple::new(py, [answer]).map(Some)
+    Login(Result<Outcome, Error>, Answer),
 }
 
 /// What an event loop watches.

@@ -43,10 +43,7 @@ fn surrogate(py: Python<'_>, what: &str, error: &PyErr) -> PyErr {
 /// A stored string, which is text or the bytes of text.
 pub(crate) fn stored<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     if let Ok(text) = object.cast::<PyString>() {
-        return text
-            .to_str()
-            .map(Cow::Borrowed)
-            .map_err(|_| malformed(object.py(), "it has a lone surrogate"));
+        return text.to_str().map(Cow::Borrowed).map_err(|_| malformed(object.py()));
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return stored_bytes(object.py(), bytes.as_bytes()).map(Cow::Borrowed);
@@ -60,13 +57,17 @@ pub(crate) fn not_a_string(object: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("the hash must be str or bytes, not {kind}"))
 }
 
+/// What bytes are told that are not text.
+pub(crate) const NOT_TEXT: &str = "malformed stored string: it is not text";
+
 /// The same for bytes.
 pub(crate) fn stored_bytes<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a str> {
-    std::str::from_utf8(bytes).map_err(|_| malformed(py, "it is not text"))
+    std::str::from_utf8(bytes).map_err(|_| errors::named(py, "InvalidHashError", NOT_TEXT))
 }
 
-fn malformed(py: Python<'_>, why: &str) -> PyErr {
-    errors::named(py, "InvalidHashError", format!("malformed stored string: {why}"))
+fn malformed(py: Python<'_>) -> PyErr {
+    let message = "malformed stored string: it has a lone surrogate";
+    errors::named(py, "InvalidHashError", message)
 }
 
 /// The name of an object's type. (Printing it as Python does would call signal handlers.)

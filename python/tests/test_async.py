@@ -62,7 +62,7 @@ def test_batches_are_in_order(stored):
         assert answers[:2] == [True, False] and isinstance(answers[2], saltern.InvalidHashError)
         with pytest.raises(ValueError):
             await hasher.verify_many([stored], [])
-        for wrong in -1, float("nan"):
+        for wrong in -1, float("nan"), float("inf"), 1e300:
             with pytest.raises(saltern.BadInputError, match="allowed are seconds from 0 on"):
                 await hasher.hash_many(passwords, deadline=wrong)
         late = await AsyncPasswordHasher(5).hash_many(passwords, deadline=0.2)
@@ -74,9 +74,10 @@ def test_batches_are_in_order(stored):
 def test_columns_of_batches(stored):
     async def main() -> None:
         hasher = AsyncPasswordHasher(1)
-        for single in "password", b"password":
+        for single in "password", b"password", memoryview(b"password"):
             with pytest.raises(TypeError, match="a single item"):
                 await hasher.hash_many(single)
+        assert isinstance((await hasher.hash_many([None]))[0], saltern.BadInputError)
         column = pyarrow.array(["a", "b"])
         hashes = await hasher.hash_many(column)
         assert await hasher.verify_many(pyarrow.array(hashes), column) == [True] * 2
@@ -95,6 +96,31 @@ def test_columns_of_batches(stored):
         assert len(failed) == 20_000 and turns > 100
 
     asyncio.run(main(), debug=True)
+
+
+def test_batches_leave_room_in_a_short_queue(run):
+    """Two at once share half of it, as those without asyncio do."""
+    ended = run("""
+import asyncio, saltern
+policy = "[params]\\ncost = 1\\n[pool]\\nthreads = 1\\nqueue = 16\\npatience = '60s'\\n"
+hasher = saltern.PasswordHasher.from_policy_text(policy)
+
+async def main(hasher):
+    async with asyncio.timeout(0.001), asyncio.TaskGroup() as group:
+        group.create_task(hasher.hash_many(["x"] * 100))
+
+async def both(hasher):
+    return await asyncio.gather(*(hasher.hash_many(["x"] * 100) for _ in range(2)))
+
+twin = saltern.AsyncPasswordHasher.of(hasher)
+try:
+    asyncio.run(main(twin))
+except TimeoutError:
+    print("given up")
+columns = [hasher.hash_many(["x"] * 100), *asyncio.run(both(twin))]
+print([sum(type(one) is str for one in column) for column in columns])
+""")
+    assert ended.stdout == "given up\n[100, 100, 100]\n", ended.stdout + ended.stderr
 
 
 def test_a_batch_that_is_cancelled_leaves_nothing_to_be_told(caplog, stored):
@@ -161,4 +187,4 @@ def test_loops_are_forgotten(stored):
 
 
 async def _begin(hasher: AsyncPasswordHasher) -> None:
-    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None, False))
+    aio._loop().wait(hasher._hasher._start_hash(PASSWORD, None, None))

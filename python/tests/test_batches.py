@@ -60,7 +60,7 @@ def test_errors_are_those_of_single_items(hasher, hashes):
 
 
 def test_what_is_no_column(hasher, hashes):
-    for single in "password", b"password", bytearray(b"password"):
+    for single in "password", b"password", bytearray(b"password"), memoryview(b"password"):
         with pytest.raises(TypeError, match="a single item"):
             hasher.hash_many(single)
     with pytest.raises(TypeError):

@@ -85,8 +85,8 @@ def write_rom(image: bytes, file: Path) -> str:
         digest(b"group", b"".join(chunks[at : at + 64])) for at in range(0, len(chunks), 64)
     ]
     flavor = {
-        "rounds": 6, "gather": 4, "simple": 2, "sbox_bytes": 12288, "salsa_mix": 2,
-        "salsa_tail": 8,
+        "rounds": 6, "gather": 4, "simple": 2, "sbox_bytes": 12288, "salsa_mix": 8,
+        "salsa_tail": 2,
     }  # fmt: skip
     numbers = [len(image), NROM, R, 1, 0, *flavor.values(), chunk]
     name = digest(b"root", struct.pack("<2Q10I", *numbers) + b"".join(groups), 32).hex()

@@ -135,7 +135,12 @@ pub(crate) fn one<V: Function, R: Row<Word = V::Word>>(
         rows = compress::<V, R>(token, rows, &message, offset);
         count = count.wrapping_add(V::BLOCK_BYTES as u128);
     }
-    let [low, high] = rows;
+    put::<V, R>(rows, h);
+}
+
+/// Puts two rows into a state.
+#[inline(always)]
+pub(crate) fn put<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2], h: &mut State<V>) {
     h[..4].copy_from_slice(&low.to_words());
     h[4..].copy_from_slice(&high.to_words());
 }

@@ -197,11 +197,14 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
             blocks = task.plain_blocks();
         }
         if let Some(last_node) = task.finish {
-            let mut block = V::Word::ZERO_BLOCK;
-            let place = task.place();
-            block.as_mut()[..place.len()].copy_from_slice(place);
+            let (place, mut pad) = (task.place(), V::Word::ZERO_BLOCK);
             let count = task.count.wrapping_add(place.len() as u128);
-            self.kernels.finish(task.h, count, &block, last_node);
+            // As a step does it: only what is no whole block is copied.
+            let block = V::Word::first_block(place).unwrap_or_else(|| {
+                pad.as_mut()[..place.len()].copy_from_slice(place);
+                &pad
+            });
+            self.kernels.finish(task.h, count, block, last_node);
         }
         self.active = usize::from(self.refill(0));
     }

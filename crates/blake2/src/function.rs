@@ -43,6 +43,17 @@ pub(crate) type Block<V> = <<V as Function>::Word as Word>::Block;
 /// The eight words of chaining value.
 pub(crate) type State<V> = [<V as Function>::Word; 8];
 
+/// Bytes in a stripe: one block for every leaf.
+pub(crate) const fn stripe<V: Function>() -> usize {
+    V::LEAVES * V::BLOCK_BYTES
+}
+
+/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte
+/// after them.
+pub(crate) const fn plain_stripes<V: Function>(bytes: usize) -> usize {
+    bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
+}
+
 /// BLAKE2b: 64-bit words, outputs of up to 64 bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Blake2b {}

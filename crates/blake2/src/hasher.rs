@@ -126,18 +126,24 @@ impl<V: Variant> Hasher<V> {
     /// The hash of the message so far. The hasher can go on afterwards.
     #[must_use]
     pub fn finalize(&self) -> Hash<V> {
+        self.finished(|h| Hash::from_state(h, self.hash_length))
+    }
+
+    /// What is made of the last state, which may be wiped afterwards.
+    #[inline(always)]
+    pub(crate) fn finished<T>(&self, make: impl FnOnce(&State<V>) -> T) -> T {
         let mut h = self.h;
         let mut block = self.buffer;
         let buffered = usize::from(self.buffered);
         block.as_mut()[buffered..].fill(0);
         let count = self.count.wrapping_add(buffered as u128);
         self.kernels.finish(&mut h, count, &block, self.last_node);
-        let hash = Hash::from_state(&h, self.hash_length);
+        let made = make(&h);
         if self.keyed {
             h.zeroize();
             block.as_mut().zeroize();
         }
-        hash
+        made
     }
 
     /// Bytes of message so far, modulo 2¹²⁸; a key does not count.

@@ -8,7 +8,7 @@ use saltern_simd::Level;
 /// What the words of chaining values can do.
 pub use saltern_simd::lanes::Word;
 
-use crate::function::State;
+use crate::function::{State, stripe};
 use crate::params::Params;
 use crate::tree;
 use crate::variant::Variant;
@@ -56,8 +56,7 @@ pub fn absorb_leaves<V: Variant>(leaves: &mut [[V::Word; 8]], count: u128, strip
     if leaves.len() != V::LEAVES {
         return count;
     }
-    let stripe = V::LEAVES * V::BLOCK_BYTES;
-    let stripes = &stripes[..stripes.len() / stripe * stripe];
+    let stripes = &stripes[..stripes.len() / stripe::<V>() * stripe::<V>()];
     let leaves: &mut [State<V>] = leaves;
     tree::absorb::<V>((V::kernels(Level::detect()), true), leaves, count, stripes)
 }

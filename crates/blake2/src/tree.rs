@@ -17,7 +17,7 @@ use crate::compress::{Group, Inputs, MAX_LANES, MAX_LEAVES, Run};
 use crate::dispatch::Kernels;
 use crate::engine::{self, Task};
 use crate::error::Error;
-use crate::function::State;
+use crate::function::{State, plain_stripes, stripe};
 use crate::hasher::Hasher as NodeHasher;
 use crate::output::Hash;
 use crate::params::Params as NodeParams;
@@ -160,17 +160,6 @@ impl<V: Variant> fmt::Debug for Params<V> {
     }
 }
 
-/// Bytes in a stripe: one block for every leaf.
-const fn stripe<V: Variant>() -> usize {
-    V::LEAVES * V::BLOCK_BYTES
-}
-
-/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte
-/// after them.
-const fn plain_stripes<V: Variant>(bytes: usize) -> usize {
-    bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
-}
-
 /// A BLAKE2bp or BLAKE2sp computation in progress. Under two KiB, no allocation; `Clone` forks it.
 ///
 /// The state of a keyed hash is wiped from memory when it is dropped, and `Debug` shows no part of
@@ -282,11 +271,12 @@ impl<V: Variant> Hasher<V> {
         let mut root = NodeHasher::root(&self.params.node);
         let mut values = [0; INNER];
         for (value, leaf) in values.chunks_exact_mut(V::OUT_BYTES).zip(&leaves) {
-            value.copy_from_slice(Hash::<V>::from_state(leaf, V::OUT_BYTES as u8).as_bytes());
+            V::Word::write(leaf, value);
         }
         root.update(&values);
         if self.params.node.key_block().is_some() {
             leaves.zeroize();
+            values.zeroize();
         }
         root.finalize()
     }

@@ -7,8 +7,8 @@
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
-use crate::compress::{MAX_LANES, MAX_LEAVES, compress};
-use crate::function::{Block, Function, State};
+use crate::compress::{MAX_LANES, MAX_LEAVES, compress, put, split};
+use crate::function::{Block, Function, State, plain_stripes, stripe};
 
 /// Brings an initial value to the final state for a message. (In place: as a result, both rows
 /// would be put together in one wide register, and where that is one of 512 bits, a third of the
@@ -34,10 +34,10 @@ pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
         let at = k * V::BLOCK_BYTES;
         let block = V::Word::first_block(&input[at..]).unwrap_or(&pad);
         let (count, flags) = match k == last {
-            true => (input.len() as u64, [V::ALL_ONES, node]),
-            false => ((at + V::BLOCK_BYTES) as u64, [none; 2]),
+            true => (input.len() as u128, [V::ALL_ONES, node]),
+            false => ((at + V::BLOCK_BYTES) as u128, [none; 2]),
         };
-        let [low, high] = count_words::<V>(count);
+        let [low, high] = split::<V>(count);
         let offset = R::from_words(token, [low, high, flags[0], flags[1]]);
         rows = compress::<V, R>(token, rows, &R::message(token, &[block]), offset);
     }
@@ -83,17 +83,17 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
         *number = V::Word::truncate(i as u128);
     }
     rows[0][V::NODE_OFFSET_WORD] = rows[0][V::NODE_OFFSET_WORD].xor(L::load(token, &numbers));
-    let stripe = V::LEAVES * V::BLOCK_BYTES;
+    let stripe = stripe::<V>();
     // The last leaf's last block is the one that ends the message, or the one that it has no part
     // of.
-    let plain = input.len().saturating_sub(stripe - V::BLOCK_BYTES + 1) / stripe;
+    let plain = plain_stripes::<V>(input.len());
     let steps = plain + 1 + usize::from(input.len() - plain * stripe > stripe);
     let zeros = V::Word::ZERO_BLOCK;
     let mut pads = [zeros; MAX_LEAVES];
     for k in 0..steps {
         let now = &input[k * stripe..];
         let mut blocks = [&zeros; MAX_LEAVES];
-        let [low, high] = count_words::<V>(((k + 1) * V::BLOCK_BYTES) as u64);
+        let [low, high] = split::<V>(((k + 1) * V::BLOCK_BYTES) as u128);
         let none = V::Word::default();
         let mut offset = row([low, high, none, none]);
         let mut closes = [false; MAX_LEAVES];
@@ -115,7 +115,7 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
                     *pad = zeros;
                 }
                 copy_short(pad.as_mut(), &part[..length]);
-                let count = count_words::<V>((k * V::BLOCK_BYTES + length) as u64);
+                let count = split::<V>((k * V::BLOCK_BYTES + length) as u128);
                 let flag = if closes[lane] { V::ALL_ONES } else { none };
                 let node = if lane + 1 == V::LEAVES { flag } else { none };
                 for (row, word) in words.iter_mut().zip([count[0], count[1], flag, node]) {
@@ -151,20 +151,6 @@ fn keep<V: Function, L: Lanes<Word = V::Word>>(
             V::Word::write(&state, &mut block[lane % in_block * V::OUT_BYTES..]);
         }
     });
-}
-
-/// A counter as its two words.
-#[inline(always)]
-fn count_words<V: Function>(count: u64) -> [V::Word; 2] {
-    let high = if V::Word::BYTES == 8 { 0 } else { u128::from(count >> 32) };
-    [V::Word::truncate(count.into()), V::Word::truncate(high)]
-}
-
-/// Puts two rows into a state.
-#[inline(always)]
-fn put<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2], h: &mut State<V>) {
-    h[..4].copy_from_slice(&low.to_words());
-    h[4..].copy_from_slice(&high.to_words());
 }
 
 /// Copies less than a block to the front of one, without a call for a length that is not known when

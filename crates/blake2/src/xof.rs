@@ -125,7 +125,8 @@ impl<V: Variant> Hasher<V> {
         let known = self.length != Params::<V>::UNKNOWN;
         let most = V::OUT_BYTES as u64 * (1 << 32);
         let mut root = V::Word::ZERO_BLOCK;
-        root.as_mut()[..V::OUT_BYTES].copy_from_slice(self.hasher.finalize().as_bytes());
+        // Not as a hash, which nobody would wipe.
+        self.hasher.finished(|h| V::Word::write(h, root.as_mut()));
         Reader {
             node: self.node.clone(),
             root,
@@ -198,12 +199,13 @@ impl<V: Variant> Reader<V> {
             node.set_node_offset(self.stated | number);
             *h = node.initial_state();
         }
-        let input = &self.root.as_ref()[..V::OUT_BYTES];
+        // A block that is padded already, so that nobody makes a copy of it; with its padding the
+        // count comes to the bytes of the root's hash.
+        let count = (V::OUT_BYTES as u128).wrapping_sub(V::BLOCK_BYTES as u128);
+        let head = Some(&self.root);
         let tasks = states[..blocks].iter_mut();
-        engine::run(
-            self.node.kernels(),
-            tasks.map(|h| Task { h, count: 0, head: None, input, finish: Some(false) }),
-        );
+        let tasks = tasks.map(|h| Task { h, count, head, input: &[], finish: Some(false) });
+        engine::run(self.node.kernels(), tasks);
         let mut at = skip;
         let mut out = out;
         for (h, &length) in states[..blocks].iter().zip(&lengths) {

@@ -3,10 +3,12 @@
 #![allow(unsafe_code, reason = "pointers of C as references, and errno")]
 
 use std::alloc::Layout;
+use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
+use std::thread::LocalKey;
 
 use saltern_yescrypt::{Error, ErrorKind};
 
@@ -52,6 +54,20 @@ pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_
     let (answer, number) = done.map_or_else(|number| (failed, number), |answer| (answer, before));
     set_errno(number);
     answer
+}
+
+/// A place of each thread for an answer, which is there until its next call.
+pub(crate) struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
+
+impl<const LEN: usize> Place<LEN> {
+    pub(crate) const fn new() -> Self {
+        Place(UnsafeCell::new([0; LEN]))
+    }
+
+    /// That of the calling thread; none while the thread ends.
+    pub(crate) fn of_thread(places: &'static LocalKey<Self>) -> Option<*mut u8> {
+        guard(None, || Some(places.with(|place| place.0.get().cast())))
+    }
 }
 
 /// What errno says of an error.

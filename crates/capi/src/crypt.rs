@@ -9,18 +9,18 @@ mod arena;
 mod gensalt;
 mod next;
 
-use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
+use saltern_yescrypt::Setting;
+use saltern_yescrypt::hazmat::byte_refused_by_crypt;
 use saltern_yescrypt::params::Syntax;
-use saltern_yescrypt::{Error, Setting};
 
 pub use self::gensalt::{
     saltern_crypt_gensalt, saltern_crypt_gensalt_ra, saltern_crypt_gensalt_rn,
 };
-use self::next::next;
-use crate::boundary::{entry, set_errno, text, write, write_text};
+use self::next::{Next, next};
+use crate::boundary::{Place, entry, number_of, set_errno, text, write, write_text};
 use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
@@ -44,6 +44,15 @@ unsafe fn is_ours(setting: *const c_char) -> bool {
     let starts =
         |prefix: &[u8; 3]| unsafe { libc::strncmp(setting, prefix.as_ptr().cast(), 3) == 0 };
     !setting.is_null() && (starts(b"$y$") || starts(b"$7$"))
+}
+
+/// Who computes a setting that is not ours; none if we do, or nobody.
+///
+/// # Safety
+/// A pointer that is not null is to a string.
+unsafe fn elsewhere(setting: *const c_char) -> Option<&'static Next> {
+    // SAFETY: by the contract above.
+    if unsafe { is_ours(setting) } { None } else { next() }
 }
 
 /// Writes what is no hash, and not the setting either.
@@ -91,11 +100,7 @@ unsafe fn compute(
     Setting::checksalt(plain).map_err(|_| libc::EINVAL)?;
     let (key, rom, syntax) = (None, None, Syntax::Crypt3);
     let request = Request { password, setting: plain, key, rom, syntax };
-    let made =
-        arena::with_arena(|workspace| hash(request, workspace)).map_err(|error| match error {
-            Error::OutOfMemory { .. } => libc::ENOMEM,
-            _ => libc::EINVAL,
-        })?;
+    let made = arena::with_arena(|workspace| hash(request, workspace)).map_err(number_of)?;
     // SAFETY: the caller's room.
     unsafe { write_text(output, OUTPUT, &made) }.ok_or(libc::ERANGE)?;
     Ok(output.cast())
@@ -111,7 +116,7 @@ unsafe fn has_refused_characters(setting: *const c_char) -> bool {
         // SAFETY: the zero byte at the end has not come yet.
         match unsafe { *at } {
             0 => return false,
-            byte if !byte.is_ascii_graphic() || b"!*:;\\".contains(&byte) => return true,
+            byte if byte_refused_by_crypt(byte) => return true,
             // SAFETY: as above.
             _ => at = unsafe { at.add(1) },
         }
@@ -144,9 +149,7 @@ pub unsafe extern "C" fn saltern_crypt_r(
         return ptr::null_mut();
     }
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_r)(phrase, setting, data) };
     }
@@ -171,9 +174,7 @@ pub unsafe extern "C" fn saltern_crypt_rn(
     size: c_int,
 ) -> *mut c_char {
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_rn)(phrase, setting, data, size) };
     }
@@ -205,9 +206,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
     size: *mut c_int,
 ) -> *mut c_char {
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt_ra)(phrase, setting, data, size) };
     }
@@ -248,21 +247,17 @@ pub unsafe extern "C" fn saltern_crypt(
     phrase: *const c_char,
     setting: *const c_char,
 ) -> *mut c_char {
-    struct Output(UnsafeCell<[u8; OUTPUT]>);
     thread_local! {
-        static ANSWER: Output = const { Output(UnsafeCell::new([0; OUTPUT])) };
+        static ANSWER: Place<OUTPUT> = const { Place::new() };
     }
     // SAFETY: strings or null pointers.
-    if !unsafe { is_ours(setting) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { elsewhere(setting) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.crypt)(phrase, setting) };
     }
-    let place = crate::boundary::guard(None, || Some(ANSWER.with(|answer| answer.0.get())));
-    let Some(place) = place else { return ptr::null_mut() };
+    let Some(place) = Place::of_thread(&ANSWER) else { return ptr::null_mut() };
     // SAFETY: this thread's place.
-    unsafe { into_data(phrase, setting, place.cast()) };
+    unsafe { into_data(phrase, setting, place) };
     place.cast()
 }
 

@@ -13,12 +13,11 @@ use saltern_yescrypt::{
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Fault};
-use crate::item::{Queued, end_all};
+use crate::item::{Outcome, Queued, end_all};
 use crate::ledger::Arena;
 use crate::reader::Reader;
 use crate::shape::{Derive, Shape};
 use crate::source::{BlockBuffer, BlockRom, Completion, Grid, Request, Window, block_rom};
-use crate::stats::ReadStats;
 
 /// The most reads of one place that are under way at once, over all of its ROMs.
 const MAX_SETS: usize = 8;
@@ -35,8 +34,6 @@ struct Set {
     ids: [u64; MAX_LANES],
     /// Which are away: with the source, which fills them.
     under_way: [bool; MAX_LANES],
-    /// How many bytes before each block were read, too.
-    skip: [usize; MAX_LANES],
     /// What was announced, from then until it has been supplied.
     read: Option<BlocksNeeded>,
     /// Blocks that have not come yet.
@@ -185,7 +182,6 @@ impl Place {
     /// Which blocks were read tells something about passwords.
     pub(crate) fn wipe(&mut self) {
         if std::mem::take(&mut self.dirty) {
-            self.sets.iter_mut().for_each(|set| set.skip.zeroize());
             for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
                 // The memory is a source's.
                 let _ = catch_unwind(AssertUnwindSafe(|| buffer.memory.zeroize()));
@@ -311,17 +307,19 @@ impl Place {
         }
         let block = group.shape.block();
         let (rom, grid) = group.rom(set.rom)?;
-        // Only now: what waits for its turn could be damaged until then.
-        for (lane, j) in read.blocks().iter().enumerate() {
-            let Some(buffer) = &mut set.buffers[lane] else { return Err(Error::Panicked) };
-            let Window { offset, extent, .. } = grid.block(*j, block);
-            right(&**rom, (buffer, set.came[lane]), (offset, extent), &mut reader.stats)
-                .map_err(|fault| Error::RomUnavailable { id: rom.id(), fault })?;
-        }
         let mut supplied: [&[u8]; MAX_LANES] = Default::default();
-        for ((supplied, buffer), skip) in supplied.iter_mut().zip(&set.buffers).zip(set.skip) {
-            let bytes = buffer.as_ref().and_then(|buffer| buffer.memory.get(skip..skip + block));
-            *supplied = bytes.unwrap_or_default();
+        let blocks = read.blocks().iter().zip(&mut set.buffers).zip(set.came);
+        // Only now: what waits for its turn could be damaged until then.
+        for (((j, buffer), came), supplied) in blocks.zip(&mut supplied) {
+            let Some(buffer) = buffer else { return Err(Error::Panicked) };
+            let Window { offset, extent, skip, .. } = grid.block(*j, block);
+            let bytes = &mut buffer.memory[..extent];
+            if !came || !rom.is_right(offset, bytes) {
+                reader.stats.repeated += 1;
+                let again = rom.read_again(offset, bytes);
+                again.map_err(|fault| Error::RomUnavailable { id: rom.id(), fault })?;
+            }
+            *supplied = buffer.memory.get(skip..skip + block).unwrap_or_default();
         }
         let progress = group.hash.advance(&supplied[..read.blocks().len()])?;
         if !group.deferred.is_empty() {
@@ -347,8 +345,7 @@ impl Place {
             set.read = Some(read);
             let (rom, grid) = group.rom(read.rom)?;
             for (lane, j) in read.blocks().iter().enumerate() {
-                let Window { offset, len, skip, .. } = grid.block(*j, block);
-                set.skip[lane] = skip;
+                let Window { offset, len, .. } = grid.block(*j, block);
                 let Some(buffer) = set.buffers[lane].take() else {
                     set.failed = Some(Hash::OutOfMemory { bytes: len as u64 }.into());
                     continue;
@@ -456,22 +453,17 @@ impl Group {
     }
 }
 
-/// Makes sure that the right bytes are in a buffer; they are read again if need be.
-fn right(
-    rom: &dyn BlockRom,
-    (buffer, came): (&mut BlockBuffer, bool),
-    (offset, needed): (u64, usize),
-    stats: &mut ReadStats,
-) -> Result<(), Fault> {
-    let bytes = &mut buffer.memory[..needed];
-    if !came || !rom.is_right(offset, bytes) {
-        stats.repeated += 1;
-        rom.read_again(offset, bytes)?;
-    }
-    Ok(())
-}
-
 impl Ended {
+    /// What is left of a task, which has no other beside it.
+    pub(crate) fn of_task(
+        (shape, items): (Arc<Shape>, Vec<Queued>),
+        began: Instant,
+        outcome: Outcome,
+    ) -> Self {
+        let outcome = outcome.map(|bytes| vec![bytes]);
+        Ended { shape, began, items, outcome, faults: vec![None], checked: 0 }
+    }
+
     /// Units of work that were done, for the measure of how fast the thread is.
     pub(crate) fn work(&self) -> u64 {
         let unchecked = self.items.len().saturating_sub(self.checked) as u64;

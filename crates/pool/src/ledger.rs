@@ -159,20 +159,20 @@ impl Ledger {
     /// Hands out a parked arena or a new one, which may grow to what is needed, and reserves
     /// buffers.
     fn lend(&mut self, me: usize, parked: Option<usize>, need: Need) -> Arena {
-        let arena = parked.map(|index| self.parked.swap_remove(index).arena);
-        let mut arena = arena.unwrap_or_else(|| self.blank());
+        let mut arena = match parked {
+            Some(index) => self.parked.swap_remove(index).arena,
+            None => {
+                // The level was checked when the pool was made.
+                let workspace = Workspace::with_level(self.level).unwrap_or_default();
+                Arena { workspace: workspace.with_pages(self.pages), bytes: 0 }
+            }
+        };
         let bytes = arena.bytes.max(need.arena);
         self.reserved = self.reserved - arena.bytes + bytes + need.buffers;
         self.peak = self.peak.max(self.reserved);
         self.in_use[me] += bytes + need.buffers;
         arena.bytes = bytes;
         arena
-    }
-
-    fn blank(&self) -> Arena {
-        // The level was checked when the pool was made.
-        let workspace = Workspace::with_level(self.level).unwrap_or_default();
-        Arena { workspace: workspace.with_pages(self.pages), bytes: 0 }
     }
 
     /// Takes arenas away until so many bytes are free.

@@ -270,8 +270,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// As [`Pool::hash`]; for the item [`Error::OverBudget`], and [`Error::Panicked`] if the
-    /// function does.
+    /// As [`Pool::hash`], and before that [`Error::OverBudget`]; for the item [`Error::Panicked`]
+    /// if the function does.
     pub fn run_one<T: Send + 'static>(
         &self,
         task: Task,
@@ -353,7 +353,7 @@ impl Pool {
         let (shape, salt) = self.plan(hasher.plan(password, &setting)?)?;
         let hasher = Arc::clone(hasher);
         let finish =
-            move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, &fixed(&hash))?);
+            move |hash: Zeroizing<Vec<u8>>| text(hasher.complete(&setting, fixed(&hash)?)?);
         let (password, finish) = (copy(password), Box::new(finish));
         Ok(Prepared { shape, password, salt, doubt: None, finish })
     }
@@ -378,10 +378,11 @@ impl Pool {
         let stored = HashString::parse(hash)?;
         let (shape, salt) = self.plan(hasher.plan(password, stored.setting())?)?;
         let (hasher, password) = (Arc::clone(hasher), copy(password));
-        let matches = Arc::new(move |hash: &[u8]| hasher.matches(&stored, &fixed(hash)));
+        let matches = move |hash: &[u8]| Ok(hasher.matches(&stored, fixed(hash)?)?);
+        let matches = Arc::new(matches);
         let again = Arc::clone(&matches);
         let doubt: Doubt = Some(Box::new(move |hash| again(hash) != Ok(true)));
-        let finish = Box::new(move |hash: Zeroizing<Vec<u8>>| Ok(matches(&hash)?));
+        let finish = Box::new(move |hash: Zeroizing<Vec<u8>>| matches(&hash));
         Ok(Prepared { shape, password, salt, doubt, finish })
     }
 
@@ -471,13 +472,9 @@ fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(secret.to_vec())
 }
 
-/// The bytes of a string's hash.
-fn fixed(bytes: &[u8]) -> Zeroizing<[u8; Plan::LEN]> {
-    let mut hash = Zeroizing::new([0; Plan::LEN]);
-    for (to, from) in hash.iter_mut().zip(bytes) {
-        *to = *from;
-    }
-    hash
+/// The bytes of a string's hash, of which there are as many.
+fn fixed(bytes: &[u8]) -> Result<&[u8; Plan::LEN], Error> {
+    bytes.try_into().map_err(|_| Error::Panicked)
 }
 
 #[cfg(test)]

@@ -201,8 +201,11 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     }
 
     fn first(&self, class: Class, now: Instant) -> Option<u64> {
-        let newest_first = class == Class::Interactive && self.is_overloaded(now);
-        self.all[class as usize].first(newest_first)
+        self.all[class as usize].first(self.newest_first(class, now))
+    }
+
+    fn newest_first(&self, class: Class, now: Instant) -> bool {
+        class == Class::Interactive && self.is_overloaded(now)
     }
 
     /// What comes next.
@@ -215,7 +218,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 
     /// Takes the first `count` items of a shape and class.
     pub(crate) fn take(&mut self, lead: &Lead<K>, count: usize, now: Instant) -> Vec<Taken<K, T>> {
-        let newest_first = lead.class == Class::Interactive && self.is_overloaded(now);
+        let newest_first = self.newest_first(lead.class, now);
         let key = (lead.shape.clone(), lead.class);
         let mut taken = Vec::with_capacity(count);
         while taken.len() < count {
@@ -226,18 +229,12 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         taken
     }
 
-    /// Takes out the items of one submission, to be dropped where no lock is held: a shape may be
-    /// the last that holds a ROM, which is foreign code. Costs a look at every item that waits.
-    pub(crate) fn remove(&mut self, batch: u64) -> Vec<Taken<K, T>> {
-        let of_batch = self.entries.iter().filter(|(_, entry)| entry.batch == batch);
-        let mut numbers: Vec<u64> = of_batch.map(|(number, _)| *number).collect();
-        numbers.sort_unstable();
-        numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
-    }
-
-    /// Takes out everything.
-    pub(crate) fn clear(&mut self) -> Vec<Taken<K, T>> {
-        let mut numbers: Vec<u64> = self.entries.keys().copied().collect();
+    /// Takes out the items of the submissions of which this holds, to be dropped where no lock is
+    /// held: a shape may be the last that holds a ROM, which is foreign code. Costs a look at every
+    /// item that waits.
+    pub(crate) fn remove(&mut self, which: impl Fn(u64) -> bool) -> Vec<Taken<K, T>> {
+        let wanted = self.entries.iter().filter(|(_, entry)| which(entry.batch));
+        let mut numbers: Vec<u64> = wanted.map(|(number, _)| *number).collect();
         numbers.sort_unstable();
         numbers.into_iter().filter_map(|number| self.take_out(number)).collect()
     }
@@ -261,10 +258,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
+    use crate::rate::tests::ms;
 
     struct Bench {
         queue: Queue<char, u32>,
@@ -407,10 +401,10 @@ mod tests {
         for item in 0..6 {
             bench.push(item, if item % 2 == 0 { 'a' } else { 'b' }, Interactive, 0, 0);
         }
-        assert_eq!(items(bench.queue.remove(0)), [0, 3]);
+        assert_eq!(items(bench.queue.remove(|batch| batch == 0)), [0, 3]);
         assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (4, 40));
         assert_eq!(bench.take(0, 9), [1, 5]);
-        assert_eq!(items(bench.queue.clear()), [2, 4]);
+        assert_eq!(items(bench.queue.remove(|_| true)), [2, 4]);
         assert_eq!((bench.queue.len(), bench.queue.backlog(Interactive)), (0, 0));
     }
 }

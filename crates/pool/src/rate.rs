@@ -119,10 +119,10 @@ impl Rate {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn ms(ms: u64) -> Duration {
+    pub(crate) fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 

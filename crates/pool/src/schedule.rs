@@ -5,6 +5,7 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::queue::{Entry, Lead, Queue, Taken};
 use crate::rate::{Rate, Sample};
 use crate::terms::{Class, Due, Terms};
@@ -28,17 +29,6 @@ pub(crate) struct Scheduler<K, T> {
     running: usize,
 }
 
-/// Why items are not taken on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refusal {
-    /// More than ever may wait of a class.
-    Batch { items: usize, limit: usize },
-    /// Too many of their class wait already.
-    Full { waiting: usize, limit: usize },
-    /// The last of them would end so long after now, and there is less time than that.
-    Late { predicted: Duration, allowed: Duration },
-}
-
 /// Items that are submitted together.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Items {
@@ -55,15 +45,6 @@ impl Items {
         self.work = self.work.saturating_add(cost);
         self.largest = self.largest.max(cost);
     }
-}
-
-/// What is known of the near future, to be read from outside.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlook {
-    /// Units of work per second of all threads.
-    pub(crate) rate: Option<f64>,
-    /// How long an interactive item without a deadline would wait until it begins.
-    pub(crate) wait: Option<Duration>,
 }
 
 impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
@@ -97,13 +78,17 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
     }
 
     /// Decides whether these items are taken on: all or none.
-    pub(crate) fn admit(&self, now: Instant, terms: Terms, items: &Items) -> Result<(), Refusal> {
-        let (waiting, limit) = (self.queue.waiting(terms.class()), self.limit);
-        if items.count > limit {
-            return Err(Refusal::Batch { items: items.count, limit });
+    ///
+    /// # Errors
+    /// [`Error::BatchTooLarge`], [`Error::Overloaded`], [`Error::TooLate`].
+    pub(crate) fn admit(&self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
+        let waiting = self.queue.waiting(terms.class());
+        let limit = self.limit as u64;
+        if items.count > self.limit {
+            return Err(Error::BatchTooLarge { items: items.count as u64, limit });
         }
-        if waiting + items.count > limit {
-            return Err(Refusal::Full { waiting, limit });
+        if waiting + items.count > self.limit {
+            return Err(Error::Overloaded { waiting: waiting as u64, limit });
         }
         let due = terms.due(now);
         let Some(allowed) = due.left(now).filter(|_| items.count > 0) else { return Ok(()) };
@@ -114,7 +99,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         let Some((wait, own)) = wait.zip(own) else { return Ok(()) };
         let predicted = wait.saturating_add(own);
         if predicted > allowed.mul_f64(MARGIN) {
-            return Err(Refusal::Late { predicted, allowed });
+            return Err(Error::TooLate { predicted, allowed });
         }
         Ok(())
     }
@@ -142,13 +127,14 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         Some(Duration::try_from_secs_f64(work as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    fn total_rate(&self, now: Instant) -> Option<f64> {
+    /// Units of work per second of all threads.
+    pub(crate) fn total_rate(&self, now: Instant) -> Option<f64> {
         Some(self.rate.per_thread(now, self.running > 0)? * self.threads as f64)
     }
 
-    pub(crate) fn outlook(&self, now: Instant) -> Outlook {
-        let wait = self.wait(now, Class::Interactive, Due::Never, 0);
-        Outlook { rate: self.total_rate(now), wait }
+    /// How long an interactive item without a deadline would wait until it begins.
+    pub(crate) fn predicted_wait(&self, now: Instant) -> Option<Duration> {
+        self.wait(now, Class::Interactive, Due::Never, 0)
     }
 
     /// Takes out what has expired. To be asked before [`Scheduler::lead`].
@@ -191,14 +177,9 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         }
     }
 
-    /// Takes out what waits of one submission.
-    pub(crate) fn remove(&mut self, batch: u64) -> Vec<Taken<K, T>> {
-        self.queue.remove(batch)
-    }
-
-    /// Takes out all that waits.
-    pub(crate) fn clear(&mut self) -> Vec<Taken<K, T>> {
-        self.queue.clear()
+    /// Takes out what waits of the submissions of which this holds.
+    pub(crate) fn remove(&mut self, which: impl Fn(u64) -> bool) -> Vec<Taken<K, T>> {
+        self.queue.remove(which)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::item::{Item, Queued, end_all};
 use crate::ledger::{Arena, Ledger};
 use crate::process::Process;
 use crate::queue::Entry;
-use crate::schedule::{Items, Refusal, Scheduler};
+use crate::schedule::{Items, Scheduler};
 use crate::shape::Shape;
 use crate::stats::PoolStats;
 use crate::terms::Terms;
@@ -122,10 +122,7 @@ impl Shared {
 
     /// Cancels what waits of a submission; how many items.
     pub(crate) fn cancel(&self, batch: u64) -> usize {
-        let mut state = lock(&self.state);
-        let cancelled = state.scheduler.remove(batch);
-        state.stats.cancelled += cancelled.len() as u64;
-        drop(state);
+        let cancelled = lock(&self.state).cancel(|other| other == batch);
         // The next item may have been one that waited for memory.
         self.work.notify_all();
         let count = cancelled.len();
@@ -137,8 +134,7 @@ impl Shared {
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
-        let cancelled = state.scheduler.clear();
-        state.stats.cancelled += cancelled.len() as u64;
+        let cancelled = state.cancel(|_| true);
         drop(state);
         self.work.notify_all();
         end_all(cancelled, &Error::Cancelled);
@@ -149,8 +145,8 @@ impl Shared {
         let mut state = lock(&self.state);
         state.scheduler.give_back(items);
         // The pool may have been closed meanwhile.
-        let cancelled = if state.closed { state.scheduler.clear() } else { Vec::new() };
-        state.stats.cancelled += cancelled.len() as u64;
+        let closed = state.closed;
+        let cancelled = state.cancel(|_| closed);
         drop(state);
         self.work.notify_one();
         end_all(cancelled, &Error::Cancelled);
@@ -167,7 +163,7 @@ impl Shared {
 
     pub(crate) fn stats(&self) -> PoolStats {
         let state = lock(&self.state);
-        let outlook = state.scheduler.outlook(Instant::now());
+        let now = Instant::now();
         PoolStats {
             idle: state.idle,
             elapsed: self.started.elapsed(),
@@ -177,8 +173,8 @@ impl Shared {
             running: state.scheduler.running(),
             reserved: state.ledger.reserved(),
             peak_reserved: state.ledger.peak(),
-            rate: outlook.rate,
-            predicted_wait: outlook.wait,
+            rate: state.scheduler.total_rate(now),
+            predicted_wait: state.scheduler.predicted_wait(now),
             ..state.stats
         }
     }
@@ -207,20 +203,20 @@ impl Shared {
 
 impl State {
     fn admit(&mut self, now: Instant, terms: Terms, items: &Items) -> Result<(), Error> {
-        let Err(refusal) = self.scheduler.admit(now, terms, items) else { return Ok(()) };
-        Err(match refusal {
-            Refusal::Batch { items, limit } => {
-                Error::BatchTooLarge { items: items as u64, limit: limit as u64 }
-            }
-            Refusal::Full { waiting, limit } => {
-                self.stats.refused += 1;
-                Error::Overloaded { waiting: waiting as u64, limit: limit as u64 }
-            }
-            Refusal::Late { predicted, allowed } => {
-                self.stats.refused_late += 1;
-                Error::TooLate { predicted, allowed }
-            }
-        })
+        let admitted = self.scheduler.admit(now, terms, items);
+        match admitted {
+            Err(Error::Overloaded { .. }) => self.stats.refused += 1,
+            Err(Error::TooLate { .. }) => self.stats.refused_late += 1,
+            _ => {}
+        }
+        admitted
+    }
+
+    /// Takes out what waits of these submissions, which is to be ended without the lock.
+    fn cancel(&mut self, which: impl Fn(u64) -> bool) -> Vec<Queued> {
+        let cancelled = self.scheduler.remove(which);
+        self.stats.cancelled += cancelled.len() as u64;
+        cancelled
     }
 
     /// Takes out what has expired, which is to be ended without the lock.

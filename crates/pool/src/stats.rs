@@ -22,7 +22,7 @@ pub struct PoolStats {
     pub refused: u64,
     /// Submissions refused because they would have ended too late.
     pub refused_late: u64,
-    /// Hashes computed.
+    /// Hashes and tasks computed.
     pub hashes: u64,
     /// Units of work that these were ([`Params::work`](saltern_yescrypt::Params::work)).
     pub work: u64,
@@ -32,7 +32,7 @@ pub struct PoolStats {
     pub expired: u64,
     /// Items cancelled.
     pub cancelled: u64,
-    /// Groups computed: of one hash, of two, and so on.
+    /// Groups computed: of one hash or task, of two hashes, and so on.
     pub groups: [u64; MAX_LANES],
     /// Groups lost to a panic.
     pub panics: u64,

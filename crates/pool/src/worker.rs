@@ -12,7 +12,7 @@ use saltern_yescrypt::{Workspace, hazmat, hazmat::Advance};
 
 use crate::config::{WipePolicy, bind};
 use crate::error::{Error, Fault};
-use crate::flight::{Layout, Place, TAGS};
+use crate::flight::{Ended, Layout, Place, TAGS};
 use crate::item::{Queued, end_all};
 use crate::ledger::{Admission, Arena, Need};
 use crate::queue::Lead;
@@ -335,36 +335,14 @@ impl<'p> Worker<'p> {
     /// Computes a task from its beginning to its end. What is reserved for it beside an arena, for
     /// which it has no use, it takes from the system.
     fn task(&mut self, start: Start, began: Instant) {
-        let Start { shape, items, arena, .. } = start;
-        let mut outcomes = Vec::new();
-        for queued in items {
-            let mut item = queued.entry.item;
-            let run = item.task.take();
-            let run = move || run.map_or(Err(Error::Panicked), |run| run());
-            let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked));
-            outcomes.push((item, outcome));
-        }
-        let now = Instant::now();
-        let work = shape.cost.saturating_mul(outcomes.len() as u64);
-        let busy = now.saturating_duration_since(self.busy_since);
-        let taken = now.saturating_duration_since(began);
-        let sample = Sample { booked: work, work, items: outcomes.len(), busy, taken };
-        self.busy_since = now;
-        let mut state = lock(&self.shared.state);
-        state.ledger.put(self.me, arena, true);
-        state.ledger.release(self.me, shape.beside());
-        state.scheduler.end(now, sample, outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
-        state.stats.work = state.stats.work.saturating_add(sample.work);
-        for (_, outcome) in &outcomes {
-            state.stats.count(1, &outcome.as_ref().map(drop));
-        }
-        self.shared.feed(&state);
-        drop(state);
-        outcomes.into_iter().for_each(|(item, outcome)| item.end(outcome));
+        let Start { shape, mut items, arena, .. } = start;
+        let run = items.first_mut().and_then(|queued| queued.entry.item.task.take());
+        let run = move || run.map_or(Err(Error::Panicked), |run| run());
+        let outcome = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked));
+        self.answer(Ended::of_task((shape, items), began, outcome), arena, true);
     }
 
-    /// Ends the group in a place: memory goes back, what it did is counted, and its items are
-    /// answered.
+    /// Ends the group in a place.
     fn end(&mut self, index: usize, outcome: Result<(), Error>) {
         let Some((ended, mut arena)) = self.places[index].end(outcome) else { return };
         let panicked = matches!(ended.outcome, Err(Error::Panicked));
@@ -377,6 +355,11 @@ impl<'p> Worker<'p> {
             arena.workspace.wipe();
             self.places[index].wipe();
         }
+        self.answer(ended, arena, !wiped);
+    }
+
+    /// What has ended: memory goes back, what it did is counted, and its items are answered.
+    fn answer(&mut self, ended: Ended, arena: Arena, dirty: bool) {
         let (now, count) = (Instant::now(), ended.items.len());
         let sample = Sample {
             booked: ended.booked(),
@@ -387,7 +370,8 @@ impl<'p> Worker<'p> {
         };
         self.busy_since = now;
         let mut state = lock(&self.shared.state);
-        state.ledger.put(self.me, arena, !wiped);
+        state.ledger.put(self.me, arena, dirty);
+        state.ledger.release(self.me, ended.shape.beside());
         state.scheduler.end(now, sample, ended.outcome.is_ok());
         state.stats.work = state.stats.work.saturating_add(sample.work);
         state.stats.count(count, &ended.outcome.as_ref().map(drop));

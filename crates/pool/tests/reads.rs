@@ -3,6 +3,7 @@
 #[path = "reads/stage.rs"]
 mod stage;
 
+use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,6 +24,13 @@ fn config(threads: usize) -> PoolConfig {
     (config.threads, config.pages) = (threads, Pages::Standard);
     config.sources = Some(Arc::new(Sources::default()));
     config
+}
+
+/// Waits until so many threads have nothing to do.
+fn await_idle(pool: &Pool, threads: impl RangeBounds<usize>) {
+    while !threads.contains(&pool.stats().idle) {
+        std::thread::yield_now();
+    }
 }
 
 fn reading(nrom: u64, fill: u32, mix: u32, look_ahead: u32) -> RomReading {
@@ -205,9 +213,7 @@ fn buffers_that_cannot_be_had_leave_no_trace() {
         for what in [&wide, &plain(&stage), &wide, &plain(&stage)] {
             assert_eq!(**derive(what).as_ref().unwrap(), expected(what, &[&stage], ("p", "s")));
         }
-        while pool.stats().idle == 0 {
-            std::thread::yield_now();
-        }
+        await_idle(&pool, 1..);
         pool.stats().reserved
     };
     assert_eq!(reserved(true), reserved(false));
@@ -220,15 +226,11 @@ fn an_interactive_item_passes_one_that_waits_for_memory() {
     let mut config = config(2);
     config.memory = 10 << 20;
     let pool = Pool::new(config).unwrap();
-    while pool.stats().idle < 2 {
-        std::thread::yield_now();
-    }
+    await_idle(&pool, 2..);
     let large = what(Params::yescrypt(8192, 8), &[(&stage, reading(256, 1, 1, 0))]);
     let held = at_gate(&pool, &large, &stage, &gate);
     let waits = pool.derive(&what(Params::yescrypt(8192, 8), &[]), [("p", "s")], Terms::bulk());
-    while pool.stats().idle > 0 {
-        std::thread::yield_now();
-    }
+    await_idle(&pool, ..1);
     // It has looked for memory by then, most probably; otherwise this shows nothing.
     std::thread::sleep(Duration::from_millis(50));
     let small = pool.derive(&what(Params::yescrypt(16, 8), &[]), [("p", "s")], TERMS).unwrap();
@@ -292,14 +294,10 @@ fn a_source_that_panics_ends_what_it_read_and_is_exchanged() {
         let found = derive();
         assert!(found.iter().all(|found| found.as_ref().is_ok_and(|key| **key == right)), "{name}");
     }
-    while pool.stats().idle == 0 {
-        std::thread::yield_now();
-    }
+    await_idle(&pool, 1..);
     let fresh = Pool::new(pool.config().clone()).unwrap();
     assert!(fresh.derive(&plain(&stage), items, TERMS).unwrap().wait().iter().all(Result::is_ok));
-    while fresh.stats().idle == 0 {
-        std::thread::yield_now();
-    }
+    await_idle(&fresh, 1..);
     assert_eq!(pool.stats().reserved, fresh.stats().reserved);
 }
 
@@ -315,9 +313,7 @@ fn buffers_stay_in_the_books_of_a_place_that_has_them() {
         for what in [&reads, &other] {
             assert!(pool.derive(what, [("p", "s")], TERMS).unwrap().wait()[0].is_ok());
         }
-        while pool.stats().idle == 0 {
-            std::thread::yield_now();
-        }
+        await_idle(&pool, 1..);
         pool.stats().reserved
     };
     let first = reserved();
@@ -458,9 +454,7 @@ fn what_waits_is_bounded_grouped_across_batches_and_cancelled() {
 fn items_beside_an_idle_thread_are_not_paired() {
     let (gate, stage) = (Gate::new(), Stage::new("one"));
     let pool = Pool::new(config(2)).unwrap();
-    while pool.stats().idle < 2 {
-        std::thread::yield_now();
-    }
+    await_idle(&pool, 2..);
     stage.hold(&gate);
     let ticket = pool.derive(&plain(&stage), [("a", "s"), ("b", "s")], TERMS).unwrap();
     gate.wait_for(2);

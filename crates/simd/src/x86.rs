@@ -57,6 +57,30 @@ macro_rules! proven {
     }};
 }
 
+/// Stamps the trait of the tokens of levels that rotate the words of a register, by whose methods
+/// they do it: right, by a constant.
+macro_rules! rotate {
+    ($(#[$doc:meta])* $name:ident, $register:ty, $xor:ident) => {
+        $(#[$doc])*
+        pub(crate) trait $name: Copy {
+            /// 64-bit words.
+            fn rotate_64(self, vector: $register, bits: u32) -> $register;
+            /// 32-bit words.
+            fn rotate_32(self, vector: $register, bits: u32) -> $register;
+            /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
+            #[inline(always)]
+            fn xor_rotate_64(self, early: $register, late: $register, bits: u32) -> $register {
+                self.rotate_64(proven!($xor(early, late)), bits)
+            }
+            /// The same for 32-bit words.
+            #[inline(always)]
+            fn xor_rotate_32(self, early: $register, late: $register, bits: u32) -> $register {
+                self.rotate_32(proven!($xor(early, late)), bits)
+            }
+        }
+    };
+}
+
 /// Stamps a vector type whose operations are one intrinsic each: all of
 /// [`Vector`](crate::lanes::Vector), and of [`Lanes`](crate::lanes::Lanes) what is no
 /// transposition; those stand by hand in the braces. A value holds the token that it was made from.

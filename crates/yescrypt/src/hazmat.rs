@@ -1,23 +1,22 @@
 //! What measuring, tests and crates that schedule hashes themselves need, and no application does.
 //! Versions promise nothing about it.
 
-#[cfg(feature = "std")]
 use core::ops::Range;
 
 pub use saltern_simd::{Level, UnavailableLevel};
 
-pub use crate::core::batch::{Derivation, derive_many};
+pub use crate::core::batch::derive_many;
 pub use crate::core::blockmix::MAX_LANES;
 pub use crate::core::memory::Pages;
+pub use crate::core::pass::Derivation;
 pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable};
 pub use crate::site::encrypt::reencrypt;
 pub use crate::site::hasher::Plan;
+pub use crate::text::crypt3::byte_refused_by_crypt;
 
-#[cfg(feature = "std")]
-use crate::Error;
-use crate::Workspace;
-#[cfg(feature = "std")]
 use crate::core::params::CheckedParams;
+use crate::core::pass::Sizes;
+use crate::{Error, Workspace};
 
 /// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one
 /// 256-bit register.
@@ -33,32 +32,36 @@ use crate::core::params::CheckedParams;
 /// # Ok::<(), saltern_yescrypt::hazmat::UnavailableLevel>(())
 /// ```
 pub fn pair_groups(workspace: &mut Workspace) -> bool {
-    workspace.pair_groups()
+    workspace.target.paired = match workspace.target.level {
+        Level::Avx2 | Level::Avx512 => true,
+        Level::Portable | Level::Sse2 | Level::Sse41 | Level::Neon => false,
+    };
+    workspace.target.paired
 }
 
 /// Allocates what this many hashes at once need in one thread, and touches every page of it.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-#[cfg(feature = "std")]
 pub fn prepare(
     workspace: &mut Workspace,
     params: &CheckedParams,
     hashes: usize,
 ) -> Result<(), Error> {
-    workspace.prepare(params, hashes)
+    let plan = Sizes::new(params, hashes, 1)?;
+    workspace.arena.reserve(plan.v + plan.scratch)?;
+    workspace.arena.fault_in();
+    Ok(())
 }
 
 /// The addresses of a workspace's memory.
-#[cfg(feature = "std")]
 #[must_use]
 pub fn addresses(workspace: &Workspace) -> Range<usize> {
-    workspace.addresses()
+    workspace.arena.addresses()
 }
 
 /// Whether anything but zeros is in a workspace's memory. Reads all of it.
-#[cfg(feature = "std")]
 #[must_use]
 pub fn residue(workspace: &Workspace) -> bool {
-    workspace.residue()
+    workspace.arena.residue()
 }

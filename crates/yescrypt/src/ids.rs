@@ -37,18 +37,6 @@ impl RomId {
     }
 }
 
-impl fmt::Display for RomId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", u64::from_be_bytes(self.0))
-    }
-}
-
-impl fmt::Debug for RomId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RomId({self})")
-    }
-}
-
 /// The longest name of a key, in characters.
 pub(crate) const MAX_KEY_ID: usize = 32;
 
@@ -121,14 +109,20 @@ impl fmt::Debug for KeyId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyFingerprint(pub(crate) [u8; 8]);
 
-impl fmt::Display for KeyFingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", u64::from_be_bytes(self.0))
-    }
+macro_rules! hexadecimal {
+    ($($name:ident),+) => {
+        $(impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:016x}", u64::from_be_bytes(self.0))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        })+
+    };
 }
 
-impl fmt::Debug for KeyFingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyFingerprint({self})")
-    }
-}
+hexadecimal!(RomId, KeyFingerprint);

@@ -8,10 +8,11 @@ mod any;
 mod changes;
 #[path = "extended/spelling.rs"]
 mod spelling;
+#[path = "levels/theirs.rs"]
+mod theirs;
 
 use std::sync::Arc;
 
-use any::theirs;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     Error, HashString, Hasher, Limits, Params, Setting, Workspace,
@@ -23,6 +24,7 @@ use saltern_yescrypt::{
         derive_with_roms,
     },
 };
+use theirs::theirs;
 
 const R: u32 = 4;
 const NROM: u64 = 32;
@@ -53,6 +55,17 @@ fn held(image: &RomImage) -> (RomId, Rom) {
     (RomId::of_digest(rom.digest()), rom)
 }
 
+/// A set of ROMs, none of them active, and their names.
+fn set<const COUNT: usize>(images: &[RomImage; COUNT]) -> ([RomId; COUNT], RomSet) {
+    let mut roms = RomSet::new();
+    let ids = images.each_ref().map(|image| {
+        let (id, rom) = held(image);
+        roms.attach(id, rom).unwrap();
+        id
+    });
+    (ids, roms)
+}
+
 fn any_flavor() -> Limits {
     let mut limits = Limits::server();
     limits.flavors = FlavorPolicy::Any;
@@ -62,10 +75,7 @@ fn any_flavor() -> Limits {
 /// One byte more, less or other is an error or another string, never the same one.
 #[test]
 fn a_change_is_an_error_or_a_mismatch() {
-    let image = image(b"change");
-    let (rom_id, rom) = held(&image);
-    let mut roms = RomSet::new();
-    roms.attach(rom_id, rom).unwrap();
+    let ([rom_id], roms) = set(&[image(b"change")]);
     let reads = NamedRom::new(rom_id, NROM);
     let mut workspace = Workspace::new();
     let mut limits = any_flavor();
@@ -120,10 +130,8 @@ fn expected(
 /// every odd step, a key.
 #[test]
 fn hashes_equal_those_of_the_reference() {
-    let image = image(b"reference");
-    let (rom_id, rom) = held(&image);
-    let mut roms = RomSet::new();
-    roms.attach(rom_id, rom).unwrap();
+    let images = [image(b"reference")];
+    let ([rom_id], roms) = set(&images);
     let mut keys = KeySet::new();
     keys.add(id("k"), key(9)).unwrap();
     let hasher = Hasher::new().with_limits(any_flavor()).with_roms(roms).with_keys(keys);
@@ -151,7 +159,7 @@ fn hashes_equal_those_of_the_reference() {
                 let hash = expected(
                     &setting,
                     nrom,
-                    with_rom.then_some(&image),
+                    with_rom.then_some(&images[0]),
                     key_id.map(|_| &[9; 32]),
                     b"password",
                 );
@@ -173,11 +181,7 @@ fn hashes_equal_those_of_the_reference() {
 #[test]
 fn hashes_with_lists_of_roms_are_those_of_the_core() {
     let images = [image(b"one"), image(b"two")];
-    let mut roms = RomSet::new();
-    for image in &images {
-        let (id, rom) = held(image);
-        roms.attach(id, rom).unwrap();
-    }
+    let (_, roms) = set(&images);
     let translated = images.each_ref().map(|image| reference::Rom::from_native(image.as_bytes()));
     let [one, two] = images.each_ref().map(|image| RomView::new(image).unwrap());
     let reading = RomReading { nrom: NROM, masks: RomMasks { fill: 0, mix: 3 }, look_ahead: 2 };
@@ -231,12 +235,7 @@ fn hashes_with_lists_of_roms_are_those_of_the_core() {
 /// These strings have to verify forever.
 #[test]
 fn known_answers() {
-    let images = [image(b"one"), image(b"two")];
-    let mut roms = RomSet::new();
-    for image in &images {
-        let (id, rom) = held(image);
-        roms.attach(id, rom).unwrap();
-    }
+    let (_, roms) = set(&[image(b"one"), image(b"two")]);
     let mut keys = KeySet::new();
     keys.add(id("2026"), key(1)).unwrap();
     let hasher = Hasher::new().with_limits(any_flavor()).with_roms(roms).with_keys(keys);
@@ -256,12 +255,7 @@ fn known_answers() {
 #[test]
 fn names_before_a_string_say_what_it_is_computed_with() {
     let images = [image(b"one"), image(b"two")];
-    let mut roms = RomSet::new();
-    let ids = images.each_ref().map(|image| {
-        let (id, rom) = held(image);
-        roms.attach(id, rom).unwrap();
-        id
-    });
+    let (ids, mut roms) = set(&images);
     let mut keys = KeySet::new();
     let key_ids: [KeyId; 2] = [id("a"), id("b")];
     for (number, key_id) in (1..).zip(key_ids) {
@@ -369,13 +363,7 @@ fn what_is_not_loaded_is_an_error_that_names_it() {
 /// Everything at once: shapes that differ in nothing but their ROMs keep apart.
 #[test]
 fn batches_of_many_roms_get_their_own_answers() {
-    let images = [image(b"one"), image(b"two"), image(b"three")];
-    let mut roms = RomSet::new();
-    let ids = images.each_ref().map(|image| {
-        let (id, rom) = held(image);
-        roms.attach(id, rom).unwrap();
-        id
-    });
+    let (ids, roms) = set(&[image(b"one"), image(b"two"), image(b"three")]);
     let mut workspace = Workspace::new();
     let hasher = Hasher::new().with_params(small(0)).with_roms(roms.clone());
     let mut stored = Vec::new();
@@ -417,10 +405,8 @@ fn what_cannot_be_said_is_refused_when_hashing() {
     assert_eq!(hash(listed), Err(Error::RomNotLoaded { id: missing }));
     let five = [NamedRom::new(missing, NROM); 5];
     assert!(hash(hasher.clone().with_named_roms(&five)).is_err());
-    let (rom_id, rom) = held(&image(b"one"));
+    let ([rom_id], roms) = set(&[image(b"one")]);
     let named = [NamedRom::new(rom_id, NROM)];
-    let mut roms = RomSet::new();
-    roms.attach(rom_id, rom).unwrap();
     let with_both = hasher.with_roms(roms).with_params(small(NROM)).with_named_roms(&named);
     let refused = hash(with_both).unwrap_err();
     assert!(matches!(refused, Error::InvalidParameter { name: "NROM", .. }), "{refused}");

@@ -8,19 +8,23 @@ mod batch;
 mod oracle;
 #[path = "levels/roms.rs"]
 mod roms;
+#[path = "levels/theirs.rs"]
+mod theirs;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use oracle::{Ask, all_flavors, any_ask, any_params, checked, derived, expected, reference_params};
+use batch::together;
+use oracle::{Ask, all_flavors, any_ask, any_params, checked, derived, expected};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     Params, Workspace,
-    hazmat::{Derivation, Level, derive_many},
+    hazmat::Level,
     params::{Flavor, Mode},
     rom::{RomImage, RomParams, RomView},
 };
+use theirs::theirs;
 
 const MODES: [Mode; 3] = [Mode::Classic, Mode::Worm, Mode::Rw];
 
@@ -61,12 +65,7 @@ fn every_flavor_on_every_level_equals_the_reference() {
         let asks = [i, i + 1, i + 2].map(Ask::number);
         let answers = asks.each_ref().map(|ask| expected(&params, None, ask));
         for workspace in &mut workspaces {
-            let mut outs = asks.each_ref().map(|ask| vec![0; ask.len]);
-            let jobs = asks.iter().zip(&mut outs);
-            let mut jobs: Vec<_> = jobs
-                .map(|(ask, out)| Derivation { password: &ask.password, salt: &ask.salt, out })
-                .collect();
-            derive_many(&mut jobs, &checked(&params), None, workspace).unwrap();
+            let outs = together(&params, &asks, workspace);
             assert_eq!(outs, answers, "{} {params:?}", workspace.level());
             compared += outs.len();
         }
@@ -110,12 +109,7 @@ fn pairs_of_groups_equal_the_reference() {
             let mut params = Params::yescrypt(4 << (i % 4), 1 + i % 5);
             (params.p, params.t) = (1 + i % 2, t);
             let asks = [i as usize, 7, 8].map(Ask::number);
-            let mut outs = asks.each_ref().map(|ask| vec![0; ask.len]);
-            let jobs = asks.iter().zip(&mut outs);
-            let mut jobs: Vec<_> = jobs
-                .map(|(ask, out)| Derivation { password: &ask.password, salt: &ask.salt, out })
-                .collect();
-            derive_many(&mut jobs, &checked(&params), None, &mut workspace).unwrap();
+            let outs = together(&params, &asks, &mut workspace);
             let answers = asks.each_ref().map(|ask| expected(&params, None, ask));
             assert_eq!(outs, answers, "{level} {params:?}");
             compared += 3;
@@ -178,7 +172,7 @@ fn roms_on_every_level_equal_the_reference() {
         }
         let mut whole = Params::yescrypt(2, *r);
         (whole.flavor, whole.p, whole.t, whole.nrom) = (params.flavor, *p, *t, *nrom);
-        let answer = reference::rom_init(b"seed", &reference_params(&whole)).unwrap();
+        let answer = reference::rom_init(b"seed", &theirs(&whole)).unwrap();
         for mut workspace in workspaces() {
             for threads in [1, 3] {
                 workspace.set_threads(threads);

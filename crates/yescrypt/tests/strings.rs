@@ -3,14 +3,17 @@
 
 #[path = "strings/any.rs"]
 mod any;
+#[path = "levels/theirs.rs"]
+mod theirs;
 
-use any::{params, theirs};
+use any::params;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     HashString, Hasher, Limits, Setting, Workspace, hazmat::reencrypt, keys::HashKey,
 };
+use theirs::theirs;
 
 /// Text that is often nearly a setting or a hash.
 fn text() -> impl Strategy<Value = Vec<u8>> {

@@ -8,7 +8,7 @@ use saltern_yescrypt::{
     hazmat::Level,
     hazmat::reencrypt,
     keys::HashKey,
-    params::{CheckedParams, Flavor, FlavorPolicy},
+    params::{Flavor, FlavorPolicy},
     rom::{Rom, RomImage, RomParams, RomView},
 };
 use serde_json::Value;
@@ -53,15 +53,13 @@ impl Case {
             .with_salsa(n("salsa_main", 8), n("salsa_pwx", 2))
     }
 
-    fn params(&self) -> Result<CheckedParams, Error> {
+    fn unchecked(&self) -> Result<Params, Error> {
         let (mode, flavor) = Params::from_flags(self.number("flags") as u32)?;
         let mut params = Params::new(mode, self.number("N"), self.number("r") as u32);
-        params.p = self.number("p") as u32;
-        params.t = self.number("t") as u32;
-        params.g = self.number("g") as u32;
+        [params.p, params.t, params.g] = ["p", "t", "g"].map(|name| self.number(name) as u32);
         params.nrom = self.number("NROM");
         params.flavor = self.flavor(flavor)?;
-        params.check(&Limits::unlimited())
+        Ok(params)
     }
 
     /// The ROM that a case is, or names.
@@ -111,7 +109,7 @@ impl Answers {
     fn answer(&mut self, case: &Case) -> Result<String, Error> {
         match case.kind().trim_end_matches("_reject") {
             "kdf" => {
-                let params = case.params()?;
+                let params = case.unchecked()?.check(&Limits::unlimited())?;
                 params.check_output(case.number("dkLen"))?;
                 let image = self.rom(case);
                 let rom = image.as_ref().map(RomView::new).transpose()?;
@@ -144,14 +142,8 @@ impl Answers {
                 within_buffer(case, out.into_bytes())
             }
             "encode" => {
-                let (mode, flavor) = Params::from_flags(case.number("flags") as u32)?;
-                let mut params = Params::new(mode, case.number("N"), case.number("r") as u32);
-                params.p = case.number("p") as u32;
-                params.t = case.number("t") as u32;
-                params.g = case.number("g") as u32;
-                params.nrom = case.number("NROM");
-                params.flavor = flavor;
-                within_buffer(case, Setting::encode(&params, case.hex("salt"))?.into_bytes())
+                let text = Setting::encode(&case.unchecked()?, case.hex("salt"))?;
+                within_buffer(case, text.into_bytes())
             }
             "gensalt" => {
                 let (prefix, cost) = (case.text("prefix"), case.number("cost") as u32);

@@ -184,7 +184,7 @@ fn build(
     let mut blocks = Params::new(Mode::Rw, rom.nrom, params.r);
     (blocks.p, blocks.t, blocks.flavor) = (params.p, params.t, flavor);
     blocks.check(&Limits::unlimited()).map_err(refused)?;
-    ceiling.check("the ROM", params.size())?;
+    ceiling.check("the ROM", params.size().into())?;
     RomImage::init(&params, &rom.seed.0, workspace).map_err(refused)
 }
 

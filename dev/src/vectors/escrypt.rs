@@ -152,7 +152,7 @@ impl Solver<'_> {
         self.roms.0 = None;
         let mut params = EscryptRomParams::new(rom.n, narrow(rom.r, "r")?, narrow(rom.p, "p")?);
         params.flavor = tuning;
-        self.ceiling.check("the ROM", params.size())?;
+        self.ceiling.check("the ROM", params.size().into())?;
         let bytes = usize::try_from(params.size()).unwrap_or(usize::MAX);
         let mut image = RomImage::zeroed(bytes).map_err(refused)?;
         let mut digest = self.output(rom.digest_len)?;

@@ -25,8 +25,6 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
     """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
     and ``why``. One call of the compiled half, in the threads of its pool."""
     hashes = decoded(hashes)
-    if operation not in WRITES:
-        raise ValueError(f"no operation that writes: {operation}")
     many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
     rows = pa.array(many(hashes))
     until, fewest = time.monotonic() + BUSY, len(rows)

@@ -23,7 +23,7 @@ from saltern.bulk.lock import JobLock
 from saltern.bulk.outcome import errors, most_errors, named
 from saltern.bulk.ranges import Assignment, Done
 from saltern.bulk.refusal import Refused, Superseded
-from saltern.bulk.report import Progress, say, show
+from saltern.bulk.report import Progress, head, say, show, status
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import WRITES, Site
 from saltern.bulk.table import Table, inspect, place, refuse_narrow
@@ -118,7 +118,7 @@ class Job:
             "listed": listed,
         }
         show(report, self.options.as_json)
-        return self._status(ended, failure, progress.errors, 0)
+        return status(ended, self.signals.number, progress.errors)
 
     def rewrite(self) -> int:
         """rekey or wrap."""
@@ -194,7 +194,7 @@ class Job:
             session.close()
         ended = self._ended(progress, failure)
         if done:
-            ended, failure = "done", None
+            ended = "done"
         elif ended == "done":
             # Whatever the workers have said.
             ended = "failed"
@@ -225,18 +225,13 @@ class Job:
                 f"{left} rows were written to twice while they were worked on, or locked, or have "
                 "another id by now: run it again"
             )
-        return self._status(ended, failure, errors(totals.outcomes), left)
+        return status(ended, self.signals.number, errors(totals.outcomes), left)
 
     def _head(self, ended: str, progress: Progress) -> dict[str, Any]:
         steady = progress.steady
+        label, rows = self.table.label, progress.rows
         return {
-            "operation": self.options.operation,
-            "table": self.table.label,
-            "ended": ended,
-            "policy": self.site.digest,
-            "active_key": self.site.active_key,
-            "seconds": round(time.monotonic() - self.began, 3),
-            "rows": progress.rows,
+            **head(self.options.operation, label, ended, self.site, self.began, rows),
             "rows_per_second": round(progress.rate, 1),
             "steady_rows_per_second": None if steady is None else round(steady, 1),
         }
@@ -250,13 +245,6 @@ class Job:
         if self.signals.stop.is_set():
             return "stopped"
         return "done" if progress.done == progress.ranges else "failed"
-
-    def _status(self, ended: str, failure: Exception | None, wrong: int, left: int) -> int:
-        if self.signals.number is not None and ended == "stopped":
-            return 128 + self.signals.number
-        if failure is not None or ended != "done" or wrong:
-            return 2
-        return 1 if left else 0
 
     def _assignment(self) -> Assignment:
         return Assignment(

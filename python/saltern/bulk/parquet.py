@@ -18,7 +18,7 @@ from saltern.bulk.columns import decoded, found_errors, outcomes, replaced, rewr
 from saltern.bulk.counts import added
 from saltern.bulk.outcome import errors, most_errors, named
 from saltern.bulk.refusal import Refused
-from saltern.bulk.report import Progress, say, show
+from saltern.bulk.report import Progress, head, say, show, status
 from saltern.bulk.signals import Signals
 from saltern.bulk.site import Site
 
@@ -76,40 +76,27 @@ class File:
         self.progress = Progress(options.operation, pieces)
         self.kinds: Counter[str] = Counter()
         self.listed: list[dict[str, object]] = []
-        self.census: dict[str, Any] = {}
+        counts = options.operation == "census"
+        self.census: dict[str, Any] = dict(site.hasher.count_many([])[0]) if counts else {}
 
     def run(self) -> int:
         """Counts, or writes another file."""
-        began, ended = time.monotonic(), "done"
+        options, progress, began = self.options, self.progress, time.monotonic()
         with self.signals:
-            if self.options.out is None:
-                for group in self._groups():
-                    for piece in _pieces(group):
-                        self._count(piece)
-            else:
-                ended = self._written(self.options.out)
-        self.progress.end()
-        if self.signals.stop.is_set():
-            ended = "stopped"
-        report = {
-            "operation": self.options.operation,
-            "table": str(self.options.parquet),
-            "ended": ended,
-            "policy": self.site.digest,
-            "active_key": self.site.active_key,
-            "seconds": round(time.monotonic() - began, 3),
-            "rows": self.progress.rows,
-            "rows_per_second": round(self.progress.rate, 1),
-            **self.census,
-            **({} if self.options.out is None else {"changed": self.progress.changed}),
-            "outcomes": dict(self.kinds),
-            "in_error": errors(self.kinds),
-            "listed": self.listed,
-        }
-        show(report, self.options.as_json)
-        if self.signals.number is not None:
-            return 128 + self.signals.number
-        return 2 if errors(self.kinds) or ended != "done" else 0
+            ended = self._counted() if options.out is None else self._written(options.out)
+            progress.end()
+            label, rows = str(options.parquet), progress.rows
+            report = {
+                **head(options.operation, label, ended, self.site, began, rows),
+                "rows_per_second": round(progress.rate, 1),
+                **self.census,
+                **({} if options.out is None else {"changed": progress.changed}),
+                "outcomes": dict(self.kinds),
+                "in_error": errors(self.kinds),
+                "listed": self.listed,
+            }
+            show(report, options.as_json)
+        return status(ended, self.signals.number, errors(self.kinds))
 
     def _groups(self) -> Iterator[pa.Table]:
         """Row groups, with the columns that are needed."""
@@ -121,8 +108,16 @@ class File:
                 return
             yield self.source.read_row_group(number, columns=wanted)
 
+    def _counted(self) -> str:
+        """Counts: how that ended."""
+        for group in self._groups():
+            for piece in _pieces(group):
+                self._count(piece)
+        return "done" if self.progress.done == self.progress.ranges else "stopped"
+
     def _written(self, out: Path) -> str:
-        """Writes another file beside its name, and gives it the name when it is whole."""
+        """Writes another file beside its name, and gives it the name when it is whole: how that
+        ended."""
         schema = self.source.schema_arrow
         with tempfile.NamedTemporaryFile(dir=out.parent, prefix=f".{out.name}.") as target:
             _refuse_without_links(Path(target.name), out)
@@ -131,10 +126,12 @@ class File:
                     writer.write_table(self._rewritten(group), row_group_size=len(group) or None)
                     if self._too_many():
                         return "failed"
+            if not self.signals.stop.is_set():
+                target.flush()
+                os.fsync(target.fileno())
+            # From here on the file is there, whoever wants to stop.
             if self.signals.stop.is_set():
                 return "stopped"
-            target.flush()
-            os.fsync(target.fileno())
             try:
                 # Unlike a renaming, this does not replace a file that came meanwhile.
                 os.link(target.name, out)

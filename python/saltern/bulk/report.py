@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from saltern.bulk.outcome import errors
+from saltern.bulk.site import Site
 
 INTERVAL = 10.0
 """Seconds between lines, where there is no terminal."""
@@ -94,6 +95,31 @@ def duration(seconds: float) -> str:
 def say(text: str) -> None:
     """A line for people."""
     print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
+
+
+def head(
+    operation: str, table: str, ended: str, site: Site, began: float, rows: int
+) -> dict[str, Any]:
+    """What every report begins with."""
+    return {
+        "operation": operation,
+        "table": table,
+        "ended": ended,
+        "policy": site.digest,
+        "active_key": site.active_key,
+        "seconds": round(time.monotonic() - began, 3),
+        "rows": rows,
+    }
+
+
+def status(ended: str, signal: int | None, wrong: int, left: int = 0) -> int:
+    """The exit status: of a signal only where it has stopped something; ``wrong`` rows are in
+    error, and ``left`` ones are to be looked at."""
+    if signal is not None and ended == "stopped":
+        return 128 + signal
+    if ended != "done" or wrong:
+        return 2
+    return 1 if left else 0
 
 
 def show(report: Mapping[str, Any], as_json: bool) -> None:

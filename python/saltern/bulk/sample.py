@@ -18,7 +18,7 @@ from saltern.bulk.database import Connection, copied
 from saltern.bulk.outcome import errors, named
 from saltern.bulk.ranges import parsed
 from saltern.bulk.refusal import Refused
-from saltern.bulk.report import show
+from saltern.bulk.report import head, show, status
 from saltern.bulk.site import Site
 from saltern.bulk.table import Table
 
@@ -35,15 +35,9 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
     rows = pa.array(site.hasher.check_many(batch.column("old")))
     kinds = outcomes(rows)
     verified = _verified(site, connection, table, passwords)
-    wrong = verified["mismatch"] + verified["missing"] + verified["without_string"]
+    left = verified["mismatch"] + verified["missing"] + verified["without_string"]
     report: dict[str, Any] = {
-        "operation": "verify-sample",
-        "table": table.label,
-        "ended": "done",
-        "policy": site.digest,
-        "active_key": site.active_key,
-        "seconds": round(time.monotonic() - began, 3),
-        "rows": batch.num_rows,
+        **head("verify-sample", table.label, "done", site, began, batch.num_rows),
         "outcomes": kinds,
         "in_error": errors(kinds),
         "passwords_verified": len(passwords),
@@ -57,9 +51,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
         ),
     }
     show(report, options.as_json)
-    if errors(kinds) or verified["error"]:
-        return 2
-    return 1 if wrong else 0
+    return status("done", None, errors(kinds) + len(verified["error"]), len(left))
 
 
 def known(file: Path) -> dict[str, str]:

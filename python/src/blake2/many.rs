@@ -25,7 +25,7 @@ pub(crate) fn hash_many<V: Variant>(
     params: &Params<V>,
     digest_size: usize,
     rows: &Bound<'_, PyAny>,
-    threads: Option<usize>,
+    threads: Option<NonZero<usize>>,
 ) -> PyResult<Digests>
 where
     Params<V>: Sync,
@@ -35,7 +35,7 @@ where
     let (count, bytes) = (table.len(), table.bytes());
     let digests = count.checked_mul(digest_size).and_then(zeros);
     let mut digests = digests.ok_or_else(|| PyMemoryError::new_err(()))?;
-    let threads = threads_for(threads, bytes + digests.len())?;
+    let threads = threads_for(threads, bytes + digests.len());
     let part = part_of(bytes, count);
     let parts = Mutex::new(digests.chunks_mut(part * digest_size).enumerate());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -67,12 +67,9 @@ fn side_by_side(threads: usize, hash: &(impl Fn(Instant) -> bool + Sync)) -> boo
 }
 
 /// How many threads to use for so many bytes.
-fn threads_for(wish: Option<usize>, bytes: usize) -> PyResult<usize> {
-    if wish == Some(0) {
-        return Err(PyValueError::new_err("threads = 0: allowed is 1 or more, or None"));
-    }
-    let most = wish.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
-    Ok(most.min(bytes / WORTH_A_THREAD).max(1))
+fn threads_for(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
+    let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    most.min(bytes / WORTH_A_THREAD).max(1)
 }
 
 /// Rows in a part: enough to fill all lanes, about a MiB if they are not long, and at most so many

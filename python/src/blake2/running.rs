@@ -25,6 +25,43 @@ pub(crate) struct Running<S> {
     pub(crate) digest_size: usize,
 }
 
+/// Objects of a type of Python: what all have, and methods of their own.
+macro_rules! object {
+    ($type:ident, $state:ty, $name:tt, $block:expr, { $($own:tt)* }) => {
+        #[pyclass(name = $name, module = "saltern", frozen)]
+        pub(crate) struct $type($crate::blake2::running::Running<$state>);
+
+        #[pymethods]
+        impl $type {
+            $($own)*
+
+            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.0.update(py, data)
+            }
+
+            fn copy(&self, py: Python<'_>) -> Self {
+                Self(self.0.copy(py))
+            }
+
+            #[getter]
+            fn digest_size(&self) -> usize {
+                self.0.digest_size
+            }
+
+            #[getter]
+            fn block_size(&self) -> usize {
+                $block
+            }
+
+            #[getter]
+            fn name(&self) -> &'static str {
+                $name
+            }
+        }
+    };
+}
+pub(super) use object;
+
 impl<S: State> Running<S> {
     /// Begins with the first piece, the only argument that has no name, if there is one. No other
     /// thread knows the state yet, so it takes no lock.

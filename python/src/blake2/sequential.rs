@@ -9,7 +9,7 @@ use saltern_blake2::{Function, blake2b, blake2s};
 use super::digests::Digests;
 use super::given;
 use super::many;
-use super::running::{Running, State};
+use super::running::{Running, State, object};
 
 /// The parameters, and the size of the digest.
 struct Given<P> {
@@ -71,11 +71,7 @@ macro_rules! sequential {
             }
         }
 
-        #[pyclass(name = $name, module = "saltern", frozen)]
-        pub(crate) struct $type(Running<$module::Hasher>);
-
-        #[pymethods]
-        impl $type {
+        object!($type, $module::Hasher, $name, $module::BLOCK_BYTES, {
             #[classattr]
             const SALT_SIZE: usize = $module::SALT_BYTES;
             #[classattr]
@@ -100,10 +96,6 @@ macro_rules! sequential {
                 Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
-            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-                self.0.update(py, data)
-            }
-
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.0.look(py, $module::Hasher::finalize).as_bytes())
             }
@@ -112,37 +104,19 @@ macro_rules! sequential {
                 PyString::new(py, &self.0.look(py, $module::Hasher::finalize).to_hex())
             }
 
-            fn copy(&self, py: Python<'_>) -> Self {
-                Self(self.0.copy(py))
-            }
-
-            #[getter]
-            fn digest_size(&self) -> usize {
-                self.0.digest_size
-            }
-
-            #[getter]
-            fn block_size(&self) -> usize {
-                $module::BLOCK_BYTES
-            }
-
-            #[getter]
-            fn name(&self) -> &'static str {
-                $name
-            }
-
             #[staticmethod]
             #[pyo3(signature = (rows, /, *, threads = None, **kwargs))]
             fn hash_many(
                 py: Python<'_>,
                 rows: &Bound<'_, PyAny>,
-                threads: Option<usize>,
+                threads: Option<&Bound<'_, PyAny>>,
                 kwargs: Option<&Bound<'_, PyDict>>,
             ) -> PyResult<Digests> {
                 let Given { params, digest_size } = Given::<$module::Params>::new(kwargs)?;
+                let threads = threads.map_or(Ok(None), given::threads)?;
                 many::hash_many(py, &params, digest_size, rows, threads)
             }
-        }
+        });
     };
 }
 

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use saltern_blake2::{blake2bp, blake2sp};
 
 use super::given;
-use super::running::{Running, State};
+use super::running::{Running, State, object};
 
 /// A tree in progress, and how many threads a long piece may take: as many as there are processors
 /// for none.
@@ -26,11 +26,7 @@ macro_rules! tree {
             }
         }
 
-        #[pyclass(name = $name, module = "saltern", frozen)]
-        pub(crate) struct $type(Running<Tree<$module::Hasher>>);
-
-        #[pymethods]
-        impl $type {
+        object!($type, Tree<$module::Hasher>, $name, $block, {
             #[classattr]
             const MAX_KEY_SIZE: usize = $module::KEY_BYTES;
             #[classattr]
@@ -66,10 +62,6 @@ macro_rules! tree {
                 Running::begin(tree, digest_size, $name, args).map(Self)
             }
 
-            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-                self.0.update(py, data)
-            }
-
             fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
                 PyBytes::new(py, self.0.look(py, |tree| tree.hasher.finalize()).as_bytes())
             }
@@ -77,26 +69,7 @@ macro_rules! tree {
             fn hexdigest<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
                 PyString::new(py, &self.0.look(py, |tree| tree.hasher.finalize()).to_hex())
             }
-
-            fn copy(&self, py: Python<'_>) -> Self {
-                Self(self.0.copy(py))
-            }
-
-            #[getter]
-            fn digest_size(&self) -> usize {
-                self.0.digest_size
-            }
-
-            #[getter]
-            fn block_size(&self) -> usize {
-                $block
-            }
-
-            #[getter]
-            fn name(&self) -> &'static str {
-                $name
-            }
-        }
+        });
     };
 }
 

@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use saltern_blake2::{blake2xb, blake2xs};
 
 use super::given;
-use super::running::{Running, State};
+use super::running::{Running, State, object};
 
 /// The largest digest at once: larger ones are read from one that says no size.
 const MOST: i64 = 1 << 30;
@@ -37,9 +37,6 @@ macro_rules! xof {
             }
         }
 
-        #[pyclass(name = $name, module = "saltern", frozen)]
-        pub(crate) struct $type(Running<$module::Hasher>);
-
         impl $type {
             fn output<'py>(
                 &self,
@@ -53,8 +50,7 @@ macro_rules! xof {
             }
         }
 
-        #[pymethods]
-        impl $type {
+        object!($type, $module::Hasher, $name, $block, {
             #[new]
             #[pyo3(signature = (*args, **kwargs), text_signature = $signature)]
             fn new(
@@ -87,10 +83,6 @@ macro_rules! xof {
                 Running::begin(params.to_hasher(), digest_size, $name, args).map(Self)
             }
 
-            fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-                self.0.update(py, data)
-            }
-
             #[pyo3(signature = (length = None, /))]
             fn digest<'py>(
                 &self,
@@ -108,26 +100,7 @@ macro_rules! xof {
             ) -> PyResult<Bound<'py, PyAny>> {
                 self.output(py, length)?.call_method0("hex")
             }
-
-            fn copy(&self, py: Python<'_>) -> Self {
-                Self(self.0.copy(py))
-            }
-
-            #[getter]
-            fn digest_size(&self) -> usize {
-                self.0.digest_size
-            }
-
-            #[getter]
-            fn block_size(&self) -> usize {
-                $block
-            }
-
-            #[getter]
-            fn name(&self) -> &'static str {
-                $name
-            }
-        }
+        });
     };
 }
 

@@ -25,7 +25,16 @@ import psycopg
 import pytest
 
 from saltern import PasswordHasher
+from saltern.bulk import ranges
 from saltern.bulk.__main__ import main
+from saltern.bulk.database import Source, connect
+from saltern.bulk.ledger import Ledger, Range
+from saltern.bulk.ranges import Assignment, Worker
+from saltern.bulk.site import Site, open_site
+from saltern.bulk.table import inspect, place
+
+# In the background of a shell it is ignored, and would be by the jobs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHORT = "BULK_SHORT" in os.environ
 """Whether there is little time."""
@@ -220,8 +229,11 @@ class Ran:
     said: str
 
 
+Bulk = Callable[..., Ran]
+
+
 @pytest.fixture
-def bulk(server: Server) -> Callable[..., Ran]:
+def bulk(server: Server) -> Bulk:
     """Runs the program, with the table `users` unless something else is said."""
 
     def bulk(operation: str, policy: Path, *more: object, dsn: str | None = None) -> Ran:
@@ -346,6 +358,51 @@ def ranges_done(server: Server) -> int:
     except psycopg.Error:
         return 0
     return int(row[0]) if row else 0
+
+
+class Begun:
+    """A job that was begun, and has one range for each hundred rows."""
+
+    def __init__(self, server: Server, policy: Path, operation: str = "rekey", **source: Any):
+        self.source = Source(server.dsn(), **{"retry_for": 20.0, "lock_timeout": 0.3} | source)
+        self.site: Site = open_site(policy)
+        self.ledger = Ledger("saltern_bulk")
+        self.connection = connect(self.source)
+        table = inspect(self.connection, "users", "id", "password_hash", writes=True)
+        self.ledger.prepare(self.connection)
+        begun = self.ledger.begin(self.connection, table, operation, self.site, 100)
+        self.job = begun.job
+        self.assignment = Assignment(
+            self.source, table, operation, str(policy), self.site.description,
+            place(self.connection, table), "saltern_bulk", self.job, begun.nonce,
+        )
+
+    def worker(self) -> Worker:
+        return Worker(self.assignment, self.site)
+
+    def pending(self) -> list[Range]:
+        return self.ledger.pending(self.connection, self.job)
+
+    def totals(self) -> dict[str, Any]:
+        return vars(self.ledger.totals(self.connection, self.job))
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has something happen between the reading and the writing of a range, once each."""
+    rewritten = ranges.rewritten
+
+    def meanwhile(*events: Callable[[], None]) -> None:
+        left = iter(events)
+
+        def patched(*arguments: Any) -> Any:
+            rows = rewritten(*arguments)
+            next(left, lambda: None)()
+            return rows
+
+        monkeypatch.setattr(ranges, "rewritten", patched)
+
+    return meanwhile
 
 
 @pytest.fixture(autouse=True)

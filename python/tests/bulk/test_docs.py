@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from conftest import Policies, Ran, Server, fill
+from conftest import REPOSITORY, Bulk, Policies, Server, fill
 
 from saltern.bulk.ledger import DEFINITION
-
-REPOSITORY = Path(os.environ.get("SALTERN_REPOSITORY", Path(__file__).parents[3]))
 
 
 @pytest.fixture
@@ -25,7 +20,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_the_rights_of_the_page_suffice(
-    server: Server, policies: Policies, bulk: Callable[..., Ran], page: str
+    server: Server, policies: Policies, bulk: Bulk, page: str
 ) -> None:
     rights, ledger, questions = blocks(page, "sql")
     assert DEFINITION.format(schema="saltern_bulk").strip() in ledger

@@ -8,14 +8,13 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
-from conftest import Policies, Ran, Server, content, fill
+from conftest import Bulk, Policies, Ran, Server, content, fill
 
 from saltern.bulk import Rewrite, local, ray_engine
 from saltern.bulk.columns import rewritten
@@ -26,8 +25,6 @@ from saltern.bulk.ranges import Done
 from saltern.bulk.refusal import Refused, Superseded
 from saltern.bulk.site import open_site
 from saltern.bulk.table import inspect
-
-Bulk = Callable[..., Ran]
 
 
 def test_no_range_is_begun_while_the_lock_is_in_doubt(

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import REPOSITORY, Policies, accounts
+from conftest import REPOSITORY, SHORT, Policies, accounts
 from pyarrow import parquet
 
 EXAMPLES = {"ray": "ray_data.py", "daft": "daft_frame.py", "pyspark": "spark_frame.py"}
 INSTALLED = [engine for engine in EXAMPLES if importlib.util.find_spec(engine) is not None]
-if "BULK_SHORT" in os.environ:
+if SHORT:
     # Ray's start takes ten seconds.
     INSTALLED = [engine for engine in INSTALLED if engine != "ray"]
 

@@ -14,64 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import (
-    ROWS, SHORT, Logins, Policies, Ran, Server, accounts, command, content, fill, ranges_done,
-    slow, verify_all, wait_for,
+    ROWS, SHORT, Begun, Bulk, Logins, Policies, Ran, Server, accounts, command, content, fill,
+    ranges_done, slow, verify_all, wait_for,
 )
 
-from saltern.bulk import ranges
-from saltern.bulk.database import Source, connect
-from saltern.bulk.ledger import Ledger, Range
-from saltern.bulk.ranges import Assignment, Done, Worker
+from saltern.bulk.ledger import Range
+from saltern.bulk.ranges import Done
 from saltern.bulk.refusal import Superseded
-from saltern.bulk.site import Site, open_site
-from saltern.bulk.table import inspect, place
-
-Bulk = Callable[..., Ran]
-
-
-class Begun:
-    """A job that was begun, and has one range for each hundred rows."""
-
-    def __init__(self, server: Server, policy: Path, operation: str = "rekey", **source: Any):
-        self.source = Source(server.dsn(), **{"retry_for": 20.0, "lock_timeout": 0.3} | source)
-        self.site: Site = open_site(policy)
-        self.ledger = Ledger("saltern_bulk")
-        self.connection = connect(self.source)
-        table = inspect(self.connection, "users", "id", "password_hash", writes=True)
-        self.ledger.prepare(self.connection)
-        begun = self.ledger.begin(self.connection, table, operation, self.site, 100)
-        self.job = begun.job
-        self.assignment = Assignment(
-            self.source, table, operation, str(policy), self.site.description,
-            place(self.connection, table), "saltern_bulk", self.job, begun.nonce,
-        )
-
-    def worker(self) -> Worker:
-        return Worker(self.assignment, self.site)
-
-    def pending(self) -> list[Range]:
-        return self.ledger.pending(self.connection, self.job)
-
-    def totals(self) -> dict[str, Any]:
-        return vars(self.ledger.totals(self.connection, self.job))
-
-
-@pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Has something happen between the reading and the writing of a range, once each."""
-    rewritten = ranges.rewritten
-
-    def meanwhile(*events: Callable[[], None]) -> None:
-        left = iter(events)
-
-        def patched(*arguments: Any) -> Any:
-            rows = rewritten(*arguments)
-            next(left, lambda: None)()
-            return rows
-
-        monkeypatch.setattr(ranges, "rewritten", patched)
-
-    return meanwhile
 
 
 def test_what_logins_write_meanwhile_stays(

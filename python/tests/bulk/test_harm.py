@@ -9,22 +9,19 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import BCRYPT, Policies, Ran, Server, command, content, fill
-from test_faults import Begun, meanwhile
+from conftest import BCRYPT, Begun, Bulk, Policies, Server, command, content, fill, run
+from pyarrow import parquet
 
 from saltern.bulk import job as jobs
 from saltern.bulk import ranges
 from saltern.bulk.database import Source, connect
 from saltern.bulk.ranges import Done
 from saltern.bulk.ray_driver import problem
-
-__all__ = ["meanwhile"]
-
-Bulk = Callable[..., Ran]
 
 
 def refill(server: Server, stored: list[str], how: str) -> None:
@@ -236,14 +233,18 @@ def test_settings_of_connections(server: Server) -> None:
 
 
 def test_a_census_with_rows_that_nobody_can_verify(
-    server: Server, policies: Policies, bulk: Bulk
+    server: Server, policies: Policies, bulk: Bulk, tmp_path: Path
 ) -> None:
+    """Of a table and of a file alike."""
     costly = BCRYPT[0].replace("$05$", "$31$")
+    file, policy = tmp_path / "users.parquet", policies.file("b", "b")
     for stored, kind in ((policies.hasher("a").hash("x"), "unavailable"), (costly, "refused")):
         fill(server, "users", [stored])
-        ran = bulk("census", policies.file("b", "b"))
-        assert (ran.status, ran.report["in_error"]) == (2, 1), ran.report
-        assert ran.report["listed"][0]["outcome"] == kind
+        parquet.write_table(pa.table({"hash": [stored]}), file)
+        line = ["census", "--policy", policy, "--parquet", file, "--hash", "hash", "--json"]
+        for ran in (bulk("census", policy), run(["", "", "", *map(str, line)])):
+            assert (ran.status, ran.report["in_error"]) == (2, 1), ran.report
+            assert ran.report["listed"][0]["outcome"] == kind
 
 
 def test_a_full_queue_is_waited_for(server: Server, policies: Policies) -> None:

@@ -130,6 +130,41 @@ def test_a_signal_throws_the_file_away(policies: Policies, tmp_path: Path) -> No
     assert not any("out.parquet" in name for name in os.listdir(tmp_path))
 
 
+@pytest.mark.parametrize(("at", "status", "ended"), [(0, 130, "stopped"), (1, 0, "done")])
+def test_a_signal_after_the_last_row_group(
+    policies: Policies,
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at: int,
+    status: int,
+    ended: str,
+) -> None:
+    """The report says whether the file is there."""
+    out, calls, fsync = tmp_path / "out.parquet", iter(range(9)), os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        if next(calls) == at:
+            os.kill(os.getpid(), signal.SIGINT)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    arguments = ["--parquet", exported, "--out", out, "--most-errors", 100000]
+    ran = run("rekey", policies.file("b"), *arguments)
+    assert (ran[1]["ended"], out.exists()) == (ended, ended == "done")
+    assert ran[0] == (status or 2)
+
+
+def test_a_census_of_no_rows(policies: Policies, tmp_path: Path) -> None:
+    """A file may have no row group."""
+    file = tmp_path / "empty.parquet"
+    parquet.ParquetWriter(file, pa.schema([("hash", pa.string())])).close()
+    assert parquet.ParquetFile(file).num_row_groups == 0
+    status, report, _ = run("census", policies.file("b"), "--parquet", file)
+    counts, _ = policies.hasher("b").count_many([])
+    assert status == 0 and {name: report[name] for name in counts} == counts
+
+
 def test_row_groups_of_several_pieces(
     policies: Policies, exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,13 +8,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from conftest import REPOSITORY, Policies, Ran, Server, command, fill, run, wait_for
+from conftest import REPOSITORY, Bulk, Policies, Server, command, fill, run, wait_for
 from pyarrow import parquet
 
 import saltern
@@ -26,8 +25,6 @@ from saltern.bulk.lock import JobLock
 from saltern.bulk.ranges import Worker
 from saltern.bulk.report import Progress, show
 from saltern.bulk.site import OPERATIONS
-
-Bulk = Callable[..., Ran]
 
 
 @pytest.mark.parametrize(("of", "name"), [(JobLock, "__exit__"), (Ledger, "finish")])

@@ -7,16 +7,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import (
-    ROWS, Logins, Policies, Ran, Server, accounts, command, content, fill, ranges_done, verify_all,
-    wait_for,
+    ROWS, SHORT, Bulk, Logins, Policies, Server, accounts, command, content, fill, ranges_done,
+    verify_all, wait_for,
 )
-
-Bulk = Callable[..., Ran]
 
 
 def family(pid: int) -> list[int]:
@@ -78,7 +75,7 @@ def test_actors_are_killed_and_the_database_restarts(server: Server, policies: P
     assert not [hash for hash, _ in content(server).values() if hash and "{key=a+" in hash]
 
 
-@pytest.mark.skipif("BULK_SHORT" in os.environ, reason="each start of Ray takes ten seconds")
+@pytest.mark.skipif(SHORT, reason="each start of Ray takes ten seconds")
 def test_a_cluster_that_is_gone(server: Server, policies: Policies, bulk: Bulk) -> None:
     """Ray itself would end the process without a word, or wait for ever."""
     fill(server, "users", [policies.hasher("a").hash("x")] * ROWS)
@@ -95,7 +92,7 @@ def test_a_cluster_that_is_gone(server: Server, policies: Policies, bulk: Bulk) 
     assert (ran.status, ran.report["changed"], ran.report["conflicts"]) == (0, ROWS, 0)
 
 
-@pytest.mark.skipif("BULK_SHORT" in os.environ, reason="each start of Ray takes ten seconds")
+@pytest.mark.skipif(SHORT, reason="each start of Ray takes ten seconds")
 def test_signals_and_a_driver_that_is_killed(
     server: Server, policies: Policies, bulk: Bulk
 ) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Policies, Ran, Server, content, fill, fingerprint
+from conftest import Bulk, Policies, Server, content, fill, fingerprint
 
 from saltern.bulk.columns import same_site
 from saltern.bulk.ranges import Assignment
@@ -15,8 +14,6 @@ from saltern.bulk.database import Source
 from saltern.bulk.refusal import Refused
 from saltern.bulk.site import open_site
 from saltern.bulk.table import Table
-
-Bulk = Callable[..., Ran]
 
 # What is done to the table, what is asked for beside the usual, and what is said.
 TABLES = {

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROWS, Policies, Ran, Server, accounts, content, fill, verify_all
+from conftest import ROWS, Bulk, Policies, Server, accounts, content, fill, verify_all
 
 import saltern
 from saltern import PasswordHasher
-
-Bulk = Callable[..., Ran]
 
 
 def kinds(stored: list[str | None], hasher: PasswordHasher) -> dict[str, int]:

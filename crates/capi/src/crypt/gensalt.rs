@@ -1,15 +1,14 @@
 //! Settings for new hashes.
 #![allow(unsafe_code, reason = "functions for C")]
 
-use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_ulong};
 use std::ptr;
 
 use saltern_yescrypt::{Scheme, Setting};
 
-use super::next::next;
-use super::{is_ours, write_token};
-use crate::boundary::{bytes, entry, write_text};
+use super::next::Next;
+use super::{elsewhere, is_ours, write_token};
+use crate::boundary::{Place, bytes, entry, write_text};
 
 /// `CRYPT_GENSALT_OUTPUT_SIZE`
 const OUTPUT: usize = 192;
@@ -17,13 +16,13 @@ const OUTPUT: usize = 192;
 /// The longest salt; what is given beyond it is left.
 const SALT: usize = 64;
 
-/// Whether a prefix is written here: ours, or none.
+/// Who writes settings of a prefix that is neither ours nor none.
 ///
 /// # Safety
 /// A string or a null pointer.
-unsafe fn is_written_here(prefix: *const c_char) -> bool {
+unsafe fn written_elsewhere(prefix: *const c_char) -> Option<&'static Next> {
     // SAFETY: by the contract above.
-    prefix.is_null() || unsafe { is_ours(prefix) }
+    if prefix.is_null() { None } else { unsafe { elsewhere(prefix) } }
 }
 
 /// The setting, into a buffer that holds a token.
@@ -83,8 +82,7 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_rn(
     output_size: c_int,
 ) -> *mut c_char {
     // SAFETY: a string or a null pointer.
-    let here = unsafe { is_written_here(prefix) };
-    if !here && let Some(next) = next() {
+    if let Some(next) = unsafe { written_elsewhere(prefix) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.gensalt_rn)(prefix, count, rbytes, nrbytes, output, output_size) };
     }
@@ -94,7 +92,9 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_rn(
         unsafe { write_token(ptr::null(), output.cast(), room) };
     }
     entry(ptr::null_mut(), || {
-        if !here || output.is_null() {
+        // SAFETY: a string or a null pointer.
+        let ours = prefix.is_null() || unsafe { is_ours(prefix) };
+        if !ours || output.is_null() {
             return Err(libc::EINVAL);
         }
         // SAFETY: what the caller guarantees is passed on.
@@ -114,9 +114,7 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_ra(
     nrbytes: c_int,
 ) -> *mut c_char {
     // SAFETY: a string or a null pointer.
-    if !unsafe { is_written_here(prefix) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { written_elsewhere(prefix) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.gensalt_ra)(prefix, count, rbytes, nrbytes) };
     }
@@ -147,19 +145,15 @@ pub unsafe extern "C" fn saltern_crypt_gensalt(
     rbytes: *const c_char,
     nrbytes: c_int,
 ) -> *mut c_char {
-    struct Output(UnsafeCell<[u8; OUTPUT]>);
     thread_local! {
-        static ANSWER: Output = const { Output(UnsafeCell::new([0; OUTPUT])) };
+        static ANSWER: Place<OUTPUT> = const { Place::new() };
     }
     // SAFETY: a string or a null pointer.
-    if !unsafe { is_written_here(prefix) }
-        && let Some(next) = next()
-    {
+    if let Some(next) = unsafe { written_elsewhere(prefix) } {
         // SAFETY: the arguments of this call.
         return unsafe { (next.gensalt)(prefix, count, rbytes, nrbytes) };
     }
-    let place = crate::boundary::guard(None, || Some(ANSWER.with(|answer| answer.0.get())));
-    let Some(place) = place else { return ptr::null_mut() };
+    let Some(place) = Place::of_thread(&ANSWER) else { return ptr::null_mut() };
     // SAFETY: what the caller guarantees is passed on, with this thread's place.
     unsafe {
         saltern_crypt_gensalt_rn(prefix, count, rbytes, nrbytes, place.cast(), OUTPUT as c_int)

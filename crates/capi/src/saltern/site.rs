@@ -9,7 +9,7 @@ use std::time::Duration;
 use saltern::{Passwords, Policy};
 
 use super::status::{Failure, Message, OK, call, words};
-use crate::boundary::{boxed, guard, object, write};
+use crate::boundary::{boxed, guard, object, put, write};
 
 /// `saltern`
 pub struct Site {
@@ -32,12 +32,9 @@ pub(super) unsafe fn hand_out<T>(place: *mut *mut T, value: T) -> Result<c_int, 
 /// # Safety
 /// A pointer that is not null has room for a pointer.
 pub(super) unsafe fn place_for<T>(place: *mut *mut T) -> Result<*mut *mut T, Failure> {
-    if place.is_null() || !place.is_aligned() {
-        return Err(Failure::bad("there is no place for the new handle"));
-    }
     // SAFETY: by the contract above.
-    unsafe { place.write(std::ptr::null_mut()) };
-    Ok(place)
+    let empty = unsafe { put(place, &null_mut()) };
+    empty.map(|()| place).ok_or(Failure::bad("there is no place for the new handle"))
 }
 
 /// A handle.

@@ -51,6 +51,8 @@ impl Failure {
     pub(super) fn status(&self) -> c_int {
         let kind = match self {
             Failure::Saltern(error) => error.kind(),
+            Failure::Rom(saltern_rom::Error::NoMemory { .. }) => ErrorKind::Internal,
+            Failure::Rom(saltern_rom::Error::Yescrypt(error)) => error.kind(),
             Failure::Rom(_) => ErrorKind::Unavailable,
             Failure::Plain(kind, _) => *kind,
         };
@@ -176,4 +178,22 @@ pub extern "C" fn saltern_status_name(status: c_int) -> *const c_char {
         _ => c"no status",
     };
     name.as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rom_that_is_not_there_is_not_memory_that_is_not_there() {
+        let path = "site.rom".into();
+        for (error, status) in [
+            (saltern_rom::Error::NoManifest { path }, UNAVAILABLE),
+            (saltern_rom::Error::NoMemory { needed: 1 << 40, available: None }, INTERNAL),
+            (saltern_yescrypt::Error::OutOfMemory { bytes: 1 << 40 }.into(), INTERNAL),
+            (saltern_yescrypt::Error::RomTag.into(), BAD_INPUT),
+        ] {
+            assert_eq!(Failure::Rom(error).status(), status);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use saltern_yescrypt::{Error, Workspace, hazmat};
 
-use crate::boundary::{boxed, entry, last_entry, number_of, object_mut};
+use crate::boundary::{boxed, entry, last_entry, number_of, object_mut, put};
 
 /// `yescrypt_region_t`: of a ROM, memory as C knows it; of a thread's memory `base` is a `Local`,
 /// and `aligned` what hashes have used, for those who look at it.
@@ -99,12 +99,8 @@ pub(super) unsafe fn free(region: &mut Region) -> Result<(), c_int> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_init_local(local: *mut Region) -> c_int {
     entry(-1, || {
-        if local.is_null() || !local.is_aligned() {
-            return Err(libc::EINVAL);
-        }
         // SAFETY: there is room, whose contents do not matter.
-        unsafe { local.write(Region::EMPTY) };
-        Ok(0)
+        unsafe { put(local, &Region::EMPTY) }.map(|()| 0).ok_or(libc::EINVAL)
     })
 }
 

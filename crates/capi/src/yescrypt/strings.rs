@@ -1,6 +1,5 @@
 //! Settings and complete strings.
 
-use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::ptr;
 
@@ -11,7 +10,7 @@ use saltern_yescrypt::{Setting, params::Syntax};
 use super::RawParams;
 use super::region::{Region, free, with_workspace};
 use super::shared::image;
-use crate::boundary::{bytes, copied, entry, number_of, text, write_text};
+use crate::boundary::{Place, bytes, copied, entry, number_of, text, write_text};
 use crate::text::{MOST_SETTING, Request, hash};
 
 /// What `yescrypt` can answer with, and `yescrypt_encode_params`: as upstream, with salts of up to
@@ -19,12 +18,10 @@ use crate::text::{MOST_SETTING, Request, hash};
 const HASH_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1 + 43 + 1;
 const SETTING_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1;
 
-/// Where the functions without a buffer of the caller put their answers: each thread has its own.
-struct Room<const LEN: usize>(UnsafeCell<[u8; LEN]>);
-
+// Where the functions without a buffer of the caller put their answers.
 thread_local! {
-    static HASH: Room<HASH_ROOM> = const { Room(UnsafeCell::new([0; HASH_ROOM])) };
-    static SETTING: Room<SETTING_ROOM> = const { Room(UnsafeCell::new([0; SETTING_ROOM])) };
+    static HASH: Place<HASH_ROOM> = const { Place::new() };
+    static SETTING: Place<SETTING_ROOM> = const { Place::new() };
 }
 
 /// `yescrypt_binary_t` as a key; none for a null pointer.
@@ -81,9 +78,7 @@ pub unsafe extern "C" fn yescrypt_r(
 /// Both pointers are null or to strings that end in zero bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt(passwd: *const u8, setting: *const u8) -> *mut u8 {
-    let Some(room) = crate::boundary::guard(None, || Some(HASH.with(|room| room.0.get()))) else {
-        return ptr::null_mut();
-    };
+    let Some(buf) = Place::of_thread(&HASH) else { return ptr::null_mut() };
     if passwd.is_null() {
         crate::boundary::set_errno(libc::EINVAL);
         return ptr::null_mut();
@@ -91,7 +86,7 @@ pub unsafe extern "C" fn yescrypt(passwd: *const u8, setting: *const u8) -> *mut
     let mut local = Region::EMPTY;
     // SAFETY: a string, by the caller's contract.
     let len = unsafe { libc::strlen(passwd.cast()) };
-    let (none, key, buf) = (ptr::null(), ptr::null(), room.cast());
+    let (none, key) = (ptr::null(), ptr::null());
     // SAFETY: the caller's strings, a region of this function, and this thread's place.
     let made =
         unsafe { yescrypt_r(none, &raw mut local, passwd, len, setting, key, buf, HASH_ROOM) };
@@ -162,10 +157,7 @@ pub unsafe extern "C" fn yescrypt_encode_params(
     src: *const u8,
     srclen: usize,
 ) -> *mut u8 {
-    let Some(room) = crate::boundary::guard(None, || Some(SETTING.with(|room| room.0.get())))
-    else {
-        return ptr::null_mut();
-    };
+    let Some(buf) = Place::of_thread(&SETTING) else { return ptr::null_mut() };
     // SAFETY: the caller's contract, and this thread's place.
-    unsafe { yescrypt_encode_params_r(params, src, srclen, room.cast(), SETTING_ROOM) }
+    unsafe { yescrypt_encode_params_r(params, src, srclen, buf, SETTING_ROOM) }
 }

@@ -3,23 +3,14 @@
 use std::process::Command;
 
 use saltern_rom::{Create, Seed};
-use saltern_testing::program::repository;
 use saltern_yescrypt::rom::RomParams;
 
 use crate::installed::{installed, succeed};
 
 #[test]
 fn every_allocation_may_fail() {
-    let installed = installed();
-    let source = repository("crates/capi/tests/c/allocation.c");
-    let program = installed.prefix().join("allocation");
-    let mut compile = Command::new("gcc");
-    compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fno-builtin"]);
-    compile.arg(source).arg("-o").arg(&program);
-    // The shim first: the program's crypt_ra is the shim's.
-    compile.arg(installed.shim());
-    compile.args(installed.flags(&["saltern", "saltern-yescrypt"], &["--cflags", "--libs"]));
-    succeed(compile.arg(format!("-Wl,-rpath,{}", installed.lib().display())).arg("-pthread"));
+    let packages = ["saltern", "saltern-yescrypt"];
+    let program = installed().with_shim("allocation", &["-fno-builtin"], &packages);
     // Of 2 MiB, which are checked in more than one piece.
     let folder = tempfile::tempdir().unwrap();
     let image = folder.path().join("site.rom");

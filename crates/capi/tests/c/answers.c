@@ -1,44 +1,18 @@
 /*
- * Answers lines of words, through the C interfaces: byte strings are hexadecimal, "-" is an empty
- * one and "NULL" a null pointer. An answer is hexadecimal, too, or "! ERRNO" for a failure.
+ * Answers lines of words (words.h) through the C interfaces. An answer is hexadecimal, or
+ * "! ERRNO" for a failure.
  */
 #include <blake2.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yescrypt.h>
+
+#include "words.h"
 
 #define MOST (1 << 20)
 
-typedef struct {
-	uint8_t *start;
-	size_t length;
-} bytes;
-
-static bytes next_bytes(void)
-{
-	const char *word = strtok(NULL, " \n");
-	bytes read = {NULL, 0};
-	unsigned digit;
-
-	if (word == NULL || strcmp(word, "NULL") == 0)
-		return read;
-	/* Exactly as much as there is, so that a memory checker sees what is read beyond. */
-	read.length = strcmp(word, "-") == 0 ? 0 : strlen(word) / 2;
-	read.start = (uint8_t *)malloc(read.length + 1);
-	read.start[read.length] = 0;
-	for (size_t i = 0; i < read.length; i++) {
-		sscanf(word + 2 * i, "%2x", &digit);
-		read.start[i] = (uint8_t)digit;
-	}
-	return read;
-}
-
 static uint64_t next_number(void)
 {
-	const char *word = strtok(NULL, " \n");
-	return word == NULL ? 0 : strtoull(word, NULL, 10);
+	return strtoull(next_word(), NULL, 10);
 }
 
 static void tell(const uint8_t *start, size_t length)

@@ -1,7 +1,6 @@
 /*
  * Asks two libraries the same: argv[1] and argv[2] are loaded apart from each other, and each line
- * is answered by what both say, a tab between them. Byte strings are hexadecimal, "-" is an empty
- * one and "NULL" a null pointer.
+ * is answered by what both say, a tab between them. Words are as in words.h.
  *
  *     crypt FUNCTION PHRASE SETTING SIZE     FUNCTION: crypt, r, rn, ra
  *     gensalt FUNCTION PREFIX COUNT RANDOM SIZE
@@ -11,9 +10,8 @@
 #include <crypt.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "words.h"
 
 typedef struct {
 	char *(*crypt)(const char *, const char *);
@@ -44,30 +42,14 @@ static int load(int i, const char *file)
 	    !FIND(check, "crypt_checksalt");
 }
 
-/* A string in memory that ends with it. */
-static char *next_text(size_t *length)
+static const char *text(bytes read)
 {
-	const char *word = strtok(NULL, " \n");
-	char *text;
-	unsigned digit;
-
-	*length = 0;
-	if (word == NULL || strcmp(word, "NULL") == 0)
-		return NULL;
-	if (strcmp(word, "-") != 0)
-		*length = strlen(word) / 2;
-	text = (char *)calloc(*length + 1, 1);
-	for (size_t i = 0; i < *length; i++) {
-		sscanf(word + 2 * i, "%2x", &digit);
-		text[i] = (char)digit;
-	}
-	return text;
+	return (const char *)read.start;
 }
 
 static long next_number(void)
 {
-	const char *word = strtok(NULL, " \n");
-	return word == NULL ? 0 : strtol(word, NULL, 10);
+	return strtol(next_word(), NULL, 10);
 }
 
 /* What is answered, what is in the buffer, and errno. */
@@ -139,32 +121,31 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof line, stdin) != NULL) {
 		const char *what = strtok(line, " \n");
 		const char *function = strcmp(what, "check") == 0 ? "" : strtok(NULL, " \n");
-		size_t length, random_length = 0;
-		char *first = next_text(&length), *second = NULL;
+		bytes first = next_bytes(), second = {NULL, 0};
 		unsigned long count = 0;
 		long size = 0;
 
 		if (strcmp(what, "crypt") == 0) {
-			second = next_text(&length);
+			second = next_bytes();
 			size = next_number();
 		} else if (strcmp(what, "gensalt") == 0) {
 			count = (unsigned long)next_number();
-			second = next_text(&random_length);
+			second = next_bytes();
 			size = next_number();
 		}
 		for (int i = 0; i < 2; i++) {
 			if (strcmp(what, "crypt") == 0)
-				ask_crypt(&libraries[i], function, first, second, (int)size);
+				ask_crypt(&libraries[i], function, text(first), text(second), (int)size);
 			else if (strcmp(what, "gensalt") == 0)
-				ask_gensalt(&libraries[i], function, first, count, second,
-				    (int)random_length, (int)size);
+				ask_gensalt(&libraries[i], function, text(first), count, text(second),
+				    (int)second.length, (int)size);
 			else
-				printf("%d", libraries[i].check(first));
+				printf("%d", libraries[i].check(text(first)));
 			putchar(i == 0 ? '\t' : '\n');
 		}
 		fflush(stdout);
-		free(first);
-		free(second);
+		free(first.start);
+		free(second.start);
 	}
 	return 0;
 }

@@ -7,14 +7,12 @@ use saltern_testing::skipped;
 
 use crate::installed::{WARNINGS, installed, is_there, succeed};
 
-const EXAMPLES: [(&str, &[&str]); 3] = [
-    ("login", &["saltern"]),
-    ("batch", &["saltern"]),
-    ("derive", &["saltern", "saltern-yescrypt", "saltern-blake2"]),
+/// Their packages, and what each prints at the end.
+const EXAMPLES: [(&str, &[&str], &str); 3] = [
+    ("login", &["saltern"], "mismatch\n"),
+    ("batch", &["saltern"], "c is in\n"),
+    ("derive", &["saltern", "saltern-yescrypt", "saltern-blake2"], "\n"),
 ];
-
-/// What each prints at the end.
-const ENDS: [&str; 3] = ["mismatch\n", "c is in\n", "\n"];
 
 #[test]
 fn examples_compile_without_a_warning_and_run() {
@@ -31,7 +29,7 @@ fn examples_compile_without_a_warning_and_run() {
             skipped(&format!("the C examples: there is no {}", dialect[0]));
             continue;
         }
-        for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
+        for (name, packages, end) in EXAMPLES {
             let source = repository(&format!("crates/capi/examples/{name}.c"));
             let program = installed.program(dialect, &source, packages);
             let printed = succeed(&mut Command::new(&program));
@@ -46,7 +44,7 @@ fn examples_compile_without_a_warning_and_run() {
 #[test]
 fn examples_are_clean_under_address_sanitizer() {
     let flags = ["gcc", "-std=c99", "-g", "-fsanitize=address,undefined"];
-    for ((name, packages), end) in EXAMPLES.iter().zip(ENDS) {
+    for (name, packages, end) in EXAMPLES {
         let source = repository(&format!("crates/capi/examples/{name}.c"));
         let program = installed().program(&flags, &source, packages);
         let printed = succeed(Command::new(&program).env("ASAN_OPTIONS", "detect_leaks=1"));
@@ -59,7 +57,7 @@ fn the_static_libraries_go_together_in_one_program() {
     let installed = installed();
     let source = repository("crates/capi/examples/derive.c");
     let program = installed.prefix().join("derive-static");
-    let (_, packages) = EXAMPLES[2];
+    let (_, packages, _) = EXAMPLES[2];
     let mut compile = Command::new("gcc");
     compile.args(["-std=c99"]).args(WARNINGS).arg(source).arg("-o").arg(&program);
     compile.args(installed.flags(packages, &["--cflags"]));
@@ -85,7 +83,7 @@ fn examples_are_clean_under_valgrind() {
         return;
     }
     let installed = installed();
-    for (name, packages) in EXAMPLES {
+    for (name, packages, _) in EXAMPLES {
         let source = repository(&format!("crates/capi/examples/{name}.c"));
         let program = installed.program(&["gcc", "-std=c99", "-g"], &source, packages);
         let mut valgrind = Command::new("valgrind");

@@ -69,9 +69,23 @@ impl Installed {
         self.made(&name, |place| {
             let mut compile = Command::new(compiler[0]);
             compile.args(&compiler[1..]).args(WARNINGS).arg(source).arg("-o").arg(place);
-            compile.args(self.flags(packages, &["--cflags", "--libs"])).arg("-pthread");
-            succeed(compile.arg(format!("-Wl,-rpath,{}", self.lib().display())));
+            self.link(&mut compile, packages);
         })
+    }
+
+    /// A program of these tests whose crypt(3) is the shim's.
+    pub(crate) fn with_shim(&self, name: &str, flags: &[&str], packages: &[&str]) -> PathBuf {
+        self.made(name, |place| {
+            let mut compile = Command::new("gcc");
+            compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"]).args(flags);
+            compile.arg(repository(&format!("crates/capi/tests/c/{name}.c"))).arg("-o").arg(place);
+            self.link(compile.arg(self.shim()), packages);
+        })
+    }
+
+    fn link(&self, compile: &mut Command, packages: &[&str]) {
+        compile.args(self.flags(packages, &["--cflags", "--libs"])).arg("-pthread");
+        succeed(compile.arg(format!("-Wl,-rpath,{}", self.lib().display())));
     }
 
     /// A program that is compiled once: another test may be running it already.

@@ -2,29 +2,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
-
-use saltern_testing::program::repository;
 
 use crate::installed::{installed, is_there, succeed};
 
-fn program() -> &'static PathBuf {
-    static MADE: OnceLock<PathBuf> = OnceLock::new();
-    MADE.get_or_init(|| {
-        let installed = installed();
-        let source = repository("crates/capi/tests/c/threads.c");
-        let program = installed.prefix().join("threads");
-        let mut compile = Command::new("gcc");
-        compile
-            .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-nonnull", "-O1", "-g"])
-            .arg(source);
-        // The shim first: the program's crypt_r is the shim's.
-        compile.arg("-o").arg(&program).arg(installed.shim());
-        let packages = ["saltern", "saltern-yescrypt", "saltern-blake2"];
-        compile.args(installed.flags(&packages, &["--cflags", "--libs"])).arg("-pthread");
-        succeed(compile.arg(format!("-Wl,-rpath,{}", installed.lib().display())));
-        program
-    })
+fn program() -> PathBuf {
+    let packages = ["saltern", "saltern-yescrypt", "saltern-blake2"];
+    installed().with_shim("threads", &["-Wno-nonnull"], &packages)
 }
 
 fn part(name: &str) {

@@ -42,13 +42,42 @@ fn with_rom(answers: &mut Answers, case: &Value, preallocated: bool) {
     }
 }
 
+/// What is asked for a case; none for settings from a cost, which crypt(3) makes, and is tested
+/// with.
+fn line(case: &Value) -> Option<String> {
+    let password = hex(case, "password");
+    let room = if case["buflen"].is_null() { 512 } else { number(case, "buflen") };
+    let key = |field: &str| hex(case, field).replace('-', "NULL");
+    let kind = case["kind"].as_str().unwrap();
+    Some(match kind.strip_suffix("_reject").unwrap_or(kind) {
+        "kdf" => {
+            let (length, salt) = (number(case, "dkLen"), hex(case, "salt"));
+            format!("kdf {} {length} {password} {salt}", params(case))
+        }
+        "rom" => format!("rom {} {} 0", params(case), hex(case, "seed")),
+        "crypt" => format!("crypt {password} {} {} {room}", text(case, "setting"), key("key")),
+        "reencrypt" => {
+            format!("reencrypt {} {} {}", text(case, "hash"), key("from_key"), key("to_key"))
+        }
+        "encode" => format!("encode {} {} {room}", params(case), hex(case, "salt")),
+        _ => return None,
+    })
+}
+
+/// Text of a case, which may stand in hexadecimal, as the program reads it.
+fn text(case: &Value, field: &str) -> String {
+    match case[field].as_str() {
+        Some(text) => hexed(text.as_bytes()),
+        None => hex(case, &format!("{field}_hex")),
+    }
+}
+
 #[test]
 fn derivations() {
     let mut answers = Answers::start();
     let (mut same, mut refused) = (0, 0);
     for case in cases("yescrypt_kdf", &[("kdf", 270)]).iter().filter(|case| is_light(case)) {
-        let (password, salt) = (hex(case, "password"), hex(case, "salt"));
-        let line = format!("kdf {} {} {password} {salt}", params(case), number(case, "dkLen"));
+        let line = line(case).expect("a derivation");
         let answer = answers.ask(&line);
         if is_upstreams(case) {
             assert_eq!(answer, hex(case, "out"), "{line}");
@@ -71,31 +100,14 @@ fn strings_with_and_without_keys() {
     let mut all = cases("yescrypt_strings", &strings);
     all.extend(cases("yescrypt_encrypt", &[("crypt", 34), ("reencrypt", 50)]));
     for case in all {
-        let text = |field: &str| match case[field].as_str() {
-            Some(text) => hexed(text.as_bytes()),
-            None => hex(&case, &format!("{field}_hex")),
-        };
-        let room = if case["buflen"].is_null() { 512 } else { number(&case, "buflen") };
-        let key = |field: &str| hex(&case, field).replace('-', "NULL");
-        let line = match case["kind"].as_str().unwrap() {
-            "crypt" => {
-                let (password, setting) = (hex(&case, "password"), text("setting"));
-                format!("crypt {password} {setting} {} {room}", key("key"))
-            }
-            "reencrypt" => {
-                format!("reencrypt {} {} {}", text("hash"), key("from_key"), key("to_key"))
-            }
-            "encode" => format!("encode {} {} {room}", params(&case), hex(&case, "salt")),
-            // Of crypt(3), and tested with it.
-            _ => continue,
-        };
+        let Some(line) = line(&case) else { continue };
         let answer = answers.ask(&line);
         if answer == "! 22" && case["kind"] == "crypt" {
             // Another flavour, or an N that upstream does not take.
             foreign += 1;
             continue;
         }
-        assert_eq!(answer, text("out"), "{line}");
+        assert_eq!(answer, text(&case, "out"), "{line}");
         same += 1;
     }
     println!("{same} same, {foreign} foreign");
@@ -129,17 +141,8 @@ fn roms_and_what_is_made_with_them() {
             continue;
         }
         with_rom(&mut answers, case, at % 2 == 0);
-        let password = hex(case, "password");
-        let (line, out) = if kind == "kdf" {
-            let salt = hex(case, "salt");
-            let len = number(case, "dkLen");
-            (format!("kdf {} {len} {password} {salt}", params(case)), hex(case, "out"))
-        } else {
-            let setting = hexed(case["setting"].as_str().unwrap().as_bytes());
-            let out = hexed(case["out"].as_str().unwrap().as_bytes());
-            (format!("crypt {password} {setting} NULL 512"), out)
-        };
-        let answer = answers.ask(&line);
+        let out = if kind == "kdf" { hex(case, "out") } else { text(case, "out") };
+        let answer = answers.ask(&line(case).expect("a derivation or a string"));
         if kind == "crypt" && answer == "! 22" {
             continue;
         }
@@ -163,30 +166,7 @@ fn what_has_to_be_refused_is() {
         ("reencrypt_reject", 22),
     ];
     for case in cases("yescrypt_reject", &kinds) {
-        let text = |field: &str| match case[field].as_str() {
-            Some(text) => hexed(text.as_bytes()),
-            None => hex(&case, &format!("{field}_hex")),
-        };
-        let key = |field: &str| hex(&case, field).replace('-', "NULL");
-        let line = match case["kind"].as_str().unwrap() {
-            "kdf_reject" => {
-                let (password, salt) = (hex(&case, "password"), hex(&case, "salt"));
-                format!("kdf {} {} {password} {salt}", params(&case), number(&case, "dkLen"))
-            }
-            "rom_reject" => format!("rom {} {} 0", params(&case), hex(&case, "seed")),
-            "crypt_reject" => {
-                let (password, room) = (hex(&case, "password"), number(&case, "buflen"));
-                format!("crypt {password} {} {} {room}", text("setting"), key("key"))
-            }
-            "reencrypt_reject" => {
-                format!("reencrypt {} {} {}", text("hash"), key("from_key"), key("to_key"))
-            }
-            "encode_reject" => {
-                let room = number(&case, "buflen");
-                format!("encode {} {} {room}", params(&case), hex(&case, "salt"))
-            }
-            _ => continue,
-        };
+        let Some(line) = line(&case) else { continue };
         let rom = &case["rom"];
         if !rom.is_null() && number(rom, "flags") != 182 {
             continue;

@@ -123,6 +123,10 @@ fn what_crypt3_refuses_is_refused_unless_wide() {
         assert_eq!(run(&hash, &line).status.code(), Some(2));
         assert_eq!(run(&[&hash[..], &["--wide"]].concat(), &line).status.code(), Some(0));
     }
+    for unknown in ["$7X3$36..../....a", "$scrypt$ln=4,r=8,p=1$aM15713r3Xsvxbi31lqr1Q"] {
+        let told = run(&["checksalt", unknown], "");
+        assert!(seen(&told).0 == Some(1) && seen(&told).1.starts_with("refused: "), "{told:?}");
+    }
     let fine = run(&["checksalt", YESCRYPT, "$y$j9T$abcd"], "");
     assert_eq!(seen(&fine), (Some(0), "ok\nok\n", ""));
 }

@@ -1,6 +1,7 @@
 //! The scheduler in simulated time: threads that take as long as they are told.
 
 use super::*;
+use crate::rate::tests::ms;
 
 /// What happened to an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,10 +40,6 @@ struct Simulation {
     pause: Option<(u64, u64)>,
 }
 
-fn ms(ms: u64) -> Duration {
-    Duration::from_millis(ms)
-}
-
 impl Simulation {
     fn new(threads: usize) -> Self {
         Simulation {
@@ -59,7 +56,7 @@ impl Simulation {
         self.start + ms(at)
     }
 
-    fn submit(&mut self, arrival: Arrival) -> Result<(), Refusal> {
+    fn submit(&mut self, arrival: Arrival) -> Result<(), Error> {
         let Arrival { at, terms, shape, cost } = arrival;
         let (now, item) = (self.now(at), self.fates.len());
         let mut items = Items::default();
@@ -263,14 +260,16 @@ fn a_refusal_says_how_long_it_would_take() {
         refused.extend(simulation.submit(Arrival { at, ..item(login, 20) }).err());
         simulation.dispatch(at);
     }
-    let Some(Refusal::Late { predicted, allowed }) = refused.first() else { panic!("{refused:?}") };
+    let Some(Error::TooLate { predicted, allowed }) = refused.first() else {
+        panic!("{refused:?}")
+    };
     assert_eq!(*allowed, ms(100));
     assert!((85..200).contains(&(predicted.as_millis())), "{predicted:?}");
     assert!((2..=5).contains(&refused.len()), "{refused:?}");
     // Who has more time is taken on, and before it whoever is due earlier.
     let patient = Terms::interactive().within(ms(2000));
     assert!(simulation.submit(Arrival { at: 100, ..item(patient, 20) }).is_ok());
-    let wait = simulation.scheduler.outlook(simulation.now(100)).wait.unwrap();
+    let wait = simulation.scheduler.predicted_wait(simulation.now(100)).unwrap();
     assert!(wait > ms(50) && wait < ms(150), "{wait:?}");
 }
 
@@ -327,7 +326,7 @@ fn limits_of_what_waits() {
         items.add(1);
     }
     let refused = simulation.scheduler.admit(simulation.start, Terms::bulk(), &items);
-    assert_eq!(refused, Err(Refusal::Batch { items: 4097, limit: 4096 }));
+    assert_eq!(refused, Err(Error::BatchTooLarge { items: 4097, limit: 4096 }));
 }
 
 #[test]

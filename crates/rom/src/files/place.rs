@@ -50,7 +50,7 @@ pub(crate) enum Sink<'a> {
 
 impl Place<'_> {
     pub(crate) fn size(&self) -> u64 {
-        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+        self.params.size()
     }
 
     /// The file of the image; none for a segment.

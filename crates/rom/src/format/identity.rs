@@ -170,7 +170,7 @@ impl Root {
     pub(crate) fn new(params: &RomParams, chunk: u32) -> Self {
         let mut hasher = level(b"saltern root", 32).to_hasher();
         let flavor = params.flavor;
-        let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
+        let size = params.size();
         for number in [size, params.nrom] {
             hasher.update(&number.to_le_bytes());
         }

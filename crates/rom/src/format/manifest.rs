@@ -241,7 +241,7 @@ impl Manifest {
     /// Bytes in the image.
     #[must_use]
     pub fn size(&self) -> u64 {
-        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+        self.params.size()
     }
 
     /// The file that holds the image, if it is in one; `image` is what the manifest is beside.

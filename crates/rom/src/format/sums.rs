@@ -299,7 +299,7 @@ pub(crate) struct ImageHasher {
 
 impl ImageHasher {
     pub(crate) fn new(params: &RomParams) -> Result<Self, Error> {
-        let size = u64::try_from(params.size()).unwrap_or(u64::MAX);
+        let size = params.size();
         Self::with_chunk(size, chunk_of(params))
     }
 

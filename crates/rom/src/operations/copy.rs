@@ -120,7 +120,7 @@ pub fn adopt(
     if manifest_path.symlink_metadata().is_ok() {
         return Err(Error::Exists { path: manifest_path });
     }
-    let expected = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    let expected = params.size();
     check_place(image)?;
     let (name, location, found) = match segment {
         Some(key) => {

@@ -168,7 +168,7 @@ impl<'a> Create<'a> {
     }
 
     fn size(&self) -> u64 {
-        u64::try_from(self.params.size()).unwrap_or(u64::MAX)
+        self.params.size()
     }
 
     /// Decides where to compute. Whether the file system has room shows when the file is allocated,

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 use saltern_pool::task::Task;
+use saltern_yescrypt::hazmat::byte_refused_by_crypt;
 use zeroize::Zeroizing;
 
 use super::{Foreign, Setting, decimal, without_zeros};
@@ -58,7 +59,7 @@ impl Cost {
 pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
     let (at, salt, cost) = shape(text)?;
     let (setting, digest) = text.split_at_checked(at)?;
-    let plain = |c: u8| c.is_ascii_graphic() && !b"!*:;\\".contains(&c);
+    let plain = |c: u8| !byte_refused_by_crypt(c);
     let printable = text.len() <= 383 && setting.bytes().all(plain);
     if !printable || digest.len() != digest_len(setting) || !digits(digest) {
         let expected =

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use saltern_pool::task::Task;
+use saltern_yescrypt::hazmat::byte_refused_by_crypt;
 use sha_crypt::{Params, sha256_crypt, sha512_crypt};
 use zeroize::Zeroizing;
 
@@ -58,7 +59,7 @@ fn fields(hash: Hash, rest: &str) -> Option<Foreign> {
         None => (None, rest),
     };
     let (salt, digest) = rest.split_once('$')?;
-    let plain = |c: u8| c.is_ascii_graphic() && !b"!*:;\\".contains(&c);
+    let plain = |c: u8| !byte_refused_by_crypt(c);
     let salt_fits = salt.len() <= SALT && salt.bytes().all(plain);
     let digest_fits = digest.len() == hash.digits() && digest.bytes().all(|c| DIGITS.contains(&c));
     let setting = ShaCrypt { hash, rounds, salt: salt.to_owned() };

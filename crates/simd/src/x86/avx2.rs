@@ -9,23 +9,9 @@ use super::sse41::{Rotate128, XOR_OF_THREE, part};
 use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 256-bit vectors. Its methods take the token that proves the
-/// level, by value.
-pub(crate) trait Rotate256: Copy {
-    /// Four 64-bit words rotated right by a constant.
-    fn rotate_64(self, vector: __m256i, bits: u32) -> __m256i;
-    /// Eight 32-bit words rotated right by a constant.
-    fn rotate_32(self, vector: __m256i, bits: u32) -> __m256i;
-    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
-    #[inline(always)]
-    fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
-        self.rotate_64(proven!(_mm256_xor_si256(early, late)), bits)
-    }
-    /// The same for 32-bit words.
-    #[inline(always)]
-    fn xor_rotate_32(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
-        self.rotate_32(proven!(_mm256_xor_si256(early, late)), bits)
-    }
+rotate! {
+    /// How a level rotates the words of 256-bit vectors.
+    Rotate256, __m256i, _mm256_xor_si256
 }
 
 impl Rotate256 for Avx2 {

@@ -9,23 +9,9 @@ use super::sse41::{Rotate128, U32x4};
 use super::{Avx512, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 512-bit vectors. Its methods take the token that proves the
-/// level, by value.
-pub(crate) trait Rotate512: Copy {
-    /// Eight 64-bit words rotated right by a constant.
-    fn rotate_64(self, vector: __m512i, bits: u32) -> __m512i;
-    /// Sixteen 32-bit words rotated right by a constant.
-    fn rotate_32(self, vector: __m512i, bits: u32) -> __m512i;
-    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
-    #[inline(always)]
-    fn xor_rotate_64(self, early: __m512i, late: __m512i, bits: u32) -> __m512i {
-        self.rotate_64(proven!(_mm512_xor_si512(early, late)), bits)
-    }
-    /// The same for 32-bit words.
-    #[inline(always)]
-    fn xor_rotate_32(self, early: __m512i, late: __m512i, bits: u32) -> __m512i {
-        self.rotate_32(proven!(_mm512_xor_si512(early, late)), bits)
-    }
+rotate! {
+    /// How a level rotates the words of 512-bit vectors.
+    Rotate512, __m512i, _mm512_xor_si512
 }
 
 impl Rotate512 for Avx512 {

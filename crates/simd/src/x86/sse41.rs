@@ -7,23 +7,9 @@ use core::arch::x86_64::*;
 use super::{Avx2, Avx512, Sse41, Zen4};
 use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
 
-/// How a level rotates the words of 128-bit vectors. Its methods take the token that proves the
-/// level, by value.
-pub(crate) trait Rotate128: Copy {
-    /// Two 64-bit words rotated right by a constant.
-    fn rotate_64(self, vector: __m128i, bits: u32) -> __m128i;
-    /// Four 32-bit words rotated right by a constant.
-    fn rotate_32(self, vector: __m128i, bits: u32) -> __m128i;
-    /// The rotated sum, soon after `late` is known: see [`Vector::xor_rotate`].
-    #[inline(always)]
-    fn xor_rotate_64(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
-        self.rotate_64(proven!(_mm_xor_si128(early, late)), bits)
-    }
-    /// The same for 32-bit words.
-    #[inline(always)]
-    fn xor_rotate_32(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
-        self.rotate_32(proven!(_mm_xor_si128(early, late)), bits)
-    }
+rotate! {
+    /// How a level rotates the words of 128-bit vectors.
+    Rotate128, __m128i, _mm_xor_si128
 }
 
 impl Rotate128 for Sse41 {

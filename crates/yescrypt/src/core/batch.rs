@@ -8,26 +8,10 @@ use crate::core::blockmix::MAX_LANES;
 use crate::core::dispatch;
 use crate::core::kdf::derive_together;
 use crate::core::params::CheckedParams;
-use crate::core::pass::Input;
+use crate::core::pass::Derivation;
 use crate::core::rom::RomView;
 use crate::core::workspace::Workspace;
 use crate::error::Error;
-
-/// One of many derivations with the same parameters.
-pub struct Derivation<'a> {
-    /// The password.
-    pub password: &'a [u8],
-    /// The salt.
-    pub salt: &'a [u8],
-    /// Where the result goes.
-    pub out: &'a mut [u8],
-}
-
-impl core::fmt::Debug for Derivation<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Derivation { .. }")
-    }
-}
 
 impl CheckedParams {
     /// How many hashes with these parameters advance together in one thread: [`derive_many`] does
@@ -69,11 +53,7 @@ pub fn derive_many(
     let mut done = 0;
     while done < jobs.len() {
         let count = degree.min(jobs.len() - done);
-        let mut inputs: [Input<'_>; MAX_LANES] = Default::default();
-        for (input, job) in inputs.iter_mut().zip(&mut jobs[done..done + count]) {
-            *input = Input { password: job.password, salt: job.salt, out: &mut *job.out };
-        }
-        match derive_together(&mut inputs[..count], params, rom, workspace) {
+        match derive_together(&mut jobs[done..done + count], params, rom, workspace) {
             // One alone may still fit.
             Err(Error::OutOfMemory { .. }) if count > 1 => degree = count / 2,
             outcome => {

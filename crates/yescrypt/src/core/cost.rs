@@ -163,13 +163,12 @@ impl<'a> Pass<'a> {
     fn of(params: &'a Params) -> Self {
         let (n, p, all) =
             (u128::from(params.n), params.p.into(), LoopCounts::new(params, false).all);
-        let boxes = if params.mode.pwxform() { params.flavor.sbox_bytes() } else { 0 };
         Pass {
             block: 128 * u128::from(params.r),
             fill: if params.mode.divides() { n } else { n.saturating_mul(p) },
             mix: all.saturating_mul(p),
             instances: p,
-            boxes: p * u128::from(boxes),
+            boxes: p * u128::from(params.sbox_bytes()),
             flavor: &params.flavor,
         }
     }

@@ -33,6 +33,30 @@ pub(crate) struct Target {
     pub(crate) paired: bool,
 }
 
+/// Calls a function with the instruction set of a level as its first type.
+macro_rules! at_level {
+    ($level:expr, $function:ident($($argument:expr),*)) => {
+        match $level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => $function::<x86::Avx512>($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => $function::<x86::Avx2>($($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse2 | Level::Sse41 => $function::<x86::Sse2>($($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => $function::<aarch64::Neon>($($argument),*),
+            Level::Portable => $function::<Portable>($($argument),*),
+            // Levels of other architectures, which no workspace here has.
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
+                $function::<Portable>($($argument),*)
+            }
+            #[cfg(not(target_arch = "aarch64"))]
+            Level::Neon => $function::<Portable>($($argument),*),
+        }
+    };
+}
+
 /// The kernel for a mode and flavour.
 pub(crate) fn kernel(target: Target, mode: Mode, flavor: &Flavor, lanes: usize) -> Kernel {
     match mode.pwxform() {
@@ -48,22 +72,7 @@ pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> K
         Level::Avx2 | Level::Avx512 if target.paired && *flavor == Flavor::DEFAULT => {
             x86::paired_block(lanes)
         }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => pwxform_block::<x86::Avx512>(flavor, lanes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => pwxform_block::<x86::Avx2>(flavor, lanes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Sse2 | Level::Sse41 => pwxform_block::<x86::Sse2>(flavor, lanes),
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon => pwxform_block::<aarch64::Neon>(flavor, lanes),
-        Level::Portable => pwxform_block::<Portable>(flavor, lanes),
-        // Levels of other architectures, which no workspace here has.
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
-            pwxform_block::<Portable>(flavor, lanes)
-        }
-        #[cfg(not(target_arch = "aarch64"))]
-        Level::Neon => pwxform_block::<Portable>(flavor, lanes),
+        level => at_level!(level, pwxform_block(flavor, lanes)),
     };
     let sbox_len = flavor.sbox_bytes() as usize / 64;
     Kernel { block, lanes, in_place: true, sbox_len, flavor: *flavor }
@@ -71,24 +80,7 @@ pub(crate) fn pwxform_kernel(target: Target, flavor: &Flavor, lanes: usize) -> K
 
 /// The Salsa20 block mix: classic scrypt, WORM and the fill of the S-boxes.
 pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Kernel {
-    let block = match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => salsa20_block::<x86::Avx512>(lanes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => salsa20_block::<x86::Avx2>(lanes),
-        #[cfg(target_arch = "x86_64")]
-        Level::Sse2 | Level::Sse41 => salsa20_block::<x86::Sse2>(lanes),
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon => salsa20_block::<aarch64::Neon>(lanes),
-        Level::Portable => salsa20_block::<Portable>(lanes),
-        // Levels of other architectures, which no workspace here has.
-        #[cfg(not(target_arch = "x86_64"))]
-        Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => {
-            salsa20_block::<Portable>(lanes)
-        }
-        #[cfg(not(target_arch = "aarch64"))]
-        Level::Neon => salsa20_block::<Portable>(lanes),
-    };
+    let block = at_level!(level, salsa20_block(lanes));
     Kernel { block, lanes, in_place: false, sbox_len: 0, flavor: *flavor }
 }
 

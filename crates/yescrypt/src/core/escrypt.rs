@@ -5,7 +5,7 @@ use crate::core::fill::{check_nrom, rom_pass};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Flags, Mode, Params};
-use crate::core::pass::{Input, Kind};
+use crate::core::pass::{Derivation, Kind};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
@@ -30,10 +30,10 @@ impl EscryptRomParams {
         EscryptRomParams { nrom, r, p, flavor: Flavor::ESCRYPT }
     }
 
-    /// Bytes in the image: `128 * r * nrom`.
+    /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
-    pub const fn size(&self) -> u128 {
-        128 * self.r as u128 * self.nrom as u128
+    pub const fn size(&self) -> u64 {
+        (128 * self.r as u64).saturating_mul(self.nrom)
     }
 
     /// The parameters of the pass over the whole image and of those over a half. All checks are
@@ -77,14 +77,14 @@ pub fn init_rom(
     let seed = seed.as_ref();
     let [whole, half] = &params.passes()?;
     whole.check_output(digest.len() as u64)?;
-    let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    let needed = params.size();
     if image.len() as u64 != needed {
         return Err(Error::BufferLength { needed, actual: image.len() as u64 });
     }
     let blocks = memory::from_bytes_mut(image)?;
     type Memory<'a> = (Kind, &'a mut [SubBlock], Option<&'a [SubBlock]>);
     let mut pass = |params, salt: &[u8], memory: Memory<'_>, out: &mut [u8]| {
-        rom_pass(params, Input { password: seed, salt, out }, memory, workspace, None)
+        rom_pass(params, Derivation { password: seed, salt, out }, memory, workspace, None)
     };
     let mut salt = [0; 32];
     pass(whole, &[], (Kind::RomInit, &mut *blocks, None), &mut salt)?;

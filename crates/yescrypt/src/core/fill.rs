@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode, Params};
-use crate::core::pass::{Input, Kind, Pass, Sizes, Watch};
+use crate::core::pass::{Derivation, Kind, Pass, Sizes, Watch};
 use crate::core::reading::{RomInUse, RomMasks, Schedule};
 use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
@@ -36,10 +36,10 @@ impl RomParams {
         RomParams { flavor: Flavor::DEFAULT, nrom, r, p, t: 0 }
     }
 
-    /// Bytes in the image: `128 * r * nrom`.
+    /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
-    pub const fn size(&self) -> u128 {
-        128 * self.r as u128 * self.nrom as u128
+    pub const fn size(&self) -> u64 {
+        (128 * self.r as u64).saturating_mul(self.nrom)
     }
 
     /// Decides whether these parameters define a ROM that this machine can address.
@@ -53,19 +53,11 @@ impl RomParams {
     /// The parameters of the three passes, each of which fills one half. All checks are made here,
     /// before any pass.
     fn passes(&self) -> Result<CheckedParams, Error> {
-        let whole = Params {
-            mode: Mode::Rw,
-            flavor: self.flavor,
-            n: self.nrom,
-            r: self.r,
-            p: self.p,
-            t: self.t,
-            g: 0,
-            nrom: 0,
-        };
-        check_nrom(self.nrom)?;
-        whole.checked()?;
-        Params { n: self.nrom / 2, ..whole }.checked()
+        let RomParams { flavor, nrom, r, p, t } = *self;
+        check_nrom(nrom)?;
+        let pass = |n| Params { flavor, p, t, ..Params::new(Mode::Rw, n, r) }.checked();
+        pass(nrom)?;
+        pass(nrom / 2)
     }
 }
 
@@ -138,7 +130,7 @@ fn fill(
     watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
 ) -> Result<[u8; 32], Error> {
     let half = params.passes()?;
-    let needed = u64::try_from(params.size()).unwrap_or(u64::MAX);
+    let needed = params.size();
     if image.len() as u64 != needed {
         return Err(Error::BufferLength { needed, actual: image.len() as u64 });
     }
@@ -172,7 +164,7 @@ fn fill(
             2 => (Kind::RomInit, &mut *upper, Some(&*lower)),
             _ => (Kind::RomInit, &mut *lower, Some(&*upper)),
         };
-        let input = Input { password: seed, salt, out: &mut digest };
+        let input = Derivation { password: seed, salt, out: &mut digest };
         rom_pass(&half, input, memory, workspace, watch)?;
         if ended.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -185,13 +177,13 @@ fn fill(
 /// One pass of making a ROM: fills `v`, reading `rom`.
 pub(crate) fn rom_pass(
     params: &CheckedParams,
-    input: Input<'_>,
+    input: Derivation<'_>,
     (kind, v, rom): (Kind, &mut [SubBlock], Option<&[SubBlock]>),
     workspace: &mut Workspace,
     watch: Option<&Watch<'_>>,
 ) -> Result<(), Error> {
-    let (target, threads) = (workspace.target(), workspace.threads());
-    let scratch = workspace.take(Sizes::new(params, 1, threads)?.scratch)?;
+    let (target, threads) = (workspace.target, workspace.threads);
+    let scratch = workspace.arena.take(Sizes::new(params, 1, threads)?.scratch)?;
     let reads = rom.map(|rom| RomInUse::new(rom, params.params().n, RomMasks::YESCRYPT));
     let roms = Schedule::new(reads.as_slice(), params.mode() == Mode::Rw);
     let pass = Pass { params: *params, kind, roms, target, threads, watch };
@@ -224,9 +216,8 @@ impl RomImage {
         workspace: &mut Workspace,
     ) -> Result<Self, Error> {
         params.check()?;
-        let size = params.size();
-        let refused = Error::OutOfMemory { bytes: u64::try_from(size).unwrap_or(u64::MAX) };
-        let mut image = Self::zeroed(usize::try_from(size).map_err(|_| refused)?)?;
+        let refused = Error::OutOfMemory { bytes: params.size() };
+        let mut image = Self::zeroed(usize::try_from(params.size()).map_err(|_| refused)?)?;
         init_rom(params, seed, image.as_bytes_mut(), workspace)?;
         Ok(image)
     }

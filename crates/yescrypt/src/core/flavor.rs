@@ -149,16 +149,10 @@ impl Flavor {
         self.salsa_tail
     }
 
-    /// PWXbytes: bytes that one call of pwxform transforms.
-    #[must_use]
-    pub const fn pwx_bytes(&self) -> u32 {
-        8 * self.simple * self.gather
-    }
-
     /// rmin: the smallest r of this flavour, 1 to 4.
     #[must_use]
     pub const fn min_r(&self) -> u32 {
-        self.pwx_bytes().div_ceil(128)
+        (8 * self.simple * self.gather).div_ceil(128)
     }
 
     /// The same tuning with boxes of the same size in the manner of escrypt 0.5.
@@ -180,11 +174,6 @@ impl Flavor {
     /// Smask: the mask that makes a byte offset of an S-box entry from a word.
     pub(crate) const fn offset_mask(&self) -> u32 {
         self.box_bytes() - 8 * self.simple
-    }
-
-    /// Whether Salsa20 has as many rounds wherever it is used.
-    pub(crate) const fn has_one_salsa(&self) -> bool {
-        self.salsa_mix == self.salsa_tail
     }
 
     pub(crate) fn has_default_salsa(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::core::blockmix::MAX_LANES;
 use crate::core::params::CheckedParams;
-use crate::core::pass::{Input, Kind, Pass, Sizes};
+use crate::core::pass::{Derivation, Kind, Pass, Sizes};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{Reads, RomReading, RomUse};
 use crate::core::rom::RomView;
@@ -29,13 +29,13 @@ pub fn derive(
     out: &mut [u8],
 ) -> Result<(), Error> {
     let (password, salt) = (password.as_ref(), salt.as_ref());
-    derive_together(&mut [Input { password, salt, out }], params, rom, workspace)
+    derive_together(&mut [Derivation { password, salt, out }], params, rom, workspace)
 }
 
 /// [`derive`] for up to [`MAX_LANES`] independent inputs at once. Errors concern all of them: each
 /// depends on the parameters, the ROM and the machine, not on a password. Outputs have one length.
 pub(crate) fn derive_together(
-    inputs: &mut [Input<'_>],
+    inputs: &mut [Derivation<'_>],
     params: &CheckedParams,
     rom: Option<&RomView<'_>>,
     workspace: &mut Workspace,
@@ -83,12 +83,12 @@ pub fn derive_with_roms(
     out: &mut [u8],
 ) -> Result<(), Error> {
     let (password, salt) = (password.as_ref(), salt.as_ref());
-    run(&mut [Input { password, salt, out }], params, &Reads::new(params, roms)?, workspace)
+    run(&mut [Derivation { password, salt, out }], params, &Reads::new(params, roms)?, workspace)
 }
 
 /// Up to [`MAX_LANES`] independent inputs at once, with ROMs that are in memory.
 pub(crate) fn run(
-    inputs: &mut [Input<'_>],
+    inputs: &mut [Derivation<'_>],
     params: &CheckedParams,
     roms: &Reads<'_>,
     workspace: &mut Workspace,
@@ -98,24 +98,24 @@ pub(crate) fn run(
     for input in &*inputs {
         params.check_output(input.out.len() as u64)?;
     }
-    let (target, threads) = (workspace.target(), workspace.threads());
+    let (target, threads) = (workspace.target, workspace.threads);
     let plan = Sizes::new(params, inputs.len(), threads)?;
-    let (v, scratch) = workspace.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
+    let (v, scratch) = workspace.arena.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
     let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);
     };
     let mut passwords: [Secret; MAX_LANES] = Default::default();
-    let mut first: [Input<'_>; MAX_LANES] = Default::default();
+    let mut first: [Derivation<'_>; MAX_LANES] = Default::default();
     let first = &mut first[..inputs.len()];
     for ((first, input), out) in first.iter_mut().zip(&*inputs).zip(&mut passwords) {
-        *first = Input { password: input.password, salt: input.salt, out: &mut **out };
+        *first = Derivation { password: input.password, salt: input.salt, out: &mut **out };
     }
     pass(small, Kind::Prehash).run(first, [&mut *v, &mut *scratch])?;
-    let mut second: [Input<'_>; MAX_LANES] = Default::default();
+    let mut second: [Derivation<'_>; MAX_LANES] = Default::default();
     let second = &mut second[..inputs.len()];
     for ((second, input), password) in second.iter_mut().zip(inputs).zip(&passwords) {
-        *second = Input { password: &**password, salt: input.salt, out: &mut *input.out };
+        *second = Derivation { password: &**password, salt: input.salt, out: &mut *input.out };
     }
     pass(*params, Kind::Main).run(second, [v, scratch])
 }

@@ -176,20 +176,17 @@ impl Arena {
     }
 
     /// Touches every page, so that no hash has to wait for one; contents are zeros afterwards.
-    #[cfg(feature = "std")]
     pub(crate) fn fault_in(&mut self) {
         self.used = 0;
         wipe(self.all());
     }
 
     /// Whether anything but zeros is in it.
-    #[cfg(feature = "std")]
     pub(crate) fn residue(&self) -> bool {
         self.first(self.len).iter().any(|block| block.0 != [0; 8])
     }
 
     /// The addresses of the sub-blocks.
-    #[cfg(feature = "std")]
     pub(crate) fn addresses(&self) -> core::ops::Range<usize> {
         let start = self.start().addr();
         start..start + self.len * SubBlock::BYTES

@@ -146,6 +146,11 @@ impl Params {
         params
     }
 
+    /// Whether these are parameters of [`Params::scrypt`].
+    pub(crate) fn is_plain_scrypt(&self) -> bool {
+        *self == Self::scrypt(self.n, self.r, self.p)
+    }
+
     /// The parameters behind a cost number of `$y$`, as system crypt libraries choose them: 1 to
     /// 11, or 0 for the default, 5 (N = 4096, r = 32: 16 MiB).
     ///
@@ -204,8 +209,7 @@ impl Params {
     #[must_use]
     pub fn memory(&self) -> u128 {
         let block = 128 * u128::from(self.r);
-        let sboxes = if self.mode.pwxform() { self.flavor.sbox_bytes() } else { 0 };
-        let boxes = u128::from(self.slices()) * u128::from(sboxes);
+        let boxes = u128::from(self.slices()) * u128::from(self.sbox_bytes());
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
 
@@ -217,12 +221,17 @@ impl Params {
         (self.mode == Mode::Rw && large).then_some(Params { n: n >> 6, t: 0, ..*self })
     }
 
+    /// Bytes in the S-boxes of one instance; 0 where Salsa20 mixes blocks.
+    pub(crate) const fn sbox_bytes(&self) -> u32 {
+        if self.mode.pwxform() { self.flavor.sbox_bytes() } else { 0 }
+    }
+
     /// Among how many instances V is divided.
     pub(crate) const fn slices(&self) -> u32 {
         if self.mode.divides() { self.p } else { 1 }
     }
 
-    /// The same, as far as the algorithm and this machine decide, whatever it costs.
+    /// [`Params::check`] without limits: what the algorithm and this machine decide.
     pub(crate) fn checked(self) -> Result<CheckedParams, Error> {
         self.validate()?;
         self.sized()
@@ -230,7 +239,7 @@ impl Params {
 
     /// Section 17, but for the ROM's image and the output length.
     pub(crate) fn validate(&self) -> Result<(), Error> {
-        let Params { mode, n, r, p, t, nrom, .. } = *self;
+        let Params { mode, flavor, n, r, p, t, nrom, .. } = *self;
         let refuse = |name, value: u64, expected| Err(Error::invalid(name, value, expected));
         if self.g != 0 {
             return refuse("g", self.g.into(), "0: hash upgrades are reserved");
@@ -257,15 +266,12 @@ impl Params {
         if n / u64::from(self.slices()) < 2 {
             return refuse("p", p.into(), "at most N / 2");
         }
-        if mode.pwxform() && r < self.flavor.min_r() {
-            return refuse(
-                "r",
-                r.into(),
-                "at least gather * simple / 16, rounded up, of its flavour",
-            );
+        if mode.pwxform() && r < flavor.min_r() {
+            let expected = "at least gather * simple / 16, rounded up, of its flavour";
+            return refuse("r", r.into(), expected);
         }
         let escrypt = matches!(mode, Mode::Escrypt(_));
-        if escrypt != self.flavor.stateless() || escrypt && !self.flavor.has_one_salsa() {
+        if escrypt != flavor.stateless() || escrypt && flavor.salsa_mix() != flavor.salsa_tail() {
             let expected =
                 "two S-boxes and one number of Salsa20 rounds for escrypt, and three else";
             return refuse("number of S-boxes", if escrypt { 3 } else { 2 }, expected);
@@ -278,13 +284,12 @@ impl Params {
 
     /// The sizes as this machine counts them.
     pub(crate) fn sized(self) -> Result<CheckedParams, Error> {
-        let addressable = |value: u128| {
-            let refused = Error::OutOfMemory { bytes: u64::try_from(value).unwrap_or(u64::MAX) };
-            // Half the address space is the most that one allocation can have.
-            usize::try_from(value).ok().filter(|v| *v < usize::MAX / 2 - 128).ok_or(refused)
-        };
-        addressable(self.memory())?;
-        Ok(CheckedParams { params: self })
+        let memory = self.memory();
+        // Half the address space is the most that one allocation can have.
+        if usize::try_from(memory).is_ok_and(|bytes| bytes < usize::MAX / 2 - 128) {
+            return Ok(CheckedParams { params: self });
+        }
+        Err(Error::OutOfMemory { bytes: u64::try_from(memory).unwrap_or(u64::MAX) })
     }
 }
 
@@ -354,9 +359,9 @@ impl CheckedParams {
         2 * self.params.r as usize
     }
 
-    /// Sub-blocks in the S-boxes of one instance; 0 outside RW.
+    /// Sub-blocks in the S-boxes of one instance.
     pub(crate) fn sbox_len(&self) -> usize {
-        if self.mode().pwxform() { self.flavor().sbox_bytes() as usize / 64 } else { 0 }
+        self.params.sbox_bytes() as usize / 64
     }
 
     /// Whether p divides the memory.
@@ -380,16 +385,19 @@ impl CheckedParams {
     /// parameters.
     pub(crate) fn rom_work(&self) -> u64 {
         let Params { n, r, p, .. } = self.params;
-        let blocks = (u128::from(p).saturating_mul(self.loops(true).all)).saturating_add(n.into());
+        let LoopCounts { all, .. } = LoopCounts::new(&self.params, true);
+        let blocks = u128::from(p).saturating_mul(all).saturating_add(n.into());
         // A ROM takes three of them.
         let most = u64::MAX / 4;
         let bytes = blocks.saturating_mul(128 * u128::from(r));
         u64::try_from(bytes).map_or(most, |bytes| bytes.min(most))
     }
 
-    /// How often the second loop runs; see [`LoopCounts`].
-    pub(crate) fn loops(&self, filling_rom: bool) -> LoopCounts {
-        LoopCounts::new(&self.params, filling_rom)
+    /// How often the second loop runs with writes, and without: see [`LoopCounts`].
+    pub(crate) fn loops(&self, filling_rom: bool) -> [u64; 2] {
+        let LoopCounts { all, rw } = LoopCounts::new(&self.params, filling_rom);
+        // Below 2^64 for checked parameters (check 10 of section 17), but for rounding up.
+        [rw, all - rw].map(|count| u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
 
@@ -405,21 +413,9 @@ pub(crate) struct LoopCounts {
 
 impl LoopCounts {
     pub(crate) fn new(params: &Params, filling_rom: bool) -> Self {
-        let sizes = (params.n, params.slices(), params.t);
-        let LoopCounts { all, rw } = Self::exact(sizes, params.mode.rw(), filling_rom);
-        let rw = match params.mode {
-            // Where 1.1 makes both larger, this generation makes the writing ones fewer.
-            Mode::Escrypt(_) => rw & !1,
-            _ => rw.next_multiple_of(2),
-        };
-        LoopCounts { all: all.next_multiple_of(2), rw }
-    }
-
-    /// The counts before they are made even, for N blocks in as many slices.
-    fn exact((n, slices, t): (u64, u32, u32), rw: bool, filling_rom: bool) -> Self {
         // A is taken from n before n is rounded to even, and W from A before A is.
-        let (slices, t) = (u128::from(slices.max(1)), u128::from(t));
-        let n = u128::from(n) / slices;
+        let (slices, t) = (u128::from(params.slices().max(1)), u128::from(params.t));
+        let (n, rw) = (u128::from(params.n) / slices, params.mode.rw());
         let all = match (rw, t) {
             (true, 0) => n.div_ceil(3),
             (true, 1) => (2 * n).div_ceil(3),
@@ -433,7 +429,12 @@ impl LoopCounts {
             (true, false) => all / slices,
             (false, false) => 0,
         };
-        LoopCounts { all, rw: writing }
+        let rw = match params.mode {
+            // Where 1.1 makes both larger, this generation makes the writing ones fewer.
+            Mode::Escrypt(_) => writing & !1,
+            _ => writing.next_multiple_of(2),
+        };
+        LoopCounts { all: all.next_multiple_of(2), rw }
     }
 }
 

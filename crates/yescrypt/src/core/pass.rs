@@ -21,12 +21,21 @@ use crate::core::reading::Schedule;
 use crate::core::smix::{Cursor, Lanes, Mixer, split};
 use crate::core::threads;
 
-/// What one hash of a pass is computed from, and where it goes.
+/// What one hash is computed from, and where it goes.
 #[derive(Default)]
-pub(crate) struct Input<'a> {
-    pub(crate) password: &'a [u8],
-    pub(crate) salt: &'a [u8],
-    pub(crate) out: &'a mut [u8],
+pub struct Derivation<'a> {
+    /// The password.
+    pub password: &'a [u8],
+    /// The salt.
+    pub salt: &'a [u8],
+    /// Where the result goes.
+    pub out: &'a mut [u8],
+}
+
+impl core::fmt::Debug for Derivation<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Derivation { .. }")
+    }
 }
 
 /// Which of the passes of the format this is.
@@ -113,7 +122,7 @@ impl Pass<'_> {
     /// `v` and `scratch` are at least as long as [`Sizes`] says. At most [`MAX_LANES`] inputs.
     pub(crate) fn run(
         &self,
-        inputs: &mut [Input<'_>],
+        inputs: &mut [Derivation<'_>],
         [v, scratch]: [&mut [SubBlock]; 2],
     ) -> Result<(), Error> {
         let own = self.params.p() * self.params.block_len();
@@ -128,15 +137,15 @@ impl Pass<'_> {
             false => self.smix_each(b, v, scratch)?,
         }
         for ((input, b), secret) in inputs.iter_mut().zip(b.chunks_exact(own)).zip(secrets) {
-            let Input { password, salt, out } = input;
-            self.close(Input { password, salt, out }, b, secret);
+            let Derivation { password, salt, out } = input;
+            self.close(Derivation { password, salt, out }, b, secret);
         }
         Ok(())
     }
 
     /// Steps 1 to 3: fills B and the secret.
-    pub(crate) fn open(&self, input: &Input<'_>, b: &mut [SubBlock], secret: &mut Secret) {
-        let Input { password, salt, .. } = *input;
+    pub(crate) fn open(&self, input: &Derivation<'_>, b: &mut [SubBlock], secret: &mut Secret) {
+        let Derivation { password, salt, .. } = *input;
         let key = match (self.params.mode(), self.kind) {
             (Mode::Classic, _) => return pbkdf2::fill(password, salt, b),
             (Mode::Escrypt(_), _) if self.params.plain() => return pbkdf2::fill(password, salt, b),
@@ -150,8 +159,8 @@ impl Pass<'_> {
     }
 
     /// Steps 5 and 6: from B to the output.
-    pub(crate) fn close(&self, input: Input<'_>, b: &[SubBlock], secret: &Secret) {
-        let Input { password, out, .. } = input;
+    pub(crate) fn close(&self, input: Derivation<'_>, b: &[SubBlock], secret: &Secret) {
+        let Derivation { password, out, .. } = input;
         let stored = |key: &[u8]| pbkdf2::sha256(&*pbkdf2::hmac(key, b"Client Key"));
         match self.params.mode() {
             Mode::Classic => drop(pbkdf2::extract(password, b, out)),
@@ -188,9 +197,10 @@ impl Pass<'_> {
         let (sboxes, spare) = scratch.split_at_mut(instances * self.params.sbox_len());
         let mut b = list(instances, b.chunks_exact_mut(len))?;
         self.begin(secrets, &mut b, sboxes);
-        let counts = self.params.loops(self.kind.fills_rom());
-        let (own_loops, shared_loops) = (loops(counts.rw), loops(counts.all - counts.rw));
-        let mut slices = list(instances, Slices { rest: &mut *v, index: 0, len, n, p })?;
+        let [own_loops, shared_loops] = self.params.loops(self.kind.fills_rom());
+        let mut rest = &mut *v;
+        let own = |index| rest.split_off_mut(..slice(index % p, n, p).1 * len);
+        let mut slices = list(instances, (0..instances).map_while(own))?;
         // A thread more gains more than instances that advance together.
         let each = instances.div_ceil(threads::useful(self.threads, instances));
         let together = |alike: usize| dispatch::lanes(self.params.mode(), alike.min(each));
@@ -205,7 +215,7 @@ impl Pass<'_> {
             let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
             if self.kind == Kind::RomAgain {
                 let Group { x, v, boxes, .. } = group;
-                mixer.mix_rw(boxes, (x, spare), v, own_loops, &mut Cursor::default());
+                mixer.mix(boxes, (x, spare), v, own_loops, &mut Cursor::default());
                 return;
             }
             fill_and_mix(&mixer, group, spare, own_loops, (piece, &told));
@@ -218,14 +228,14 @@ impl Pass<'_> {
         let v = &*v;
         spread(&mut readers, spare, self.threads, |group, spare| {
             let lanes = group.x.len();
-            let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
+            let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
                 // Lanes beyond the group's are not looked at.
                 let hash = (group.first + k.min(lanes - 1)) / p;
                 &v[hash * n * len..][..n * len]
             });
             let mixer = self.mixer(lanes);
             let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
-            mixer.mix_ro(&mut group.boxes, blocks, &v[..lanes], shared_loops, cursor);
+            mixer.mix(&mut group.boxes, blocks, &mut v[..lanes], shared_loops, cursor);
         });
         Ok(())
     }
@@ -296,8 +306,7 @@ impl Pass<'_> {
         let share = instances.div_ceil(shares).next_multiple_of(lanes);
         let work = b.chunks_mut(share).zip(v.chunks_exact_mut(lanes * n * len));
         let work = work.zip(scratch.chunks_exact_mut(lanes * (size + len)));
-        let counts = self.params.loops(self.kind.fills_rom());
-        let (writing, reading) = (loops(counts.rw), loops(counts.all - counts.rw));
+        let [writing, reading] = self.params.loops(self.kind.fills_rom());
         threads::for_each(work, |((mut b, v), scratch)| {
             let (sboxes, spare) = scratch.split_at_mut(lanes * size);
             while !b.is_empty() {
@@ -311,10 +320,10 @@ impl Pass<'_> {
                 let boxes = &mut Boxes::new(&mut sboxes[..lanes * size]);
                 let mixer = self.mixer(lanes);
                 mixer.fill(boxes, x, v, &mut Cursor::default());
-                mixer.mix_rw(boxes, (&mut *x, &mut *spare), v, writing, &mut Cursor::default());
-                let v: [&[SubBlock]; MAX_LANES] =
+                mixer.mix(boxes, (&mut *x, &mut *spare), v, writing, &mut Cursor::default());
+                let mut v: [&[SubBlock]; MAX_LANES] =
                     array::from_fn(|k| v.get(k).map_or(&[][..], |v| &**v));
-                mixer.mix_ro(boxes, (x, spare), &v[..lanes], reading, &mut Cursor::default());
+                mixer.mix(boxes, (x, spare), &mut v[..lanes], reading, &mut Cursor::default());
             }
         });
         Ok(())
@@ -351,7 +360,7 @@ fn fill_and_mix(
     let mut cursor = Cursor::default();
     while cursor.step < loops {
         let start = cursor.pause_after(steps);
-        mixer.mix_rw(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
+        mixer.mix(boxes, (&mut **x, &mut *spare), v, loops, &mut cursor);
         if !told(cursor.step - start) {
             return;
         }
@@ -440,29 +449,6 @@ pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
     (start, if index + 1 == p { n - start } else { chunk })
 }
 
-/// V cut into the slices of the instances.
-pub(crate) struct Slices<'a> {
-    pub(crate) rest: &'a mut [SubBlock],
-    /// Of the next instance, within its hash.
-    pub(crate) index: usize,
-    pub(crate) len: usize,
-    pub(crate) n: usize,
-    pub(crate) p: usize,
-}
-
-impl<'a> Iterator for Slices<'a> {
-    type Item = &'a mut [SubBlock];
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (_, blocks) = slice(self.index, self.n, self.p);
-        self.index = (self.index + 1) % self.p;
-        let (slice, rest) =
-            core::mem::take(&mut self.rest).split_at_mut_checked(blocks * self.len)?;
-        self.rest = rest;
-        (!slice.is_empty()).then_some(slice)
-    }
-}
-
 /// A list of at most `limit` items, allocated fallibly.
 pub(crate) fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Vec<T>, Error> {
     let mut list = Vec::new();
@@ -470,9 +456,4 @@ pub(crate) fn list<T>(limit: usize, items: impl Iterator<Item = T>) -> Result<Ve
     list.try_reserve_exact(limit).map_err(|_| Error::OutOfMemory { bytes })?;
     list.extend(items.take(limit));
     Ok(list)
-}
-
-/// Counts are below 2^64 for checked parameters (check 10 of section 17), but for rounding up.
-pub(crate) fn loops(count: u128) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -236,7 +236,7 @@ impl<'a> Reads<'a> {
         Schedule::new(&self.reads[..self.count], self.opening)
     }
 
-    /// Whether a ROM of the list is not in memory.
+    /// For each ROM of the list, whether it is not in memory.
     pub(crate) fn elsewhere(&self) -> impl Iterator<Item = bool> {
         self.reads[..self.count].iter().map(|rom| rom.elsewhere)
     }

@@ -161,7 +161,7 @@ impl Resumable {
         params.check_output(len as u64)?;
         let reads = Reads::of(params, roms)?;
         let running = Running::new(inputs, params, (roms, reads), len)?;
-        self.workspace.take(running.memory_len())?;
+        self.workspace.arena.take(running.memory_len())?;
         self.running = Some(Box::new(running));
         Ok(())
     }

@@ -112,8 +112,8 @@ impl Rom {
     /// # Errors
     /// Those of [`RomView::from_bytes`] for its end.
     pub fn stored(store: Arc<dyn RomStore>) -> Result<Self, Error> {
-        let digest =
-            RomView::from_bytes(store.tail(SubBlock::BYTES).ok_or(Error::RomTag)?)?.digest();
+        let end = store.tail(SubBlock::BYTES).ok_or(Error::RomTag)?;
+        let digest = RomView::from_bytes(end)?.digest();
         Ok(Rom { digest, size: store.size(), place: Place::Store(store) })
     }
 
@@ -268,8 +268,7 @@ impl<'a> RomView<'a> {
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut digest = [0; 32];
-        let lanes =
-            self.blocks.last().map_or([0; 4], |last| [last.0[4], last.0[5], last.0[6], last.0[7]]);
+        let lanes = self.blocks.last().map_or(&[][..], |last| &last.0[4..]);
         for (bytes, lane) in digest.as_chunks_mut::<8>().0.iter_mut().zip(lanes) {
             *bytes = lane.to_le_bytes();
         }
@@ -297,20 +296,13 @@ impl<'a> RomView<'a> {
     pub(crate) fn blocks(&self, nrom: u64, len: usize) -> Result<&'a [SubBlock], Error> {
         if self.elsewhere() {
             let (needed, actual) = ((len * SubBlock::BYTES) as u64, self.size() as u64);
-            let whole = needed == actual;
-            return if whole {
-                Ok(self.blocks)
-            } else {
-                Err(Error::BufferLength { needed, actual })
-            };
+            let other = Error::BufferLength { needed, actual };
+            return if needed == actual { Ok(self.blocks) } else { Err(other) };
         }
-        let needed = u128::from(nrom) * len as u128;
+        let needed = nrom.saturating_mul(len as u64);
         let blocks = usize::try_from(needed).ok().and_then(|needed| self.blocks.get(..needed));
-        let too_small = Error::RomTooSmall {
-            needed: u64::try_from(needed * SubBlock::BYTES as u128).unwrap_or(u64::MAX),
-            actual: self.size() as u64,
-        };
-        let blocks = blocks.ok_or(too_small)?;
+        let needed = needed.saturating_mul(SubBlock::BYTES as u64);
+        let blocks = blocks.ok_or(Error::RomTooSmall { needed, actual: self.size() as u64 })?;
         if self.part == Part::Whole {
             check_tag(blocks)?;
         }

@@ -151,13 +151,13 @@ impl Mixer<'_> {
         Some(block(done, wrap(integerify(block(done, i, len)), i), len))
     }
 
-    /// SMix2 with writes: `loops` steps (an even number) on the first p2floor(n) of the n blocks of
-    /// each `v`. `spare` is scratch of one block each.
-    pub(crate) fn mix_rw(
+    /// SMix2, with writes if each `v` takes them: `loops` steps (an even number) on the first
+    /// p2floor(n) of its n blocks. `spare` is scratch of one block each.
+    pub(crate) fn mix<V: Memory>(
         &self,
         boxes: &mut Boxes<'_>,
         (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
-        v: &mut [&mut [SubBlock]],
+        v: &mut [V],
         loops: u64,
         cursor: &mut Cursor,
     ) -> Option<Stop> {
@@ -170,35 +170,7 @@ impl Mixer<'_> {
         }
     }
 
-    /// SMix2 without writes: `loops` steps (an even number) on all of each `v`.
-    pub(crate) fn mix_ro(
-        &self,
-        boxes: &mut Boxes<'_>,
-        (x, spare): (&mut [&mut [SubBlock]], &mut [&mut [SubBlock]]),
-        v: &[&[SubBlock]],
-        loops: u64,
-        cursor: &mut Cursor,
-    ) -> Option<Stop> {
-        let mut own = [Default::default(); MAX_LANES];
-        own[..v.len()].copy_from_slice(v);
-        match x.len() {
-            1 => {
-                self.mix_lanes(boxes, Pair::<1>::new(x, spare), lanes_mut(&mut own), loops, cursor)
-            }
-            2 => {
-                self.mix_lanes(boxes, Pair::<2>::new(x, spare), lanes_mut(&mut own), loops, cursor)
-            }
-            _ => self.mix_lanes(
-                boxes,
-                Pair::<MAX_LANES>::new(x, spare),
-                lanes_mut(&mut own),
-                loops,
-                cursor,
-            ),
-        }
-    }
-
-    /// SMix2 for `K` lanes, with writes if `V` takes them.
+    /// [`Mixer::mix`] for `K` lanes.
     fn mix_lanes<V: Memory, const K: usize>(
         &self,
         boxes: &mut Boxes<'_>,
@@ -351,7 +323,7 @@ impl<'a, const K: usize> Pair<'a, K> {
 }
 
 /// A lane's V in the second loop.
-trait Memory {
+pub(crate) trait Memory {
     /// In sub-blocks.
     fn size(&self) -> usize;
     /// The step with the block from sub-block `at` on.

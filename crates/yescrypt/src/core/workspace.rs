@@ -2,11 +2,8 @@
 
 use saltern_simd::{Level, UnavailableLevel};
 
-use crate::Error;
 use crate::core::dispatch::Target;
-use crate::core::memory::{Arena, Pages, SubBlock};
-use crate::core::params::CheckedParams;
-use crate::core::pass::Sizes;
+use crate::core::memory::{Arena, Pages};
 
 /// Memory that hashes use one after the other, the CPU level of the kernels, and the number of
 /// threads for one hash.
@@ -25,9 +22,9 @@ use crate::core::pass::Sizes;
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 pub struct Workspace {
-    arena: Arena,
-    target: Target,
-    threads: usize,
+    pub(crate) arena: Arena,
+    pub(crate) target: Target,
+    pub(crate) threads: usize,
 }
 
 impl Workspace {
@@ -35,7 +32,7 @@ impl Workspace {
     /// yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::at(Level::detect(), Pages::default())
+        Self::at(Level::detect())
     }
 
     /// An empty workspace for a given level: for tests and comparisons. Results are the same at
@@ -44,12 +41,13 @@ impl Workspace {
     /// # Errors
     /// [`UnavailableLevel`] if this processor does not have it.
     pub fn with_level(level: Level) -> Result<Self, UnavailableLevel> {
-        Ok(Self::at(level.require()?, Pages::default()))
+        Ok(Self::at(level.require()?))
     }
 
     /// An empty workspace for a level that is known to be available.
-    pub(crate) fn at(level: Level, pages: Pages) -> Self {
-        Workspace { arena: Arena::new(pages), target: Target { level, paired: false }, threads: 1 }
+    fn at(level: Level) -> Self {
+        let arena = Arena::new(Pages::default());
+        Workspace { arena, target: Target { level, paired: false }, threads: 1 }
     }
 
     /// With other pages for the memory that it will allocate, which has to be none yet: what it
@@ -66,29 +64,11 @@ impl Workspace {
         self.target.level
     }
 
-    /// See [`crate::hazmat::pair_groups`].
-    pub(crate) fn pair_groups(&mut self) -> bool {
-        self.target.paired = match self.target.level {
-            Level::Avx2 | Level::Avx512 => true,
-            Level::Portable | Level::Sse2 | Level::Sse41 | Level::Neon => false,
-        };
-        self.target.paired
-    }
-
     /// How many threads may work on one hash with p > 1 (at least 1; at most p are used; without
     /// the `std` feature always 1). Classic scrypt and WORM need `128 * r * N` bytes for each of
     /// them. Results do not depend on it.
     pub fn set_threads(&mut self, threads: usize) {
         self.threads = threads.max(1);
-    }
-
-    /// Allocates the memory for hashes with these parameters now.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn reserve(&mut self, params: &CheckedParams) -> Result<(), Error> {
-        let plan = Sizes::new(params, 1, self.threads)?;
-        self.arena.reserve(plan.v + plan.scratch)
     }
 
     /// Overwrites all memory that hashes have used with zeros. Costs one pass over it.
@@ -100,45 +80,6 @@ impl Workspace {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.arena.bytes()
-    }
-
-    /// Allocates what this many hashes at once need, and touches every page of it.
-    #[cfg(feature = "std")]
-    pub(crate) fn prepare(&mut self, params: &CheckedParams, hashes: usize) -> Result<(), Error> {
-        let plan = Sizes::new(params, hashes, 1)?;
-        self.arena.reserve(plan.v + plan.scratch)?;
-        self.arena.fault_in();
-        Ok(())
-    }
-
-    /// The addresses of its memory.
-    #[cfg(feature = "std")]
-    pub(crate) fn addresses(&self) -> core::ops::Range<usize> {
-        self.arena.addresses()
-    }
-
-    /// Whether anything but zeros is in its memory.
-    #[cfg(feature = "std")]
-    pub(crate) fn residue(&self) -> bool {
-        self.arena.residue()
-    }
-
-    pub(crate) fn target(&self) -> Target {
-        self.target
-    }
-
-    pub(crate) fn threads(&self) -> usize {
-        self.threads
-    }
-
-    /// `len` sub-blocks of memory.
-    pub(crate) fn take(&mut self, len: usize) -> Result<&mut [SubBlock], Error> {
-        self.arena.take(len)
-    }
-
-    /// The first `len` sub-blocks, which have to be there.
-    pub(crate) fn first(&self, len: usize) -> &[SubBlock] {
-        self.arena.first(len)
     }
 }
 

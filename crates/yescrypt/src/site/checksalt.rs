@@ -14,6 +14,8 @@ impl Setting {
     /// use saltern_yescrypt::Setting;
     /// assert!(Setting::checksalt("$y$j9T$LdJMENpBABJJ3hIHjB1Bi.").is_ok());
     /// assert!(Setting::checksalt("$7$A6..../....a salt").is_err()); // a space
+    /// assert!(Setting::checksalt("$7X3$36..../....a").is_err());
+    /// assert!(Setting::checksalt("$scrypt$ln=4,r=8,p=1$aM15713r3Xsvxbi31lqr1Q").is_err());
     /// ```
     ///
     /// # Errors
@@ -22,8 +24,9 @@ impl Setting {
     /// the rest.
     pub fn checksalt(text: impl AsRef<[u8]>) -> Result<(), Error> {
         let parsed = Setting::parse(&text)?;
-        if parsed.scheme() == Scheme::Extended || !text.as_ref().starts_with(b"$") {
-            return Err(Error::RefusedByCrypt { why: "only Saltern computes such strings" });
+        let known = matches!(parsed.scheme(), Scheme::Yescrypt | Scheme::Scrypt);
+        if !known || !text.as_ref().starts_with(b"$") {
+            return Err(Error::RefusedByCrypt { why: "it does not know such strings" });
         }
         let mut limits = Limits::unlimited();
         (limits.flavors, limits.rom) = (FlavorPolicy::DefaultOnly, false);

@@ -9,7 +9,6 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 pub use self::plan::Plan;
@@ -18,7 +17,7 @@ use self::shelf::Shelf;
 
 use crate::core::kdf::run;
 use crate::core::params::{Mode, Params};
-use crate::core::pass::Input;
+use crate::core::pass::Derivation;
 use crate::core::reading::{Reads, RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
 use crate::core::workspace::Workspace;
@@ -46,7 +45,7 @@ use crate::text::roms::NamedRom;
 /// assert!(!hasher.verify(&mut workspace, b"battery staple", &stored)?);
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Hasher {
     config: Arc<Config>,
     /// Of hashes through the traits, which have no workspaces.
@@ -54,7 +53,7 @@ pub struct Hasher {
     memory: Arc<Shelf>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 struct Config {
     params: Params,
     /// For new hashes.
@@ -70,19 +69,7 @@ impl Hasher {
     /// Cost 5 (N = 4096, r = 32: 16 MiB), [`Limits::server`], no key, no ROM.
     #[must_use]
     pub fn new() -> Self {
-        let config = Config {
-            params: Params::default(),
-            named_roms: Vec::new(),
-            limits: Limits::server(),
-            keys: KeySet::new(),
-            roms: RomSet::new(),
-            escrypt_rom: None,
-        };
-        Hasher {
-            config: Arc::new(config),
-            #[cfg(feature = "password-hash")]
-            memory: Arc::new(Shelf::new()),
-        }
+        Self::default()
     }
 
     #[cfg(feature = "password-hash")]
@@ -186,34 +173,30 @@ impl Hasher {
     /// [`Error::RomNotLoaded`] for a ROM of the list that is not attached;
     /// [`Error::KeyNotApplicable`] for an extended string and a key without a name.
     pub fn setting(&self, salt: impl AsRef<[u8]>) -> Result<Setting, Error> {
-        let salt = salt.as_ref();
+        let Config { params, named_roms, limits, keys, roms, .. } = &*self.config;
         // Refuse before hashing what could not be verified afterwards.
-        self.config.params.check(&self.config.limits)?;
-        let key = self.config.keys.active();
-        if self.params() == &Params::scrypt(self.params().n, self.params().r, self.params().p)
-            && self.config.named_roms.is_empty()
-        {
+        params.check(limits)?;
+        let key = keys.active();
+        let unnamed = key.is_none() && keys.unnamed().is_some();
+        if params.is_plain_scrypt() && named_roms.is_empty() {
             // Such a string names no key, and there is none to encrypt it with.
-            let keyless = key.is_none() && self.config.keys.unnamed().is_none();
-            return if keyless {
-                let setting = Setting::scrypt(self.params(), salt)?;
-                self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
-                Ok(setting)
-            } else {
-                Err(Error::KeyNotApplicable)
-            };
+            if key.is_some() || unnamed {
+                return Err(Error::KeyNotApplicable);
+            }
+            let setting = Setting::scrypt(params, salt)?;
+            limits.admit_crypt3(setting.refused_by_crypt())?;
+            return Ok(setting);
         }
-        if self.config.named_roms.is_empty() && self.config.params.flags().is_some() {
-            let setting = Setting::new(&self.config.params, salt)?;
-            self.config.limits.admit_crypt3(setting.refused_by_crypt())?;
-            let rom = self.config.roms.active().filter(|_| self.config.params.nrom != 0);
-            return setting.with_ids(rom, key);
+        if named_roms.is_empty() && params.flags().is_some() {
+            let setting = Setting::new(params, salt)?;
+            limits.admit_crypt3(setting.refused_by_crypt())?;
+            return setting.with_ids(roms.active().filter(|_| params.nrom != 0), key);
         }
-        if key.is_none() && self.config.keys.unnamed().is_some() {
+        if unnamed {
             return Err(Error::KeyNotApplicable);
         }
-        self.config.named_roms.iter().try_for_each(|rom| self.config.roms.rom(rom.id).map(drop))?;
-        Setting::extended(&self.config.params, &self.config.named_roms, key, salt)
+        named_roms.iter().try_for_each(|rom| roms.rom(rom.id).map(drop))?;
+        Setting::extended(params, named_roms, key, salt)
     }
 
     /// [`Hasher::setting`] with a random salt of 16 bytes.
@@ -262,7 +245,7 @@ impl Hasher {
         setting: &Setting,
     ) -> Result<String, Error> {
         let hash = self.compute(workspace, password, setting)?;
-        Ok(ascii(setting.with_hash(&hash)))
+        Ok(ascii(self.complete(setting, &hash)?.into_bytes()))
     }
 
     /// What crypt(3) does: hashes a password under a setting of any scheme. A complete hash serves
@@ -283,7 +266,7 @@ impl Hasher {
     ) -> Result<HashString, Error> {
         let setting = Setting::parse(setting)?;
         let hash = self.compute(workspace, password.as_ref(), &setting)?;
-        Ok(HashString::new(setting, *hash))
+        self.complete(&setting, &hash)
     }
 
     /// Whether a password matches a stored hash, compared in constant time.
@@ -299,10 +282,10 @@ impl Hasher {
     ) -> Result<bool, Error> {
         let stored = HashString::parse(hash)?;
         let computed = self.compute(workspace, password.as_ref(), stored.setting())?;
-        Ok(computed.ct_eq(stored.hash()).into())
+        self.matches(&stored, &computed)
     }
 
-    /// The 32 bytes of a hash, encrypted if there is a key.
+    /// The 32 bytes of a hash, before any encryption.
     fn compute(
         &self,
         workspace: &mut Workspace,
@@ -311,9 +294,9 @@ impl Hasher {
     ) -> Result<Zeroizing<[u8; HASH]>, Error> {
         let Plan { params, salt, roms } = self.admit(password, setting)?;
         let mut hash = Zeroizing::new([0; HASH]);
-        let input = Input { password, salt: &salt, out: &mut *hash };
+        let input = Derivation { password, salt: &salt, out: &mut *hash };
         run(&mut [input], &params, &Reads::of(&params, &roms)?, workspace)?;
-        Ok(self.seal(setting, hash))
+        Ok(hash)
     }
 
     /// What a hash that this process computes is made from.
@@ -339,10 +322,13 @@ impl Hasher {
         if let Mode::Escrypt(flags) = setting.params().mode {
             // Without RW nothing can have been hashed with a ROM.
             let rom = self.config.escrypt_rom.as_ref().filter(|_| flags.rw);
-            return Ok(rom
-                .map(|(rom, mask)| older(rom, *mask, setting.params().r))
-                .into_iter()
-                .collect());
+            let all = |(rom, mask): &(Rom, u32)| {
+                let block = 128 * u64::from(setting.params().r);
+                let nrom = rom.size().checked_div(block).unwrap_or_default();
+                let reading = RomReading { nrom, masks: RomMasks::escrypt(*mask), look_ahead: 0 };
+                RomUse { rom: rom.clone(), reading }
+            };
+            return Ok(rom.map(all).into_iter().collect());
         }
         if nrom == 0 {
             let find = |named: &NamedRom| {
@@ -355,19 +341,6 @@ impl Hasher {
             None => roms.unnamed().ok_or(Error::RomUnavailable { nrom })?,
         };
         Ok(alloc::vec![RomUse { rom: rom.clone(), reading: RomReading::new(nrom) }])
-    }
-}
-
-/// All of a ROM of generation 0.5.
-fn older(rom: &Rom, mask: u32, r: u32) -> RomUse {
-    let nrom = rom.size().checked_div(128 * u64::from(r)).unwrap_or_default();
-    let reading = RomReading { nrom, masks: RomMasks::escrypt(mask), look_ahead: 0 };
-    RomUse { rom: rom.clone(), reading }
-}
-
-impl Default for Hasher {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -50,11 +50,8 @@ impl KeySet {
             return Err(Error::KeyNotLoaded { id });
         }
         if self.named.iter().any(|(other, _)| other.as_str() == id.as_str()) {
-            return Err(Error::invalid(
-                "number of keys with one id",
-                2,
-                "1: every key has its own",
-            ));
+            let expected = "1: every key has its own";
+            return Err(Error::invalid("number of keys with one id", 2, expected));
         }
         self.named.push((known, key));
         Ok(())

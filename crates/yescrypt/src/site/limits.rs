@@ -142,38 +142,21 @@ impl Limits {
         }
     }
 
-    /// Refuses an N, r, p or t, bytes of memory, or work above what is allowed.
-    pub(crate) fn admit_cost(
-        &self,
-        (n, r, p, t): (u64, u32, u32, u32),
-        memory: u128,
-        work: u128,
-    ) -> Result<(), Error> {
-        within(Limit::N, n, self.max_n)?;
-        within(Limit::R, r.into(), self.max_r.into())?;
-        within(Limit::P, p.into(), self.max_p.into())?;
-        within(Limit::T, t.into(), self.max_t.into())?;
-        let saturated = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        within(Limit::Memory, saturated(memory), self.max_memory)?;
-        self.admit_work(work)
-    }
-
-    fn admit_work(&self, work: u128) -> Result<(), Error> {
-        let work = u64::try_from(work).unwrap_or(u64::MAX);
-        within(Limit::Work, work, self.max_work)
-    }
-
     /// Refuses reads of ROMs that take longer than allowed, which the parameters do not tell of.
     pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
         let block = 128 * params.r as usize;
         let roms: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
-        self.admit_work(params.work_with(&roms))
+        within(Limit::Work, params.work_with(&roms), self.max_work)
     }
 
     /// Refuses parameters that cost more than allowed.
     pub(crate) fn admit(&self, params: &Params) -> Result<(), Error> {
-        let Params { n, r, p, t, .. } = *params;
-        self.admit_cost((n, r, p, t), params.memory(), params.work())?;
+        within(Limit::N, params.n, self.max_n)?;
+        within(Limit::R, params.r, self.max_r.into())?;
+        within(Limit::P, params.p, self.max_p.into())?;
+        within(Limit::T, params.t, self.max_t.into())?;
+        within(Limit::Memory, params.memory(), self.max_memory)?;
+        within(Limit::Work, params.work(), self.max_work)?;
         let allowed = match self.flavors {
             _ if matches!(params.mode, Mode::Escrypt(_)) && params.flavor == Flavor::ESCRYPT => {
                 true
@@ -212,7 +195,8 @@ impl Params {
     }
 }
 
-fn within(what: Limit, value: u64, limit: u64) -> Result<(), Error> {
+fn within(what: Limit, value: impl Into<u128>, limit: u64) -> Result<(), Error> {
+    let value = u64::try_from(value.into()).unwrap_or(u64::MAX);
     if value > limit { Err(Error::OverLimit { what, value, limit }) } else { Ok(()) }
 }
 

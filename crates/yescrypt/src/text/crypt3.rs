@@ -22,12 +22,18 @@ pub(crate) fn text_refused(text: &[u8]) -> Option<&'static str> {
     if text.len() > TEXT {
         return Some("it has more than 339 characters");
     }
-    if text.iter().any(|byte| !byte.is_ascii_graphic() || b"!*:;\\".contains(byte)) {
+    if text.iter().any(|byte| byte_refused_by_crypt(*byte)) {
         return Some("it holds a space, a colon or another character that is refused anywhere");
     }
     let salt = text.get(SCRYPT_SALT..).filter(|_| text.starts_with(b"$7$"));
     let why = "its salt holds a character that is not a digit of base 64";
     salt.is_some_and(|salt| !scrypt_salt_passes(salt)).then_some(why)
+}
+
+/// Whether crypt(3) of a current Linux (libxcrypt) refuses any text with this byte.
+#[must_use]
+pub const fn byte_refused_by_crypt(byte: u8) -> bool {
+    !byte.is_ascii_graphic() || matches!(byte, b'!' | b'*' | b':' | b';' | b'\\')
 }
 
 /// Why it refuses parameters that the algorithm defines, those of a ROM and of flavours apart.

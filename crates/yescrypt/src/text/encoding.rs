@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::base64::{self, Reader, push_bytes, push_fixed, push_number};
+use super::base64::{self, Reader, push_bytes, push_number};
 use super::extended::{self, Extended, Parsed};
 use super::names::Ids;
 use super::phc;
@@ -101,24 +101,18 @@ impl Setting {
     /// A setting or complete string of a scheme in the PHC string format, and the hash of the
     /// latter; nothing for the others.
     fn parse_phc(text: &[u8]) -> Option<Result<WithHash, Error>> {
-        let whole = |scheme, Parsed { says, salt, salt_text, hash }: Parsed<Extended>| {
+        let scheme = Scheme::of(text)?;
+        let parsed = match scheme {
+            Scheme::Extended => extended::parse(text),
+            Scheme::ScryptPhc => phc::parse(text),
+            _ => return None,
+        };
+        Some(parsed.map(|Parsed { says, salt, salt_text, hash }| {
             let Extended { params, roms, key } = says;
             let (salt_start, ids) = (salt_text.start, Ids { rom: None, key });
             let text = text[..salt_text.end].to_vec();
             (Setting { scheme, params, text, salt_start, salt, ids, roms, refused: None }, hash)
-        };
-        if text.starts_with(extended::PREFIX.as_bytes()) {
-            return Some(extended::parse(text).map(|parsed| whole(Scheme::Extended, parsed)));
-        }
-        if text.starts_with(phc::PREFIX.as_bytes()) {
-            let extend = |parsed: Parsed<Params>| {
-                let Parsed { says: params, salt, salt_text, hash } = parsed;
-                let says = Extended { params, roms: Vec::new(), key: None };
-                whole(Scheme::ScryptPhc, Parsed { says, salt, salt_text, hash })
-            };
-            return Some(phc::parse(text).map(extend));
-        }
-        None
+        }))
     }
 
     /// A `$y$` setting.
@@ -170,20 +164,11 @@ impl Setting {
     /// # Errors
     /// [`Error::InvalidParameter`] for parameters that `$7$` cannot say.
     pub fn scrypt(params: &Params, salt: impl AsRef<[u8]>) -> Result<Self, Error> {
-        if *params != Params::scrypt(params.n, params.r, params.p) {
+        if !params.is_plain_scrypt() {
             return Err(Error::invalid("mode", 0, "plain classic scrypt for $7$"));
         }
-        for (name, value) in [("r", params.r), ("p", params.p)] {
-            if value >= 1 << 30 {
-                return Err(Error::invalid(name, value.into(), "below 2^30"));
-            }
-        }
-        let mut text = b"$7$".to_vec();
-        push_fixed(&mut text, log2("N", params.n)?, 6);
-        push_fixed(&mut text, params.r, 30);
-        push_fixed(&mut text, params.p, 30);
-        push_bytes(&mut text, salt.as_ref());
-        Self::parse(&text)
+        let log2_n = log2("N", params.n)?;
+        Self::parse(escrypt::encode_setting(0, log2_n, params.r, params.p, salt)?)
     }
 
     /// An extended setting, for any parameters (with NROM 0), any list of at most
@@ -214,7 +199,7 @@ impl Setting {
         salt: impl AsRef<[u8]>,
     ) -> Result<Self, Error> {
         let extended = Extended { params: *params, roms: roms.to_vec(), key };
-        Self::parse(&extended.setting(salt.as_ref())?.0)
+        Self::parse(extended.setting(salt.as_ref())?)
     }
 
     /// The same `$y$` setting with the names of its ROM and its key before it, or without.
@@ -385,7 +370,10 @@ impl HashString {
             return Ok(HashString { setting, hash, text: text.to_vec() });
         }
         let setting = Setting::parse(text)?;
-        let hash = hash_of(&text[setting.text.len()..])?;
+        let expected = Error::malformed("a hash of exactly 43 digits after the salt");
+        let digits = text[setting.text.len()..].strip_prefix(b"$").ok_or(expected)?;
+        let hash = base64::bytes(digits, HASH).map_err(|_| expected)?;
+        let hash = hash.try_into().map_err(|_| expected)?;
         Ok(HashString { setting, hash, text: text.to_vec() })
     }
 
@@ -455,15 +443,6 @@ fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
         return Err(Error::invalid(name, value, "a power of two above 1"));
     }
     Ok(value.ilog2())
-}
-
-/// The hash in what follows a setting: a `$` and exactly 43 digits.
-pub(crate) fn hash_of(rest: &[u8]) -> Result<[u8; HASH], Error> {
-    let expected = Error::malformed("a hash of exactly 43 digits after the salt");
-    let digits = rest.strip_prefix(b"$").ok_or(expected)?;
-    let bytes = base64::bytes(digits, HASH).map_err(|_| expected)?;
-    debug_assert!(bytes.len() != HASH || digits.len() == HASH_DIGITS);
-    bytes.as_slice().try_into().map_err(|_| expected)
 }
 
 #[cfg(test)]

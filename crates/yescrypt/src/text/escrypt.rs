@@ -48,8 +48,8 @@ pub fn encode_setting(
         }
     }
     if r >= 1 << 30 || p >= 1 << 30 || u64::from(r) * u64::from(p) >= 1 << 30 {
-        let expected = "below 2^30, as p and r * p";
-        return Err(Error::invalid("r", r.into(), expected));
+        let (name, value) = if p > r { ("p", p) } else { ("r", r) };
+        return Err(Error::invalid(name, value.into(), "below 2^30, as r * p"));
     }
     let mut text = b"$7".to_vec();
     match if p == 1 { flags & !2 } else { flags } {

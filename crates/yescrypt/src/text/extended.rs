@@ -35,9 +35,8 @@ pub(crate) struct Extended {
 }
 
 /// A string taken apart.
-pub(crate) struct Parsed<W> {
-    /// What it says, but for its salt.
-    pub(crate) says: W,
+pub(crate) struct Parsed {
+    pub(crate) says: Extended,
     pub(crate) salt: Vec<u8>,
     /// Where the salt's text starts and ends.
     pub(crate) salt_text: core::ops::Range<usize>,
@@ -47,7 +46,7 @@ pub(crate) struct Parsed<W> {
 
 /// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`]
 /// goes.
-pub(crate) fn parse(text: &[u8]) -> Result<Parsed<Extended>, Error> {
+pub(super) fn parse(text: &[u8]) -> Result<Parsed, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::malformed("an extended string of at most 512 characters"));
     }
@@ -65,42 +64,34 @@ pub(crate) fn parse(text: &[u8]) -> Result<Parsed<Extended>, Error> {
         return Err(Error::malformed("nothing after the hash of an extended string"));
     }
     let salt_start = PREFIX.len() + VERSION.len() + 1 + params.len() + 1;
-    let extended = parameters(params)?;
+    let says = parameters(params)?;
     let salt = decode::<MAX_SALT>(salt_text, MIN_SALT)
         .ok_or(Error::malformed("a salt of 8 to 64 bytes in base 64 without padding"))?;
-    let hash = match hash {
-        None => None,
-        Some(hash) => {
-            let expected = Error::malformed("a hash of exactly 43 digits in base 64");
-            let bytes = decode::<HASH>(hash, HASH).ok_or(expected)?;
-            Some(bytes.as_slice().try_into().map_err(|_| expected)?)
-        }
-    };
+    let hash = complete(hash)?;
     let salt_text = salt_start..salt_start + salt_text.len();
-    if extended.text()? != text[..salt_start - 1] {
+    if says.text()? != text[..salt_start - 1] {
         return Err(Error::malformed(
             "the one spelling of an extended string: defaults left out, numbers without leading zeros",
         ));
     }
-    Ok(Parsed { says: extended, salt, salt_text, hash })
+    Ok(Parsed { says, salt, salt_text, hash })
 }
 
 impl Extended {
-    /// The text of a setting, and where the salt's text starts.
+    /// The text of a setting.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for what has no meaning, or a salt of another length than 8 to
     /// 64 bytes.
-    pub(crate) fn setting(&self, salt: &[u8]) -> Result<(Vec<u8>, usize), Error> {
+    pub(super) fn setting(&self, salt: &[u8]) -> Result<Vec<u8>, Error> {
         if !(MIN_SALT..=MAX_SALT).contains(&salt.len()) {
             let expected = "8 to 64 bytes in an extended string";
             return Err(Error::invalid("salt length", salt.len() as u64, expected));
         }
         let mut text = self.text()?.into_bytes();
         text.push(b'$');
-        let start = text.len();
         push(&mut text, salt);
-        Ok((text, start))
+        Ok(text)
     }
 
     /// Up to the end of the parameters.
@@ -118,9 +109,8 @@ impl Extended {
         if let Some(name) = mode_name(mode) {
             add("mode", format_args!("{name}"));
         }
-        let pwx = Pwx::of(&flavor);
-        if pwx != Pwx::of(&Flavor::DEFAULT) {
-            let Pwx { rounds, gather, simple, sbox_bytes } = pwx;
+        if pwx(&flavor) != pwx(&Flavor::DEFAULT) {
+            let [rounds, gather, simple, sbox_bytes] = pwx(&flavor);
             add("pwx", format_args!("{rounds}.{gather}.{simple}.{sbox_bytes}"));
         }
         if !flavor.has_default_salsa() {
@@ -145,7 +135,7 @@ impl Extended {
             return Err(Error::invalid("mode", 0, "one of yescrypt 1.1 or scrypt"));
         }
         let flavor = &self.params.flavor;
-        if self.params.mode != Mode::Rw && Pwx::of(flavor) != Pwx::of(&Flavor::DEFAULT) {
+        if self.params.mode != Mode::Rw && pwx(flavor) != pwx(&Flavor::DEFAULT) {
             let rounds = flavor.rounds().into();
             return Err(Error::invalid("PWXrounds", rounds, "the default outside the RW mode"));
         }
@@ -153,24 +143,9 @@ impl Extended {
     }
 }
 
-/// The constants of pwxform.
-#[derive(PartialEq)]
-struct Pwx {
-    rounds: u32,
-    gather: u32,
-    simple: u32,
-    sbox_bytes: u32,
-}
-
-impl Pwx {
-    fn of(flavor: &Flavor) -> Self {
-        Pwx {
-            rounds: flavor.rounds(),
-            gather: flavor.gather(),
-            simple: flavor.simple(),
-            sbox_bytes: flavor.sbox_bytes(),
-        }
-    }
+/// The constants of pwxform, in the order of [`Flavor::new`].
+fn pwx(flavor: &Flavor) -> [u32; 4] {
+    [flavor.rounds(), flavor.gather(), flavor.simple(), flavor.sbox_bytes()]
 }
 
 const ROM_NAMES: [&str; MAX_ROMS] = ["rom1", "rom2", "rom3", "rom4"];
@@ -277,8 +252,15 @@ pub(super) fn power(text: &str) -> Result<u64, Error> {
     }
 }
 
+/// The hash of a string, if it is complete.
+pub(super) fn complete(hash: Option<&str>) -> Result<Option<[u8; HASH]>, Error> {
+    let expected = Error::malformed("a hash of exactly 43 digits in base 64");
+    let bytes = |hash| decode::<HASH>(hash, HASH)?.try_into().ok();
+    hash.map(|hash| bytes(hash).ok_or(expected)).transpose()
+}
+
 /// Appends bytes in base 64.
-pub(crate) fn push(text: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn push(text: &mut Vec<u8>, bytes: &[u8]) {
     text.extend_from_slice(Base64Unpadded::encode_string(bytes).as_bytes());
 }
 

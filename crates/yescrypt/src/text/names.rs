@@ -64,22 +64,20 @@ impl FromStr for RomId {
 
 /// The eight bytes of an id; `length` and `digit` name what may be wrong.
 fn decode(text: &[u8], length: &'static str, digit: &'static str) -> Result<[u8; 8], Error> {
-    let value = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
     let expected = "16 lower-case hexadecimal digits";
-    let refused = Error::invalid(length, text.len() as u64, expected);
-    let (pairs, []) = text.as_chunks::<2>() else { return Err(refused) };
-    let pairs: &[[u8; 2]; 8] = pairs.try_into().map_err(|_| refused)?;
-    let mut id = [0; 8];
-    for (id, [high, low]) in id.iter_mut().zip(*pairs) {
-        let refused = |c: u8| Error::invalid(digit, c.into(), expected);
-        let high_value = value(high).ok_or_else(|| refused(high))?;
-        *id = high_value << 4 | value(low).ok_or_else(|| refused(low))?;
+    if text.len() != 16 {
+        return Err(Error::invalid(length, text.len() as u64, expected));
     }
-    Ok(id)
+    let mut id = 0_u64;
+    for &c in text {
+        let value = match c {
+            b'0'..=b'9' => c - b'0',
+            b'a'..=b'f' => c - b'a' + 10,
+            _ => return Err(Error::invalid(digit, c.into(), expected)),
+        };
+        id = id << 4 | u64::from(value);
+    }
+    Ok(id.to_be_bytes())
 }
 
 impl KeyId {

@@ -11,6 +11,8 @@ use saltern_yescrypt::{
     rom::{RomImage, RomView},
 };
 
+use super::theirs::theirs;
+
 /// A password, a salt and how many bytes are wanted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ask {
@@ -46,31 +48,9 @@ pub(crate) fn all_flavors() -> Vec<Flavor> {
 /// What the reference says.
 pub(crate) fn expected(params: &Params, rom: Option<&[u8]>, ask: &Ask) -> Vec<u8> {
     let rom = rom.map(reference::Rom::from_native);
-    let params = reference_params(params);
+    let params = theirs(params);
     let Ask { password, salt, len } = ask;
     reference::kdf(password, salt, &params, rom.as_ref(), *len as u64).unwrap()
-}
-
-/// The parameters in the reference's terms.
-pub(crate) fn reference_params(params: &Params) -> reference::Params {
-    let flavor = params.flavor;
-    let tuning = reference::Tuning {
-        simple: flavor.simple(),
-        gather: flavor.gather(),
-        rounds: flavor.rounds(),
-        swidth: (flavor.sbox_bytes() / (24 * flavor.simple())).ilog2(),
-        salsa_main: flavor.salsa_mix(),
-        salsa_pwx: flavor.salsa_tail(),
-    };
-    let flags = match params.mode {
-        Mode::Classic => 0,
-        Mode::Worm => 1,
-        // Any flags word will do for a tuning that none names.
-        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
-        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
-    };
-    let &Params { n, r, p, t, g, nrom, .. } = params;
-    reference::Params { flags, n, r, p, t, g, nrom, tuning }
 }
 
 /// What this crate says.

@@ -17,7 +17,8 @@ use saltern_yescrypt::{
     },
 };
 
-use crate::oracle::{Ask, any_ask, any_params, checked, derived, reference_params};
+use crate::oracle::{Ask, any_ask, any_params, checked, derived};
+use crate::theirs::theirs;
 use crate::{runner, workspaces};
 
 /// One ROM of a list, its contents made from a number: only a tag makes it a ROM.
@@ -166,7 +167,7 @@ fn lists_of_roms_equal_the_reference_in_memory_and_elsewhere() {
         let len = asks[0].len;
         let list: Vec<_> = roms.iter().map(|(plan, image)| plan.reference(image)).collect();
         let expected = |ask: &Ask| {
-            let params = reference_params(&params);
+            let params = theirs(&params);
             reference::kdf_with_roms(&ask.password, &ask.salt, &params, &list, len as u64).unwrap()
         };
         let answers: Vec<_> = asks.iter().map(expected).collect();

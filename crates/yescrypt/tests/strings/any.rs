@@ -1,7 +1,6 @@
 //! Any parameters, for properties.
 
 use proptest::prelude::*;
-use saltern_reference::yescrypt as reference;
 use saltern_yescrypt::{
     Params,
     params::{Flavor, Mode},
@@ -36,26 +35,4 @@ pub(crate) fn params() -> impl Strategy<Value = Params> {
             params
         },
     )
-}
-
-/// The same parameters as the reference writes them.
-pub(crate) fn theirs(params: &Params) -> reference::Params {
-    let flavor = params.flavor;
-    let entries = flavor.sbox_bytes() / 3 / 8 / flavor.simple();
-    let tuning = reference::Tuning {
-        simple: flavor.simple(),
-        gather: flavor.gather(),
-        rounds: flavor.rounds(),
-        swidth: entries.ilog2(),
-        salsa_main: flavor.salsa_mix(),
-        salsa_pwx: flavor.salsa_tail(),
-    };
-    let flags = match params.mode {
-        Mode::Classic => 0,
-        Mode::Worm => 1,
-        Mode::Escrypt(_) => unreachable!("another generation: {params:?}"),
-        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
-    };
-    let &Params { n, r, p, t, g, nrom, .. } = params;
-    reference::Params { flags, n, r, p, t, g, nrom, tuning }
 }

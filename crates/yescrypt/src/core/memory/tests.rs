@@ -3,10 +3,11 @@
 use std::vec::Vec;
 
 use super::region::tests::given_back;
-use crate::core::batch::{Derivation, derive_many};
+use crate::core::batch::derive_many;
 use crate::core::fill::RomParams;
 use crate::core::kdf::derive;
 use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::pass::Derivation;
 use crate::core::rom::RomImage;
 use crate::core::workspace::Workspace;
 

@@ -88,7 +88,7 @@ unsafe fn entries(table: *const u64, low: u32, high: u32) -> __m256i {
 
 impl Lane for Paired {
     #[inline(always)]
-    unsafe fn round(self, token: Avx2, mask: u64, s0: *const u64, s1: *const u64) -> Self {
+    unsafe fn round(self, _: Avx2, mask: u64, s0: *const u64, s1: *const u64) -> Self {
         let (low, high) = (self.first() & mask, self.second_first() & mask);
         // SAFETY: the token proves AVX2; masked offsets are those of entries, as the caller
         // promises.
@@ -98,7 +98,7 @@ impl Lane for Paired {
                 entries(s1, (low >> 32) as u32, (high >> 32) as u32),
             )
         };
-        let entries = |s| Self(Wide256::from_register(token, s));
+        let entries = |s| Self(self.0.with_register(s));
         let (s0, s1) = (entries(from_s0), entries(from_s1));
         self.multiply_halves().add(s0).xor(s1)
     }

@@ -59,7 +59,7 @@ impl Lane for Wide128 {
         unsafe {
             asm!("pxor {0}, {1}", inout(xmm_reg) x, in(xmm_reg) input, options(pure, nomem, nostack, preserves_flags));
         }
-        Self::from_register(x)
+        self.with_register(x)
     }
 
     #[inline(always)]
@@ -69,7 +69,7 @@ impl Lane for Wide128 {
         unsafe {
             asm!("/* {0} */", inout(xmm_reg) x, options(pure, nomem, nostack, preserves_flags))
         };
-        Self::from_register(x)
+        self.with_register(x)
     }
 
     #[inline(always)]
@@ -91,7 +91,7 @@ impl Lane for Wide128 {
                 options(pure, readonly, nostack),
             );
         }
-        Self::from_register(x)
+        self.with_register(x)
     }
 }
 
@@ -116,6 +116,7 @@ macro_rules! six_rounds {
     ($lanes:literal, $boxes:ident, $tables:ident, $($register:tt $x:ident),*) => {{
         let [s0, s1, s2] = $tables.boxes;
         let s2 = s2.wrapping_byte_add($tables.write);
+        let [any, ..] = [$(*$x),*];
         $(let mut $x = $x.register();)*
         // SAFETY: in `one` and `two`.
         unsafe { asm!(
@@ -141,7 +142,7 @@ macro_rules! six_rounds {
             boxes = const $boxes, size = const $boxes * 8 * Constants::DEFAULT.box_lanes,
             options(nostack),
         ) };
-        [$(Wide128::from_register($x)),*]
+        [$(any.with_register($x)),*]
     }};
 }
 

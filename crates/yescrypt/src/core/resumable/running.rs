@@ -19,7 +19,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Input, Kind, Pass, Sizes, groups, list, loops, slice};
+use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -165,7 +165,7 @@ impl Running {
         if self.log == 0 {
             return Ok(());
         }
-        let memory = &workspace.first(self.memory_len())[self.plan.v + self.plan.scratch..];
+        let memory = &workspace.arena.first(self.memory_len())[self.plan.v + self.plan.scratch..];
         let len = self.main.block_len() * SubBlock::BYTES;
         Noted { memory, count: self.noted }.check(index, &self.roms, len)
     }
@@ -179,24 +179,21 @@ impl Running {
         if let Some(read) = self.needed.filter(|_| supplied.is_empty()) {
             return Ok(Advance::Needs(read));
         }
+        let length = |needed, actual| match needed == actual {
+            true => Ok(()),
+            false => Err(Error::BufferLength { needed: needed as u64, actual: actual as u64 }),
+        };
+        length(needed, supplied.len())?;
         let mut blocks: [&[SubBlock]; MAX_LANES] = Default::default();
-        if supplied.len() != needed {
-            let (needed, actual) = (needed as u64, supplied.len() as u64);
-            return Err(Error::BufferLength { needed, actual });
-        }
         for (block, bytes) in blocks.iter_mut().zip(supplied) {
             *block = memory::from_bytes(bytes)?;
-            let needed = self.params.block_len() * SubBlock::BYTES;
-            if bytes.len() != needed {
-                let (needed, actual) = (needed as u64, bytes.len() as u64);
-                return Err(Error::BufferLength { needed, actual });
-            }
+            length(self.params.block_len() * SubBlock::BYTES, bytes.len())?;
         }
         if self.main.mode() != Mode::Rw {
             return self.compute(workspace);
         }
-        let target = workspace.target();
-        let all = workspace.take(self.memory_len())?;
+        let target = workspace.target;
+        let all = workspace.arena.take(self.memory_len())?;
         let roms = core::mem::take(&mut self.roms);
         let progress = Reads::of(&self.main, &roms)
             .and_then(|reads| self.proceed(reads.schedule(), &blocks, target, all));
@@ -234,10 +231,10 @@ impl Running {
     fn compute(&mut self, workspace: &mut Workspace) -> Result<Advance, Error> {
         if self.stage != Stage::Done {
             let count = self.hashes.len();
-            let mut inputs: [Input<'_>; MAX_LANES] = Default::default();
+            let mut inputs: [Derivation<'_>; MAX_LANES] = Default::default();
             for (input, hash) in inputs.iter_mut().zip(&mut self.hashes) {
                 let (password, salt) = (&hash.password[..], &hash.salt[..]);
-                *input = Input { password, salt, out: &mut hash.out };
+                *input = Derivation { password, salt, out: &mut hash.out };
             }
             let reads = Reads::of(&self.main, &self.roms)?;
             run(&mut inputs[..count], &self.main, &reads, workspace)?;
@@ -264,43 +261,28 @@ impl Running {
         memory: &mut Memory<'_>,
         supplied: &[&[SubBlock]],
     ) -> Result<Option<(Stop, usize)>, Error> {
-        let counts = self.params.loops(false);
-        let (own, shared) = (loops(counts.rw), loops(counts.all - counts.rw));
-        let last = |group: usize, groups: &[Group]| group + 1 == groups.len();
-        let next = match self.stage {
+        let [own, shared] = self.params.loops(false);
+        if let Stage::Fill(group) | Stage::Write(group) | Stage::Read(group) = self.stage {
+            let loops = if self.stage == Stage::Write(group) { own } else { shared };
+            let stop = self.run(pass, group, memory, supplied, loops);
+            if stop.is_some() {
+                return Ok(stop);
+            }
+        }
+        let groups = self.groups.len();
+        self.stage = match self.stage {
             Stage::Open => {
                 self.open(pass, memory)?;
                 Stage::Fill(0)
             }
-            Stage::Fill(group) => {
-                let stop = self.run(pass, group, memory, supplied, 0);
-                if stop.is_some() {
-                    return Ok(stop);
-                }
-                Stage::Write(group)
-            }
-            Stage::Write(group) => {
-                let stop = self.run(pass, group, memory, supplied, own);
-                if stop.is_some() {
-                    return Ok(stop);
-                }
-                match last(group, &self.groups) {
-                    false => Stage::Fill(group + 1),
-                    true if shared == 0 => Stage::Close,
-                    true => Stage::Read(0),
-                }
-            }
-            Stage::Read(group) => {
-                let stop = self.run(pass, group, memory, supplied, shared);
-                if stop.is_some() {
-                    return Ok(stop);
-                }
-                if last(group, &self.groups) { Stage::Close } else { Stage::Read(group + 1) }
-            }
+            Stage::Fill(group) => Stage::Write(group),
+            Stage::Write(group) if group + 1 < groups => Stage::Fill(group + 1),
+            Stage::Write(_) if shared > 0 => Stage::Read(0),
+            Stage::Read(group) if group + 1 < groups => Stage::Read(group + 1),
+            Stage::Write(_) | Stage::Read(_) => Stage::Close,
             Stage::Close => self.close(pass, memory),
             Stage::Done => Stage::Done,
         };
-        self.stage = next;
         self.cursor = Cursor::default();
         Ok(None)
     }
@@ -330,17 +312,15 @@ impl Running {
         let own = (first / p * n + start) * len;
         let stop = match self.stage {
             Stage::Read(_) => {
-                let v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
+                let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
                     let hash = (first + k.min(lanes - 1)) / p;
                     &memory.v[hash * n * len..][..n * len]
                 });
-                let blocks = (x, &mut spare[..lanes]);
-                mixer.mix_ro(&mut boxes, blocks, &v[..lanes], loops, cursor)
+                mixer.mix(&mut boxes, (x, &mut spare[..lanes]), &mut v[..lanes], loops, cursor)
             }
             Stage::Write(_) => {
                 let mut v = split(&mut memory.v[own..], blocks * len);
-                let blocks = (x, &mut spare[..lanes]);
-                mixer.mix_rw(&mut boxes, blocks, &mut v[..lanes], loops, cursor)
+                mixer.mix(&mut boxes, (x, &mut spare[..lanes]), &mut v[..lanes], loops, cursor)
             }
             _ => {
                 let mut v = split(&mut memory.v[own..], blocks * len);
@@ -358,7 +338,7 @@ impl Running {
         let instances = self.hashes.len() * p;
         let own = memory.b.chunks_exact_mut(p * len);
         for ((hash, b), secret) in self.hashes.iter().zip(own).zip(&mut self.secrets) {
-            let input = Input { password: &hash.password, salt: &hash.salt, out: &mut [] };
+            let input = Derivation { password: &hash.password, salt: &hash.salt, out: &mut [] };
             pass.open(&input, b, secret);
         }
         let mut b = list(instances, memory.b.chunks_exact_mut(len))?;
@@ -376,11 +356,11 @@ impl Running {
         for ((hash, b), secret) in self.hashes.iter_mut().zip(own).zip(&self.secrets) {
             let Hash { password, salt, out } = hash;
             if self.kind == Kind::Main {
-                pass.close(Input { password, salt, out }, b, secret);
+                pass.close(Derivation { password, salt, out }, b, secret);
                 continue;
             }
             let mut result = Secret::default();
-            pass.close(Input { password, salt, out: &mut *result }, b, secret);
+            pass.close(Derivation { password, salt, out: &mut *result }, b, secret);
             password.clear();
             password.extend_from_slice(&*result);
         }

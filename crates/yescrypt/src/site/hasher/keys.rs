@@ -34,11 +34,8 @@ impl Hasher {
     pub fn rekey(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let expected = "1: activate one of those with names";
-        let to = self.config.keys.active().ok_or(Error::invalid(
-            "number of active keys",
-            0,
-            expected,
-        ))?;
+        let none = Error::invalid("number of active keys", 0, expected);
+        let to = self.config.keys.active().ok_or(none)?;
         let renamed = stored.setting().with_key_id(Some(to))?;
         let (from, to) = (self.key_of(stored.setting())?, self.config.keys.by_id(&to)?);
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
@@ -76,15 +73,15 @@ impl Hasher {
     }
 
     /// Encrypts a hash that was computed under a setting, if that needs a key.
-    pub(crate) fn seal(
+    pub(super) fn seal(
         &self,
         setting: &Setting,
-        mut hash: Zeroizing<[u8; HASH]>,
-    ) -> Zeroizing<[u8; HASH]> {
-        // What was admitted has its key.
-        if let Ok(Some(key)) = self.key_of(setting) {
+        hash: &[u8; HASH],
+    ) -> Result<Zeroizing<[u8; HASH]>, Error> {
+        let mut hash = Zeroizing::new(*hash);
+        if let Some(key) = self.key_of(setting)? {
             key.encrypt(&mut *hash);
         }
-        hash
+        Ok(hash)
     }
 }

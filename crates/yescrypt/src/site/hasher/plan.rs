@@ -77,8 +77,7 @@ impl Hasher {
     /// # Errors
     /// [`Error::KeyNotLoaded`], [`Error::KeyNotApplicable`].
     pub fn complete(&self, setting: &Setting, hash: &[u8; HASH]) -> Result<HashString, Error> {
-        self.key_of(setting)?;
-        Ok(HashString::new(setting.clone(), *self.seal(setting, Zeroizing::new(*hash))))
+        Ok(HashString::new(setting.clone(), *self.seal(setting, hash)?))
     }
 
     /// Whether these 32 bytes are those of a stored hash, compared in constant time.
@@ -86,8 +85,6 @@ impl Hasher {
     /// # Errors
     /// As [`Hasher::complete`].
     pub fn matches(&self, stored: &HashString, hash: &[u8; HASH]) -> Result<bool, Error> {
-        let setting = stored.setting();
-        self.key_of(setting)?;
-        Ok(self.seal(setting, Zeroizing::new(*hash)).ct_eq(stored.hash()).into())
+        Ok(self.seal(stored.setting(), hash)?.ct_eq(stored.hash()).into())
     }
 }

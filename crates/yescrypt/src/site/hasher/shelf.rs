@@ -9,19 +9,13 @@ use crate::core::workspace::Workspace;
 
 /// Workspaces that are not in use. Without the feature `std`, which has the lock for it, there are
 /// none: each call has its own.
+#[derive(Default)]
 pub(crate) struct Shelf {
     #[cfg(feature = "std")]
     idle: Mutex<Vec<Workspace>>,
 }
 
 impl Shelf {
-    pub(super) const fn new() -> Self {
-        Shelf {
-            #[cfg(feature = "std")]
-            idle: Mutex::new(Vec::new()),
-        }
-    }
-
     /// Does some work with the workspace that was used last. One that work panics with is not put
     /// back.
     #[cfg(feature = "std")]

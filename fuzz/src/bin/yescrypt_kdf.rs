@@ -3,6 +3,9 @@
 //! slower.
 #![no_main]
 
+#[path = "../../../crates/yescrypt/tests/levels/theirs.rs"]
+mod theirs;
+
 use std::cell::RefCell;
 
 use arbitrary::Arbitrary;
@@ -14,6 +17,7 @@ use saltern_yescrypt::{
     params::{CheckedParams, Flavor, Mode},
     rom::{RomImage, RomParams, RomView, init_rom},
 };
+use theirs::theirs;
 
 /// A call, in numbers that are scaled to something small by [`Call::params`].
 #[derive(Arbitrary, Debug)]
@@ -81,28 +85,6 @@ impl Call<'_> {
                 .expect("1 to 8 rounds are valid"),
         }
     }
-}
-
-/// The same parameters as the reference writes them.
-fn theirs(params: &Params) -> reference::Params {
-    let flavor = params.flavor;
-    let entries = flavor.sbox_bytes() / 3 / 8 / flavor.simple();
-    let tuning = reference::Tuning {
-        simple: flavor.simple(),
-        gather: flavor.gather(),
-        rounds: flavor.rounds(),
-        swidth: entries.ilog2(),
-        salsa_main: flavor.salsa_mix(),
-        salsa_pwx: flavor.salsa_tail(),
-    };
-    let flags = match params.mode {
-        Mode::Classic => 0,
-        Mode::Worm => 1,
-        Mode::Rw => tuning.flags().unwrap_or(reference::RW_DEFAULT),
-        Mode::Escrypt(_) => unreachable!("no call here has this mode"),
-    };
-    let &Params { n, r, p, t, g, nrom, .. } = params;
-    reference::Params { flags, n, r, p, t, g, nrom, tuning }
 }
 
 thread_local! {

@@ -7,11 +7,11 @@ use libfuzzer_sys::fuzz_target;
 #[path = "."]
 #[allow(dead_code)]
 mod sum {
-    #[path = "../../crates/cli/src/cmd/sum/algorithm.rs"]
+    #[path = "../../../crates/cli/src/cmd/sum/algorithm.rs"]
     mod algorithm;
-    #[path = "../../crates/cli/src/cmd/sum/line.rs"]
+    #[path = "../../../crates/cli/src/cmd/sum/line.rs"]
     mod line;
-    #[path = "../../crates/cli/src/cmd/sum/parse.rs"]
+    #[path = "../../../crates/cli/src/cmd/sum/parse.rs"]
     mod parse;
 
     use algorithm::Algorithm;

@@ -4,33 +4,24 @@
 //! Input: lines, by turns a password and a hash string.
 #![no_main]
 
-use std::cell::RefCell;
-
 use libfuzzer_sys::fuzz_target;
+use saltern_fuzz::{tight_limits, with_workspace};
 use saltern_yescrypt::{
-    HashString, Hasher, Limits, Workspace,
+    HashString, Hasher,
     hazmat::{Derivation, derive_many},
-    params::{FlavorPolicy, Syntax},
 };
-
-thread_local! {
-    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
-}
 
 fuzz_target!(|input: &[u8]| {
     let lines: Vec<&[u8]> = input.split(|&byte| byte == b'\n').take(24).collect();
-    let mut limits = Limits::server();
-    limits.max_memory = 1 << 19;
-    limits.max_work = 1 << 22;
-    (limits.flavors, limits.syntax) = (FlavorPolicy::Any, Syntax::Wide);
-    limits.max_password = 4096;
+    let mut limits = tight_limits();
+    (limits.max_memory, limits.max_work) = (1 << 19, 1 << 22);
     let hasher = Hasher::new().with_limits(limits);
     let planned = lines.chunks_exact(2).filter_map(|pair| {
         let stored = HashString::parse(pair[1]).ok()?;
         Some((hasher.plan(pair[0], stored.setting()).ok()?, stored, pair))
     });
     let mut items: Vec<_> = planned.collect();
-    WORKSPACE.with_borrow_mut(|workspace| {
+    with_workspace(|workspace| {
         while let Some((first, ..)) = items.first() {
             let params = first.params;
             let (alike, others): (Vec<_>, Vec<_>) =

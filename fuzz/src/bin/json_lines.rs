@@ -12,7 +12,7 @@ mod password {
 #[path = "."]
 #[allow(dead_code)]
 mod jsonl {
-    #[path = "../../crates/cli/src/jsonl/request.rs"]
+    #[path = "../../../crates/cli/src/jsonl/request.rs"]
     mod request;
 
     /// The password of a line, or what is wrong with the line.

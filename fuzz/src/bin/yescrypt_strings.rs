@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use saltern_fuzz::is_of_the_reference;
 use saltern_reference::yescrypt::{self as reference, parse_setting};
 use saltern_yescrypt::{HashString, Scheme, Setting, params::Mode};
 
@@ -30,9 +31,7 @@ fn check_escrypt(text: &[u8]) {
 }
 
 fuzz_target!(|text: &[u8]| {
-    // The reference knows neither extended strings nor names before `$y$`: those are for another
-    // target.
-    if Scheme::of(text) == Some(Scheme::Extended) || text.starts_with(b"{") {
+    if !is_of_the_reference(text) {
         return;
     }
     if Scheme::of(text) == Some(Scheme::Escrypt) {

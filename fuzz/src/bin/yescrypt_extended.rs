@@ -6,20 +6,15 @@
 //! string.
 #![no_main]
 
-use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use saltern_fuzz::{tight_limits, with_workspace};
 use saltern_yescrypt::{
-    HashString, Hasher, Limits, Scheme, Setting, Workspace,
+    HashString, Hasher, Scheme, Setting, Workspace,
     keys::{HashKey, KeySet},
-    params::{FlavorPolicy, Syntax},
     rom::{Rom, RomId, RomImage, RomParams, RomSet},
 };
-
-thread_local! {
-    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
-}
 
 static HASHER: LazyLock<Hasher> = LazyLock::new(|| {
     let mut roms = RomSet::new();
@@ -32,11 +27,7 @@ static HASHER: LazyLock<Hasher> = LazyLock::new(|| {
     let mut keys = KeySet::new();
     keys.add("2026".parse().unwrap(), HashKey::new([1; 32])).unwrap();
     keys.activate("2026".parse().unwrap()).unwrap();
-    let mut limits = Limits::server();
-    (limits.max_memory, limits.max_work) = (1 << 20, 1 << 23);
-    (limits.flavors, limits.syntax) = (FlavorPolicy::Any, Syntax::Wide);
-    limits.max_password = 4096;
-    Hasher::new().with_limits(limits).with_roms(roms).with_keys(keys)
+    Hasher::new().with_limits(tight_limits()).with_roms(roms).with_keys(keys)
 });
 
 fuzz_target!(|input: &[u8]| {
@@ -60,7 +51,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(hash) = hash else { return };
     assert_eq!(hash.setting(), &setting);
     assert_eq!(text.len(), setting.as_bytes().len() + 44);
-    WORKSPACE.with_borrow_mut(|workspace| {
+    with_workspace(|workspace| {
         let Ok(computed) = HASHER.hash_with_setting(workspace, b"password", &text) else { return };
         assert!(computed.as_bytes().starts_with(setting.as_bytes()));
         assert_eq!(HASHER.verify(workspace, b"password", &computed), Ok(true));
