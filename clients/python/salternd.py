@@ -36,7 +36,7 @@ _STRANGE = "the answer is not one of the service"
 
 
 class Problem(Exception):
-    """Why a request was not done (RFC 9457)."""
+    """Why a request failed (RFC 9457)."""
 
     def __init__(self, fields: dict) -> None:
         super().__init__(fields.get("detail", ""))

@@ -169,7 +169,7 @@ fn piece(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> 
         BinaryView | Utf8View => BinaryView,
         FixedSizeBinary(width) => FixedSizeBinary(width),
         other => {
-            let message = format!("an Arrow column of {other}: allowed are strings and binary");
+            let message = format!("an Arrow column of {other}: expected strings or binary");
             return Err(PyTypeError::new_err(message));
         }
     };

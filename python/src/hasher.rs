@@ -101,14 +101,14 @@ impl PasswordHasher {
     ) -> PyResult<Self> {
         let text = format!("[params]\ncost = {cost}\n");
         let mut policy = Policy::parse(&text, "").map_err(|invalid| {
-            let message = format!("cost = {cost}: allowed is {}", invalid.allowed);
+            let message = format!("cost = {cost}: expected {}", invalid.allowed);
             errors::named(py, "BadInputError", message)
         })?;
         if let Some(names) = schemes {
             let scheme = |name: &String| {
                 Scheme::of_name(name).ok_or_else(|| {
                     let all = Scheme::ALL.map(Scheme::name).join(", ");
-                    let message = format!("schemes = {name:?}: allowed are {all}");
+                    let message = format!("schemes = {name:?}: expected {all}");
                     errors::named(py, "BadInputError", message)
                 })
             };

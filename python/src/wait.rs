@@ -36,7 +36,7 @@ pub(crate) fn result<T: Send + 'static>(
 pub(crate) fn due(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
     let Some(seconds) = seconds else { return Ok(None) };
     let Ok(time) = Duration::try_from_secs_f64(seconds) else {
-        let message = format!("deadline = {seconds}: allowed are seconds from 0 on");
+        let message = format!("deadline = {seconds}: expected seconds, at least 0");
         return Err(errors::named(py, "BadInputError", message));
     };
     Ok(Instant::now().checked_add(time))

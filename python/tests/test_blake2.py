@@ -311,7 +311,7 @@ def test_an_array_of_numbers_is_refused():
         numpy.arange(10), numpy.zeros((3, 4)), numpy.zeros((2, 2, 2), numpy.uint8),
         array.array("i", [1, 2]), numpy.zeros(3, "i4,i4"),
     ):  # fmt: skip
-        with pytest.raises(TypeError, match="allowed are"):
+        with pytest.raises(TypeError, match="expected"):
             saltern.blake2b.hash_many(numbers)
 
 

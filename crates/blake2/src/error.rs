@@ -103,12 +103,12 @@ impl fmt::Display for Error {
                 write!(f, "an output of {length} bytes was asked for: ask for 1 to {max}")
             }
             Error::OutputEnd { wanted, left } => {
-                write!(f, "{wanted} more bytes of output were asked for and {left} are left")
+                write!(f, "{wanted} more bytes of output were asked for, but only {left} are left")
             }
             Error::Hex { digits, max } => {
                 write!(
                     f,
-                    "{digits} characters are no hash: expected an even number of hexadecimal digits, up to {max}"
+                    "{digits} characters are not a hash: expected an even number of hexadecimal digits, up to {max}"
                 )
             }
             Error::Level(unavailable) => unavailable.fmt(f),

@@ -74,7 +74,7 @@ const NEEDS_ROM: &str = "it needs a ROM";
 fn params_obstacles(params: &Params) -> Vec<String> {
     let rw = params.mode == Mode::Rw;
     let checks = [
-        (rw && params.flavor != Flavor::DEFAULT, "its pwxform flavour is not the usual one"),
+        (rw && params.flavor != Flavor::DEFAULT, "its pwxform flavour is not the default one"),
         (params.nrom != 0, NEEDS_ROM),
         (params.g != 0, "it asks for hash upgrades (g), which no release offers"),
     ];

@@ -61,5 +61,5 @@ fn copy(number: u32) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn copy(_number: u32) -> io::Result<File> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no descriptors with numbers"))
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no numbered descriptors"))
 }

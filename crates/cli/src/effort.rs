@@ -18,7 +18,7 @@ const SERVER: Limits = Limits::server();
 #[derive(clap::Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct EffortArgs {
-    /// Refuse what needs more memory than this
+    /// Refuse hashes that need more memory than this
     #[arg(long, value_name = "MIB", default_value_t = (SERVER.max_memory >> 20) as u32)]
     max_memory: u32,
 
@@ -65,12 +65,12 @@ pub(crate) fn explain(error: Error) -> anyhow::Error {
             anyhow!("this takes as long as mixing {need} GiB, more than --max-work {limit} allows")
         }
         Error::OverLimit { what: Limit::P, value, limit } => {
-            anyhow!("p is {value}, above {limit}; --wide takes any")
+            anyhow!("p is {value}, above {limit}; --wide accepts any")
         }
         Error::RefusedByCrypt { why } => {
-            anyhow!("crypt(3) refuses this: {why}; --wide takes it all the same")
+            anyhow!("crypt(3) refuses this: {why}; --wide accepts it anyway")
         }
-        Error::FlavorNotAllowed => anyhow!("this flavour is not the default one; --wide takes any"),
+        Error::FlavorNotAllowed => anyhow!("this flavour is not the default; --wide accepts any"),
         other => other.into(),
     }
 }

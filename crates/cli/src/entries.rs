@@ -103,12 +103,12 @@ impl EntryArgs {
         let entries = rows(file, &format).map(|row| row.map(Entry::from));
         let mut entries = entries.collect::<io::Result<Vec<_>>>().with_context(context)?;
         if entries.is_empty() {
-            bail!("{} holds no line to look at", path.display());
+            bail!("{} has no lines with strings", path.display());
         }
         if let Some(user) = &self.user {
             entries.retain(|entry| entry.user.as_deref() == Some(user.as_encoded_bytes()));
             if entries.is_empty() {
-                bail!("{} has no line of user {}", path.display(), user.display());
+                bail!("{} has no line for user {}", path.display(), user.display());
             }
         }
         if let [Entry { line, user: None, .. }] = &mut entries[..] {

@@ -175,7 +175,7 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     drop((computer, passwords));
     let tally = tally?;
     if tally.errors > 0 {
-        bail!("{} of {} lines are in error", tally.errors, tally.lines);
+        bail!("{} of {} lines have errors", tally.errors, tally.lines);
     }
     Ok(ExitCode::from(u8::from(tally.mismatches > 0)))
 }
@@ -242,13 +242,13 @@ impl Reader {
         let (hash, setting) = (request.hash.is_some(), request.setting.is_some());
         match &self.task {
             Task::Hash { .. } if hash => {
-                Err("`hash` has no meaning here: give `setting`, or none".to_owned())
+                Err("`hash` is not allowed here: give `setting`, or neither".to_owned())
             }
             Task::New { .. } if hash || setting => {
-                Err("`hash` and `setting` have no meaning here".to_owned())
+                Err("`hash` and `setting` are not allowed here".to_owned())
             }
             Task::Verify { .. } | Task::Login { .. } if setting => {
-                Err("`setting` has no meaning here: give `hash`".to_owned())
+                Err("`setting` is not allowed here: give `hash`".to_owned())
             }
             Task::Verify { .. } | Task::Login { .. } if !hash => {
                 Err("`hash` is missing: the stored string".to_owned())

@@ -13,13 +13,13 @@ use crate::policy;
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Named key for hash encryption; strings carry its name. To verify, give as many as needed
+    /// Named key for hash encryption; strings carry its name. To verify, give all that are needed
     ///
     /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after
     /// them, or 32 bytes. A name has 1 to 32 letters, digits, dots and hyphens; with the
     /// fingerprint after it, as in 2026+00ff1122334455aa, a file with another key is refused.
-    /// Strings carry the fingerprint, too: with another key under their name they are errors, never
-    /// mismatches.
+    /// Strings carry the fingerprint too, so a different key under the same name causes an error,
+    /// never a mismatch.
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
 
@@ -82,7 +82,7 @@ impl KeyArgs {
             ([], _) => {}
             ([one], None) if no_names => keys.assume_unnamed(read(&one.path)?),
             ([one], None) => keys.activate(one.id)?,
-            _ => bail!("a new string has one key: give --key once"),
+            _ => bail!("a new string can have only one key: give --key once"),
         }
         Ok(keys)
     }

@@ -33,7 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::interrupt::Ended;
 
-/// Hash and verify passwords with yescrypt and scrypt as crypt(3) does, and sum files with BLAKE2.
+/// Hash and verify passwords with yescrypt and scrypt as crypt(3) does; compute BLAKE2 checksums.
 #[derive(Parser)]
 #[command(name = "saltern", version, max_term_width = 100)]
 struct Cli {

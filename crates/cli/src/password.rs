@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 const MAX_LINE: usize = 1 << 20;
 
 /// What is said of an empty password for a new hash.
-pub(crate) const EMPTY: &str = "the password is empty: give --allow-empty if that is meant";
+pub(crate) const EMPTY: &str = "the password is empty: give --allow-empty if that is intended";
 
 /// How a subcommand is given the password.
 #[derive(clap::Args)]
@@ -26,8 +26,8 @@ pub(crate) struct PasswordArgs {
     /// Read the password from standard input
     ///
     /// One line is read, byte by byte, so that a script can go on reading where the password ended.
-    /// The newline that ends it is removed and nothing else: a carriage return, blanks and bytes
-    /// above 127 belong to the password. Input that ends before the first byte is an error.
+    /// Only the final newline is removed: a carriage return, blanks and bytes above 127 are part of
+    /// the password. Input that ends before the first byte is an error.
     #[arg(long, short = 's', conflicts_with_all = ["password_fd", "jsonl"])]
     stdin: bool,
 

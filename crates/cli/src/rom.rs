@@ -23,25 +23,25 @@ use crate::output::tell;
 pub(crate) struct RomArgs {
     /// Attach this ROM: the path of its image, shm:NAME or sysv:KEY; may be given several times
     ///
-    /// The manifest has to be beside the image, as `saltern rom` makes it. Strings name the ROM
+    /// The manifest must be beside the image, where `saltern rom` puts it. Strings name the ROM
     /// that they need; for those that do not, see --assume-unnamed-rom.
     #[arg(long = "rom", value_name = "ROM", value_parser = RomName::parser())]
     roms: Vec<RomName>,
 
-    /// The hash that the ROM has to have: once for each --rom, in the same order
+    /// The hash that the ROM must have; one for each --rom, in the same order
     ///
-    /// `saltern rom info` shows it. Another ROM is an error, whatever its own manifest says.
+    /// `saltern rom info` shows it. A different ROM is an error, whatever its manifest says.
     #[arg(long = "rom-expect", value_name = "HASH", requires = "roms")]
     expected: Vec<RomHash>,
 
     /// Assume that strings that need a ROM and do not name it need this one
     ///
     /// crypt(3) with a ROM makes such strings, and so does --no-names. This cannot be checked: if
-    /// they need another ROM of the same size, no password matches. It may be one of --rom.
+    /// they need another ROM of the same size, no password matches. --rom may name it as well.
     #[arg(long, value_name = "ROM", value_parser = RomName::parser())]
     assume_unnamed_rom: Option<RomName>,
 
-    /// How the image of a file gets into memory
+    /// How an image in a file gets into memory
     #[arg(long, value_name = "HOW", requires = "any_rom", default_value = "auto")]
     rom_access: AccessName,
 }
@@ -49,15 +49,15 @@ pub(crate) struct RomArgs {
 /// How an image gets into memory.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AccessName {
-    /// Map what is in shared memory or cannot be shortened, copy everything else; what is mapped
-    /// has to belong to root or this user, and nobody else may be allowed to write to it
+    /// Map images in shared memory and those that cannot be truncated, copy all others; a mapped
+    /// image must belong to root or this user, and no one else may have write permission
     Auto,
-    /// Map it: the program is killed if somebody shortens the file
+    /// Map it: the program is killed if the file is truncated
     Map,
-    /// Copy it, and check all of it
+    /// Copy it, and check every byte
     Copy,
     /// Leave it in its file and read blocks from there while other hashes go on, for images larger
-    /// than memory; what is in shared memory is mapped
+    /// than memory; images in shared memory are mapped
     Direct,
 }
 
@@ -67,15 +67,15 @@ pub(crate) struct NewRomArgs {
     #[command(flatten)]
     roms: RomArgs,
 
-    /// When the ROM is read: in the steps i of each loop with (i AND mask) = 1; once for each --rom
+    /// When to read the ROM: in steps i of each loop where (i AND mask) = 1; one for each --rom
     ///
-    /// Masks of the first and of the second loop, 0 for never, and perhaps how many steps before a
-    /// read its block is chosen. Makes an extended string. Without it the ROM is read in every odd
-    /// step, as yescrypt has it.
+    /// Masks for the first and the second loop (0 for never) and, optionally, how many steps before
+    /// a read its block is chosen. The result is an extended string. Without this option the ROM is
+    /// read in every odd step, as in yescrypt.
     #[arg(long = "rom-mask", value_name = "FILL,MIX[,AHEAD]", requires = "roms", conflicts_with = "setting", value_parser = parse_reads)]
     masks: Vec<Reads>,
 
-    /// Do not put the names of the ROM and the key before the string
+    /// Do not put the ROM's id and the key's name before the string
     #[arg(long, conflicts_with_all = ["masks", "setting"])]
     no_names: bool,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Reads {
 
 /// For the options that take masks.
 pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
-    let expected = "expected two or three numbers with commas between, such as 0,63 or 1,1,4";
+    let expected = "expected two or three numbers separated by commas, such as 0,63 or 1,1,4";
     let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
     match numbers.as_deref() {
         Ok(&[fill, mix]) => Ok(Reads { masks: RomMasks { fill, mix }, look_ahead: 0 }),
@@ -213,9 +213,9 @@ impl NewRomArgs {
                     false => set.activate(one.manifest().id())?,
                 }
             }
-            (_, []) => bail!(
-                "several ROMs are given: say with --rom-mask for each when it is read, or give one"
-            ),
+            (_, []) => {
+                bail!("several ROMs are given: give --rom-mask for each of them, or only one ROM")
+            }
             (roms, masks) => {
                 ensure!(
                     roms.len() == masks.len(),
@@ -240,7 +240,7 @@ fn blocks(manifest: &Manifest, r: u32) -> anyhow::Result<u64> {
     let whole = RomReading::whole(size, r).map(|whole| whole.nrom);
     whole.with_context(|| {
         format!(
-            "ROM {} has {size} bytes, which is no power of two of blocks of r={r} (the ROM was made with r={})",
+            "ROM {} has {size} bytes, which is not a power of two of blocks of r={r} (the ROM was made with r={})",
             manifest.id(),
             manifest.params.r
         )

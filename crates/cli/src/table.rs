@@ -32,11 +32,11 @@ macro_rules! lines_help {
 The form of each line is recognised: a string alone; fields separated by
 colons, the second of which is the string, as in /etc/shadow; or a JSON
 object with the string under `hash`. `{CRYPT}` before a string, and the
-`!` or `*` of a locked account, stay where they are. Empty lines,
-comments (`#`), empty fields, and objects in which `hash` is missing or
-null hold no string. If there is a string elsewhere in such a line, the
-line is bad, so that no account is passed over; lines of more than 64 KiB
-are bad as well. An input in which no line holds a string is an error."
+`!` or `*` of a locked account, are kept. Empty lines, comments (`#`),
+empty fields, and objects in which `hash` is missing or null hold no
+string. If there is a string elsewhere in such a line, the line is bad,
+so that no account is skipped; lines of more than 64 KiB are bad as well.
+An input in which no line holds a string is an error."
     };
 }
 pub(crate) use lines_help;
@@ -75,8 +75,8 @@ impl LineArgs {
         input.is_rewritten = true;
         ensure!(
             !is_one_file(input.file.get_ref(), &output),
-            "standard input and standard output are the same file: write to another one, and put it \
-             in its place when that has ended well"
+            "standard input and standard output are the same file: write to another one, and \
+             replace the first with it once that has succeeded"
         );
         let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
         let result = input.run(&mut output, &self.format(), operation, words);
@@ -129,7 +129,7 @@ impl LineArgs {
 pub(crate) fn is_without_strings(report: &Report) -> bool {
     let nothing = report.lines > 0 && report.others == report.lines;
     if nothing {
-        tell("no line holds a stored string: say with --field or --json-key where it is");
+        tell("no line holds a stored string: give --field or --json-key to say where it is");
     }
     nothing
 }
@@ -142,7 +142,7 @@ pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
         _ => format!(" {others} without a string,"),
     };
     tell(format_args!(
-        "{lines} lines, {new} {changed}, {} {unchanged},{others_text} {bad} bad and left as they were",
+        "{lines} lines, {new} {changed}, {} {unchanged},{others_text} {bad} bad and left unchanged",
         lines - new - others - bad
     ));
     if bad == 0 && !is_without_strings(report) { ExitCode::SUCCESS } else { ExitCode::from(2) }

@@ -105,26 +105,26 @@ impl fmt::Display for Error {
         match self {
             Error::Hash(error) => error.fmt(f),
             Error::BatchTooLarge { items, limit } => {
-                write!(f, "{items} items in one batch, and at most {limit} may wait: submit fewer")
+                write!(f, "the batch has {items} items, but at most {limit} may wait: submit fewer")
             }
             Error::Overloaded { waiting, limit } => {
                 write!(f, "{waiting} of at most {limit} items are waiting: try again later")
             }
             Error::TooLate { predicted, allowed } => write!(
                 f,
-                "the result would take {predicted:.1?}, and it is due in {allowed:.1?}: try again \
+                "the result would take {predicted:.1?}, but it is due in {allowed:.1?}: try again \
                  later, or allow more time"
             ),
             Error::Expired => f.write_str("the deadline passed before the computation could begin"),
             Error::Cancelled => f.write_str("cancelled"),
             Error::OverBudget { needed, limit } => write!(
                 f,
-                "one hash needs {needed} bytes and the pool may use {limit}: give it more memory"
+                "one hash needs {needed} bytes, but the pool may use only {limit}: give it more memory"
             ),
             Error::RomUnavailable { id, fault } => write!(f, "ROM {id} is unavailable: {fault}"),
             Error::Source(fault) => write!(f, "cannot read ROMs in files: {fault}"),
             Error::Forked => f.write_str(
-                "this pool belongs to the parent process: make a pool after forking, not before",
+                "this pool belongs to the parent process: create a pool after forking, not before",
             ),
             Error::NoThread { started } => write!(
                 f,

@@ -375,7 +375,7 @@ fn configurations_that_cannot_be_are_refused() {
         change(&mut config);
         Pool::new(config).map(drop).unwrap_err().to_string()
     };
-    let threads = "invalid number of threads 0: it has to be 1 to 1024";
+    let threads = "invalid number of threads 0: it must be 1 to 1024";
     assert_eq!(refused(|config| config.threads = 0), threads);
     assert!(refused(|config| config.threads = 1025).contains("1025"));
     assert!(refused(|config| config.in_flight = 0).contains("in flight"));

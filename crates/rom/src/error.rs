@@ -208,34 +208,38 @@ impl fmt::Display for Error {
             Error::Io { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
-            Error::Exists { .. } => f.write_str("exists: choose another name or ask to replace it"),
-            Error::Busy { path } => {
-                write!(f, "another process is making {} right now: wait for it", path.display())
+            Error::Exists { .. } => {
+                f.write_str("already exists: choose another name or ask to replace it")
             }
-            Error::Foreign { .. } => f.write_str("was put there by somebody else: remove it"),
+            Error::Busy { path } => {
+                write!(f, "another process is making {} at the moment: wait for it", path.display())
+            }
+            Error::Foreign { .. } => {
+                f.write_str("belongs to another user, or has other names: remove it")
+            }
             Error::Immutable { .. } => f.write_str(
-                "is immutable: take that away first (chattr -i), or choose another name",
+                "is immutable: clear that attribute first (chattr -i), or choose another name",
             ),
             Error::NoSpace { path, needed, available } => write!(
                 f,
-                "{needed} bytes are needed in {} and {available} are available: make room or choose a smaller ROM",
+                "{needed} bytes are needed in {}, but {available} are available: make room or choose a smaller ROM",
                 path.display()
             ),
             Error::FileSizeLimit { needed, limit } => write!(
                 f,
-                "a file of {needed} bytes is needed and this process may write {limit}: raise RLIMIT_FSIZE (ulimit -f)"
+                "a file of {needed} bytes is needed, but this process may write only {limit}: raise RLIMIT_FSIZE (ulimit -f)"
             ),
             Error::NoMemory { needed, available: None } => write!(
                 f,
-                "{needed} bytes of memory are needed and were refused: use a smaller ROM, or one in a file"
+                "the system refused {needed} bytes of memory: use a smaller ROM, or one in a file"
             ),
             Error::NoMemory { needed, available: Some(available) } => write!(
                 f,
-                "{needed} bytes of memory are needed and {available} are available: use a smaller ROM, or one in a file"
+                "{needed} bytes of memory are needed, but {available} are available: use a smaller ROM, or one in a file"
             ),
             Error::NotLocked { needed, limit } => write!(
                 f,
-                "{needed} bytes could not be locked in memory{}: raise the limit or do without locking",
+                "{needed} bytes could not be locked in memory{}: raise the limit or leave out locking",
                 known(": RLIMIT_MEMLOCK (ulimit -l) is ", limit)
             ),
             Error::NoManifest { path } => write!(
@@ -246,36 +250,36 @@ impl fmt::Display for Error {
             Error::Manifest { reason, .. } => write!(f, "is not a usable manifest: {reason}"),
             Error::Size { expected, actual, .. } => write!(
                 f,
-                "has {actual} bytes and its manifest says {expected}: it was truncated or is another ROM"
+                "has {actual} bytes, but its manifest says {expected}: it was truncated or is another ROM"
             ),
             Error::NotFilled { .. } => {
                 f.write_str("has no tag at its end: it was not filled to the end, or is not a ROM")
             }
             Error::WrongRom { expected, actual: None, .. } => {
-                write!(f, "holds another ROM where {} is expected", expected.id())
+                write!(f, "holds a different ROM than the expected {}", expected.id())
             }
             Error::WrongRom { expected, actual: Some(actual), .. } => {
                 write!(f, "holds ROM {actual} where {expected} is expected")
             }
             Error::Untrusted { owner, mode, .. } => write!(
                 f,
-                "belongs to user {owner} and has mode {mode:03o}: what is in shared memory or mapped has to belong to root or to this user, and nobody else may be allowed to write to it"
+                "belongs to user {owner} and has mode {mode:03o}: an image that is mapped or in shared memory must belong to root or this user, and no one else may have write permission"
             ),
-            Error::NotRegular { .. } => {
-                f.write_str("is not a regular file: nothing else is read, replaced or removed")
-            }
+            Error::NotRegular { .. } => f.write_str(
+                "is not a regular file: only regular files are read, replaced or removed",
+            ),
             Error::Damaged { offset, .. } => write!(
                 f,
-                "is damaged{}: make it again from its seed or copy it from a good one",
+                "is damaged{}: recreate it from its seed or copy it from a good one",
                 known(" at byte ", offset)
             ),
             Error::Sums { reason, .. } => write!(
                 f,
-                "is not the table of hashes of its ROM: {reason}: make it anew (saltern rom verify --rebuild-sums)"
+                "is not the table of hashes of its ROM: {reason}: rebuild it (saltern rom verify --rebuild-sums)"
             ),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual } => {
-                write!(f, "a seed of {actual} bytes: it has to have 16 to 1048576")
+                write!(f, "the seed has {actual} bytes: it must have 16 to 1048576")
             }
             Error::Cancelled => f.write_str("cancelled"),
             Error::Yescrypt(error) => error.fmt(f),

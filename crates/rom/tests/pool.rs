@@ -275,7 +275,7 @@ fn a_truncated_file_makes_the_rom_unavailable_and_nothing_else() {
         for answer in broken.wait() {
             let error = answer.expect_err("most blocks are gone");
             assert!(matches!(error, Error::RomUnavailable { .. }), "{error}");
-            assert!(error.to_string().contains("bytes and its manifest says"), "{error}");
+            assert!(error.to_string().contains("bytes, but its manifest says"), "{error}");
         }
         for (answer, expected) in good.wait().into_iter().zip(expected) {
             assert_eq!(*answer.unwrap(), expected);

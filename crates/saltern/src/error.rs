@@ -111,7 +111,7 @@ impl fmt::Display for Error {
                  verified"
             ),
             Error::NoVerifier { name } => {
-                write!(f, "{name} is not computed by Saltern: such accounts need a new password")
+                write!(f, "Saltern does not compute {name}: such accounts need a new password")
             }
             Error::OverLimit { scheme, what, value, limit } => write!(
                 f,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// An invalid value in a policy: which one, where it stands, and what is allowed there.
 ///
 /// The message is one line, in the form that compilers use: `saltern.toml:12: pool.threads = 0:
-/// allowed is 1 to 1024`. It never contains a secret key.
+/// expected 1 to 1024`. It never contains a secret key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Invalid {
@@ -48,7 +48,7 @@ impl fmt::Display for Invalid {
             (key, "") => write!(f, " {key}:")?,
             (key, value) => write!(f, " {key} = {value}:")?,
         }
-        write!(f, " allowed is {}", self.allowed)
+        write!(f, " expected {}", self.allowed)
     }
 }
 

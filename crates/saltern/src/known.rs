@@ -111,7 +111,7 @@ pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
     }
     let of_prefix = KNOWN.iter().find(|known| text.starts_with(known.prefix));
     let known = of_prefix.or_else(|| of_form(text));
-    let known = known.ok_or(Error::malformed("stored string", "a scheme that is known"))?;
+    let known = known.ok_or(Error::malformed("stored string", "a known scheme"))?;
     Ok(match known.scheme {
         Some(Scheme::Yescrypt | Scheme::Scrypt | Scheme::Escrypt) => Kind::Ours(known, text),
         _ => Kind::Foreign(known, text),

@@ -299,7 +299,7 @@ impl Passwords {
         let (inner, setting) = (&self.inner, Arc::clone(&foreign.setting));
         inner.prepared.table().policy().admit(hash, 0)?;
         if foreign::setting(&setting.to_string()).is_err() {
-            let expected = "one whose setting can stand between braces";
+            let expected = "one whose setting can be put between braces";
             return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();

@@ -49,7 +49,7 @@ impl Site {
         let rom = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = rom {
-            let why = format!("its size is no power of two of blocks of r = {}", params.r);
+            let why = format!("its size is not a power of two of blocks of r = {}", params.r);
             let blocks = rom.blocks(params.r);
             params.nrom = blocks.ok_or_else(|| Error::unavailable(named(rom.id), why))?;
         }
@@ -202,7 +202,7 @@ fn attach(
             };
             if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
                 let (readers, notes) = RomReaders::tried(Backend::Auto)
-                    .map_err(|error| Error::unavailable("reading of ROMs in files", error))?;
+                    .map_err(|error| Error::unavailable("reading ROMs from files", error))?;
                 site.notes.extend(notes);
                 site.sources = Some(Arc::new(readers));
             }

@@ -69,17 +69,17 @@ impl Hash {
                     Err(Error::NotAccepted { scheme })
                 }
                 Some(_) => {
-                    let expected = "all of a string of this scheme";
+                    let expected = "a complete string of this scheme";
                     let parsed = Foreign::parse(text);
                     let parsed = parsed.unwrap_or(Err(Error::malformed(known.name, expected)));
                     parsed.map(Hash::Foreign)
                 }
             },
             Kind::Elsewhere => {
-                let expected = "the string itself: `x` says that it is in the shadow file";
+                let expected = "the string itself; `x` means that it is in the shadow file";
                 Err(Error::malformed("stored string", expected))
             }
-            Kind::Empty | Kind::Locked => Err(Error::malformed("stored string", "one")),
+            Kind::Empty | Kind::Locked => Err(Error::malformed("stored string", "a hash")),
         }
     }
 

@@ -224,7 +224,7 @@ fn retire(
     } else if census.bad > 0 {
         format!("{} stored strings could not be read, and may need it", census.bad)
     } else if decoys > 0 {
-        format!("{decoys} of [[decoy.costs]] name it: replace them by those of a new census")
+        format!("{decoys} of [[decoy.costs]] name it: replace them with those from a new census")
     } else {
         return Ok(());
     };

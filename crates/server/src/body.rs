@@ -59,7 +59,7 @@ pub(crate) async fn whole(
     most: usize,
     time: Duration,
 ) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    let too_large = || Problem::new("too-large", format!("a body has at most {most} bytes"));
+    let too_large = || Problem::new("too-large", format!("a body may have at most {most} bytes"));
     let size = body.size_hint().upper().unwrap_or(most as u64);
     if size > most as u64 {
         return Err(too_large());

@@ -65,14 +65,14 @@ enum Target {
     Tls(String, ServerName<'static>, Arc<ClientConfig>),
 }
 
-/// Why there is no answer. A wrong password is none of these.
+/// Why there is no answer. A wrong password is not one of these reasons.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The service did not do it, and says why.
+    /// The service refused the request, and says why.
     Problem(Problem),
-    /// The service cannot be reached, or the connection ended. A hash may have been computed all
-    /// the same; nothing else has changed.
+    /// The service cannot be reached, or the connection ended. A hash may have been computed
+    /// anyway; nothing else has changed.
     Connection(Box<dyn std::error::Error + Send + Sync>),
     /// The answer is not one that this client knows.
     Answer {
@@ -145,8 +145,8 @@ impl Client {
     }
 
     /// A client whose calls have this much time each: what cannot be done in it is refused at once.
-    /// A service that says nothing at all is waited for a second longer, or for 30 seconds if this
-    /// is not called.
+    /// If the service does not respond at all, the client waits one second longer, or 30 seconds if
+    /// this is not called.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Client { inner: Arc::clone(&self.inner), within: Some(time) }
@@ -178,7 +178,7 @@ impl Client {
         self.ask("/v1/verify", &question).await
     }
 
-    /// Tells whether a stored string is outdated, and why.
+    /// Returns whether a stored string is outdated, and why.
     ///
     /// # Errors
     /// [`Error`].
@@ -186,7 +186,7 @@ impl Client {
         self.ask("/v1/needs-rehash", &Question { hash: Some(Some(stored)), ..NOTHING }).await
     }
 
-    /// Moves a stored string to the active key.
+    /// Re-encrypts a stored string with the active key.
     ///
     /// # Errors
     /// [`Error`].

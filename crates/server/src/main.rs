@@ -14,10 +14,10 @@ static ALLOCATOR: wiping::Wiping = wiping::Wiping;
 
 /// Hash and verify passwords as a service, over HTTP
 ///
-/// Without --config it listens on one Unix socket, for the user who starts it, under the default
-/// policy or that of --policy.
+/// Without --config it listens on one Unix socket, only for the user who starts it, with the
+/// default policy or that of --policy.
 ///
-/// SIGHUP reads the files anew, SIGTERM ends it after what has begun.
+/// SIGHUP reloads the files; SIGTERM ends the service once all requests in progress are done.
 #[derive(Parser)]
 #[command(name = "salternd", version, max_term_width = 100)]
 struct Cli {
@@ -29,11 +29,11 @@ struct Cli {
 
 #[derive(clap::Args)]
 struct Args {
-    /// File of the service, such as /etc/saltern/salternd.toml
+    /// Configuration file, such as /etc/saltern/salternd.toml
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 
-    /// Say that there is no file: the same as leaving --config out
+    /// Run without a configuration file: the same as leaving out --config
     #[arg(long, conflicts_with = "config")]
     dev: bool,
 
@@ -41,23 +41,23 @@ struct Args {
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "config")]
     policy: Option<PathBuf>,
 
-    /// Without --config: where the Unix socket is to be
+    /// Without --config: path of the Unix socket
     #[arg(long, value_name = "PATH", conflicts_with = "config")]
     socket: Option<PathBuf>,
 
-    /// Without --config: listen on this address of the machine as well, such as 127.0.0.1:8080;
-    /// whoever can connect to it may do everything
+    /// Without --config: also listen on this loopback address, such as 127.0.0.1:8080; anyone who
+    /// can connect to it may do everything
     #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
     tcp: Option<std::net::SocketAddr>,
 
-    /// Show how the service does on a page at / for whoever has the right `admin`
+    /// Show the state of the service on a page at /, for clients with the right `admin`
     #[arg(long)]
     dashboard: bool,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read and check all files, keys and ROMs as the service would, and listen nowhere
+    /// Read and check all files, keys and ROMs as the service would, without listening
     Check,
     /// Print the OpenAPI document of the service
     Openapi,
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         None => run(&options, listening),
         Some(Command::Check) => check(&options).map(|notes| {
             notes.iter().for_each(|note| println!("note: {note}"));
-            println!("everything is as it has to be");
+            println!("everything is in order");
         }),
         Some(Command::Openapi) => {
             print!("{}", saltern_server::api::document());

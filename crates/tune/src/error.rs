@@ -73,11 +73,11 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Target { what, allowed } => write!(f, "{what}: allowed is {allowed}"),
+            Error::Target { what, allowed } => write!(f, "{what}: expected {allowed}"),
             Error::NoSetting { why } => f.write_str(why),
             Error::Failed { why } => write!(f, "the measurement failed: {why}"),
             Error::Unmet { binds, why } => {
-                write!(f, "the target cannot be met; what binds: {binds}. {why}")
+                write!(f, "the target cannot be met; bottleneck: {binds}. {why}")
             }
             Error::Passwords(error) => error.fmt(f),
             Error::Rom(error) => error.fmt(f),

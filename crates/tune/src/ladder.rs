@@ -134,9 +134,9 @@ impl Bounds {
         }
         let why = match admitted.first() {
             Some(weakest) => format!(
-                "the target cannot be met; what binds: memory for hashing. The weakest setting at or \
-                 above the floor, {}, takes {}, and there is {}. What would do: so much memory, or \
-                 a lower floor",
+                "the target cannot be met; bottleneck: memory for hashing. The weakest setting at \
+                 or above the floor, {}, takes {}, but there is {}. What would help: that much \
+                 memory, or a lower floor",
                 weakest.words(),
                 bytes(memory_needed(&weakest.params()) as f64),
                 bytes(memory as f64)

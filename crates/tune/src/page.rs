@@ -14,8 +14,8 @@ impl Report {
     /// One HTML file with plots, which needs neither network nor scripts.
     #[must_use]
     pub fn page(&self) -> String {
-        let mut page = saltern_chart::page_head("What this machine can bear");
-        page += "<header>\n<h1>What this machine can bear</h1>\n";
+        let mut page = saltern_chart::page_head("What this machine can sustain");
+        page += "<header>\n<h1>What this machine can sustain</h1>\n";
         for warning in &self.warnings {
             let warning = Escaped(warning);
             let _ = writeln!(page, "<p class=\"warning\">Warning: {warning}.</p>");
@@ -62,7 +62,7 @@ impl Report {
             measured("99 of 100", |load| load.p99_ms),
             measured("half", |load| load.median_ms),
             ideal("99 of 100, by a model of the pool", &self.model),
-            ideal("what is asked for", &target),
+            ideal("the target", &target),
         ];
         // The knee and what holds are marked on the curve.
         for (name, at) in [("knee", self.knee), ("holds", Some(self.held))] {
@@ -89,7 +89,7 @@ impl Report {
             .map_or(String::new(), |knee| format!("The knee is at {} logins/s. ", number(knee)));
         format!(
             "{knee}Up to {} logins/s, 99 of 100 were answered within {} ms; at {} the pool is full. \
-             What binds: {}.",
+             Bottleneck: {}.",
             number(self.held),
             number(self.p99_ms),
             number(self.saturation.rate),
@@ -112,7 +112,7 @@ impl Report {
             is_ideal: false,
         };
         let peak = self.target.map(|target| Series {
-            name: "the peak that is asked for".to_owned(),
+            name: "the requested peak".to_owned(),
             points: self
                 .alternatives
                 .iter()
@@ -121,7 +121,7 @@ impl Report {
             is_ideal: true,
         });
         Lines {
-            title: "What other settings would do".to_owned(),
+            title: "Other settings".to_owned(),
             axes: [
                 ("work of a hash, GB mixed".to_owned(), Scale::Ratios),
                 ("hashes per second".to_owned(), Scale::Ratios),
@@ -138,8 +138,8 @@ impl Report {
         let held = self.alternatives.iter().filter(|other| other.holds).count();
         let all = self.alternatives.len();
         format!(
-            "{held} of these {all} settings hold the target, as measured or expected; taken is the \
-             strongest that was seen to hold it for as long as was asked."
+            "{held} of these {all} settings hold the target, as measured or expected; the one taken \
+             is the strongest that was seen to hold it for as long as was asked."
         )
     }
 }

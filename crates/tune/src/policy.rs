@@ -37,7 +37,7 @@ impl Report {
         if let Some(deadline) = policy.deadline {
             let _ = writeln!(
                 out,
-                "# What is later than this is of no use: under overload it is not computed.\n\
+                "# Answers later than this are useless: under overload they are not computed.\n\
                  deadline = \"{}ms\"",
                 deadline.as_millis()
             );
@@ -60,10 +60,7 @@ impl Report {
             lines.push(format!("WARNING: {warning}"));
         }
         if !self.warnings.is_empty() {
-            lines.push(
-                "Run it on a quiet machine, and for long enough, before this is relied on."
-                    .to_owned(),
-            );
+            lines.push("Before relying on this, run it long enough on a quiet machine.".to_owned());
         }
         // Nothing that a machine says of itself ends a comment.
         let clean = |line: &String| line.replace(char::is_control, " ");

@@ -147,8 +147,8 @@ impl Report {
         let share = share * self.setting.threads as f64 / threads;
         if share + stalled < ALONE {
             doubts.push(format!(
-                "other programs took the processors: the pool got {:.0} % of the time that its \
-                 threads could use",
+                "other programs took processor time: the pool got {:.0} % of what its threads \
+                 could use",
                 100.0 * share
             ));
         }

@@ -158,8 +158,8 @@ impl<'a, S: Subject> Tuner<'a, S> {
         target.map_or(Ok(()), Target::check)?;
         if !self.bounds.admits(setting) {
             let why = format!(
-                "{} is below the policy's floor, or above its limits: nothing that is measured for \
-                 it would be of use",
+                "{} is below the policy's floor, or above its limits: measuring it would be of no \
+                 use",
                 setting.words()
             );
             return Err(Error::NoSetting { why });
@@ -354,7 +354,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
                 format!(", 99 of 100 logins within {p99:.0} ms at {:.1} a second", load.rate)
             }
             None => {
-                format!(", and not even 99 of 100 logins answered at {:.1} a second", load.rate)
+                format!(", and fewer than 99 of 100 logins answered at {:.1} a second", load.rate)
             }
         };
         let would = if slow {
@@ -371,7 +371,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         };
         let why = format!(
             "The weakest setting at or above the floor, {}, in {} of the pool: {:.1} hashes/s at \
-             most, {alone:.0} ms for one alone{loaded}. What would do: {would}",
+             most, {alone:.0} ms for one alone{loaded}. What would help: {would}",
             setting.words(),
             saltern_chart::markup::plural(setting.threads, "thread"),
             seen.rate,

@@ -23,8 +23,7 @@ impl Report {
             let _ = writeln!(out, "WARNING: {warning}.");
         }
         if !self.warnings.is_empty() {
-            out +=
-                "Run it on a quiet machine, and for long enough, before anything is promised.\n\n";
+            out += "Before relying on this, run it long enough on a quiet machine.\n\n";
         }
         for (name, value) in self.facts() {
             let _ = writeln!(out, "{name:<14}{value}");
@@ -68,8 +67,8 @@ impl Report {
         if let Some(knee) = self.knee {
             let part = percent(knee / self.saturation.rate);
             facts.push(("knee", format!(
-                "{} logins/s ({part} of the capacity): beyond, a login takes more than twice as \
-                 long as in an idle pool",
+                "{} logins/s ({part} of the capacity): above this, a login takes more than twice \
+                 as long as in an idle pool",
                 number(knee)
             )));
         }
@@ -190,7 +189,7 @@ impl Report {
             ]
         });
         Table {
-            title: "Attackers, as published; not carried over to other costs, nor to ROMs",
+            title: "Attackers, as published; not extrapolated to other costs or to ROMs",
             columns: vec!["what", "memory", "per second", "product", "with, when", "source"],
             rows: rows.collect(),
         }

@@ -168,7 +168,7 @@ impl fmt::Display for Error {
                  verify is intended"
             ),
             Error::InvalidParameter { name, value, expected } => {
-                write!(f, "invalid {name} {value}: it has to be {expected}")
+                write!(f, "invalid {name} {value}: it must be {expected}")
             }
             Error::OverLimit { what, value, limit } => write!(
                 f,
@@ -179,33 +179,34 @@ impl fmt::Display for Error {
                  allow it if a hash that only Saltern computes is intended",
             ),
             Error::RomUnavailable { nrom } => {
-                write!(f, "a ROM of {nrom} blocks is needed and none is available: attach it ")?;
-                f.write_str("(for a string that does not name it: assume that it is the one)")
+                write!(f, "a ROM of {nrom} blocks is needed but not available: attach it ")?;
+                f.write_str("(for a string that does not name it, as the ROM to assume)")
             }
             Error::RomNotLoaded { id } => {
-                write!(f, "the ROM {id} is needed and is not available: attach it")
+                write!(f, "the ROM {id} is needed but not available: attach it")
             }
             Error::KeyNotLoaded { id } => {
-                write!(f, "the key {id} is needed and is not available: load it, and no other, under this name")
+                write!(
+                    f,
+                    "the key {id} is needed but not available: load it, and no other, under this name"
+                )
             }
             Error::RomNotUsed => f.write_str(
                 "a ROM was given but the parameters name none: pass it only for settings with NROM",
             ),
             Error::RomTooSmall { needed, actual } => {
-                write!(f, "the ROM has {actual} bytes and the parameters ask for {needed}")
+                write!(f, "the ROM has {actual} bytes, but the parameters ask for {needed}")
             }
             Error::RomTag => f.write_str(
                 "no tag at the end of the ROM: it was not initialised, or not with this r and NROM",
             ),
-            Error::RomAlignment => f.write_str("the ROM buffer has to be aligned to 64 bytes"),
-            Error::KeyNotApplicable => {
-                f.write_str(
-                "hash encryption is for $y$ strings, and for extended ones with a key that has a name: \
-                 leave out the key, or name it",
-            )
-            }
+            Error::RomAlignment => f.write_str("the ROM buffer must be aligned to 64 bytes"),
+            Error::KeyNotApplicable => f.write_str(
+                "hash encryption works with $y$ strings and, if the key has a name, with extended \
+                 ones: leave out the key, or name it",
+            ),
             Error::BufferLength { needed, actual } => {
-                write!(f, "a buffer of {actual} bytes was given where {needed} are needed")
+                write!(f, "a buffer of {actual} bytes was given, but {needed} are needed")
             }
             Error::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes were refused"),
             Error::Random => f.write_str("the system's random generator failed"),

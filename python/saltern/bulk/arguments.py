@@ -180,7 +180,7 @@ def _natural(text: str) -> int:
 
 def _whole(text: str, least: int) -> int:
     if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text}: allowed are whole numbers, at least {least}")
+        raise argparse.ArgumentTypeError(f"{text}: expected whole numbers, at least {least}")
     return int(text)
 
 
@@ -190,5 +190,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise argparse.ArgumentTypeError(f"{text}: allowed are seconds, at least 0")
+        raise argparse.ArgumentTypeError(f"{text}: expected seconds, at least 0")
     return seconds

@@ -83,7 +83,7 @@ class Rewrite:
         self, policy: str | Path, operation: str, column: str, *, outcome: str | None = None
     ) -> None:
         if operation not in WRITES:
-            raise ValueError(f"{operation}: allowed are rekey and wrap")
+            raise ValueError(f"{operation}: expected rekey or wrap")
         self.policy, self.operation = str(policy), operation
         self.column, self.outcome = column, outcome
         site = open_site(policy)

@@ -46,7 +46,7 @@ def _refuse(options: Options, file: Path, source: parquet.ParquetFile) -> None:
         pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
     )
     if not any(is_of(plain) for is_of in known):
-        raise Refused(f"{file}: {options.hash} is of type {kind}: allowed are strings and binary")
+        raise Refused(f"{file}: {options.hash} is of type {kind}: expected strings or binary")
     if options.out is not None and options.out.exists():
         raise Refused(f"{options.out} is there already: name another file, or move it away")
     columns = [source.schema.column(at) for at in range(len(source.schema))]

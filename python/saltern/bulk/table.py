@@ -176,7 +176,7 @@ def _hash_column(
 ) -> int | None:
     declared, name, kind, modifier, _, generated, _ = _column(connection, oid, label, hash)
     if name not in ("text", "varchar") or kind != "b":
-        raise Refused(f"{label}.{hash} is of type {declared}: allowed are text and varchar")
+        raise Refused(f"{label}.{hash} is of type {declared}: expected text or varchar")
     if generated and writes:
         raise Refused(f"{label}.{hash} is a generated column: name the one that it comes from")
     assert isinstance(modifier, int)

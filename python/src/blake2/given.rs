@@ -90,6 +90,6 @@ pub(crate) fn refused(error: Error) -> PyErr {
 /// How many threads: `None` for as many as there are processors.
 pub(crate) fn threads(value: &Bound<'_, PyAny>) -> PyResult<Option<NonZero<usize>>> {
     let Some(count) = value.extract::<Option<usize>>()? else { return Ok(None) };
-    let none = || PyValueError::new_err("threads = 0: allowed is 1 or more, or None");
+    let none = || PyValueError::new_err("threads = 0: expected 1 or more, or None");
     NonZero::new(count).ok_or_else(none).map(Some)
 }

@@ -154,12 +154,12 @@ impl Array {
 /// Their bytes would be others on another machine.
 fn numbers(format: &[u8]) -> PyErr {
     PyTypeError::new_err(format!(
-        "an array of items {:?}: allowed are one of bytes in two dimensions, and one of strings of \
-         bytes",
+        "an array of items {:?}: expected a two-dimensional array of bytes or an array of byte \
+         strings",
         String::from_utf8_lossy(format)
     ))
 }
 
 fn single() -> PyErr {
-    PyTypeError::new_err("a single message: allowed are a list of buffers, an array, or a column")
+    PyTypeError::new_err("a single message: expected a list of buffers, an array, or a column")
 }

@@ -18,7 +18,7 @@ fn length(stated: usize, asked: Option<i64>) -> PyResult<usize> {
     match (stated, asked) {
         (0, None) => wrong("a length is needed: the constructor was given no digest_size".into()),
         (0, Some(length)) if !(0..=MOST).contains(&length) => {
-            wrong(format!("length = {length}: allowed are 0 to {MOST}"))
+            wrong(format!("length = {length}: expected 0 to {MOST}"))
         }
         (0, Some(length)) => Ok(length as usize),
         (stated, Some(length)) if length != stated as i64 => {

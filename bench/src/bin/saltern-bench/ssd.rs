@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let whole = RomReading::whole(bytes, args.r);
     let nrom =
-        whole.context("the ROM is no power of two of blocks: choose another size or r")?.nrom;
+        whole.context("the ROM is not a power of two of blocks: choose another size or r")?.nrom;
     let file = RomFile {
         shape: (args.n, args.r),
         nrom,

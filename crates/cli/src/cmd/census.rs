@@ -27,18 +27,18 @@ Examples:
     lines_help!(),
     "
 
-The policy does not verify strings that are `refused`: it does not accept
-their scheme, or they are above its limits. They are left out of --decoy.
+Strings counted as `refused` are not verified: the policy does not accept
+their scheme, or they exceed its limits. They are left out of --decoy.
 
 With --retire-key or --retire-rom the last line says whether the key or
-the ROM can be taken out of the policy: whether no string needs it and
-every string could be read. The input has to be the whole table.
+the ROM can be removed from the policy, that is, whether every string
+could be read and none needs it. The input must be the whole table.
 
-Exit status: 0 counted; 1 the key or ROM to be retired is needed; 2 an
-error, or bad lines, which are reported."
+Exit status: 0 counted; 1 the key or ROM to be retired is still needed;
+2 an error, or bad lines, which are reported."
 );
 
-/// Count what a table of stored strings holds: schemes, costs, keys, ROMs
+/// Count the schemes, costs, keys and ROMs in a table of stored strings
 ///
 /// Reads lines with stored strings from standard input. Nothing is computed, and no password is
 /// needed.
@@ -60,11 +60,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20)]
     most: usize,
 
-    /// Tell whether the key of this name can be taken out of the policy
+    /// Report whether the key of this name can be removed from the policy
     #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "decoy"])]
     retire_key: Option<String>,
 
-    /// Tell whether the ROM of this id can be taken out of the policy
+    /// Report whether the ROM of this id can be removed from the policy
     #[arg(long, value_name = "ID", conflicts_with_all = ["json", "decoy"])]
     retire_rom: Option<String>,
 
@@ -157,7 +157,7 @@ impl Args {
         for (what, others) in [("keys", census.other_keys), ("ROMs", census.other_roms)] {
             if others > 0 {
                 output.line(format!(
-                    "{others:>12}  of further {what}, which the policy does not have"
+                    "{others:>12}  of other {what}, which the policy does not have"
                 ))?;
             }
         }
@@ -191,7 +191,7 @@ impl Args {
         let mut needed = false;
         if (self.retire_key.is_some() || self.retire_rom.is_some()) && census.accounts == 0 {
             output.flush()?;
-            bail!("no stored string was counted, so that nothing says what can be retired");
+            bail!("no stored string was counted, so it is unknown what can be retired");
         }
         let key = self.retire_key.as_ref().map(|key| ("key", key, table.retire_key(key, census)));
         let rom = self.retire_rom.as_ref().map(|rom| ("ROM", rom, table.retire_rom(rom, census)));

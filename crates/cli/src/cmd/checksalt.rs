@@ -17,8 +17,8 @@ Exit status: 0 crypt(3) accepts all of them; 1 it refuses at least one;
 
 /// Check whether crypt(3) accepts a setting
 ///
-/// For `$y$` and `$7$`, settings or complete hashes; prints one line for each. Nothing is computed,
-/// and the cost is not considered.
+/// Takes settings or complete hashes of `$y$` and `$7$` and prints one line for each. Nothing is
+/// computed, and costs are not checked.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

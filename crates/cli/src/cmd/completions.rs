@@ -6,7 +6,7 @@ use clap_complete::Shell;
 
 use crate::output::Output;
 
-/// Print the completions of a shell
+/// Print the completions for a shell
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -33,14 +33,14 @@ with r=8 for costs 1 and 2, r=32 above. Of these, scrypt has 6 to 11.
 Examples:
   saltern hash                           ask for a password
   saltern hash --cost 7                  64 MiB instead of 16 MiB
-  saltern hash --n 2048 --r 16           parameters of your own: 4 MiB
+  saltern hash --n 2048 --r 16           your own parameters: 4 MiB
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
-  saltern hash --key 2026=pepper.key     needs the key, and says so
+  saltern hash --key 2026=pepper.key     encrypted; the string names its key
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
-                                         the same, from its file
-  saltern hash --policy saltern.toml     as the site makes its strings
+                                         reads that ROM from its file
+  saltern hash --policy saltern.toml     with the cost, key and ROM of the site
   saltern hash -m help                   the schemes
   saltern hash --jsonl < users.jsonl     many, on all processors
 
@@ -84,8 +84,8 @@ scrypt\t\t$7$, costs 6 to 11
 
 /// Hash a password and print the string that a shadow file stores
 ///
-/// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) of
-/// a current Linux makes of the same password and setting. Without --stdin or --password-fd the
+/// The string begins with `$y$` (yescrypt) or `$7$` (scrypt) and is byte for byte what crypt(3) on
+/// a current Linux makes from the same password and setting. Without --stdin or --password-fd the
 /// program prompts for the password on the terminal, twice and without echo; without a terminal it
 /// reads one line of standard input.
 #[derive(clap::Args)]
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     how: SettingArgs,
 
-    /// Hash as this policy of the site says: cost, key, ROM
+    /// Hash with the cost, key and ROM of this site policy
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
@@ -104,7 +104,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     rom: NewRomArgs,
 
-    /// Accept an empty password, as an empty line of input
+    /// Accept an empty password (an empty line of input)
     #[arg(long)]
     allow_empty: bool,
 
@@ -164,7 +164,7 @@ enum SchemeName {
     Yescrypt,
     /// `$7$`
     Scrypt,
-    /// Print a list of them
+    /// List the schemes
     Help,
 }
 

@@ -363,7 +363,7 @@ impl Details {
         match (&self.flavor, self.mode) {
             (Some(flavor), _) => format!(
                 "yescrypt, {} pwxform: {} rounds, gather {}, simple {}, S-boxes of {} KiB{}",
-                if flavor.default { "the usual" } else { "a special" },
+                if flavor.default { "the default" } else { "a non-default" },
                 flavor.rounds,
                 flavor.gather,
                 flavor.simple,

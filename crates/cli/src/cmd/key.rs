@@ -20,10 +20,10 @@ Examples:
   saltern hash --key 2026=pepper.key     strings carry that name
   saltern key fingerprint pepper.key     which key is in this file?
 
-The fingerprint is derived from the key and does not help to find it. It
-is also written to a file with the name of the key file and
-`.fingerprint` after it. Wherever the key is read, the fingerprint in
-such a file has to be that of the key.
+The fingerprint is derived from the key and does not reveal it. It is
+also written to a file named like the key file, with `.fingerprint`
+appended. If there is such a file when the key is read, the fingerprint
+in it must be that of the key.
 
 Keep a copy of every key: without it, no string that is encrypted with
 it can be verified.
@@ -40,13 +40,13 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Create a random key in a new file that only you can read, and its fingerprint in a file
+    /// Write a random key to a new file that only you can read, and its fingerprint to a file
     /// beside it; print its name and fingerprint
     New {
         /// Name that strings will carry: 1 to 32 letters, digits, dots and hyphens, never used for
         /// another key
         name: KeyId,
-        /// New file; one that exists is never overwritten
+        /// New file; an existing one is never overwritten
         file: PathBuf,
     },
     /// Print the fingerprint of the key in a file
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     match args.task {
         Task::New { name, .. } if name.fingerprint().is_some() => {
-            bail!("a new key gets its fingerprint here: give the name alone")
+            bail!("the fingerprint of a new key is computed here: give the name alone")
         }
         Task::New { name, file } => {
             let key = create(&file)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// A random key in a new file, there with all of its bytes or not at all, and its fingerprint.
 fn create(path: &Path) -> anyhow::Result<HashKey> {
     let mut key = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *key).context("the system gives no random bytes for a key")?;
+    getrandom::fill(&mut *key).context("cannot get random bytes for a key from the system")?;
     let mut digits = Zeroizing::new([b'\n'; 65]);
     base16ct::lower::encode(&key[..], &mut digits[..64])?;
     let key = HashKey::from_slice(&key[..])?;

@@ -20,8 +20,8 @@ Examples:
     lines_help!(),
     "
 
-Each line of output names the account, or else the line, and says in what
-its string is outdated:
+Each line of output names the account, or else the line number, and says
+why the string is outdated:
   scheme   it is of another scheme, and not stronger than new hashes
   cost     it is weaker than new hashes
   floor    it is weaker than the policy's floor
@@ -29,9 +29,9 @@ its string is outdated:
   key      it is not encrypted with the active key
   rom      it does not use the active ROM
   wrapped  it is a hash over another hash
-A string with `key` alone needs no password: see `saltern reencrypt`. The
-next login replaces all others, except a stronger one of another scheme
-whose only fault is a short salt.
+If `key` is the only reason, no password is needed: see `saltern
+reencrypt`. The next login replaces all others, except a stronger string
+of another scheme whose only fault is a short salt.
 
 Exit status: 0 no string is outdated; 1 some are; 2 an error, or bad
 lines, which are reported."

@@ -15,27 +15,27 @@ use crate::policy;
 const EXAMPLES: &str = "\
 Examples:
   saltern policy show > saltern.toml     the defaults, to begin with
-  saltern policy check saltern.toml      before it is put in its place
+  saltern policy check saltern.toml      before it is installed
   saltern policy check --text saltern.toml
-                                         where the keys and ROMs are not
+                                         on a machine without its keys and ROMs
   saltern policy show saltern.toml       with the defaults filled in
-  saltern hash --policy saltern.toml     a string as the site makes them
+  saltern hash --policy saltern.toml     with the cost, key and ROM of the site
 
-An error names the file, the line, the key, its value, and what is
-allowed:
-  saltern.toml:4: pool.threads = 0: allowed is 1 to 1024
+An error names the file, the line, the key, its value, and what was
+expected:
+  saltern.toml:4: pool.threads = 0: expected 1 to 1024
 
 All parts of the file are optional: `schemes`, the schemes that stored
 strings may have; [params], the cost of new hashes; [floor], below which
 stored hashes are reported; [limits] for all hashes; [[keys]] of hash
 encryption, and `assume_unnamed_key`; [[roms]], and `assume_unnamed_rom`;
 [pool], threads and memory; [decoy], what logins to unknown accounts
-cost. Files are looked for in the folder of the policy, unless their
-names begin with `/`.
+cost. File names are relative to the folder of the policy, unless they
+begin with `/`.
 
 Exit status: 0 the policy is good; 2 it is not, or an error.";
 
-/// Check the policy of a site, or print all of it
+/// Check the policy of a site, or print it in full
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -53,7 +53,7 @@ enum Task {
         #[arg(long)]
         text: bool,
     },
-    /// Print a policy with every value, including those that it leaves to the defaults
+    /// Print a policy with every value, including the defaults that it does not set
     Show {
         /// Policy, such as saltern.toml; without one, the defaults are printed
         file: Option<PathBuf>,

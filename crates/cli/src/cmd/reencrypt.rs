@@ -34,11 +34,11 @@ to be unencrypted.
 
 With a policy, strings get its active key, or none if no key is active.
 Strings of other schemes that the policy accepts cannot be encrypted and
-are passed on unchanged. When `saltern census --retire-key` has no
-objection, the old key can be taken out of the policy.
+are passed on unchanged. When `saltern census --retire-key` says so, the
+old key can be removed from the policy.
 
 With --assume-unnamed-key a wrong key, or a string that is not encrypted,
-cannot be noticed, and no password will match afterwards. Keep the old
+cannot be detected, and no password will match afterwards. Keep the old
 strings until some of the new ones have been verified.
 
 Exit status: 0 every string now has the wanted key; 2 an error, or bad
@@ -55,7 +55,7 @@ message says how many were written."
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("target").args(["to", "to_plain", "policy"]).required(true))]
 pub(crate) struct Args {
-    /// Policy of the site, such as saltern.toml: its keys, and the active one is the wanted one
+    /// Policy of the site, such as saltern.toml; strings get its active key
     #[arg(long, value_name = "FILE", conflicts_with_all = ["named", "assume_unnamed_key"])]
     policy: Option<PathBuf>,
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser(), required_unless_present = "policy")]
     named: Vec<NamedFile>,
 
-    /// Encrypt with the key of this name, which the strings then carry
+    /// Encrypt with the key of this name; the strings then carry that name
     #[arg(long, value_name = "NAME")]
     to: Option<KeyId>,
 
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         error => error.to_string(),
     };
     let report = args.lines.rewrite(|entry| rekey(&table, entry.stored).into(), words)?;
-    Ok(table::end(&report, "re-encrypted", "already so"))
+    Ok(table::end(&report, "re-encrypted", "already done"))
 }
 
 impl Args {
@@ -113,7 +113,7 @@ impl Args {
             key.name = if key.name.fingerprint().is_some() { key.name } else { to };
             ensure!(
                 to.fingerprint().is_none() || to == key.name,
-                "--to {to} is not the key {}",
+                "--to {to} does not match the key {}",
                 key.name
             );
         }

@@ -23,8 +23,8 @@ kept but does not contain it.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed
-  saltern rom attach site.rom            for all, after each boot
-  saltern hash --rom shm:site.rom        and with the ROM
+  saltern rom attach site.rom            share it; after each boot
+  saltern hash --rom shm:site.rom        hash with it
   saltern rom verify --full site.rom
   saltern rom list
   saltern rom detach shm:site.rom
@@ -78,14 +78,14 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
 /// Pages of memory to ask for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PageSize {
-    /// Those of the machine, 4 KiB on most
+    /// The machine's normal pages, 4 KiB on most
     Base,
-    /// Transparent huge pages, where the system has them at hand
+    /// Transparent huge pages, where available
     Transparent,
-    /// 2 MiB pages that the administrator has set aside
+    /// 2 MiB pages, reserved by the administrator
     #[value(name = "2MiB")]
     Huge2M,
-    /// 1 GiB pages that the administrator has set aside
+    /// 1 GiB pages, reserved by the administrator
     #[value(name = "1GiB")]
     Huge1G,
 }

@@ -30,8 +30,8 @@ use self::plan::{Plan, Refusal};
 /// Print or check BLAKE2 checksums
 ///
 /// With no FILE, or when FILE is -, read standard input. The flags, the lines and the exit codes
-/// are those of b2sum: 0 if all is well, 1 if a file could not be read or did not match, or a flag
-/// is wrong.
+/// are those of b2sum: 0 for success, 1 if a file could not be read or did not match, or a flag is
+/// wrong.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
 pub(crate) struct Args {
@@ -56,13 +56,13 @@ pub(crate) struct Args {
     #[arg(short, long)]
     zero: bool,
 
-    /// Hash the regular files in directories and below, in the order of their names; without FILE,
-    /// those of the current directory
+    /// Hash all regular files below directories, in the order of their names; without FILE, those
+    /// below the current directory
     #[arg(short, long)]
     recursive: bool,
 
     /// Compute keyed hashes (MACs), with a key of 1 to 64 bytes (blake2s, blake2sp: 32) read from
-    /// standard input. Every byte counts, a newline at the end too
+    /// standard input. Every byte counts, including a final newline
     #[arg(long)]
     keyed: bool,
 
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Only with --check")]
     strict: bool,
 
-    /// Name each line that is not well formed
+    /// Report each line that is not well formed
     #[arg(short, long, help_heading = "Only with --check")]
     #[arg(overrides_with_all = ["quiet", "status"])]
     warn: bool,

@@ -21,12 +21,12 @@ Without --params, --cost or --policy, the program looks for the strongest
 hash that holds the target; with one of them, it measures that hash.
 Logins arrive at random times, whether earlier ones have been answered or
 not, and the time of each counts from its arrival. A search takes some
-minutes, and the last of them confirms what is promised; --quick takes 20
-seconds and promises less.
+minutes, the last of which confirms the result; --quick takes 20 seconds
+and is less reliable.
 
 Run it on the machine of the server, with nothing else running. If the
-machine is busy, the report says so first, and its numbers are those of
-what was left.
+machine is busy, the report says so first, and its numbers describe only
+the capacity that was left.
 
 Examples:
   saltern tune --logins 200 --p99 250ms --memory 4GiB --burst 3 \\
@@ -40,11 +40,11 @@ Examples:
 
 Exit status:
   0  the target holds, or none was given
-  1  it does not hold, or nothing at or above the floor can hold it: what
-     binds (memory, processors, the time of one hash) is told
+  1  it does not hold, or nothing at or above the floor can hold it; the
+     report names the bottleneck (memory, processors, the time of one hash)
   2  an error";
 
-/// Find the strongest hash that this machine can bear, or what it can do with a given one
+/// Find the strongest hash that this machine can sustain, or measure a given one
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("given").args(["params", "cost", "policy"]))]
@@ -54,15 +54,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RATE")]
     logins: Option<f64>,
 
-    /// 99 of 100 logins are to be answered within this time
+    /// Time within which 99 of 100 logins must be answered
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = time)]
     p99: Duration,
 
-    /// Memory for hashing; a ROM in memory comes on top
+    /// Memory for hashing, not counting a ROM in memory
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, conflicts_with = "policy")]
     memory: u64,
 
-    /// Logins at a peak, as a multiple of --logins; the peak is taken to last
+    /// Logins at a peak, as a multiple of --logins; the peak is assumed to last
     #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     burst: f64,
 
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N,r,p,t", value_parser = params)]
     params: Option<Params>,
 
-    /// Measure the costs of this number, 1 to 11, as `hash --cost` has them
+    /// Measure this cost, 1 to 11, on the scale of `hash --cost`
     #[arg(long, value_name = "COST", value_parser = cost)]
     cost: Option<Params>,
 
@@ -78,11 +78,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "logins")]
     policy: Option<PathBuf>,
 
-    /// Take nothing weaker than this cost, 1 to 11
+    /// Accept nothing weaker than this cost, 1 to 11
     #[arg(long, value_name = "COST", default_value = "1", value_parser = cost, conflicts_with = "policy")]
     floor: Params,
 
-    /// At most so many threads; with --params and --cost, exactly so many (default: one for each
+    /// Maximum number of threads; with --params and --cost, the exact number (default: one per
     /// processor)
     #[arg(long, value_name = "N", conflicts_with = "policy")]
     threads: Option<std::num::NonZero<u16>>,
@@ -99,11 +99,11 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// How long what is promised is confirmed [default: 60s, or 6s with --quick]
+    /// How long to confirm the result [default: 60s, or 6s with --quick]
     #[arg(long, value_name = "TIME", value_parser = confirm)]
     confirm: Option<Duration>,
 
-    /// Write the policy that was found to this new file
+    /// Write the resulting policy to this new file
     #[arg(long, short, value_name = "FILE", conflicts_with = "policy")]
     output: Option<PathBuf>,
 
@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             tuner.capacity(&setting, args.p99, memory, target.as_ref())
         }
         (None, Some(target)) => tuner.search(target),
-        (None, None) => bail!("--logins says what to look for"),
+        (None, None) => bail!("--logins is missing: it says what to look for"),
     };
     drop(tuner);
     match found {
@@ -206,7 +206,7 @@ impl Args {
                 new_file::create(file, policy.as_bytes(), "a policy")?;
             }
             Some(file) => {
-                tell(format_args!("{} is not written: nothing held the target", file.display()));
+                tell(format_args!("{} was not written: nothing held the target", file.display()));
             }
             None => {}
         }
@@ -216,18 +216,18 @@ impl Args {
 
 fn time(text: &str) -> Result<Duration, String> {
     let known = saltern::policy::parse_time(text);
-    known.ok_or_else(|| "a time such as 250ms, 2s or 1min".to_owned())
+    known.ok_or_else(|| "expected a time such as 250ms, 2s or 1min".to_owned())
 }
 
 fn confirm(text: &str) -> Result<Duration, String> {
     let range = Duration::from_millis(100)..=Duration::from_secs(24 * 3600);
     let known = time(text)?;
-    range.contains(&known).then_some(known).ok_or_else(|| "100ms to 1440min".to_owned())
+    range.contains(&known).then_some(known).ok_or_else(|| "expected 100ms to 1440min".to_owned())
 }
 
 fn cost(text: &str) -> Result<Params, String> {
     let known = text.parse().ok().filter(|cost| (1..=11).contains(cost));
-    known.and_then(|cost| Params::from_cost(cost).ok()).ok_or_else(|| "1 to 11".to_owned())
+    known.and_then(|cost| Params::from_cost(cost).ok()).ok_or_else(|| "expected 1 to 11".to_owned())
 }
 
 fn params(text: &str) -> Result<Params, String> {
@@ -238,7 +238,7 @@ fn params(text: &str) -> Result<Params, String> {
         None => Ok(default),
     };
     if !matches!(numbers.len(), 2 | 4) {
-        return Err("N,r or N,r,p,t, such as 4096,32 or 4096,32,1,0".to_owned());
+        return Err("expected N,r or N,r,p,t, such as 4096,32 or 4096,32,1,0".to_owned());
     }
     let mut params = Params::yescrypt(numbers[0], small(1, 0)?);
     (params.p, params.t) = (small(2, 1)?, small(3, 0)?);

@@ -32,9 +32,9 @@ without --policy, schemes other than yescrypt ($y$), its older generation
 
 With --policy strings are verified as the site verifies them, with the
 schemes, limits, keys and ROMs of the policy. If a string that matches is
-outdated, the answer says in what, in the words of `saltern
-needs-rehash`; --update also computes and prints the string to store
-instead. Store it only where the old string still stands.
+outdated, the answer says why, in the terms of `saltern needs-rehash`;
+--update also computes and prints the string to store instead. Store it
+only if the old string is still there.
 
 Examples:
   saltern verify '$y$j9T$…$…'            ask for the password
@@ -55,16 +55,16 @@ repeated in the answer. Answers are objects with `line` and `match` or
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
 line's `deadline_ms` takes precedence over --deadline. A bad line is
-answered with its error and does not affect the others. With --policy an
-answer has why an update is due in `outdated`, and with --update the new
-string in `update`.
+answered with its error and does not affect the others. With --policy,
+`outdated` says why an update is due, and with --update, `update` holds
+the new string.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)
   1  it matches none of them
-  2  an error, such as a malformed or too expensive string, a ROM or a
-     key that is not there, a ROM that is damaged, or an unknown user,
-     even if others match; or nothing that could be verified
+  2  an error, such as a malformed or too expensive string, a missing
+     ROM or key, a damaged ROM, or an unknown user, even if other
+     strings match; or nothing to verify
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
@@ -75,8 +75,7 @@ const NOT_WITH_POLICY: [&str; 7] =
 /// Check whether a password matches a stored string
 ///
 /// Without --stdin or --password-fd the program prompts for the password on the terminal. With a
-/// file in the format of /etc/shadow the password is tried on every account, or only on that of
-/// --user.
+/// file such as /etc/shadow, the password is tried for every account, or only for that of --user.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("what").args(["hash", "hash_file", "jsonl"]).required(true))]
@@ -85,7 +84,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     entries: EntryArgs,
 
-    /// Verify as this policy of the site says: schemes, limits, keys, ROMs
+    /// Verify with the schemes, limits, keys and ROMs of this site policy
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_POLICY)]
     policy: Option<PathBuf>,
 
@@ -173,7 +172,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return jsonl::run(&args.many, task);
     }
     if args.entries.takes_stdin() && args.password.takes_stdin() {
-        bail!("standard input cannot give both the strings and the password");
+        bail!("the strings and the password cannot both come from standard input");
     }
     let entries = args.entries.read()?;
     let mut verifier = Verifier::new(&args)?;
@@ -207,11 +206,11 @@ fn known(stored: &str) -> Result<HashString, Outcome> {
         Kind::Empty => return Err(Outcome::NoPassword),
         Kind::Elsewhere => "the string is in the shadow file".to_owned(),
         Kind::Foreign(known, _) if known.scheme.is_none() => {
-            format!("{known} is not computed by this program")
+            format!("this program does not compute {known}")
         }
-        Kind::Foreign(known, _) => format!("{known} is verified with --policy only"),
-        Kind::Wrapped { .. } => "a hash over another one is verified with --policy only".to_owned(),
-        _ => "this is verified with --policy only".to_owned(),
+        Kind::Foreign(known, _) => format!("{known} can be verified only with --policy"),
+        Kind::Wrapped { .. } => "a wrapped hash can be verified only with --policy".to_owned(),
+        _ => "this can be verified only with --policy".to_owned(),
     };
     Err(Outcome::Unsupported(unsupported))
 }

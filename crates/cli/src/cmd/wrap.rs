@@ -22,9 +22,9 @@ Examples:
 
 The policy says which schemes are accepted, what they may cost, and what
 the hash around them costs. Strings of yescrypt and scrypt, and those
-that are wrapped already, are passed on unchanged, so that a run that was
-interrupted can be repeated. Replace a string only where the old one
-still stands: somebody may have logged in meanwhile.
+that are wrapped already, are passed on unchanged, so that an interrupted
+run can be repeated. Replace a string in the table only if the old one is
+still there: the user may have logged in meanwhile.
 
 Exit status: 0 every string is yescrypt or scrypt now, or wrapped; 2 an
 error, or bad lines, or strings of a scheme or a cost that the policy
@@ -33,11 +33,11 @@ interrupted, 143 terminated: the lines that were read are finished first,
 and the message says how many were written."
 );
 
-/// Protect stored strings of older schemes by a new hash over them, without the passwords
+/// Protect stored strings of older schemes with a new hash over them, without the passwords
 ///
 /// Reads lines with stored strings from standard input and prints them in the same order, with
-/// `{over=…}` and a hash in the place of strings of other schemes. They verify as before, and the
-/// next login replaces them by a hash of the password alone.
+/// strings of other schemes replaced by `{over=…}` and a hash. They verify as before, and the next
+/// login replaces them with a hash of the password alone.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -53,5 +53,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let passwords = policy::many(&args.policy, None, WAITING)?;
     let report = args.lines.rewrite(|entry| passwords.wrap(entry.stored), ToString::to_string)?;
-    Ok(table::end(&report, "wrapped", "not to be wrapped"))
+    Ok(table::end(&report, "wrapped", "not in need of wrapping"))
 }

@@ -38,8 +38,9 @@ struct Fields<'a> {
     odd: bool,
 }
 
-const EXPECTED: &str = "expected an object of `id`, `password` or `password_hex`, `setting` or `hash`, \
-                        and `deadline_ms`, each once and a string but for `id` and the number `deadline_ms`";
+const EXPECTED: &str = "expected an object with `id`, `password` or `password_hex`, `setting` or `hash`, \
+                        and `deadline_ms`, each at most once, and all strings except `id` and the number \
+                        `deadline_ms`";
 
 impl Request {
     /// The line's id, as far as it can be made out, and what it asks for.
@@ -70,10 +71,8 @@ impl Request {
                     .map_err(|_| "`password_hex` has to be an even number of hexadecimal digits")?;
                 Ok(password)
             }
-            (None, None) => Err("`password` is missing, or `password_hex`".to_owned()),
-            (Some(_), Some(_)) => {
-                Err("`password` and `password_hex` exclude each other".to_owned())
-            }
+            (None, None) => Err("`password` or `password_hex` is missing".to_owned()),
+            (Some(_), Some(_)) => Err("give `password` or `password_hex`, not both".to_owned()),
         }
     }
 }
@@ -186,7 +185,7 @@ mod tests {
             (r#"{"id":"i","password":"hunter2","deadline_ms":-1}"#, "expected an object"),
             (r#"{"id":"i"}"#, "missing"),
             (r#"{"id":"i","password":null}"#, "missing"),
-            (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "exclude"),
+            (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "not both"),
             (r#"{"id":"i","password_hex":"hunter2"}"#, "hexadecimal"),
         ] {
             let (id, password) = parse(line);

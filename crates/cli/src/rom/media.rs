@@ -43,7 +43,7 @@ impl Media {
     pub(crate) fn watch(&self) -> Option<Recheck> {
         let roms = self.in_memory.clone();
         let said = |rom: &Attached, error: &Error| {
-            tell(format_args!("warning: the ROM {} is not what was made: {error}", rom.id()));
+            tell(format_args!("warning: the ROM {} has failed its check: {error}", rom.id()));
         };
         // Without a thread for it, hashes are checked all the same.
         (!roms.is_empty()).then(|| Recheck::start(roms, AGE, said).ok()).flatten()

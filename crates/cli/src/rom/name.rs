@@ -30,9 +30,7 @@ impl RomName {
         if let Some(name) = text.as_encoded_bytes().strip_prefix(b"shm:") {
             let plain = |&byte: &u8| byte.is_ascii_graphic() && byte != b'/';
             if name.is_empty() || name[0] == b'.' || name.len() > 200 || !name.iter().all(plain) {
-                return Err(
-                    "shm: is followed by a name without slashes, dots in front or blanks".into()
-                );
+                return Err("shm: takes a name without slashes, blanks or a leading dot".into());
             }
             let image = Path::new(SHM).join(String::from_utf8_lossy(name).as_ref());
             return Ok(RomName { shown, image, location: Location::Beside });
@@ -46,7 +44,7 @@ impl RomName {
             });
         }
         if text.is_empty() {
-            return Err("the path of a ROM is not empty".into());
+            return Err("the path of a ROM cannot be empty".into());
         }
         Ok(RomName { shown, image: text.into(), location: Location::Beside })
     }
@@ -87,7 +85,7 @@ fn parse_key(text: &str) -> Result<i32, String> {
     let strict = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match number.filter(|_| strict) {
         Some(0) | None => {
-            Err("a key is a number from 1 to 4294967295, or 0x and hexadecimal digits".into())
+            Err("a key must be 1 to 4294967295, in decimal or as 0x and hexadecimal digits".into())
         }
         Some(key) => Ok(key.cast_signed()),
     }

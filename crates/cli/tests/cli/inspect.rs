@@ -211,7 +211,7 @@ fn hashes_over_hashes_say_what_is_within() {
     assert_eq!(rows[0], "string      yescrypt hash over a hash of sha-crypt");
     assert!(rows.contains(&"over        $6$salt"), "{rows:?}");
     let output = run(&["verify", "-s", &wrapped], "x");
-    assert_one_error(&output, "a hash over another one is verified with --policy only");
+    assert_one_error(&output, "a wrapped hash can be verified only with --policy");
     for bad in [&wrapped[..30], &format!("{{over=?}}{ours}"), &format!("{{over=$6$salt{ours}")] {
         assert_one_error(&run(&["inspect", bad], ""), "");
     }

@@ -131,7 +131,7 @@ fn bad_lines_are_answered_in_their_place() {
     .join("\r\n");
     let output = run(&["verify", "--jsonl"], &text);
     let (code, out, err) = seen(&output);
-    assert_eq!((code, err), (Some(2), "saltern: 10 of 12 lines are in error\n"));
+    assert_eq!((code, err), (Some(2), "saltern: 10 of 12 lines have errors\n"));
     assert!(!out.contains("secret"), "{out}");
     let answers = lines(&output);
     let numbers: Vec<_> = answers.iter().map(|answer| answer["line"].as_u64().unwrap()).collect();
@@ -148,7 +148,7 @@ fn bad_lines_are_answered_in_their_place() {
         "locked",
         "malformed",
         "--max-memory",
-        "`setting` has no meaning",
+        "`setting` is not allowed here",
         "password length 5000",
         "not JSON",
     ]) {

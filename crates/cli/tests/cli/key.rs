@@ -36,7 +36,7 @@ fn a_new_key_has_a_fingerprint_and_a_private_file() {
     fs::write(&path, &content).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), content);
     assert_one_error(&run(&["key", "new", "2026", "/nowhere/key"], ""), "/nowhere/key");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "nothing half-made");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "nothing incomplete");
     assert_eq!(run(&["key", "new", "a key", "x"], "").status.code(), Some(2));
     for wrong in ["2026+0011223344556677", id] {
         let other = folder.path().join("other");

@@ -68,13 +68,13 @@ fn a_wrong_policy_is_told_exactly() {
     let site = Site::new("");
     let file = &site.policy();
     for (text, told) in [
-        ("[pool]\nthreads = 0\n", ":2: pool.threads = 0: allowed is 1 to 1024"),
-        ("\n[params]\ncost = 12\n", ":3: params.cost = 12: allowed is 1 to 11"),
-        ("schemes = [\"yescrypt\",\n\"crypt\"]\n", ":2: schemes[1] = \"crypt\": allowed is \"yes"),
+        ("[pool]\nthreads = 0\n", ":2: pool.threads = 0: expected 1 to 1024"),
+        ("\n[params]\ncost = 12\n", ":3: params.cost = 12: expected 1 to 11"),
+        ("schemes = [\"yescrypt\",\n\"crypt\"]\n", ":2: schemes[1] = \"crypt\": expected \"yes"),
         ("[params]\ncosts = 5\n", ":2: params.costs"),
-        ("[limits]\nmemory = \"1MB\"\n", ":2: limits.memory = \"1MB\": allowed is bytes, or"),
-        ("[limits]\nmemory = \"8MiB\"\n", "what [limits] admits for new hashes"),
-        ("[[keys]]\nname = \"a key\"\n", ":2: keys[0].name = \"a key\": allowed is a name of"),
+        ("[limits]\nmemory = \"1MB\"\n", ":2: limits.memory = \"1MB\": expected bytes, or"),
+        ("[limits]\nmemory = \"8MiB\"\n", "a cost that [limits] admits for new hashes"),
+        ("[[keys]]\nname = \"a key\"\n", ":2: keys[0].name = \"a key\": expected a name of"),
         ("[params\n", ":1: "),
     ] {
         site.write(text);
@@ -245,8 +245,8 @@ fn a_key_file_is_read_in_one_way() {
     ];
     for (beside, content, told) in [
         ("key.fingerprint", &b"0011223344556677\n"[..], "its fingerprint is not the one in"),
-        ("key", &[7; 31], "it has to hold 32 bytes or 64 hexadecimal digits"),
-        ("key", &[b'7'; 99], "it has to hold 32 bytes or 64 hexadecimal digits"),
+        ("key", &[7; 31], "it must hold 32 bytes or 64 hexadecimal digits"),
+        ("key", &[b'7'; 99], "it must hold 32 bytes or 64 hexadecimal digits"),
     ] {
         fs::write(site.path(beside), content).unwrap();
         for args in readers {

@@ -43,11 +43,11 @@ fn there_and_back() {
         .concat();
     let to_old = ["reencrypt", "--key", old_named, "--to", "old"];
     let encrypted = run(&to_old, &plain);
-    let counts = "saltern: 3 lines, 3 re-encrypted, 0 already so, 0 bad and left as they were\n";
+    let counts = "saltern: 3 lines, 3 re-encrypted, 0 already done, 0 bad and left unchanged\n";
     assert_eq!((encrypted.status.code(), stderr(&encrypted)), (Some(0), counts));
     // Once more is the same.
     let again = run(&to_old, &encrypted.stdout);
-    let counts = "saltern: 3 lines, 0 re-encrypted, 3 already so, 0 bad and left as they were\n";
+    let counts = "saltern: 3 lines, 0 re-encrypted, 3 already done, 0 bad and left unchanged\n";
     assert_eq!((again.status.code(), stderr(&again)), (Some(0), counts));
     assert_eq!(again.stdout, encrypted.stdout);
     let both = ["--key", old_named, "--key", new_named];
@@ -118,7 +118,7 @@ fn bad_lines_pass_through_and_are_told() {
     }
     assert_eq!(
         told[5],
-        "saltern: 8 lines, 2 re-encrypted, 0 already so, 1 without a string, 5 bad and left as they \
+        "saltern: 8 lines, 2 re-encrypted, 0 already done, 1 without a string, 5 bad and left as they \
          were"
     );
 }

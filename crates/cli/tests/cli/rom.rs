@@ -145,7 +145,7 @@ fn without_the_right_rom_there_is_an_error_and_no_answer() {
     // Without a name there is no telling among several.
     let stored = hash(&right, &["--no-names"]);
     assert!(stored.starts_with("$y$"), "{stored}");
-    let say = "for a string that does not name it: assume";
+    let say = "for a string that does not name it, as the ROM to assume";
     for roms in [&[][..], &["--rom", &right], &["--rom", &wrong, "--rom", &right]] {
         assert_one_error(&verify(&stored, roms), say);
     }
@@ -239,7 +239,7 @@ fn several_roms_and_many_passwords() {
     assert!(stored.contains(",rom1=") && stored.contains(".8.0.15.0,rom2="), "{stored}");
     let both = ["--rom", &roms[1], "--rom", &roms[0]];
     assert_eq!(seen(&verify(&stored, &both)), (Some(0), "match\n", ""));
-    assert_one_error(&verify(&stored, &both[..2]), "is needed and is not available");
+    assert_one_error(&verify(&stored, &both[..2]), "is needed but not available");
     // Masks and ROMs have to go together.
     let output = run(&[&SMALL[..], &[&roms[0]], &two[1..]].concat(), "password");
     assert_one_error(&output, "each ROM needs one");

@@ -45,7 +45,7 @@ fn old_strings_are_wrapped_and_verify_as_before() {
     for (told, line) in told.iter().zip([1, 13, 14, 15]) {
         assert!(told.starts_with(&format!("saltern: line {line}: ")), "{told}");
     }
-    let counts = "saltern: 15 lines, 4 wrapped, 3 not to be wrapped, 4 without a string, 4 bad and left as \
+    let counts = "saltern: 15 lines, 4 wrapped, 3 not in need of wrapping, 4 without a string, 4 bad and left as \
                   they were";
     assert_eq!(&told[4..], [counts]);
     let (before, after): (Vec<_>, Vec<_>) =
@@ -95,9 +95,9 @@ fn what_cannot_be_counted_is_told_by_its_name() {
     let told: Vec<_> = stderr(&output).lines().collect();
     assert_eq!(
         told[0],
-        "saltern: line 1: phpass is not computed by Saltern: such accounts need a new password"
+        "saltern: line 1: Saltern does not compute phpass: such accounts need a new password"
     );
-    assert!(told[1].ends_with("`x` says that it is in the shadow file"), "{told:?}");
+    assert!(told[1].ends_with("`x` means that it is in the shadow file"), "{told:?}");
     assert_eq!((output.status.code(), told.len()), (Some(2), 4), "{told:?}");
 }
 
@@ -118,7 +118,7 @@ fn a_table_moves_to_the_key_of_the_policy() {
     let site = Site::new(&format!("{CHEAP}{{key}}"));
     let (file, input) = (&site.policy(), format!("a:{YESCRYPT}\nb:{BCRYPT}\nc:!{YESCRYPT}:1\n"));
     let output = run(&["reencrypt", "--policy", file], &input);
-    let counts = "saltern: 3 lines, 2 re-encrypted, 1 already so, 0 bad and left as they were\n";
+    let counts = "saltern: 3 lines, 2 re-encrypted, 1 already done, 0 bad and left unchanged\n";
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), counts));
     assert!(stdout(&output).starts_with("a:{key=2026+") && stdout(&output).contains("\nc:!{key="));
     let census = |policy: &str, lines: &[u8]| {

@@ -64,7 +64,7 @@ fn a_target_that_cannot_be_met_names_what_binds() {
     let output = run(&[&target[..], &["--quick", "--threads", "1", "--p99", "1ms"]].concat(), "");
     let (code, out, err) = seen(&output);
     assert_eq!((code, out), (Some(1), ""), "{err}");
-    assert!(err.contains("cannot be met") && err.contains("What would do"), "{err}");
+    assert!(err.contains("cannot be met") && err.contains("What would help"), "{err}");
 }
 
 /// One for each thing that can bind, none of which any machine can do.
@@ -73,17 +73,17 @@ fn impossible_targets_name_what_binds_and_what_would_do() {
     for (args, binds, would) in [
         (
             &["--logins", "1", "--memory", "1MiB"][..],
-            "what binds: memory for hashing. ",
-            "so much memory",
+            "bottleneck: memory for hashing. ",
+            "that much memory",
         ),
         (
             &["--logins", "1000000", "--p99", "60s", "--memory", "8MiB", "--threads", "1"],
-            "what binds: the processors. ",
+            "bottleneck: the processors. ",
             "processors like these",
         ),
         (
             &["--logins", "0.1", "--p99", "1ms", "--floor", "5", "--threads", "1"],
-            "what binds: the time of one hash. ",
+            "bottleneck: the time of one hash. ",
             "more than 1 ms for a login; or a lower floor",
         ),
     ] {
@@ -107,10 +107,10 @@ fn what_cannot_be_is_told_at_once() {
     for (args, told) in [
         (&["--logins", "1", "-o", "/nowhere/at/all/saltern.toml"][..], "cannot write /nowhere"),
         (&["--logins", "1", "--p99", "18446744073709551615s"], "invalid value"),
-        (&["--logins", "1", "--p99", "9223372036854775807ms"], "p99: allowed is 1 ms to 60 s"),
-        (&["--cost", "1", "--p99", "0s"], "p99: allowed is 1 ms to 60 s"),
-        (&["--logins", "NaN"], "logins: allowed is"),
-        (&["--logins", "1", "--burst", "0.5"], "burst: allowed is"),
+        (&["--logins", "1", "--p99", "9223372036854775807ms"], "p99: expected 1 ms to 60 s"),
+        (&["--cost", "1", "--p99", "0s"], "p99: expected 1 ms to 60 s"),
+        (&["--logins", "NaN"], "logins: expected"),
+        (&["--logins", "1", "--burst", "0.5"], "burst: expected"),
         (&["--logins", "1", "--confirm", "0s"], "100ms to 1440min"),
         (&["--logins", "1", "--memory", "1MB"], "invalid value"),
     ] {
@@ -132,7 +132,7 @@ fn a_target_that_does_not_hold_leaves_no_policy_and_a_page_anywhere() {
     let output = run(&[&policy[..], &more, &out].concat(), "");
     let (code, out, err) = seen(&output);
     assert_eq!(code, Some(1), "{err}");
-    assert!(out.contains("DOES NOT HOLD") && err.contains("is not written"), "{out}{err}");
+    assert!(out.contains("DOES NOT HOLD") && err.contains("was not written"), "{out}{err}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 

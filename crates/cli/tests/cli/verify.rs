@@ -50,9 +50,9 @@ fn each_account_is_verified_or_named() {
         bob: mismatch\n\
         carol: match\n\
         dave: locked\n\
-        erin: unsupported: sha512crypt ($6$) is verified with --policy only\n\
+        erin: unsupported: sha512crypt ($6$) can be verified only with --policy\n\
         frank: no-password\n\
-        grace: unsupported: bcrypt ($2b$) is verified with --policy only\n\
+        grace: unsupported: bcrypt ($2b$) can be verified only with --policy\n\
         heidi: unsupported: the string is in the shadow file\n";
     assert_eq!(seen(&output), (Some(0), expected, ""));
     assert_eq!(verify(&mixed(), &[], "nobody's").status.code(), Some(1));
@@ -82,7 +82,7 @@ fn one_user() {
         ("bob", 1, "bob: mismatch\n"),
         ("root", 2, "root: locked\n"),
         ("dave", 2, "dave: locked\n"),
-        ("erin", 2, "erin: unsupported: sha512crypt ($6$) is verified with --policy only\n"),
+        ("erin", 2, "erin: unsupported: sha512crypt ($6$) can be verified only with --policy\n"),
         ("frank", 2, "frank: no-password\n"),
     ] {
         let output = verify(&mixed(), &["--user", user], PASSWORD);
@@ -90,7 +90,7 @@ fn one_user() {
     }
     assert_one_error(
         &verify(&mixed(), &["--user", "mallory"], PASSWORD),
-        "no line of user mallory",
+        "no line for user mallory",
     );
 }
 
@@ -146,7 +146,7 @@ fn exit_statuses_of_a_single_string() {
         ("", "no password"),
         ("!", "locked"),
         ("x", "shadow file"),
-        ("$P$9IQRaTwmf", "phpass ($P$) is not computed by this program"),
+        ("$P$9IQRaTwmf", "this program does not compute phpass ($P$)"),
         ("something", "a scheme that is known"),
         ("$y$j9T$abcd", "cannot verify"),
     ] {

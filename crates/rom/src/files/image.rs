@@ -68,7 +68,7 @@ pub(crate) fn read_exact(
 ) -> Result<(), Error> {
     match read_exact_at(file, piece, at) {
         Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            let actual = file.metadata().map_err(Error::io("look at", path))?.len();
+            let actual = file.metadata().map_err(Error::io("access", path))?.len();
             Err(Error::Size { path: path.to_owned(), expected: size, actual })
         }
         other => other.map_err(Error::io("read", path)),

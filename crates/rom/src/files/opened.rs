@@ -35,7 +35,7 @@ impl ImageFile {
 
     /// What was told of a file that is open already.
     pub(crate) fn of(file: File, path: &Path) -> Result<Self, Error> {
-        let found = file.metadata().map_err(Error::io("look at", path))?;
+        let found = file.metadata().map_err(Error::io("access", path))?;
         let (kind, page) = filesystem::kind_and_page(&file, path)?;
         Ok(ImageFile { file, path: path.to_owned(), found, kind, page })
     }

@@ -134,7 +134,7 @@ impl Place<'_> {
         let old = match Segment::find(key) {
             Ok(segment) => Some(segment),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("look at", &name)(error)),
+            Err(error) => return Err(Error::io("access", &name)(error)),
         };
         let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;

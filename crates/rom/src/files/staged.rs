@@ -208,7 +208,7 @@ fn open_own(part: &Path) -> Result<File, Error> {
     options.read(true).write(true).create(true).truncate(false);
     let options = privately(plainly(&mut options));
     let own = |file: &File| {
-        let found = file.metadata().map_err(Error::io("look at", part))?;
+        let found = file.metadata().map_err(Error::io("access", part))?;
         let owner = owner_and_mode(&found).0 == own_user();
         // Without a name it has just been removed, which is noticed later.
         if owner && found.is_file() && names(&found) <= 1 {
@@ -234,11 +234,11 @@ fn open_own(part: &Path) -> Result<File, Error> {
 
 /// Whether an open file is the one that has this name now.
 fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
-    let open = file.metadata().map_err(Error::io("look at", path))?;
+    let open = file.metadata().map_err(Error::io("access", path))?;
     match std::fs::symlink_metadata(path) {
         Ok(named) => Ok(filesystem::is_same(&open, &named)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("look at", path)(error)),
+        Err(error) => Err(Error::io("access", path)(error)),
     }
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn check_room(place: &Path, len: u64) -> Result<(), Error> {
         return Err(Error::FileSizeLimit { needed: len, limit });
     }
     let directory = directory_of(place);
-    let room = filesystem::room(directory).map_err(Error::io("look at", directory))?;
+    let room = filesystem::room(directory).map_err(Error::io("access", directory))?;
     match room.filter(|available| *available < len) {
         Some(available) => Err(no_space(place, len, available)),
         None => Ok(()),

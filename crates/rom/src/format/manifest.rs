@@ -159,12 +159,15 @@ impl Manifest {
             return Err(conversion(text));
         }
         if version.format != FORMAT {
-            return Err(format!("its format is {:?}; {FORMAT:?} is known here", version.format));
+            return Err(format!(
+                "its format is {:?}; only {FORMAT:?} is known here",
+                version.format
+            ));
         }
         let fields: Fields = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if fields.generation != "1.1" {
             let generation = fields.generation;
-            return Err(format!("its generation is {generation:?}; \"1.1\" is known here"));
+            return Err(format!("its generation is {generation:?}; only \"1.1\" is known here"));
         }
         let FlavorFields { rounds, gather, simple, sbox_bytes, salsa_mix, salsa_tail } =
             fields.flavor;
@@ -181,19 +184,19 @@ impl Manifest {
             chunk: fields.chunk,
             seed: fields.seed,
             created: timestamp::parse(&fields.created)
-                .ok_or("its time of creation is not like 2026-01-31T12:00:00Z")?,
+                .ok_or("its creation time does not look like 2026-01-31T12:00:00Z")?,
             location: fields.image,
         };
         let [least, most] = CHUNKS;
         if !fields.chunk.is_power_of_two() || !(least..=most).contains(&fields.chunk.into()) {
             let chunk = fields.chunk;
-            return Err(format!("its chunk {chunk} is no power of two, {least} to {most}"));
+            return Err(format!("its chunk {chunk} is not a power of two from {least} to {most}"));
         }
         if fields.size != manifest.size() {
             return Err(format!("size {} is not 128 * r * nrom", fields.size));
         }
         if fields.id != manifest.id().to_string() {
-            return Err(format!("id {} does not begin its hash", fields.id));
+            return Err(format!("its hash does not begin with its id {}", fields.id));
         }
         Ok(manifest)
     }
@@ -271,7 +274,7 @@ impl Manifest {
         match [location, seed].into_iter().flatten().find(|path| path.to_str().is_none()) {
             None => Ok(()),
             Some(path) => {
-                let reason = format!("the path {path:?}, which it has to name, is not UTF-8");
+                let reason = format!("the path {path:?}, which it must name, is not UTF-8");
                 Err(Error::Manifest { path: Self::path_for(image), reason })
             }
         }
@@ -285,8 +288,8 @@ fn conversion(text: &str) -> String {
     let (size, r, p, t) = (number("size"), number("r"), number("p"), number("t"));
     format!(
         "its format is {OLD_FORMAT:?}, in which the id did not depend on all of the image: check the image (with `saltern rom verify --recompute` of the \
-         version that made it, or by making it again from its seed), remove this file and `saltern rom adopt --size {size}B --r {r} --p {p} --t {t}` it; \
-         its id will be another one"
+         version that made it, or by making it again from its seed), remove this file, and run `saltern rom adopt --size {size}B --r {r} --p {p} --t {t}` on it; \
+         its id will change"
     )
 }
 

@@ -236,7 +236,7 @@ impl Sums {
         let mut header = [0; HEADER];
         read(&mut header, 0)?;
         if header != Self::header(size, chunk) {
-            return Err("it begins otherwise".to_owned());
+            return Err("it does not begin like one".to_owned());
         }
         let other = || "it is that of another ROM, or damaged".to_owned();
         let (_, groups) = Self::counts(size, chunk);

@@ -89,7 +89,7 @@ impl RomFile {
         match rom.open_direct() {
             Ok(direct) => rom.direct = Some(direct),
             Err(error) => rom.notes.push(format!(
-                "no direct reads from {} ({error}): through the page cache instead",
+                "cannot read {} directly ({error}): reading through the page cache instead",
                 rom.path.display()
             )),
         }
@@ -130,7 +130,7 @@ impl RomFile {
     /// # Errors
     /// [`Error::Yescrypt`] if it is none.
     pub fn blocks(&self, r: u32) -> Result<u64, Error> {
-        let expected = "such that the ROM has a power of two of blocks";
+        let expected = "such that the number of blocks of the ROM is a power of two";
         let (name, value) = ("r", r.into());
         let refused = saltern_yescrypt::Error::InvalidParameter { name, value, expected };
         Ok(RomReading::whole(self.manifest.size(), r).ok_or(refused)?.nrom)
@@ -206,7 +206,7 @@ impl RomFile {
             match read_at(file, rest, at) {
                 Ok(0) => {
                     let (path, expected) = (self.path.clone(), self.manifest.size());
-                    let found = self.buffered.metadata().map_err(Error::io("look at", &path))?;
+                    let found = self.buffered.metadata().map_err(Error::io("access", &path))?;
                     let actual = found.len();
                     return Err(Error::Size { path, expected, actual });
                 }

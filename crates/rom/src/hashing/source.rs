@@ -130,7 +130,8 @@ impl RomReaders {
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn ring(&self, tags: usize) -> io::Result<Box<dyn BlockSource>> {
         let ring = ring::Ring::new(tags)?;
-        let note = "RLIMIT_MEMLOCK (ulimit -l) is too low for registered buffers: reading without";
+        let note =
+            "RLIMIT_MEMLOCK (ulimit -l) is too low for registered buffers: reading without them";
         let note = (!ring.is_registered()).then(|| note.to_owned());
         self.tell(Backend::IoUring, note);
         Ok(Box::new(ring))

@@ -138,7 +138,7 @@ impl fmt::Display for ImagePlace {
                 write!(f, "mapped from {}", path.display())
             }
             ImagePlace::Mapped { path, protected: false } => {
-                write!(f, "mapped from {}, which must not be shortened", path.display())
+                write!(f, "mapped from {}, which must not be truncated", path.display())
             }
             ImagePlace::Sysv { key } => write!(f, "{}", segment_name(*key).display()),
         }

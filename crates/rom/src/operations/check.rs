@@ -128,7 +128,7 @@ pub fn recompute(
     memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
     let actual = hasher.finish().root(&manifest.params);
     if actual != manifest.hash {
-        let path = PathBuf::from("what the seed gives");
+        let path = PathBuf::from("the ROM computed from the seed");
         return Err(Error::WrongRom { path, expected: manifest.hash, actual: Some(actual) });
     }
     let (mut at, path) = (0, opened.name());

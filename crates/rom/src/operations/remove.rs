@@ -29,7 +29,7 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
         Image::File(file) => filesystem::set_immutable(&file.file, immutable)
             .map_err(Error::io("change the attributes of", &file.path)),
         Image::Segment { .. } => Err(Error::Unsupported {
-            what: "a System V segment has no attributes: nobody can shorten one",
+            what: "a System V segment has no attributes: it cannot be truncated anyway",
         }),
     }
 }
@@ -60,7 +60,7 @@ pub fn remove(image: &Path) -> Result<(), Error> {
 pub fn detach(image: &Path, named: bool) -> Result<(), Error> {
     let Some(removal) = Removal::of(image)? else { return Ok(()) };
     let on_disk = Error::Unsupported {
-        what: "the image is not in shared memory: remove the files by hand if that is meant",
+        what: "the image is not in shared memory: to remove it, delete its files yourself",
     };
     let Some(path) = removal.manifest.image_path(image) else {
         return if named { removal.run() } else { Err(on_disk) };
@@ -128,7 +128,7 @@ impl<'a> Removal<'a> {
                     segment.remove().map_err(Error::io("remove", &name))?;
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::io("look at", &name)(error)),
+                Err(error) => return Err(Error::io("access", &name)(error)),
             }
         }
         // The image first: a manifest alone is a state that creation knows.
@@ -150,7 +150,7 @@ impl<'a> Removal<'a> {
 fn remove_file(path: &Path) -> Result<(), Error> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        found => is_regular_file(path, &found.map_err(Error::io("look at", path))?)?,
+        found => is_regular_file(path, &found.map_err(Error::io("access", path))?)?,
     }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),

@@ -32,7 +32,7 @@ const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
 /// Of the directory that `place` is or will be in.
 pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {
     let directory = directory_of(place);
-    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    let found = rustix::fs::statfs(directory).map_err(Error::io("access", directory))?;
     Ok(kind_of(&found))
 }
 
@@ -55,13 +55,13 @@ fn kind_of(found: &StatFs) -> Kind {
 /// Bytes of a page of files in the directory of `place`.
 pub(crate) fn page_size(place: &Path) -> Result<usize, Error> {
     let directory = directory_of(place);
-    let found = rustix::fs::statfs(directory).map_err(Error::io("look at", directory))?;
+    let found = rustix::fs::statfs(directory).map_err(Error::io("access", directory))?;
     Ok(page_of(&found))
 }
 
 /// Of an open file: what it is on, and the bytes of one of its pages.
 pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
-    let found = rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?;
+    let found = rustix::fs::fstatfs(file).map_err(Error::io("access", path))?;
     Ok((kind_of(&found), page_of(&found)))
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn acquire(
                 _ => Error::io("allocate", "memory".as_ref())(error),
             });
         };
-        notes.push(format!("no {pages} for {len} bytes ({error}): {next} instead"));
+        notes.push(format!("no {pages} for {len} bytes ({error}): using {next} instead"));
         pages = next;
     }
 }

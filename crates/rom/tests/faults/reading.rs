@@ -37,7 +37,10 @@ fn shortening_a_file_kills_nobody_who_did_not_ask_for_it() {
             // What is mapped on demand dies: this is why it has to be asked for.
             "map" => assert_eq!((line.as_str(), status.signal()), ("", Some(7))),
             "read" => {
-                assert!(line.contains("has 1048576 bytes and its manifest says 4194304"), "{line}");
+                assert!(
+                    line.contains("has 1048576 bytes, but its manifest says 4194304"),
+                    "{line}"
+                );
                 assert!(status.success());
             }
             _ => {

@@ -86,7 +86,7 @@ pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
     if let Some(rest) = text.strip_prefix('{') {
         let (name, rest) = rest.split_once('}')?;
         let (name, hash, salted) = LDAP.into_iter().find(|(known, ..)| *known == name)?;
-        let expected = "base 64 of a digest and of a salt of 1 to 64 bytes, where there is one";
+        let expected = "base 64 of a digest and, in salted schemes, of a salt of 1 to 64 bytes";
         return Some(
             ldap(name, (hash, salted), rest).ok_or(Error::malformed("LDAP string", expected)),
         );

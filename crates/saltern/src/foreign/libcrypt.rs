@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str) -> Option<Result<Foreign, Error>> {
     let printable = text.len() <= 383 && setting.bytes().all(plain);
     if !printable || digest.len() != digest_len(setting) || !digits(digest) {
         let expected =
-            "at most 383 printable characters without : ; * ! and \\, and all of the digest";
+            "at most 383 printable characters without : ; * ! and \\, and a complete digest";
         return Some(Err(Error::malformed("string for libcrypt", expected)));
     }
     Some(Ok(Foreign::new(Crypt { text: setting.to_owned(), salt, cost }, digest)))
@@ -195,7 +195,7 @@ impl Setting for Crypt {
 }
 
 const REFUSED: Error =
-    Error::malformed("string for libcrypt", "one that the libcrypt of this machine makes");
+    Error::malformed("string for libcrypt", "one that the libcrypt of this machine accepts");
 /// Of errno(3): an argument that makes no sense.
 const EINVAL: i32 = 22;
 
@@ -212,7 +212,7 @@ fn call(phrase: &CStr, setting: &CStr) -> Result<Zeroizing<String>, Error> {
     };
     if made.is_null() {
         let refused = std::io::Error::last_os_error().raw_os_error() == Some(EINVAL);
-        let why = "libcrypt has no memory for it, or does not take so long a password";
+        let why = "libcrypt is out of memory, or does not accept so long a password";
         return Err(if refused {
             REFUSED
         } else {

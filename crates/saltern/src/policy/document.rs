@@ -212,7 +212,7 @@ impl Document {
         };
         let known: Vec<&str> =
             self.known.iter().filter(sibling).map(|key| &key[parent.len()..]).collect();
-        let allowed = format!("one of {}: this key is not known", known.join(", "));
+        let allowed = format!("a known key: one of {}", known.join(", "));
         Err(self.wrong(first, &allowed))
     }
 }

@@ -17,7 +17,7 @@ use crate::strength::Strength;
 
 const SIZE: &str = "bytes, or a size such as \"256MiB\"";
 const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
-const COUNT: &str = "a number from 0 on";
+const COUNT: &str = "a number, at least 0";
 
 impl Policy {
     /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
@@ -46,7 +46,7 @@ impl Policy {
     /// use saltern::Policy;
     /// let text = "[params]\ncost = 4\n[pool]\nthreads = 0\n";
     /// let invalid = Policy::parse(text, "/etc/saltern").unwrap_err();
-    /// assert_eq!(invalid.to_string(), "policy:4: pool.threads = 0: allowed is 1 to 1024");
+    /// assert_eq!(invalid.to_string(), "policy:4: pool.threads = 0: expected 1 to 1024");
     /// ```
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Policy {
         match document.list("roms")? {
             0 => Ok(()),
             _ => {
-                let allowed = "none in this build: it lacks the feature `rom`";
+                let allowed = "no ROMs: this build lacks the feature `rom`";
                 Err(document.placed(Invalid::new("roms", "", allowed)))
             }
         }
@@ -194,7 +194,7 @@ impl Policy {
         pool.threads = threads.unwrap_or(pool.threads);
         pool.memory = document.parsed("pool.memory", SIZE, units::size)?.unwrap_or(pool.memory);
         pool.max_waiting =
-            document.number("pool.queue", "a number from 1 on")?.unwrap_or(pool.max_waiting);
+            document.number("pool.queue", "a number, at least 1")?.unwrap_or(pool.max_waiting);
         pool.in_flight = document.number("pool.in_flight", "1 to 256")?.unwrap_or(pool.in_flight);
         let patience = document.parsed("pool.patience", TIME, units::time)?;
         pool.patience = patience.unwrap_or(pool.patience);
@@ -245,7 +245,7 @@ fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params
         params = known.ok_or_else(wrong)?;
         let beside = ["n", "r", "p", "t"].into_iter().find(|field| document.has(&path(field)));
         if let Some(field) = beside {
-            let allowed = format!("nothing beside {}", path("cost"));
+            let allowed = format!("{} alone", path("cost"));
             return Err(document.placed(Invalid::new(path(field), "", allowed)));
         }
     }

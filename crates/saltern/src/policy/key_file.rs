@@ -83,7 +83,7 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
         |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
     let (file, content) = content(path, MAX).map_err(|error| unavailable(&error))?;
     notes.extend(loose(&file, path));
-    let wrong = "it has to hold 32 bytes or 64 hexadecimal digits";
+    let wrong = "it must hold 32 bytes or 64 hexadecimal digits";
     let bytes = parse(&content).ok_or_else(|| unavailable(&wrong))?;
     let secret = Secret::copied(&bytes);
     let beside = fingerprint_path(path);
@@ -98,8 +98,8 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
             }
             let (said, beside) = (String::from_utf8_lossy(said.trim_ascii()), beside.display());
             Err(unavailable(&format!(
-                "its fingerprint is not the one in the file beside it: it is {own}, and {beside} \
-                 has {said:?}; put back the key or the fingerprint that belongs there"
+                "its fingerprint, {own}, is not the one in the file beside it: {beside} has \
+                 {said:?}; restore the right key or fingerprint"
             )))
         }
     }

@@ -38,15 +38,15 @@ impl Policy {
     fn check_params(&self) -> Result<(), Invalid> {
         let hasher = Hasher::new().with_params(self.params).with_limits(self.limits.clone());
         let fits = hasher.setting([0; 16]);
-        let refused = |error| format!("what [limits] admits for new hashes ({error})");
+        let refused = |error| format!("a cost that [limits] admits for new hashes ({error})");
         fits.map_err(|error| Invalid::new("params", shown(&self.params), refused(error)))?;
         if self.params.flags() != Some(182) || self.params.nrom != 0 {
-            let allowed = "yescrypt of the default flavour; the NROM comes from the active ROM";
+            let allowed = "yescrypt of the default flavour, without NROM: the active ROM sets it";
             return Err(Invalid::new("params", shown(&self.params), allowed));
         }
         let floor = self.floor.check(&saltern_yescrypt::Limits::unlimited());
         floor.map_err(|error| {
-            Invalid::new("floor", shown(&self.floor), format!("a cost that there is ({error})"))
+            Invalid::new("floor", shown(&self.floor), format!("a valid cost ({error})"))
         })?;
         if Strength::of_params(&self.floor) > Strength::of_params(&self.params) {
             let allowed = "at most the cost of [params]: new hashes would be below the floor";
@@ -144,14 +144,14 @@ impl Policy {
     fn check_decoy(&self) -> Result<(), Invalid> {
         let costs = &self.decoy.costs;
         if costs.len() > 1 && self.decoy.key.is_none() {
-            let allowed = "a file with a key if there are several costs: who can foretell the \
-                           choice can tell unknown accounts";
+            let allowed = "a key file if there are several costs: anyone who can predict the \
+                           choice can recognise unknown accounts";
             return Err(Invalid::new("decoy.key", "", allowed));
         }
         for (at, cost) in costs.iter().enumerate() {
             let (like, share) =
                 (format!("decoy.costs[{at}].like"), format!("decoy.costs[{at}].share"));
-            let refused = |error: Error| format!("a string that is verified here ({error})");
+            let refused = |error: Error| format!("a string that this policy can verify ({error})");
             let admitted = specimen(&cost.like).and_then(|hash| {
                 self.admit(&hash, 0)?;
                 Ok(memory(&hash))
@@ -160,7 +160,7 @@ impl Policy {
             let needed = admitted.map_err(|error| refuse(refused(error)))?;
             if needed > self.pool.memory {
                 let limit = self.pool.memory;
-                let allowed = format!("what fits into pool.memory of {limit} bytes ({needed})");
+                let allowed = format!("a cost within pool.memory, {limit} bytes ({needed})");
                 return Err(refuse(allowed));
             }
             if cost.share == 0 || cost.share > 1 << 48 {

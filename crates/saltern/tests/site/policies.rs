@@ -8,69 +8,69 @@ use saltern::{ErrorKind, Passwords, Policy};
 const WRONG: [(&str, &str); 45] = [
     (
         "x = 1",
-        "1: x = 1: allowed is one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
+        "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes",
     ),
-    ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
-    ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
-    ("[pool.more]\nx = 1", "1: pool.more: allowed is one of deadline,"),
-    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: allowed is 1 to 1024"),
-    ("[pool]\nthreads = -1", "2: pool.threads = -1: allowed is 1 to 1024"),
-    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": allowed is 1 to 1024"),
+    ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),
+    ("[pools]\nthreads = 1", "1: pools: expected a known key: one of assume_unnamed_key,"),
+    ("[pool.more]\nx = 1", "1: pool.more: expected a known key: one of deadline,"),
+    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: expected 1 to 1024"),
+    ("[pool]\nthreads = -1", "2: pool.threads = -1: expected 1 to 1024"),
+    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": expected 1 to 1024"),
     (
         "[pool]\nmemory = \"1MB\"",
-        "2: pool.memory = \"1MB\": allowed is bytes, or a size such as \"256MiB\"",
+        "2: pool.memory = \"1MB\": expected bytes, or a size such as \"256MiB\"",
     ),
-    ("[pool]\nmemory = \"1MiB\"", "2: pool.memory = \"1MiB\": allowed is at least 18"),
-    ("[pool]\ndeadline = 2", "2: pool.deadline = 2: allowed is a time such as"),
-    ("[pool]\ndeadline = \"0s\"", "2: pool.deadline = \"0s\": allowed is a time above zero"),
-    ("[pool]\nqueue = 0", "2: pool.queue = 0: allowed is at least 1"),
-    ("[pool]\nwipe = \"never\"", "2: pool.wipe = \"never\": allowed is \"on-drop\","),
-    ("pool = 1", "1: pool = 1: allowed is a table"),
-    ("pool = []", "1: pool: allowed is a table"),
-    ("[params]\ncost = 12", "2: params.cost = 12: allowed is 1 to 11"),
-    ("[params]\ncost = 0", "2: params.cost = 0: allowed is 1 to 11"),
-    ("[params]\ncost = 5\nt = 1", "3: params.t = 1: allowed is nothing beside params.cost"),
-    ("[params]\nn = 1000", "1: params = n 1000, r 32, p 1, t 0: allowed is what [limits] admits"),
+    ("[pool]\nmemory = \"1MiB\"", "2: pool.memory = \"1MiB\": expected at least 18"),
+    ("[pool]\ndeadline = 2", "2: pool.deadline = 2: expected a time such as"),
+    ("[pool]\ndeadline = \"0s\"", "2: pool.deadline = \"0s\": expected a time above zero"),
+    ("[pool]\nqueue = 0", "2: pool.queue = 0: expected at least 1"),
+    ("[pool]\nwipe = \"never\"", "2: pool.wipe = \"never\": expected \"on-drop\","),
+    ("pool = 1", "1: pool = 1: expected a table"),
+    ("pool = []", "1: pool: expected a table"),
+    ("[params]\ncost = 12", "2: params.cost = 12: expected 1 to 11"),
+    ("[params]\ncost = 0", "2: params.cost = 0: expected 1 to 11"),
+    ("[params]\ncost = 5\nt = 1", "3: params.t = 1: expected params.cost alone"),
+    (
+        "[params]\nn = 1000",
+        "1: params = n 1000, r 32, p 1, t 0: expected a cost that [limits] admits",
+    ),
     (
         "# above\n[params]\ncost = 10",
-        "2: params = n 131072, r 32, p 1, t 0: allowed is what [limits] admits",
+        "2: params = n 131072, r 32, p 1, t 0: expected a cost that [limits] admits",
     ),
     (
         "[limits]\nmemory = \"8MiB\"",
-        "policy: params = n 4096, r 32, p 1, t 0: allowed is what [limits] admits",
+        "policy: params = n 4096, r 32, p 1, t 0: expected a cost that [limits] admits",
     ),
     (
         "[floor]\ncost = 6",
-        "1: floor = n 8192, r 32, p 1, t 0: allowed is at most the cost of [params]",
+        "1: floor = n 8192, r 32, p 1, t 0: expected at most the cost of [params]",
     ),
-    ("[floor]\nsalt = 17", "2: floor.salt = 17: allowed is 0 to 16"),
-    ("schemes = [\"bcrypt\"]", "1: schemes = bcrypt: allowed is a list with \"yescrypt\""),
+    ("[floor]\nsalt = 17", "2: floor.salt = 17: expected 0 to 16"),
+    ("schemes = [\"bcrypt\"]", "1: schemes = bcrypt: expected a list with \"yescrypt\""),
     (
         "schemes = [\"yescrypt\", \"md4\"]",
-        "1: schemes[1] = \"md4\": allowed is \"yescrypt\", \"scrypt\",",
+        "1: schemes[1] = \"md4\": expected \"yescrypt\", \"scrypt\",",
     ),
     (
         "schemes = [\"yescrypt\", \"yescrypt\"]",
-        "1: schemes[1] = \"yescrypt\": allowed is each scheme once",
+        "1: schemes[1] = \"yescrypt\": expected each scheme once",
     ),
-    ("schemes = \"yescrypt\"", "1: schemes = \"yescrypt\": allowed is a list"),
-    ("[[keys]]\nname = \"a b\"", "2: keys[0].name = \"a b\": allowed is a name of 1 to 32"),
-    ("[[keys]]\nname = \"a\"", "1: keys[0].fingerprint: allowed is 16 digits"),
+    ("schemes = \"yescrypt\"", "1: schemes = \"yescrypt\": expected a list"),
+    ("[[keys]]\nname = \"a b\"", "2: keys[0].name = \"a b\": expected a name of 1 to 32"),
+    ("[[keys]]\nname = \"a\"", "1: keys[0].fingerprint: expected 16 digits"),
     (
         "[[decoy.costs]]\nlike = \"$9$x\"\nshare = 1",
-        "2: decoy.costs[0].like = \"$9$x\": allowed is a string that is verified here",
+        "2: decoy.costs[0].like = \"$9$x\": expected a string that this policy can verify",
     ),
-    (
-        "[[decoy.costs]]\nlike = \"$y$j9T$abcd\"",
-        "1: decoy.costs[0].share = 0: allowed is 1 to 2^48",
-    ),
+    ("[[decoy.costs]]\nlike = \"$y$j9T$abcd\"", "1: decoy.costs[0].share = 0: expected 1 to 2^48"),
     ("a = [", "1: "),
     (
         concat!(
             "[[keys]]\nname = \"a\"\nfile = \"a\"\nfingerprint = \"0011223344556677\"\n",
             "[[keys]]\nname = \"a\"\nfile = \"b\"\nfingerprint = \"8899aabbccddeeff\"\n",
         ),
-        "6: keys[1].name = \"a\": allowed is each name once",
+        "6: keys[1].name = \"a\": expected each name once",
     ),
     (
         concat!(
@@ -78,43 +78,43 @@ const WRONG: [(&str, &str); 45] = [
             "active = true\n[[keys]]\nname = \"b\"\nfile = \"b\"\n",
             "fingerprint = \"8899aabbccddeeff\"\nactive = true",
         ),
-        "10: keys[1].active = true: allowed is true for one key only",
+        "10: keys[1].active = true: expected true for one key only",
     ),
     ("[pool]\nthreads = 1\nthreads = 2", "3: "),
-    ("check_roms = \"0s\"", "1: check_roms = \"0s\": allowed is a time above zero"),
+    ("check_roms = \"0s\"", "1: check_roms = \"0s\": expected a time above zero"),
     (
         "[[decoy.costs]]\nlike = \"$2b$12$......................\"\nshare = 1",
-        "2: decoy.costs[0].like = \"$2b$12$......................\": allowed is a string that is \
+        "2: decoy.costs[0].like = \"$2b$12$......................\": expected a string that is \
          verified here (the policy does not accept bcrypt",
     ),
     (
         "schemes = ['yescrypt', 'bcrypt']\n[[decoy.costs]]\n\
          like = '$2b$31$......................'\nshare = 1",
-        "3: decoy.costs[0].like = '$2b$31$......................': allowed is a string that is \
+        "3: decoy.costs[0].like = '$2b$31$......................': expected a string that is \
          verified here (work 38",
     ),
     (
         "[pool]\nmemory = '20MiB'\n[[decoy.costs]]\nlike = '$y$jBT$abcd'\nshare = 1",
-        "4: decoy.costs[0].like = '$y$jBT$abcd': allowed is what fits into pool.memory",
+        "4: decoy.costs[0].like = '$y$jBT$abcd': expected a cost within pool.memory",
     ),
     (
         "schemes = ['yescrypt', 'argon2']\n[pool]\nmemory = '20MiB'\n[[decoy.costs]]\n\
          like = '$argon2id$v=19$m=65536,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32'\nshare = 1",
         "5: decoy.costs[0].like = '$argon2id$v=19$m=65536,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32': \
-         allowed is what fits into pool.memory",
+         expected a cost within pool.memory",
     ),
     (
         "[[decoy.costs]]\nlike = '$y$j75$abcd'\nshare = 1\n\
          [[decoy.costs]]\nlike = '$y$j9T$abcd'\nshare = 1",
-        "1: decoy.key: allowed is a file with a key if there are several costs",
+        "1: decoy.key: expected a key file if there are several costs",
     ),
     (
         "[[decoy.costs]]\nlike = '!$y$j75$abcd'\nshare = 1",
-        "2: decoy.costs[0].like = '!$y$j75$abcd': allowed is a string that is verified here",
+        "2: decoy.costs[0].like = '!$y$j75$abcd': expected a string that this policy can verify",
     ),
-    ("[limits]\nmemory = \"1e9\"", "2: limits.memory = \"1e9\": allowed is bytes"),
-    ("[limits]\npassword = -1", "2: limits.password = -1: allowed is a number from 0 on"),
-    ("\"pool.threads\" = 1", "1: \"pool.threads\" = 1: allowed is"),
+    ("[limits]\nmemory = \"1e9\"", "2: limits.memory = \"1e9\": expected bytes"),
+    ("[limits]\npassword = -1", "2: limits.password = -1: expected a number, at least 0"),
+    ("\"pool.threads\" = 1", "1: \"pool.threads\" = 1: expected"),
 ];
 
 #[test]
@@ -131,7 +131,7 @@ fn what_is_wrong_is_said_with_its_place() {
     std::fs::write(&path, "[pool]\nthreads = 0\n").unwrap();
     let error = Policy::read(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadInput);
-    let place = format!("{}:2: pool.threads = 0: allowed is 1 to 1024", path.display());
+    let place = format!("{}:2: pool.threads = 0: expected 1 to 1024", path.display());
     assert_eq!(error.to_string(), place);
     let missing = Policy::read(folder.path().join("other.toml")).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Unavailable);
@@ -140,7 +140,7 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(Policy::read(&no_text).unwrap_err().kind(), ErrorKind::Unavailable);
     let long = folder.path().join("long.toml");
     std::fs::write(&long, "# long\n".repeat(1 << 18)).unwrap();
-    assert!(Policy::read(&long).unwrap_err().to_string().contains("allowed is at most 1 MiB"));
+    assert!(Policy::read(&long).unwrap_err().to_string().contains("expected at most 1 MiB"));
     let device = Policy::read("/dev/zero").unwrap_err().to_string();
     assert!(device.contains("not a regular file"), "{device}");
 }

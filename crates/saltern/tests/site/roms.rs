@@ -96,7 +96,7 @@ fn a_rom_twice_and_two_active_ones_are_refused() {
     let (folder, [a, b]) = (std::env::temp_dir(), ["a".repeat(64), "b".repeat(64)]);
     for (second, more, told) in [
         (&a, "", "roms[1].hash = "),
-        (&b, "active = true", "roms[1].active = true: allowed is true for one ROM only"),
+        (&b, "active = true", "roms[1].active = true: expected true for one ROM only"),
     ] {
         let more = format!("active = true\n[[roms]]\nimage = 'b'\nhash = '{second}'\n{more}");
         let text = format!("[[roms]]\nimage = 'a'\nhash = '{a}'\n{more}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::words::{Left, answer, words};
 
 words! {
-    /// What came of a new password.
+    /// Outcome for a new password.
     enum Hashing {
         /// It was hashed.
         Hashed = "hashed",
@@ -15,7 +15,7 @@ words! {
 answer! {
     /// A new password was hashed.
     struct Hashed {
-        /// What came of it.
+        /// The outcome.
         outcome: Hashing,
         /// The string to store.
         hash: String,
@@ -23,7 +23,7 @@ answer! {
 }
 
 words! {
-    /// What came of a login.
+    /// Outcome of a login.
     enum Verdict {
         /// The password is wrong, or there is no such account.
         Mismatch = "mismatch",
@@ -35,31 +35,31 @@ words! {
 }
 
 answer! {
-    /// A login was looked at.
+    /// A login was checked.
     struct Verified {
-        /// What came of it.
+        /// The outcome.
         outcome: Verdict,
         /// After a match: why the stored string is outdated, if it is.
         outdated(default): Vec<String>,
-        /// After a match: the string to store where the one that was sent still stands.
+        /// After a match: the string to store if the one that was sent is still there.
         update: Option<String>,
     }
 }
 
 words! {
-    /// Whether a string is as new ones are.
+    /// Whether a string is up to date.
     enum Freshness {
         /// It is.
         Current = "current",
-        /// It is not: a login has an update.
+        /// It is not: a login returns an update.
         Outdated = "outdated",
     }
 }
 
 answer! {
-    /// A stored string was looked at.
+    /// A stored string was checked.
     struct Checked {
-        /// What came of it.
+        /// The outcome.
         outcome: Freshness,
         /// Why it is outdated, if it is.
         outdated(default): Vec<String>,
@@ -69,25 +69,25 @@ answer! {
 words! {
     /// Whether a string has changed.
     enum Rekeying {
-        /// It is as it is to be, or cannot be encrypted.
+        /// It is encrypted as wanted already, or cannot be encrypted.
         Unchanged = "unchanged",
-        /// It is encrypted with the active key now, or with none if none is active.
+        /// It is now encrypted with the active key, or unencrypted if none is active.
         Rekeyed = "rekeyed",
     }
 }
 
 answer! {
-    /// A stored string was moved to the active key.
+    /// A stored string was re-encrypted with the active key.
     struct Rekeyed {
-        /// What came of it.
+        /// The outcome.
         outcome: Rekeying,
-        /// The string to store where the one that was sent still stands, if it has changed.
+        /// If it has changed: the string to store if the one that was sent is still there.
         hash: Option<String>,
     }
 }
 
 words! {
-    /// What came of a table.
+    /// Outcome for a table.
     enum Counting {
         /// It was counted.
         Counted = "counted",
@@ -97,17 +97,17 @@ words! {
 answer! {
     /// A table of stored strings was counted.
     struct Counted {
-        /// What came of it.
+        /// The outcome.
         outcome: Counting,
-        /// Strings that could be read, those of locked accounts among them.
+        /// Strings that could be read, including those of locked accounts.
         accounts: u64,
         /// Strings of locked accounts.
         locked: u64,
-        /// Lines that could not be read. They are in none of the other counts.
+        /// Lines that could not be read. No other count includes them.
         bad: u64,
         /// Strings that the policy does not verify.
         refused: u64,
-        /// Strings for which there is any reason to replace them.
+        /// Strings that should be replaced for any reason.
         outdated: u64,
         /// Strings that only a login can replace.
         needs_login: u64,
@@ -119,32 +119,32 @@ answer! {
         schemes: BTreeMap<String, u64>,
         /// Strings by cost, in the form of `decoy.costs` in a policy.
         costs: BTreeMap<String, u64>,
-        /// Strings of further costs, beyond the first 10 000 different ones.
+        /// Strings of all other costs, after the first 10 000 different ones.
         other_costs: u64,
         /// Encrypted strings by the name of the key.
         keys: BTreeMap<String, u64>,
-        /// Strings of keys that the policy does not have, after 10 000 different ones.
+        /// Strings of further keys that the policy does not have, after the first 10 000.
         other_keys: u64,
         /// Strings that need a ROM, by its id.
         roms: BTreeMap<String, u64>,
-        /// Strings of ROMs that the policy does not have, after 10 000 different ones.
+        /// Strings of further ROMs that the policy does not have, after the first 10 000.
         other_roms: u64,
     }
 }
 
 words! {
-    /// What came of a batch.
+    /// Outcome of a batch.
     enum Completion {
-        /// There is an answer to each line.
+        /// Every line has an answer.
         Complete = "complete",
     }
 }
 
 answer! {
-    /// The last line of the answer to a batch, if there is one to each line that was sent. Without
-    /// it something is missing.
+    /// The last line of the answer to a batch, sent only after the answers to all lines. If it is
+    /// missing, the answer is incomplete.
     struct Completed {
-        /// What came of it.
+        /// The outcome.
         outcome: Completion,
         /// Answers before this one: as many as there were lines that are not blank.
         answers: u64,

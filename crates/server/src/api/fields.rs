@@ -83,7 +83,7 @@ impl<'a> Fields<'a> {
             let place = format!("line {}, column {}", error.line(), error.column());
             match error.classify() {
                 serde_json::error::Category::Data => Problem::malformed(format!(
-                    "the request has to be a JSON object with few fields, each at most once \
+                    "the request must be a JSON object with few fields, each at most once \
                      ({place})"
                 )),
                 _ => Problem::malformed(format!("the request is not JSON ({place})")),
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
         let Object(found) = serde_json::from_slice(body).map_err(syntax)?;
         for (at, (name, _)) in found.iter().enumerate() {
             if found[..at].iter().any(|(other, _)| other.get() == name.get()) {
-                let detail = "the request has to be a JSON object with each field at most once";
+                let detail = "the request must be a JSON object with each field at most once";
                 return Err(Problem::malformed(detail));
             }
         }
@@ -107,7 +107,7 @@ impl<'a> Fields<'a> {
             return Ok(());
         }
         let known = known.join(", ");
-        Err(Problem::malformed(format!("the request has to be a JSON object of {known}")))
+        Err(Problem::malformed(format!("the request must be a JSON object with {known}")))
     }
 
     /// Takes the value of a field out.
@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
         let found = at.map(|at| self.found.swap_remove(at));
         let value = found.map_or_else(T::absent, |(_, raw)| T::read(raw.get()));
         value.ok_or_else(|| {
-            let what = if found.is_some() { "has to be" } else { "is missing:" };
+            let what = if found.is_some() { "must be" } else { "is missing:" };
             Problem::malformed(format!("`{name}` {what} {}", T::EXPECTED))
         })
     }
@@ -225,7 +225,7 @@ impl Schema for Any {
 }
 
 impl Read for u64 {
-    const EXPECTED: &str = "a whole number from 0 on";
+    const EXPECTED: &str = "a whole number, at least 0";
 
     /// Also in the form of a fraction without one, as some languages write all numbers: `1000.0`.
     fn read(raw: &str) -> Option<Self> {

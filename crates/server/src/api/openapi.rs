@@ -89,7 +89,7 @@ fn operation(route: &Route) -> Value {
     let mut said = json!({ "description": "Done.", "content": { kind: ok } });
     if kind == "application/x-ndjson" {
         said["description"] =
-            json!("One line for each, as they are done, and one at the end: `Line` says how.");
+            json!("One line for each, as it is done, and one at the end, in the form of `Line`.");
     }
     let mut responses = Map::new();
     responses.insert("200".to_owned(), said);

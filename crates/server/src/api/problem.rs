@@ -22,10 +22,10 @@ words! {
     }
 }
 
-/// Why a request was not done. A wrong password is none of these.
+/// Why a request failed. A wrong password is not one of these reasons.
 ///
-/// It has one of five kinds, which is its outcome, and a reason that is more exact. Its text has
-/// names, numbers and places, never passwords, salts, keys or hashes.
+/// A problem is of one of five kinds, which is its outcome, and has a more exact reason. Its text
+/// contains names, numbers and places, never passwords, salts, keys or hashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Problem {
@@ -46,24 +46,24 @@ pub(crate) const TYPE: &str = "urn:saltern:problem:";
 
 /// All reasons, each with its status, its kind, and what it means.
 pub(crate) const REASONS: &[(&str, u16, Kind, &str)] = &[
-    ("malformed", 400, Kind::BadInput, "The request is not as the document says"),
+    ("malformed", 400, Kind::BadInput, "The request does not match the OpenAPI document"),
     ("forbidden", 403, Kind::BadInput, "The client may not do this"),
-    ("not-found", 404, Kind::BadInput, "There is nothing of this name"),
+    ("not-found", 404, Kind::BadInput, "There is nothing at this path"),
     ("method", 405, Kind::BadInput, "This needs another method"),
     ("slow", 408, Kind::BadInput, "The request did not arrive in time"),
     ("too-large", 413, Kind::OverLimit, "The request is too large"),
     ("media-type", 415, Kind::BadInput, "This needs another content type"),
     ("bad-input", 422, Kind::BadInput, "The string or the password cannot be used"),
-    ("over-limit", 422, Kind::OverLimit, "The policy does not allow it"),
-    ("account-rate", 429, Kind::Overloaded, "Too many logins of this account"),
-    ("client-connections", 503, Kind::Overloaded, "Too many connections of this client"),
-    ("client-rate", 429, Kind::Overloaded, "Too many requests of this client"),
+    ("over-limit", 422, Kind::OverLimit, "The policy does not allow this"),
+    ("account-rate", 429, Kind::Overloaded, "Too many logins to this account"),
+    ("client-connections", 503, Kind::Overloaded, "Too many connections from this client"),
+    ("client-rate", 429, Kind::Overloaded, "Too many requests from this client"),
     ("internal", 500, Kind::Internal, "Something is wrong with the service"),
-    ("too-late", 503, Kind::Overloaded, "It could not be done in time"),
+    ("too-late", 503, Kind::Overloaded, "The request could not be done in time"),
     ("queue-full", 503, Kind::Overloaded, "Too many requests are waiting"),
-    ("ending", 503, Kind::Overloaded, "The service is about to end"),
+    ("ending", 503, Kind::Overloaded, "The service is shutting down"),
     ("starting", 503, Kind::Unavailable, "The service is not ready yet"),
-    ("unavailable", 503, Kind::Unavailable, "A key or a ROM is not there"),
+    ("unavailable", 503, Kind::Unavailable, "A key or a ROM is missing"),
 ];
 
 impl Problem {

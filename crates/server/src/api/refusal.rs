@@ -85,14 +85,14 @@ impl Schema for Problem {
             (name, about.to_owned(), schema, optional)
         };
         object(
-            "Why a request was not done (RFC 9457). A wrong password is none of these.",
+            "Why a request failed (RFC 9457). A wrong password is not one of these reasons.",
             vec![
                 field("type", "The reason.", json!({ "type": "string", "enum": types }), false),
                 field("title", "What the reason means.", text(), false),
                 field("status", "The status of the answer.", integer(), false),
                 field("detail", "What happened, for people.", text(), false),
-                field("outcome", "Which of five kinds it is.", Kind::schema(), false),
-                field("retry_after_ms", "When it may succeed, in milliseconds.", integer(), true),
+                field("outcome", "Which of the five kinds of error it is.", Kind::schema(), false),
+                field("retry_after_ms", "Milliseconds until a retry may succeed.", integer(), true),
             ],
         )
     }

@@ -121,7 +121,7 @@ impl<'a> Line<'a> {
             "description": "Which line of the batch this answers.",
             "properties": {
                 "line": { "type": "integer", "minimum": 1, "description": "Counted from 1." },
-                "id": { "description": "That of the line." },
+                "id": { "description": "The `id` of the line." },
             },
             "required": ["line"],
         });

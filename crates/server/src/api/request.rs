@@ -14,8 +14,8 @@ request! {
         password: Option<Secret>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
         password_hex: Option<Hex>,
-        /// How long the answer is waited for, in milliseconds, from when the request arrived. What
-        /// cannot be done in this time is refused at once.
+        /// How long the client waits for the answer, in milliseconds from the arrival of the
+        /// request. What cannot be done in this time is refused at once.
         timeout_ms: Option<u64>,
     }
 }
@@ -23,22 +23,22 @@ request! {
 request! {
     /// A login.
     struct Verify {
-        /// The id of the account, or its name in the one form that it has in the table, and not as
-        /// it was typed: to limits `Alice` and `alice` are two accounts. It is part of no hash; if
-        /// there is no such account, it chooses what the login costs. Where logins are limited by
-        /// account it may not be left out, null or empty.
+        /// The id of the account, or its name exactly as in the table, not as it was typed: for
+        /// rate limits, `Alice` and `alice` are two accounts. It is not part of any hash; if there
+        /// is no such account, it decides what the login costs. Where logins are limited per
+        /// account, it must not be missing, null or empty.
         account: Option<Secret>,
         /// The password that was typed in.
         password: Option<Secret>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
         password_hex: Option<Hex>,
-        /// The stored string of the account, or null if there is no such account: as much is
-        /// computed then, so that the time of the answer does not give it away.
+        /// The stored string of the account, or null if there is no such account: the service then
+        /// computes as much, so that the response time does not reveal it.
         hash: Stored,
         /// Whether an update is wanted if the string is outdated (true): only if it is stored.
         update: Option<bool>,
-        /// How long the answer is waited for, in milliseconds, from when the request arrived. What
-        /// cannot be done in this time is refused at once.
+        /// How long the client waits for the answer, in milliseconds from the arrival of the
+        /// request. What cannot be done in this time is refused at once.
         timeout_ms: Option<u64>,
     }
 }
@@ -84,7 +84,7 @@ impl<'a> BatchLine<'a> {
             "needs-rehash" => Asked::NeedsRehash(Census::take(fields)?),
             "rekey" => Asked::Rekey(Census::take(fields)?),
             _ => {
-                let allowed = "`op` has to be `hash`, `verify`, `needs-rehash` or `rekey`";
+                let allowed = "`op` must be `hash`, `verify`, `needs-rehash` or `rekey`";
                 return Err(Problem::malformed(allowed));
             }
         })
@@ -94,7 +94,7 @@ impl<'a> BatchLine<'a> {
     pub(crate) fn schema() -> Value {
         let line = |op: &str, mut request: Value| {
             request["properties"]["op"] = json!({ "const": op });
-            request["properties"]["id"] = json!({ "description": "Comes back in the answer." });
+            request["properties"]["id"] = json!({ "description": "Repeated in the answer." });
             if let Some(required) = request["required"].as_array_mut() {
                 required.push(json!("op"));
             }
@@ -120,9 +120,9 @@ pub(crate) fn password(
             Ok(Zeroizing::new(std::mem::take(&mut *text).into_bytes()))
         }
         (None, Some(Hex(bytes))) => Ok(bytes),
-        (None, None) => Err(Problem::malformed("`password` is missing, or `password_hex`")),
+        (None, None) => Err(Problem::malformed("`password` or `password_hex` is missing")),
         (Some(_), Some(_)) => {
-            Err(Problem::malformed("`password` and `password_hex` exclude each other"))
+            Err(Problem::malformed("give `password` or `password_hex`, not both"))
         }
     }
 }
@@ -156,18 +156,18 @@ mod tests {
             (r#""hunter2""#, "a JSON object"),
             (r#"["hunter2"]"#, "a JSON object"),
             ("1234567", "a JSON object"),
-            (r#"{"hash":null,"password":1234567}"#, "`password` has to be"),
+            (r#"{"hash":null,"password":1234567}"#, "`password` must be"),
             (r#"{"hash":null,"hunter2":1}"#, "a JSON object"),
             (r#"{"hash":null,"password":"hunter2","password":"a"}"#, "a JSON object"),
-            (r#"{"hash":null,"password":["hunter2"]}"#, "`password` has to be"),
-            (r#"{"hash":null,"password":"hunter2\ud800"}"#, "`password` has to be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` has to be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` has to be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` has to be"),
+            (r#"{"hash":null,"password":["hunter2"]}"#, "`password` must be"),
+            (r#"{"hash":null,"password":"hunter2\ud800"}"#, "`password` must be"),
+            (r#"{"hash":null,"password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` must be"),
+            (r#"{"hash":null,"password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` must be"),
+            (r#"{"hash":null,"password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` must be"),
             (r#"{"password":"hunter2"}"#, "`hash` is missing"),
             (r#"{"hash":null}"#, "`password` is missing"),
-            (r#"{"hash":null,"password":"hunter2","password_hex":"00"}"#, "exclude"),
-            (r#"{"hash":null,"password_hex":"hunter2"}"#, "`password_hex` has to be"),
+            (r#"{"hash":null,"password":"hunter2","password_hex":"00"}"#, "not both"),
+            (r#"{"hash":null,"password_hex":"hunter2"}"#, "`password_hex` must be"),
         ] {
             let error = read(body).unwrap_err();
             assert!(error.contains(reason), "{body}: {error}");

@@ -73,14 +73,14 @@ pub const ROUTES: [Route; OPS] = [
         "needs-rehash",
         "/v1/needs-rehash",
         &[Right::Verify],
-        "Tell whether a stored string is outdated, and why",
+        "Say whether a stored string is outdated, and why",
     ),
     post(
         Op::Rekey,
         "rekey",
         "/v1/rekey",
         &[Right::Rekey],
-        "Move a stored string to the active key, without the password",
+        "Re-encrypt a stored string with the active key, without the password",
     ),
     post(
         Op::Census,
@@ -94,13 +94,19 @@ pub const ROUTES: [Route; OPS] = [
         "batch",
         "/v1/batch",
         &[Right::Verify, Right::Hash, Right::Rekey],
-        "Do what many lines ask for while no login waits; each line needs the right for it",
+        "Process many lines while no login waits; each line needs the right for its operation",
     ),
-    get(Op::Health, "health", "/health", &[], "Tell that the process lives"),
-    get(Op::Ready, "ready", "/ready", &[], "Tell whether requests can be done"),
+    get(Op::Health, "health", "/health", &[], "Say that the process is alive"),
+    get(Op::Ready, "ready", "/ready", &[], "Say whether the service is ready for requests"),
     get(Op::Metrics, "metrics", "/metrics", &[Right::Admin], "Counts for Prometheus"),
     get(Op::OpenApi, "openapi", "/v1/openapi.json", &[], "This document"),
-    get(Op::Dashboard, "dashboard", "/", &[Right::Admin], "A page that shows how it does"),
+    get(
+        Op::Dashboard,
+        "dashboard",
+        "/",
+        &[Right::Admin],
+        "A page that shows the state of the service",
+    ),
 ];
 
 const fn post(

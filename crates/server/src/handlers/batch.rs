@@ -156,7 +156,7 @@ async fn in_turn<L: Lines>(
 }
 
 pub(super) fn is_ending() -> Problem {
-    let detail = "the service is about to end: nothing is done from here on";
+    let detail = "the service is shutting down: no further lines are processed";
     Problem::new("ending", detail).after(Duration::from_secs(1))
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
         }
         Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash.0),
         Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash.0),
-        _ => Err(Problem::new("internal", "this is no request for one password")),
+        _ => Err(Problem::new("internal", "this is not a request for one password")),
     }
 }
 
@@ -58,7 +58,7 @@ async fn in_time<T: Send + 'static>(
         return Ok(result?);
     }
     let late = || {
-        let detail = "the answer was not there in time";
+        let detail = "the answer was not ready in time";
         Problem::new("too-late", detail).after(Duration::from_secs(1))
     };
     Ok(ticket.known_now().ok_or_else(late)??)
@@ -79,7 +79,7 @@ impl Login<'_> {
         let (accounts, account) = (means.current.accounts.as_ref(), self.account.as_bytes());
         if let Some(accounts) = accounts {
             if account.is_empty() {
-                let missing = "`account` is missing: logins are limited by account here";
+                let missing = "`account` is missing: logins are limited per account here";
                 return Err(Problem::malformed(missing));
             }
             accounts.take(account).map_err(|wait| {

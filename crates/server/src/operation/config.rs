@@ -25,7 +25,7 @@ const MAX: u64 = 1 << 20;
 /// ```toml
 /// policy = "saltern.toml"
 /// timeout = "10s"              # for an answer, if the policy has no deadline
-/// drain = "25s"                # how long requests may take to end at the end of the process
+/// drain = "25s"                # how long requests may take to finish at shutdown
 /// log_requests = false         # one line for each request
 ///
 /// [[listen]]
@@ -34,7 +34,7 @@ const MAX: u64 = 1 << 20;
 ///
 /// [[listen]]
 /// tcp = "127.0.0.1:8080"       # loopback only
-/// client = "local"             # whoever connects is this client
+/// client = "local"             # everyone who connects is this client
 ///
 /// [[listen]]
 /// tcp = "0.0.0.0:8443"         # TLS 1.3; clients need a certificate
@@ -48,8 +48,8 @@ const MAX: u64 = 1 << 20;
 /// certificates = ["login.example.org"]   # names or URIs in them
 /// rights = ["verify", "hash"]  # also: rekey, admin
 /// rate = "500/s"
-/// burst = 100                  # those of one second if nothing is said
-/// requests = 200               # under way at once
+/// burst = 100                  # default: those of one second
+/// requests = 200               # in progress at once
 ///
 /// [limits]
 /// body = 65536                 # bytes of a body, or of a line of a batch
@@ -59,7 +59,7 @@ const MAX: u64 = 1 << 20;
 /// body_time = "10s"
 /// answer_time = "10s"          # until a client takes more of its answer
 /// connections = 4096           # of each listener
-/// client_connections = 2048    # of one client; half of them if nothing is said
+/// client_connections = 2048    # of one client; default: half of them
 /// account = "10/min"           # logins of one account
 /// account_burst = 10
 /// accounts = 65536             # counted at once, in 16 bytes each
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Time {
         let text = String::deserialize(deserializer)?;
         let time = parse_time(&text).filter(|time| !time.is_zero());
         time.map(Time).ok_or_else(|| {
-            D::Error::custom("allowed is a time above zero, such as \"250ms\", \"2s\" or \"1min\"")
+            D::Error::custom("expected a time above zero, such as \"250ms\", \"2s\" or \"1min\"")
         })
     }
 }
@@ -179,7 +179,7 @@ impl Config {
         let named = |why: &dyn fmt::Display| ConfigError(format!("{}: {why}", file.display()));
         let size = std::fs::metadata(file).map_err(|error| named(&error))?;
         if !size.is_file() || size.len() > MAX {
-            return Err(named(&"allowed is a regular file of at most 1 MiB"));
+            return Err(named(&"expected a regular file of at most 1 MiB"));
         }
         let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
         let beside = file.parent().unwrap_or(Path::new(""));
@@ -222,14 +222,14 @@ impl Config {
                 && !self.clients.iter().any(|known| known.name == *client)
             {
                 return wrong(format!(
-                    " listen.client = {client:?}: allowed is a name of [[clients]]"
+                    " listen.client = {client:?}: expected a name of [[clients]]"
                 ));
             }
         }
         for (at, client) in self.clients.iter().enumerate() {
             if self.clients[..at].iter().any(|other| other.name == client.name) {
                 return wrong(format!(
-                    " clients.name = {:?}: allowed is each name once",
+                    " clients.name = {:?}: expected each name once",
                     client.name
                 ));
             }
@@ -237,42 +237,42 @@ impl Config {
             if client.is_nobody() && !self.listen.iter().any(|listen| listen.stands_for(client)) {
                 let name = &client.name;
                 return wrong(format!(
-                    " clients.name = {name:?}: it is nobody: allowed is one with `users`, `groups` \
-                     or `certificates`, or one that a [[listen]] names"
+                    " clients.name = {name:?}: nobody can be this client: expected `users`, \
+                     `groups` or `certificates`, or a [[listen]] that names it"
                 ));
             }
         }
         let limits = &self.limits;
         if limits.head < 8192 {
-            return wrong(format!(" limits.head = {}: allowed is 8192 and more", limits.head));
+            return wrong(format!(" limits.head = {}: expected 8192 or more", limits.head));
         }
         if limits.body == 0 || limits.body > 16 << 20 {
-            return wrong(format!(" limits.body = {}: allowed is 1 to 16777216", limits.body));
+            return wrong(format!(" limits.body = {}: expected 1 to 16777216", limits.body));
         }
         // A line of a batch begins once there is room for the longest.
         if limits.bodies < 4 * limits.body || limits.bodies > 1 << 30 {
             let (value, least) = (limits.bodies, 4 * limits.body);
             return wrong(format!(
-                " limits.bodies = {value}: allowed is {least} (4 * limits.body) to 1073741824"
+                " limits.bodies = {value}: expected {least} (4 * limits.body) to 1073741824"
             ));
         }
         if limits.connections == 0 || limits.connections > 1 << 20 {
             let value = limits.connections;
-            return wrong(format!(" limits.connections = {value}: allowed is 1 to 1048576"));
+            return wrong(format!(" limits.connections = {value}: expected 1 to 1048576"));
         }
         if let Some(value) = limits.client_connections
             && (value == 0 || value > limits.connections)
         {
             let most = limits.connections;
-            return wrong(format!(" limits.client_connections = {value}: allowed is 1 to {most}"));
+            return wrong(format!(" limits.client_connections = {value}: expected 1 to {most}"));
         }
         if limits.accounts == 0 || limits.accounts > 1 << 28 {
             let value = limits.accounts;
-            return wrong(format!(" limits.accounts = {value}: allowed is 1 to 268435456"));
+            return wrong(format!(" limits.accounts = {value}: expected 1 to 268435456"));
         }
         limits.rate()?;
         if self.listen.is_empty() {
-            return wrong(" listen: there is no [[listen]] in the file");
+            return wrong(" listen: the file has no [[listen]]");
         }
         if self.policy.is_none() {
             return wrong(" policy: the name of the policy's file is missing");
@@ -331,12 +331,12 @@ impl Listen {
         match (&self.unix, self.tcp, &self.client) {
             (Some(_), None, None) if named == 0 => self.mode().map(drop),
             (None, Some(tcp), Some(_)) if !tcp.ip().is_loopback() => {
-                wrong(format!(" listen.tcp = \"{tcp}\": allowed with `client` is loopback only"))
+                wrong(format!(" listen.tcp = \"{tcp}\": expected a loopback address with `client`"))
             }
             (None, Some(_), Some(_)) if named == 0 && self.mode.is_none() => Ok(()),
             (None, Some(_), None) if named == 3 && self.mode.is_none() => Ok(()),
             _ => wrong(
-                " listen: allowed is `unix` and perhaps `mode`; or `tcp` with `certificate`, `key` \
+                " listen: expected `unix`, with or without `mode`; or `tcp` with `certificate`, `key` \
                  and `authorities`; or `tcp` with `client`",
             ),
         }
@@ -361,7 +361,7 @@ impl Listen {
         let Some(text) = &self.mode else { return Ok(0o600) };
         let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
         mode.map_or_else(
-            || wrong(format!(" listen.mode = {text:?}: allowed is octal digits such as \"0660\"")),
+            || wrong(format!(" listen.mode = {text:?}: expected octal digits such as \"0660\"")),
             Ok,
         )
     }
@@ -370,7 +370,7 @@ impl Listen {
 impl LimitEntries {
     fn rate(&self) -> Result<Option<Rate>, ConfigError> {
         if self.account_burst.is_some() && self.account.is_none() {
-            return wrong(" limits.account_burst: allowed is a burst with `account` only");
+            return wrong(" limits.account_burst: expected only with `account`");
         }
         rate("limits.account", self.account.as_deref(), self.account_burst.unwrap_or(10))
     }
@@ -380,8 +380,8 @@ fn rate(key: &str, text: Option<&str>, burst: u32) -> Result<Option<Rate>, Confi
     let Some(text) = text else { return Ok(None) };
     Rate::parse(text, burst).map_or_else(
         || {
-            let allowed = "a rate such as \"10/min\" (or /s, /h) and a burst from 1 on";
-            wrong(format!(" {key} = {text:?}, burst {burst}: allowed is {allowed}"))
+            let allowed = "a rate such as \"10/min\" (or /s, /h) and a burst of at least 1";
+            wrong(format!(" {key} = {text:?}, burst {burst}: expected {allowed}"))
         },
         |rate| Ok(Some(rate)),
     )
@@ -417,19 +417,19 @@ mod tests {
         for (text, part) in [
             ("a = 1", "1: unknown field `a`"),
             ("\n[limits]\nbody = \"x\"", "3: invalid type"),
-            ("timeout = \"0s\"", "1: allowed is a time above zero"),
+            ("timeout = \"0s\"", "1: expected a time above zero"),
             ("[[listen]]\ntcp = \"0.0.0.0:80\"\nclient = \"a\"", "loopback only"),
             ("[[listen]]\ntcp = \"127.0.0.1:80\"\nclient = \"a\"", "a name of [[clients]]"),
-            ("[[listen]]\ntcp = \"127.0.0.1:80\"", "allowed is `unix`"),
-            ("[[listen]]\ntcp = \"[::1]:80\"\nkey = \"a\"", "allowed is `unix`"),
+            ("[[listen]]\ntcp = \"127.0.0.1:80\"", "expected `unix`"),
+            ("[[listen]]\ntcp = \"[::1]:80\"\nkey = \"a\"", "expected `unix`"),
             ("[[listen]]\nunix = \"a\"\nmode = \"999\"", "octal digits"),
             ("[[clients]]\nname = \"a\"\nrights = [\"root\"]", "3: unknown variant `root`"),
             ("[[clients]]\nname = \"a\"\nrights = []\nusers = [\"no-such-user\"]", "or a name in"),
             ("[[clients]]\nname = \"a\"\nrights = []\nrate = \"7\"", "a rate such as"),
             ("[limits]\nhead = 100", "8192 and more"),
             ("[limits]\nbody = 0", "1 to 16777216"),
-            ("[limits]\nbodies = 1000", "allowed is 262144 (4 * limits.body)"),
-            ("[limits]\nconnections = 8\nclient_connections = 9", "allowed is 1 to 8"),
+            ("[limits]\nbodies = 1000", "expected 262144 (4 * limits.body)"),
+            ("[limits]\nconnections = 8\nclient_connections = 9", "expected 1 to 8"),
             ("[limits]\naccount = \"1/day\"", "a rate such as"),
             ("[limits]\naccount_burst = 7", "with `account` only"),
             ("[limits]\naccounts = 0", "1 to 268435456"),

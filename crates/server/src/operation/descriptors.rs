@@ -36,12 +36,12 @@ fn within(
     }
     if each == 0 {
         let least = OTHERS + (listeners * (TURNED_AWAY + 1)) as u64;
-        bail!("{descriptors} descriptors are allowed (RLIMIT_NOFILE): needed are {least} and more");
+        bail!("RLIMIT_NOFILE allows {descriptors} descriptors: at least {least} are needed");
     }
     let wanted = limits.connections;
     let note = format!(
-        "limits.connections is {each} instead of {wanted}: {descriptors} descriptors are allowed \
-         (RLIMIT_NOFILE)"
+        "limits.connections is {each} instead of {wanted}: RLIMIT_NOFILE allows {descriptors} \
+         descriptors"
     );
     let client_connections = (limits.client_connections * each / wanted).max(1);
     Ok((Limits { connections: each, client_connections, ..limits }, Some(note)))

@@ -65,7 +65,7 @@ impl Passed {
             let unix = given.take_unix_listener(at).ok().flatten().map(Handed::Unix);
             let tcp = || given.take_tcp_listener(at).ok().flatten().map(Handed::Tcp);
             let Some(socket) = unix.or_else(tcp) else {
-                anyhow::bail!("socket {at} of the service manager is no stream that listens")
+                anyhow::bail!("socket {at} of the service manager is not a listening stream socket")
             };
             passed.push(socket);
         }
@@ -96,7 +96,7 @@ impl Passed {
             Handed::Unix(socket) => format!("{:?}", socket.local_addr()?),
             Handed::Tcp(socket) => socket.local_addr()?.to_string(),
         };
-        anyhow::bail!("no [[listen]] is the socket of the service manager at {address}")
+        anyhow::bail!("no [[listen]] matches the socket of the service manager at {address}")
     }
 }
 
@@ -126,7 +126,7 @@ pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result
     let access = match (listen.tls(), &listen.client) {
         (Some(files), _) => Access::Tls(Arc::new(Tls::open(files)?)),
         (None, Some(client)) => Access::Anybody { client: client.clone() },
-        (None, None) => anyhow::bail!("whoever connects to {tcp} has to prove who they are"),
+        (None, None) => anyhow::bail!("clients that connect to {tcp} would not be authenticated"),
     };
     let listener = match handed {
         Some(Handed::Tcp(listener)) => listener,

@@ -223,7 +223,7 @@ async fn sockets(config: &Config, options: &Options) -> anyhow::Result<Vec<Opene
     let own = options.config.is_none().then(own);
     let entries = own.as_ref().unwrap_or(&config.listen);
     if let Some(tcp) = options.tcp.filter(|tcp| !tcp.ip().is_loopback()) {
-        anyhow::bail!("{tcp} is not on this machine: without a file, allowed is loopback only");
+        anyhow::bail!("{tcp} is not a loopback address: another one needs a file (--config)");
     }
     let mut passed = Passed::take()?;
     let mut opened = Vec::new();

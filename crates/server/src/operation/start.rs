@@ -55,7 +55,7 @@ impl Sources {
 /// Reads a policy. An empty file would be the default one, and is what a full disk leaves behind.
 fn read(file: &Path) -> anyhow::Result<Policy> {
     if std::fs::metadata(file).is_ok_and(|file| file.len() == 0) {
-        bail!("{}: the file is empty: a policy of defaults has a comment at least", file.display());
+        bail!("{}: the file is empty; for a policy of defaults, add a comment", file.display());
     }
     Ok(Policy::read(file)?)
 }
@@ -71,7 +71,9 @@ fn keeps_what_protects(before: &Policy, new: &Policy) -> anyhow::Result<()> {
     };
     let lost = |of: &dyn Fn(&Policy) -> Option<String>| of(before).filter(|_| of(new).is_none());
     match lost(&key).or_else(|| lost(&rom)) {
-        Some(lost) => bail!("the {lost} is active and the policy has no other: a restart takes it"),
+        Some(lost) => bail!(
+            "the {lost} is active but missing from the new policy: only a restart allows that"
+        ),
         None => Ok(()),
     }
 }

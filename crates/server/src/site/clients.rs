@@ -118,11 +118,11 @@ impl Client {
         // Counted first, so that no two can pass for one place.
         let guard = UnderWay(Arc::clone(&self.under_way));
         if self.under_way.fetch_add(1, Relaxed) >= self.most {
-            let what = "has as many requests under way as it may";
+            let what = "has reached its limit of requests in progress";
             return Err(refused(what).after(std::time::Duration::from_secs(1)));
         }
         if let Some(rate) = &self.rate {
-            let asked = "has asked more often than it may";
+            let asked = "has exceeded its rate limit";
             rate.take().map_err(|wait| refused(asked).after(wait))?;
         }
         Ok(guard)
@@ -150,10 +150,10 @@ impl Clients {
     pub(crate) fn of(&self, peer: &Peer) -> Result<&Arc<Client>, Problem> {
         let stranger = || match peer {
             Peer::User { uid, gid } => {
-                format!("user {uid} with group {gid} is none of [[clients]]: add it to `users`")
+                format!("user {uid} with group {gid} is not in [[clients]]: add it to `users`")
             }
             Peer::Certificate(_) => {
-                "no name of the certificate is one of [[clients]]: add it to `certificates`".into()
+                "no name in the certificate is one of [[clients]]: add it to `certificates`".into()
             }
             Peer::Anybody { client } => format!("the client {client} is none of [[clients]]"),
         };

@@ -22,7 +22,12 @@ pub(crate) fn text(state: &State) -> String {
     }
     page.strings(metrics);
     let counter = |count: &AtomicU64| count.load(Relaxed) as f64;
-    page.one("saltern_updates_total", "counter", "Updates given out", counter(&metrics.updates));
+    page.one(
+        "saltern_updates_total",
+        "counter",
+        "Updates returned to clients",
+        counter(&metrics.updates),
+    );
     let connections = counter(&metrics.connections);
     page.one("saltern_connections_total", "counter", "Connections", connections);
     page.one("saltern_connections_open", "gauge", "Open connections", counter(&metrics.open));
@@ -34,7 +39,7 @@ pub(crate) fn text(state: &State) -> String {
     page.one("saltern_reloads_total", "counter", "Reloads", counter(&metrics.reloads));
     let failed = counter(&metrics.failed_reloads);
     page.one("saltern_reloads_failed_total", "counter", "Reloads that changed nothing", failed);
-    let about = "Whether the file has settings that take a restart";
+    let about = "Whether the file has changed settings that need a restart";
     page.one("saltern_restart_needed", "gauge", about, counter(&metrics.restart));
     let lost = state.log.lost() as f64;
     page.one("saltern_log_lost_total", "counter", "Events left out of the log", lost);
@@ -127,9 +132,9 @@ impl Page {
             ("waiting", "Hashes that wait", stats.waiting as f64),
             ("running", "Hashes that are being computed", stats.running as f64),
             ("memory_bytes", "Memory that hashes hold", stats.reserved as f64),
-            ("memory_peak_bytes", "The most that it ever was", stats.peak_reserved as f64),
-            ("memory_budget_bytes", "The most that it may be", stats.budget as f64),
-            ("work_per_second", "Units of work done in a second", stats.rate.unwrap_or(0.0)),
+            ("memory_peak_bytes", "Peak of memory that hashes held", stats.peak_reserved as f64),
+            ("memory_budget_bytes", "Most memory that hashes may hold", stats.budget as f64),
+            ("work_per_second", "Units of work done per second", stats.rate.unwrap_or(0.0)),
         ];
         for (name, about, value) in gauges {
             self.one(&format!("saltern_pool_{name}"), "gauge", about, value);
@@ -142,7 +147,7 @@ impl Page {
             ("hashes", "Hashes computed", stats.hashes),
             ("work", "Units of work computed", stats.work),
             ("expired", "Hashes whose deadline passed while they waited", stats.expired),
-            ("cancelled", "Hashes that nobody wanted any more", stats.cancelled),
+            ("cancelled", "Hashes cancelled before they began", stats.cancelled),
             ("failed", "Hashes that could not be computed", stats.failed),
             ("evictions", "Arenas given back to make room", stats.evictions),
             ("rom_reads", "Blocks of ROMs read from files", stats.reads.blocks),
@@ -152,7 +157,7 @@ impl Page {
             self.one(&format!("saltern_pool_{name}_total"), "counter", about, value as f64);
         }
         let (name, waited) = ("saltern_pool_rom_wait_seconds_total", stats.reads.stalled);
-        let about = "How long threads had nothing to do but to wait for ROMs, together";
+        let about = "Total time that threads spent only waiting for ROMs";
         self.one(name, "counter", about, waited.as_secs_f64());
         let name = "saltern_pool_groups_total";
         self.head(name, "counter", "Groups of hashes computed together, by size");

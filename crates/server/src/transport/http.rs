@@ -46,7 +46,7 @@ pub(crate) async fn respond(
     let received = Instant::now();
     let route = find(request.uri().path());
     let Some(route) = route.filter(|route| route.op != Op::Dashboard || service.dashboard) else {
-        let detail = "see /v1/openapi.json for what there is";
+        let detail = "see /v1/openapi.json for the paths that exist";
         return refuse(service, &Problem::new("not-found", detail));
     };
     let head = route.method == "GET" && request.method() == Method::HEAD;
@@ -157,7 +157,7 @@ fn end(call: Call, result: Result<crate::api::Answer, Problem>) -> Response<Body
 fn ready(state: &State) -> Response<Body> {
     let problem = match state.phase() {
         Phase::Starting => Problem::new("starting", "keys and ROMs are being checked"),
-        Phase::Ending => Problem::new("ending", "no more requests are to come"),
+        Phase::Ending => Problem::new("ending", "no more requests are accepted"),
         Phase::Running => {
             let damage = state.current().map(|current| current.passwords.damage());
             match damage.unwrap_or_default().first() {
@@ -174,7 +174,7 @@ fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
     const NAME: &str = "x-envoy-expected-rq-timeout-ms";
     let Some(value) = headers.get(NAME) else { return Ok(None) };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
-    let number = number.ok_or_else(|| Problem::malformed(format!("{NAME} has to be a number")))?;
+    let number = number.ok_or_else(|| Problem::malformed(format!("{NAME} must be a number")))?;
     Ok(Some(Duration::from_millis(number)))
 }
 
@@ -202,7 +202,7 @@ fn is_local(headers: &HeaderMap) -> Result<(), Problem> {
     if name == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
         return Ok(());
     }
-    Err(Problem::new("forbidden", "the host has to be localhost, or a loopback address"))
+    Err(Problem::new("forbidden", "the host must be localhost or a loopback address"))
 }
 
 /// The trace that a request is part of (W3C trace context): 32 hexadecimal digits.

@@ -165,7 +165,7 @@ fn a_busy_machine_is_said_to_be_busy() {
     busy.neighbours = Some(Neighbours { median: 0.6, low: 0.5, samples: 100 });
     let report = search(&mut busy, &target()).unwrap();
     assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
-    assert!(report.text().starts_with("WARNING: other programs took the processors"));
+    assert!(report.text().starts_with("WARNING: other programs took processor time"));
     assert!(report.page().contains("class=\"warning\""));
     assert!(report.policy(&Policy::default()).contains("# WARNING: "));
 }

@@ -273,7 +273,7 @@ impl Params {
         let escrypt = matches!(mode, Mode::Escrypt(_));
         if escrypt != flavor.stateless() || escrypt && flavor.salsa_mix() != flavor.salsa_tail() {
             let expected =
-                "two S-boxes and one number of Salsa20 rounds for escrypt, and three else";
+                "two S-boxes and one number of Salsa20 rounds for escrypt, and three otherwise";
             return refuse("number of S-boxes", if escrypt { 3 } else { 2 }, expected);
         }
         if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {

@@ -23,10 +23,12 @@ pub(crate) fn text_refused(text: &[u8]) -> Option<&'static str> {
         return Some("it has more than 339 characters");
     }
     if text.iter().any(|byte| byte_refused_by_crypt(*byte)) {
-        return Some("it holds a space, a colon or another character that is refused anywhere");
+        return Some(
+            "it contains a space, a colon or another character that is refused everywhere",
+        );
     }
     let salt = text.get(SCRYPT_SALT..).filter(|_| text.starts_with(b"$7$"));
-    let why = "its salt holds a character that is not a digit of base 64";
+    let why = "its salt contains a character that is not a digit of base 64";
     salt.is_some_and(|salt| !scrypt_salt_passes(salt)).then_some(why)
 }
 
@@ -56,7 +58,7 @@ pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
 #[must_use]
 pub fn password_refused_by_crypt(password: &[u8]) -> Option<&'static str> {
     if password.contains(&0) {
-        return Some("the password holds a zero byte, which ends it there");
+        return Some("the password contains a zero byte, which would end it there");
     }
     (password.len() > PASSWORD).then_some("the password has more than 511 bytes")
 }

@@ -52,7 +52,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Parsed, Error> {
     }
     let text = str::from_utf8(text).ok().filter(|text| text.is_ascii());
     let text = text.ok_or(Error::malformed("an extended string of ASCII characters"))?;
-    let expected = Error::malformed("$saltern-yescrypt$v=1$parameters$salt, and perhaps $hash");
+    let expected = Error::malformed("$saltern-yescrypt$v=1$parameters$salt, optionally with $hash");
     let mut parts = text.strip_prefix(PREFIX).ok_or(expected)?.split('$');
     if parts.next() != Some(VERSION) {
         return Err(Error::malformed("v=1, the only version of extended strings"));
@@ -71,7 +71,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let salt_text = salt_start..salt_start + salt_text.len();
     if says.text()? != text[..salt_start - 1] {
         return Err(Error::malformed(
-            "the one spelling of an extended string: defaults left out, numbers without leading zeros",
+            "the canonical spelling of an extended string: defaults left out, numbers without leading zeros",
         ));
     }
     Ok(Parsed { says, salt, salt_text, hash })

@@ -14,7 +14,7 @@ const MAX_TEXT: usize = 256;
 
 /// Parses a setting or a complete string.
 pub(super) fn parse(text: &[u8]) -> Result<Parsed, Error> {
-    let expected = Error::malformed("$scrypt$ln=…,r=…,p=…$salt, and perhaps $hash");
+    let expected = Error::malformed("$scrypt$ln=…,r=…,p=…$salt, optionally with $hash");
     let text = str::from_utf8(text).ok().filter(|text| text.is_ascii() && text.len() <= MAX_TEXT);
     let mut parts = text.and_then(|text| text.strip_prefix(PREFIX)).ok_or(expected)?.split('$');
     let (params, salt_text) = parts.next().zip(parts.next()).ok_or(expected)?;

@@ -33,7 +33,7 @@ pub(crate) fn check(params: &Params, list: &[NamedRom]) -> Result<(), Error> {
             return Err(Error::invalid("ROM mask of the second loop", mix.into(), "0 or odd"));
         }
         if fill == 0 && mix == 0 {
-            let expected = "such that one loop at least reads the ROM";
+            let expected = "such that at least one loop reads the ROM";
             return Err(Error::invalid("ROM masks", 0, expected));
         }
     }

@@ -121,7 +121,7 @@ fn decoy(text: &mut String, policy: &Policy) -> anyhow::Result<()> {
 fn key_file(source: &KeySource) -> anyhow::Result<String> {
     match source {
         KeySource::File(path) => file(path),
-        KeySource::Value(_) => anyhow::bail!("a key that is in no file cannot be shown"),
+        KeySource::Value(_) => anyhow::bail!("a key that is not in a file cannot be shown"),
     }
 }
 

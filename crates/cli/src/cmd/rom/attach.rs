@@ -19,8 +19,8 @@ const EXAMPLES: &str = "\
 Copies the image to shared memory, checking every byte on the way. Any
 process then attaches it by its name in about a millisecond. It stays
 until it is detached or the machine is shut down. Attaching a ROM that
-is already there is no error if it is the same ROM and nobody but root
-and this user can have written to it.
+is already there is not an error if it is the same ROM and only root and
+this user could have written to it.
 
 Examples:
   saltern rom attach /srv/site.rom                   as shm:site.rom
@@ -51,7 +51,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PATH")]
     at: Option<PathBuf>,
 
-    /// Pages of a segment
+    /// Page size of a segment
     #[arg(long, value_name = "SIZE", default_value = "transparent")]
     pages: PageSize,
 
@@ -78,8 +78,8 @@ pub(super) struct Args {
 
 /// Remove a ROM from shared memory
 ///
-/// Processes that are attached keep it until they end or detach. Only what is in shared memory is
-/// removed, no image on a disk.
+/// Attached processes keep it until they end or detach. Only the copy in shared memory is removed,
+/// never an image on disk.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  saltern rom detach shm:site.rom\n  saltern rom detach sysv:0x7965730a"
@@ -158,7 +158,7 @@ impl Args {
             return Ok(name.clone());
         }
         let file = self.rom.image().file_name().and_then(|name| name.to_str());
-        let name = file.with_context(|| format!("{} has no name for shm: give --as", self.rom))?;
+        let name = file.with_context(|| format!("{} has no file name: give --as", self.rom))?;
         RomName::shared(name).map_err(|error| anyhow::anyhow!("{error}: give --as"))
     }
 
@@ -177,13 +177,13 @@ impl Args {
                 let mounts = std::fs::read_to_string("/proc/self/mounts");
                 let mounts = mounts.context("cannot read /proc/self/mounts")?;
                 let Some(mount) = hugetlbfs(&mounts) else {
-                    bail!("no hugetlbfs is mounted: mount one, or do without --huge");
+                    bail!("no hugetlbfs is mounted: mount one, or leave out --huge");
                 };
                 mount.join(name.image().file_name().unwrap_or_default())
             }
             (None, false) => return Ok(name.location().clone()),
         };
-        ensure!(*name.location() == Location::Beside, "a segment is in no file");
+        ensure!(*name.location() == Location::Beside, "a System V segment takes no --at or --huge");
         Ok(Location::File { path })
     }
 

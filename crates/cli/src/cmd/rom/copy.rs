@@ -24,7 +24,7 @@ pub(super) struct Args {
     #[arg(value_name = "TO", value_parser = RomName::parser())]
     to: RomName,
 
-    /// Replace an image that exists
+    /// Replace an existing image
     #[arg(long)]
     replace: bool,
 
@@ -35,9 +35,8 @@ pub(super) struct Args {
 
 /// Write the manifest for an image that another program has made
 ///
-/// Of the parameters only the size can be checked: they have to be those that the ROM was made
-/// with. Prints the hash of the ROM, whose first 16 digits are its name: compare it with one that
-/// is known.
+/// Give the parameters that the ROM was made with: only the size can be checked. Prints the hash of
+/// the ROM, whose first 16 digits are its id; compare it with a known one.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  saltern rom adopt sysv:0x7965730a --size 8GiB --r 16 --p 4")]
 pub(super) struct AdoptArgs {
@@ -53,7 +52,7 @@ pub(super) struct AdoptArgs {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     r: u32,
 
-    /// Slices that it was filled in
+    /// Number of slices in which it was filled
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     p: u32,
 
@@ -61,11 +60,11 @@ pub(super) struct AdoptArgs {
     #[arg(long, default_value_t = 0)]
     t: u32,
 
-    /// Flavour, as a flags word of yescrypt
+    /// Flavour, as a yescrypt flags word
     #[arg(long, default_value_t = 182)]
     flags: u32,
 
-    /// It has to be the ROM of this hash, of 64 digits
+    /// Require the ROM with this hash (64 digits)
     #[arg(long, value_name = "HASH")]
     expect: Option<RomHash>,
 }

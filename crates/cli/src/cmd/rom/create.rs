@@ -23,9 +23,9 @@ use crate::rom::RomName;
 const EXAMPLES: &str = "\
 A ROM is computed from its seed and its parameters, and the same seed
 and parameters always give the same ROM. Progress is shown on the
-terminal. An interrupted creation leaves nothing behind; what a killed
-one leaves is taken over by the next. If only the image is lost, --again
-recreates it as the manifest describes.
+terminal. An interrupted creation leaves nothing behind; the next one
+reuses or removes what a killed one left. If only the image is lost,
+--again recreates it as the manifest describes.
 
 Examples:
   saltern rom create site.rom --size 64GiB --generate-seed site.seed
@@ -35,7 +35,7 @@ Examples:
 
 /// Create a ROM from a seed, using all processors
 ///
-/// Prints the hash of the ROM, whose first 16 digits are its name in strings.
+/// Prints the hash of the ROM, whose first 16 digits are its id in strings.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("seed").required(true))]
@@ -49,7 +49,7 @@ pub(super) struct Args {
     #[arg(long, value_parser = size)]
     size: Option<u64>,
 
-    /// Number of blocks (NROM), a power of two of at least 4, instead of the size
+    /// Number of blocks (NROM), a power of two, at least 4; instead of --size
     #[arg(long, value_name = "BLOCKS")]
     nrom: Option<u64>,
 
@@ -61,8 +61,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     r: u32,
 
-    /// Slices that are filled independently of each other (default: 64, or NROM / 4 for a small
-    /// ROM)
+    /// Number of slices, which are filled independently (default: 64, or NROM / 4 for a small ROM)
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     p: Option<u32>,
 
@@ -70,18 +69,18 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 0)]
     t: u32,
 
-    /// Flavour, as a flags word of yescrypt; hashes may have another
+    /// Flavour, as a yescrypt flags word; hashes may use another one
     #[arg(long, default_value_t = 182)]
     flags: u32,
 
     #[command(flatten)]
     seed: NewSeedArgs,
 
-    /// Put the image here and only the manifest beside ROM: for a hugetlbfs
+    /// Put the image here, such as on a hugetlbfs, and only the manifest beside ROM
     #[arg(long, value_name = "PATH")]
     at: Option<PathBuf>,
 
-    /// Replace an image that exists
+    /// Replace an existing image
     #[arg(long)]
     replace: bool,
 
@@ -89,22 +88,22 @@ pub(super) struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<u16>>,
 
-    /// Pages of the memory that it is computed in, and of a segment
+    /// Page size of the memory that it is computed in, and of a segment
     #[arg(long, value_name = "SIZE", default_value = "transparent")]
     pages: PageSize,
 
-    /// Where an image is computed that is to be in a file
+    /// Where to compute an image that goes into a file
     #[arg(long, value_name = "WHERE", default_value = "auto")]
     fill_in: FillInName,
 
-    /// Permissions of the image, in octal; whoever can read it can copy it
+    /// Permissions of the image, in octal; anyone who can read it can copy it
     #[arg(long, value_name = "MODE", default_value = "440", value_parser = parse_mode)]
     mode: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FillInName {
-    /// In memory where it fits well, otherwise in the file
+    /// In memory if it fits comfortably, otherwise in the file
     Auto,
     /// In memory, and written when it is complete
     Memory,
@@ -116,7 +115,7 @@ pub(super) fn parse_mode(text: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
     let mode = mode.ok_or("expected permissions in octal, such as 440")?;
     if mode & 0o022 != 0 {
-        return Err("nobody attaches to an image that others may write to".to_owned());
+        return Err("an image that others may write to could not be attached".to_owned());
     }
     Ok(mode)
 }
@@ -133,7 +132,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(known) => known.params,
         None => args.params()?,
     };
-    params.check().context("these parameters define no ROM")?;
+    params.check().context("these parameters do not define a ROM")?;
     args.refuse_existing()?;
     // Before signals are handled: Ctrl-C at the question ends the program.
     let seed = args.seed.read()?;
@@ -189,7 +188,7 @@ pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
     let whole = RomReading::whole(bytes, r).map(|whole| whole.nrom);
     whole.with_context(|| {
         format!(
-            "{} is no power of two of blocks of {} (r={r}), at least two: choose another size or r",
+            "{} is not a power of two, 2 or more, of {} blocks (r={r}): choose another size or r",
             size_text(bytes),
             size_text(128 * u64::from(r))
         )
@@ -199,6 +198,6 @@ pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
 /// The flavour that a flags word means.
 pub(super) fn flavor(flags: u32) -> anyhow::Result<Flavor> {
     let (mode, flavor) = Params::from_flags(flags)?;
-    ensure!(mode == saltern_yescrypt::params::Mode::Rw, "flags {flags} mean a mode without ROMs");
+    ensure!(mode == saltern_yescrypt::params::Mode::Rw, "flags {flags} select a mode without ROMs");
     Ok(flavor)
 }

@@ -18,7 +18,7 @@ Examples:
 Exit status: 0, also if the image is not what the manifest says; 2 if
 there is no manifest.";
 
-/// Show what is known of a ROM, and check its image's size, tag, digest and table of hashes
+/// Show what is known about a ROM, and check its image's size, tag, digest and table of hashes
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     if args.json {
         let text = manifest.to_json();
-        let mut value: Value = serde_json::from_str(&text).context("the manifest is no JSON")?;
+        let mut value: Value = serde_json::from_str(&text).context("the manifest is not JSON")?;
         value["state"] = if problem.is_some() { "bad".into() } else { "ready".into() };
         if let Some(problem) = problem {
             value["error"] = problem.into();
@@ -59,11 +59,11 @@ fn rows(
     problem: Option<String>,
 ) -> anyhow::Result<Vec<(&'static str, String)>> {
     let value: Value =
-        serde_json::from_str(&manifest.to_json()).context("the manifest is no JSON")?;
+        serde_json::from_str(&manifest.to_json()).context("the manifest is not JSON")?;
     let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let params = &manifest.params;
     let flavor = match params.flavor == saltern_yescrypt::params::Flavor::DEFAULT {
-        true => "the usual".to_owned(),
+        true => "the default".to_owned(),
         false => value["flavor"].to_string(),
     };
     let parameters = format!("NROM={} r={} p={} t={}", params.nrom, params.r, params.p, params.t);

@@ -15,9 +15,9 @@ const EXAMPLES: &str = "\
 Examples:
   saltern rom list                     what is in shared memory
   saltern rom list /srv /dev/shm --json
-  saltern rom list --clean /srv        remove what killed creators left";
+  saltern rom list --clean /srv        remove what killed processes left";
 
-/// List the ROMs of directories, and whether their images fit their manifests
+/// List the ROMs in directories, and whether their images match their manifests
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// First remove what processes have left that were killed while making a ROM
+    /// First remove what was left by processes that were killed while making a ROM
     #[arg(long)]
     clean: bool,
 }

@@ -15,11 +15,11 @@ use crate::secret_file;
 /// A seed that exists.
 #[derive(clap::Args)]
 pub(super) struct SeedArgs {
-    /// The seed is in this file: 16 bytes to 1 MiB, without the newline that may end it
+    /// Read the seed from this file: 16 bytes to 1 MiB, not counting a final newline
     #[arg(long, value_name = "FILE", group = "seed")]
     seed_file: Option<PathBuf>,
 
-    /// The seed comes from this open file descriptor, to its end
+    /// Read the seed from this open file descriptor, to its end
     #[arg(long, value_name = "N", group = "seed")]
     seed_fd: Option<Descriptor>,
 }
@@ -34,7 +34,7 @@ pub(super) struct NewSeedArgs {
     #[arg(long, value_name = "FILE", group = "seed")]
     generate_seed: Option<PathBuf>,
 
-    /// Do not ask for confirmation that a copy of the new seed is kept
+    /// Do not ask whether a copy of the new seed has been made
     #[arg(long, requires = "generate_seed")]
     yes: bool,
 }
@@ -70,7 +70,7 @@ impl NewSeedArgs {
         };
         // Standard input may be something else.
         let ask = || File::options().read(true).write(true).open("/dev/tty");
-        let nobody = "nobody can be asked here whether a copy of the new seed is kept: give --yes to promise it";
+        let nobody = "there is no terminal to ask whether a copy of the new seed was made: give --yes to confirm it";
         let terminal = (!self.yes).then(ask).transpose().context(nobody)?;
         let seed = Seed::generate(path).map_err(|error| match error {
             Error::Exists { path } => anyhow::anyhow!(
@@ -81,12 +81,12 @@ impl NewSeedArgs {
         })?;
         let path = path.display();
         tell(format_args!(
-            "the seed is in {path}: whoever has it can make the ROM, so keep it like a key"
+            "the seed is in {path}: anyone who has it can make the ROM, so guard it like a key"
         ));
-        tell("without the seed a lost ROM cannot be made again, nor its passwords verified");
+        tell("without the seed, a lost ROM cannot be recreated, nor can its passwords be verified");
         if let Some(mut terminal) = terminal {
             let question =
-                format!("Copy {path} to a safe place now. Type `kept` when there is a copy: ");
+                format!("Copy {path} to a safe place now. Type `kept` when you have a copy: ");
             terminal.write_all(question.as_bytes()).context("cannot ask on the terminal")?;
             let mut answer = String::new();
             BufReader::new(terminal).read_line(&mut answer).context("cannot read the answer")?;

@@ -14,18 +14,18 @@ use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
 Examples:
-  saltern rom verify /srv/site.rom                 in no time
+  saltern rom verify /srv/site.rom                 immediate
   saltern rom verify --full /srv/site.rom          reads all of it
   saltern rom verify --recompute --seed-file site.seed /srv/site.rom
-  saltern rom verify --rebuild-sums /srv/site.rom  makes .sums anew
+  saltern rom verify --rebuild-sums /srv/site.rom  rebuilds .sums
   saltern rom verify --full --expect $HASH shm:site.rom
 
 Exit status: 0 the image is good; 2 it is not, or cannot be checked.";
 
 /// Check the image of a ROM
 ///
-/// Without an option: size, tag, digest and table of hashes, which finds another ROM, an unfinished
-/// and a truncated one.
+/// Without options, checks the size, tag, digest and table of hashes. This detects a different, an
+/// unfinished and a truncated ROM.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -42,14 +42,14 @@ pub(super) struct Args {
     #[arg(long, requires = "seed")]
     recompute: bool,
 
-    /// Read the image, and if it is good make its table of hashes anew, which was lost or damaged
+    /// Read the image and, if it is good, rebuild its lost or damaged table of hashes
     #[arg(long, conflicts_with_all = ["recompute", "full"])]
     rebuild_sums: bool,
 
     #[command(flatten)]
     seed: SeedArgs,
 
-    /// It has to be the ROM of this hash, of 64 digits: with --full proof that every byte is
+    /// Require the ROM with this hash (64 digits); --full then proves every byte
     #[arg(long, value_name = "HASH")]
     expect: Option<RomHash>,
 
@@ -66,7 +66,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let image = args.rom.image();
     let seed = args.seed.read()?;
-    ensure!(seed.is_none() || args.recompute, "a seed is for --recompute");
+    ensure!(seed.is_none() || args.recompute, "a seed is used only with --recompute");
     let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
     let result = match seed {
@@ -78,10 +78,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let manifest = work.end(result).with_context(|| format!("{} does not pass", args.rom))?;
     if !args.quiet {
         let what = match (args.recompute, args.full) {
-            (true, _) => "every byte as computed from the seed",
-            (_, true) => "every byte as when it was made",
-            _ if args.rebuild_sums => "every byte as when it was made; table of hashes made anew",
-            _ => "size, tag, digest and table of hashes fit",
+            (true, _) => "every byte is as computed from the seed",
+            (_, true) => "every byte is as it was made",
+            _ if args.rebuild_sums => "every byte is as it was made; table of hashes rebuilt",
+            _ => "size, tag, digest and table of hashes match",
         };
         let mut output = Output::new();
         output.line(format!("{}: {what}", manifest.hash))?;

@@ -51,6 +51,6 @@ impl Work {
 
     /// Whether a signal has come, as an error: for places without a library call.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        self.interrupt.check(|| "nothing half-made is left".to_owned())
+        self.interrupt.check(|| "nothing incomplete is left behind".to_owned())
     }
 }

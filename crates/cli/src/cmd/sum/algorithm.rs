@@ -21,9 +21,9 @@ pub(super) enum Algorithm {
     Blake2b,
     /// 32-bit words, up to 256 bits
     Blake2s,
-    /// four BLAKE2b leaves and a root, for wide and many processors
+    /// four BLAKE2b leaves and a root, for wide vectors and several processors
     Blake2bp,
-    /// eight BLAKE2s leaves and a root, for wide and many processors
+    /// eight BLAKE2s leaves and a root, for wide vectors and several processors
     Blake2sp,
 }
 

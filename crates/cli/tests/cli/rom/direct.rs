@@ -101,7 +101,7 @@ fn a_rom_in_memory_beside_one_in_its_file() {
         // Either of them is needed.
         for only in [&slow, &name] {
             let output = verify(&stored, &["--rom", only, verifies]);
-            assert_one_error(&output, "is needed and is not available");
+            assert_one_error(&output, "is needed but not available");
         }
     }
     // What is in memory is not checked with each read: a mismatch is told of a whole one only.
@@ -119,7 +119,7 @@ fn damage_and_absence_are_never_a_mismatch() {
     let id = info(&rom)["id"].as_str().unwrap().to_owned();
     let (stored, rare) = (hash(&rom, &[DIRECT]), hash(&rom, &["--rom-mask=0,15,3", DIRECT]));
     for stored in [&stored, &rare] {
-        let unknown = format!("the ROM {id} is needed and is not available");
+        let unknown = format!("the ROM {id} is needed but not available");
         assert_one_error(&verify(stored, &["--rom", &other, DIRECT]), &unknown);
         let missing = verify(stored, &["--rom", &site.path("none.rom"), DIRECT]);
         assert_one_error(&missing, "manifest");

@@ -181,7 +181,7 @@ fn an_interrupted_creation_leaves_nothing() {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
-        assert_eq!(stderr(&output), "saltern: interrupted: nothing half-made is left\n");
+        assert_eq!(stderr(&output), "saltern: interrupted: nothing incomplete is left behind\n");
         assert_eq!(site.files(), [""; 0]);
     }
 }

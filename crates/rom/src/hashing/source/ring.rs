@@ -67,7 +67,7 @@ impl Ring {
         self.push(&opcode::Nop::new().build().user_data(NOTHING));
         self.ring.submit_and_wait(1)?;
         let through = self.ring.completion().any(|entry| entry.user_data() == NOTHING);
-        if through { Ok(()) } else { Err(io::Error::other("nothing comes through")) }
+        if through { Ok(()) } else { Err(io::Error::other("a test request did not complete")) }
     }
 
     fn push(&mut self, entry: &squeue::Entry) {

@@ -180,6 +180,7 @@ pub(crate) fn set_immutable(_: &File, _: bool) -> io::Result<()> {
 
 /// What everything answers that only Linux has.
 pub(super) fn unsupported() -> io::Error {
-    let what = "shared memory, mapped images, huge pages and direct reads are there on Linux only";
+    let what =
+        "shared memory, mapped images, huge pages and direct reads are available only on Linux";
     io::Error::new(io::ErrorKind::Unsupported, what)
 }

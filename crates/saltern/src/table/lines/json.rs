@@ -21,7 +21,7 @@ struct Object<'l>(HashMap<Name<'l>, &'l RawValue>);
 
 /// Where the string is: the value of a key.
 pub(super) fn find(line: &[u8], key: &str) -> Result<Option<Place>, Error> {
-    const EXPECTED: &str = "an object of JSON that has each key once, and whose string is text";
+    const EXPECTED: &str = "a JSON object with each key once and a stored string that is text";
     let malformed = Error::malformed("line", EXPECTED);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);

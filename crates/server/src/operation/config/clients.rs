@@ -27,7 +27,7 @@ pub(super) struct ClientEntry {
 
 /// A user or a group, by number or by name.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "allowed is a name, or a number from 0 to 4294967295")]
+#[serde(untagged, expecting = "expected a name, or a number from 0 to 4294967295")]
 enum Id {
     Number(u32),
     Name(String),
@@ -36,10 +36,10 @@ enum Id {
 impl ClientEntry {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         if self.burst.is_some() && self.rate.is_none() {
-            return wrong(" clients.burst: allowed is a burst with `rate` only");
+            return wrong(" clients.burst: expected only with `rate`");
         }
         if self.requests == Some(0) {
-            return wrong(" clients.requests = 0: allowed is 1 and more");
+            return wrong(" clients.requests = 0: expected 1 or more");
         }
         self.rate()?;
         self.who().map(drop)
@@ -86,7 +86,7 @@ fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, ConfigError> {
                 (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
             });
             let unknown =
-                || wrong(format!(" {key} = {name:?}: allowed is a number or a name in {file}"));
+                || wrong(format!(" {key} = {name:?}: expected a number or a name in {file}"));
             found.map_or_else(unknown, Ok)
         }
     };
