@@ -36,7 +36,7 @@ Examples:
   saltern hash --n 2048 --r 16           your own parameters: 4 MiB
   saltern hash --stdin < password.txt    take it from a file or a pipe
   saltern hash --setting '$y$j9T$Salt'   as crypt(3) with this setting
-  saltern hash --key 2026=pepper.key     encrypted; the string names its key
+  saltern hash --key 2026=pepper.key     encrypted with this key
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
                                          reads that ROM from its file

@@ -20,7 +20,7 @@ fn inspect(string: &str) -> Value {
 fn parameters_in_words() {
     let output = run(&["inspect", "$y$j9T$SaltForThisHash0"], "");
     let expected = "string      yescrypt setting\n\
-        mode        yescrypt, the usual pwxform: 6 rounds, gather 4, simple 2, S-boxes of 12 KiB\n\
+        mode        yescrypt, the default pwxform: 6 rounds, gather 4, simple 2, S-boxes of 12 KiB\n\
         cost        5 on the scale of crypt(3)\n\
         parameters  N=4096 r=32 p=1 t=0\n\
         memory      16 MiB\n\

@@ -56,7 +56,7 @@ fn a_good_policy_is_good() {
     assert_eq!(seen(&run(&["policy", "check", "--text", file], "")), (Some(0), &*good, ""));
     fs::write(site.path("key"), [7; 32]).unwrap();
     let other = run(&["policy", "check", file], "");
-    assert!(stderr(&other).contains("its fingerprint is not"), "{other:?}");
+    assert!(stderr(&other).contains("is not the one in the file beside it"), "{other:?}");
     assert_eq!(other.status.code(), Some(2));
     let site = Site::new(&format!("{CHEAP}[decoy]\nkey = \"nowhere\"\n"));
     assert_one_error(&run(&["policy", "check", &site.policy()], ""), "nowhere");
@@ -244,7 +244,7 @@ fn a_key_file_is_read_in_one_way() {
         &["key", "fingerprint", key],
     ];
     for (beside, content, told) in [
-        ("key.fingerprint", &b"0011223344556677\n"[..], "its fingerprint is not the one in"),
+        ("key.fingerprint", &b"0011223344556677\n"[..], "is not the one in the file beside it"),
         ("key", &[7; 31], "it must hold 32 bytes or 64 hexadecimal digits"),
         ("key", &[b'7'; 99], "it must hold 32 bytes or 64 hexadecimal digits"),
     ] {

@@ -118,8 +118,8 @@ fn bad_lines_pass_through_and_are_told() {
     }
     assert_eq!(
         told[5],
-        "saltern: 8 lines, 2 re-encrypted, 0 already done, 1 without a string, 5 bad and left as they \
-         were"
+        "saltern: 8 lines, 2 re-encrypted, 0 already done, 1 without a string, 5 bad and left \
+         unchanged"
     );
 }
 

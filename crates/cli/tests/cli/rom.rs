@@ -266,7 +266,7 @@ fn several_roms_and_many_passwords() {
     assert_eq!((matches, output.status.code()), (expected, Some(1)), "{}", stderr(&output));
     let output = run(&["verify", "--jsonl", "--rom", &roms[0]], lines(&answers));
     assert_eq!(output.status.code(), Some(2));
-    assert!(stdout(&output).lines().all(|line| line.contains("is not available")));
+    assert!(stdout(&output).lines().all(|line| line.contains("is needed but not available")));
 }
 
 #[test]
@@ -356,5 +356,5 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     std::fs::set_permissions(&short, private).unwrap();
     let short =
         run(&["rom", "create", &site.path("s.rom"), "--size=1MiB", "--seed-file", &short], "");
-    assert_one_error(&short, "seed of 9 bytes");
+    assert_one_error(&short, "the seed has 9 bytes");
 }

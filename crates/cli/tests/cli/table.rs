@@ -45,8 +45,8 @@ fn old_strings_are_wrapped_and_verify_as_before() {
     for (told, line) in told.iter().zip([1, 13, 14, 15]) {
         assert!(told.starts_with(&format!("saltern: line {line}: ")), "{told}");
     }
-    let counts = "saltern: 15 lines, 4 wrapped, 3 not in need of wrapping, 4 without a string, 4 bad and left as \
-                  they were";
+    let counts = "saltern: 15 lines, 4 wrapped, 3 not in need of wrapping, 4 without a string, 4 bad and left \
+                  unchanged";
     assert_eq!(&told[4..], [counts]);
     let (before, after): (Vec<_>, Vec<_>) =
         (input.split('\n').collect(), stdout(&output).split('\n').collect());

@@ -62,7 +62,7 @@ fn a_rom_is_attached_for_all_until_it_is_detached() {
     // Another one takes its name: what is attached to it by then is another ROM, and says so.
     let replaced = run(&["rom", "attach", &other, "--as", &name, "--replace"], "");
     assert_eq!(replaced.status.code(), Some(0), "{}", stderr(&replaced));
-    assert_one_error(&verify(&stored, &["--rom", &name]), "is not available");
+    assert_one_error(&verify(&stored, &["--rom", &name]), "is needed but not available");
     assert_eq!(seen(&run(&["rom", "detach", &name], "")), (Some(0), "", ""));
     assert!(!shared.exists());
     assert_one_error(&run(&["rom", "detach", &name], ""), "manifest");
