@@ -66,10 +66,11 @@ mod file;
 mod key_file;
 mod rules;
 #[cfg(feature = "file")]
+mod text;
+#[cfg(feature = "file")]
 mod units;
 #[cfg(feature = "file")]
-#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub mod words;
+mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,6 +83,9 @@ use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::rom::{Rom, RomId};
 pub use saltern_yescrypt::{Limits, Params};
 
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub use self::file::read_text;
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path};
 pub use self::rules::memory_needed;

@@ -52,7 +52,7 @@ and `hash` or `error`, such as
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
-line's `deadline_ms` takes precedence over --deadline. A bad line is
+line's `timeout_ms` takes precedence over --deadline. A bad line is
 answered with its error and does not affect the others.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
