@@ -1,5 +1,7 @@
 //! The value that a program keeps: hashing and verifying under a policy.
 
+// Size: what callers see of a login is one type, and all that it promises is told beside it.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -255,9 +257,9 @@ impl Passwords {
     /// If the password matches, the outcome says in what the string is outdated, as
     /// [`Table::needs_rehash`] does, and if it is, has an [`Update`] with a new string; but one of
     /// another scheme that is stronger than new hashes is kept even if its salt is short. The new
-    /// string is computed once the answer is known, within the
-    /// same deadline: if there is not enough time, or another login waits, the match comes without
-    /// it, and a later login gets it. `{CRYPT}` before a string stays before its update.
+    /// string is computed once the answer is known, within the same deadline: if too little
+    /// time is left, or another login waits, the match comes without it, and a later login gets it.
+    /// `{CRYPT}` before a string stays before its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account of the table, so
     /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The

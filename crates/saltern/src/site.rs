@@ -124,11 +124,7 @@ impl Site {
         if let Some(ours) = hash.ours() {
             self.hasher.plan([], ours.setting())?;
         }
-        let setting = match hash {
-            Hash::Ours(_) => return Ok(()),
-            Hash::Foreign(foreign) => &foreign.setting,
-            Hash::Wrapped(inner, _) => inner,
-        };
+        let Some(setting) = hash.foreign() else { return Ok(()) };
         let asked = setting.scheme() == crate::scheme::Scheme::Libcrypt;
         if asked { setting.compute(b"").map(drop) } else { Ok(()) }
     }

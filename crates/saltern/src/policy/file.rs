@@ -93,10 +93,9 @@ impl Policy {
     }
 
     fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
-        let count = document.list("schemes")?;
-        if count > 0 {
-            self.schemes.clear();
-        }
+        let Some(count) = document.list_if_any("schemes")? else { return Ok(()) };
+        // An empty list is refused as any that lacks yescrypt.
+        self.schemes.clear();
         for at in 0..count {
             let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
             let scheme = document.parsed(&format!("schemes[{at}]"), &allowed(), Scheme::of_name)?;

@@ -219,6 +219,18 @@ fn locked_accounts_are_known_by_marks_in_every_place() {
     assert_eq!(login(&passwords, "secret", "!$y$j9T$damaged"), Ok(Outcome::Locked));
 }
 
+/// Of two hashes, one around the other, the memory is that of the larger.
+#[cfg(feature = "argon2")]
+#[test]
+fn a_wrapped_hash_takes_the_memory_of_the_larger() {
+    let inner = "{over=$argon2id$v=19$m=65536,t=3,p=1$AAAAAAAAAAAAAAAAAAAAAA$32}";
+    let outer = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+    let cost = |text: &str| saltern::table::cost(text).unwrap().unwrap();
+    assert_eq!(cost(outer).1 >> 20, 1);
+    let (scheme, memory) = cost(&format!("{inner}{outer}"));
+    assert_eq!((scheme, memory >> 20), (Scheme::Argon2, 64));
+}
+
 /// A hash that is stronger than new ones stays so, also within another one around it.
 #[test]
 fn a_wrapped_hash_that_is_stronger_than_new_ones_is_kept() {
@@ -230,6 +242,9 @@ fn a_wrapped_hash_that_is_stronger_than_new_ones_is_kept() {
     let wrapped = weak.wrap(strong).wait().unwrap().unwrap();
     assert_eq!(login(&weak, "password", &wrapped), Ok(kept(&weak, &wrapped)));
     assert!(!weak.table().needs_rehash(&wrapped).unwrap().any());
+    let mut census = Census::default();
+    weak.table().count(&wrapped, &mut census).unwrap();
+    assert_eq!((census.wrapped, census.outdated), (1, 0));
     // It still moves between keys.
     policy.keys.push(key("2026", 1, true));
     let keyed = Passwords::new(policy).unwrap();

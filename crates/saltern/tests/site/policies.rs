@@ -10,11 +10,12 @@ use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 45] = [
+const WRONG: [(&str, &str); 46] = [
     (
         "x = 1",
         "1: x = 1: allowed is one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes: this key is not known",
     ),
+    ("schemes = []", "1: schemes: allowed is a list with \"yescrypt\": new hashes are of"),
     ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
     ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
     ("[pool.more]\nx = 1", "1: pool.more: allowed is one of deadline,"),

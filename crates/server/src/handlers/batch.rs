@@ -158,7 +158,7 @@ async fn in_turn<L: Lines>(
 
 pub(super) fn is_ending() -> Problem {
     let detail = "the service is about to end: nothing is done from here on";
-    Problem::new("ending", detail).after(Duration::from_secs(1))
+    Problem::new("ending", detail)
 }
 
 async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>) -> Done {

@@ -58,10 +58,7 @@ async fn in_time<T: Send + 'static>(
     if let Ok(result) = timeout(time, &mut ticket).await {
         return Ok(result?);
     }
-    let late = || {
-        let detail = "the answer was not there in time";
-        Problem::new("too-late", detail).after(Duration::from_secs(1))
-    };
+    let late = || Problem::new("too-late", "the answer was not there in time");
     Ok(ticket.known_now().ok_or_else(late)??)
 }
 

@@ -119,7 +119,7 @@ impl Client {
         let guard = UnderWay(Arc::clone(&self.under_way));
         if self.under_way.fetch_add(1, Relaxed) >= self.most {
             let what = "has as many requests under way as it may";
-            return Err(refused(what).after(std::time::Duration::from_secs(1)));
+            return Err(refused(what));
         }
         if let Some(rate) = &self.rate {
             let asked = "has asked more often than it may";
