@@ -83,7 +83,7 @@ use saltern_yescrypt::rom::{Rom, RomId};
 pub use saltern_yescrypt::{Limits, Params};
 
 pub(crate) use self::key_file::read_key;
-pub use self::key_file::{Secret, fingerprint_path};
+pub use self::key_file::{Secret, fingerprint_path, loose};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
