@@ -40,6 +40,13 @@ impl Output {
     }
 }
 
+/// Write all that there is to write to standard output.
+pub(crate) fn print(all: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    let mut output = Output::new();
+    output.bytes(all.as_ref())?;
+    output.flush()
+}
+
 /// Tell something on standard error, as a line that names the program.
 ///
 /// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a

@@ -17,7 +17,7 @@ use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
-use crate::output::{Output, tell};
+use crate::output::{self, Output, tell};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
 use crate::rom::NewRomArgs;
@@ -171,9 +171,7 @@ enum SchemeName {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.how.scheme == SchemeName::Help {
-        let mut output = Output::new();
-        output.bytes(METHODS.as_bytes())?;
-        output.flush()?;
+        output::print(METHODS)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(file) = &args.policy {

@@ -1,11 +1,10 @@
 //! What a `$7X` string says about itself.
 
-use saltern_yescrypt::{
-    Limits, Setting,
-    params::{Flags, Mode},
-};
+use saltern_yescrypt::Setting;
+use saltern_yescrypt::params::{Flags, Mode};
 use serde::Serialize;
 
+use crate::crypt3::obstacles;
 use crate::output::memory_words;
 
 /// Everything told, in the order of the JSON.
@@ -43,10 +42,6 @@ impl Details {
         };
         let Flags { rw, parallel_smix, pwxform } = flags;
         let modes = [(rw, "RW"), (parallel_smix, "PARALLEL_SMIX"), (pwxform, "PWXFORM")];
-        let mut crypt3_obstacles = vec!["it does not know this generation".to_owned()];
-        if let Err(error) = params.check(&Limits::unlimited()) {
-            crypt3_obstacles.insert(0, format!("nothing can compute it: {error}"));
-        }
         Details {
             generation: "0.5",
             flags: flags.bits(),
@@ -58,7 +53,7 @@ impl Details {
             memory_bytes: params.memory(),
             names_rom: false,
             crypt3: false,
-            crypt3_obstacles,
+            crypt3_obstacles: obstacles(setting),
             caveats: CAVEATS,
         }
     }
