@@ -64,9 +64,3 @@ pub(crate) fn printable(text: &[u8]) -> String {
     }
     shown
 }
-
-/// Bytes of memory for people.
-pub(crate) fn memory_words(bytes: u128) -> String {
-    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
-    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
-}

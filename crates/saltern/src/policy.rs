@@ -91,7 +91,7 @@ pub use self::key_file::{Secret, fingerprint_path, loose};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::units::{size as parse_size, size_text, time as parse_time};
+pub use self::units::{memory_text, size as parse_size, size_text, time as parse_time};
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 pub use crate::strength::Strength;

@@ -193,10 +193,10 @@ impl Policy {
     }
 }
 
-/// Bytes that one computation of a hash takes at most.
+/// Bytes that one computation of a hash takes of the memory of a pool at most.
 fn memory(hash: &Hash) -> u64 {
     let ours = hash.ours().map_or(0, |ours| memory_needed(ours.setting().params()));
-    ours.max(hash.foreign().map_or(0, |setting| setting.cost(0).memory))
+    ours.max(hash.memory())
 }
 
 /// As people read costs.

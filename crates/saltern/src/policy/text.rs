@@ -10,7 +10,7 @@ use saltern_yescrypt::hazmat::Pages;
 #[cfg(feature = "rom")]
 use super::words::ACCESS;
 use super::words::{FLAVORS, SYNTAXES, WIPES, quoted, word};
-use super::{DecoyCost, KeySource, Params, Policy, RomSource, size_text};
+use super::{DecoyCost, KeySource, Params, Policy, RomSource, memory_text, size_text};
 use crate::invalid::Invalid;
 
 impl Policy {
@@ -33,20 +33,21 @@ impl Policy {
     ///
     /// # Errors
     /// Those of [`Policy::check`], and [`Invalid`] for a key or a ROM that is in no file, or in one
-    /// whose name is not UTF-8.
+    /// whose name is not UTF-8, and for a value that files have no word for (`Access::Memfd`).
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn to_toml(&self) -> Result<String, Invalid> {
         self.check()?;
         let mut out = self.top()?;
-        let (new, least) = (memory(&self.params), memory(&self.floor));
+        let (new, least) = (self.params.memory(), self.floor.memory());
+        let (new, least) = (memory_text(new), memory_text(least));
         let _ = write!(out, "\n# New hashes: {new} each.\n[params]\n{}", costs(&self.params));
         let about = format!("# What is weaker is reported: {least}.");
         let (floor, salt) = (costs(&self.floor), self.min_salt);
         let _ = write!(out, "\n{about}\n[floor]\n{floor}salt = {salt}\n");
-        write_limits(&mut out, &self.limits);
+        write_limits(&mut out, &self.limits)?;
         self.write_keys(&mut out)?;
         self.write_roms(&mut out)?;
-        self.write_pool(&mut out);
+        self.write_pool(&mut out)?;
         if let Some(source) = &self.decoy.key {
             let _ = write!(out, "\n[decoy]\nkey = {}\n", key_file("decoy.key", source)?);
         }
@@ -88,13 +89,13 @@ impl Policy {
 
     fn write_roms(&self, out: &mut String) -> Result<(), Invalid> {
         for (at, rom) in self.roms.iter().enumerate() {
-            let image = image(&format!("roms[{at}].image"), &rom.source)?;
+            let image = image(&format!("roms[{at}]"), &rom.source)?;
             let _ = write!(out, "\n[[roms]]\n{image}active = {}\n", rom.active);
         }
         Ok(())
     }
 
-    fn write_pool(&self, out: &mut String) {
+    fn write_pool(&self, out: &mut String) -> Result<(), Invalid> {
         let pool = &self.pool;
         let (memory, patience) = (size_text(pool.memory), time(pool.patience));
         let _ = write!(
@@ -106,13 +107,14 @@ impl Policy {
         if let Some(deadline) = self.deadline {
             let _ = writeln!(out, "deadline = {}", time(deadline));
         }
-        let (wipe, huge) = (word(WIPES, &pool.wipe), pool.pages == Pages::Huge);
+        let (wipe, huge) = (word("pool.wipe", WIPES, &pool.wipe)?, pool.pages == Pages::Huge);
         let (prepare, processors) = (pool.prepare.is_some(), &pool.processors);
         let _ = write!(
             out,
-            "wipe = \"{wipe}\"\nhuge_pages = {huge}\nprepare = {prepare}\n\
+            "wipe = {wipe}\nhuge_pages = {huge}\nprepare = {prepare}\n\
              processors = {processors:?}\n"
         );
+        Ok(())
     }
 }
 
@@ -132,7 +134,7 @@ impl DecoyCost {
     }
 }
 
-fn write_limits(out: &mut String, limits: &Limits) {
+fn write_limits(out: &mut String, limits: &Limits) -> Result<(), Invalid> {
     let (memory, work) = (size_text(limits.max_memory), size_text(limits.max_work));
     let _ = write!(out, "\n[limits]\nmemory = \"{memory}\"\nwork = \"{work}\"\n");
     let usual = Limits::server();
@@ -149,22 +151,26 @@ fn write_limits(out: &mut String, limits: &Limits) {
             false => writeln!(out, "{name} = {limit}"),
         };
     }
-    let (flavors, syntax) = (word(FLAVORS, &limits.flavors), word(SYNTAXES, &limits.syntax));
+    let flavors = word("limits.flavors", FLAVORS, &limits.flavors)?;
+    let syntax = word("limits.syntax", SYNTAXES, &limits.syntax)?;
     let _ = write!(
         out,
-        "password = {}\nrom = {}\nflavors = \"{flavors}\"\nsyntax = \"{syntax}\"\n",
+        "password = {}\nrom = {}\nflavors = {flavors}\nsyntax = {syntax}\n",
         limits.max_password, limits.rom
     );
+    Ok(())
 }
 
-fn image(key: &str, source: &RomSource) -> Result<String, Invalid> {
+fn image(rom: &str, source: &RomSource) -> Result<String, Invalid> {
     match source {
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
-            let (image, access) = (file(key, path)?, word(ACCESS, access));
-            Ok(format!("image = {image}\nhash = \"{hash}\"\naccess = \"{access}\"\n"))
+            let image = file(&format!("{rom}.image"), path)?;
+            let access = word(&format!("{rom}.access"), ACCESS, access)?;
+            Ok(format!("image = {image}\nhash = \"{hash}\"\naccess = {access}\n"))
         }
         RomSource::Value(_) => {
+            let key = format!("{rom}.image");
             Err(Invalid::new(key, "", "the name of a file: this ROM is in none"))
         }
     }
@@ -195,11 +201,4 @@ fn time(time: Duration) -> String {
 fn costs(params: &Params) -> String {
     let Params { n, r, p, t, .. } = params;
     format!("n = {n}\nr = {r}\np = {p}\nt = {t}\n")
-}
-
-/// What a hash takes, for people: whole mebibytes, or less than one in kibibytes.
-fn memory(params: &Params) -> String {
-    let bytes = params.memory();
-    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
-    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }

@@ -7,6 +7,8 @@ use saltern_pool::WipePolicy;
 use saltern_rom::Access;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
+use crate::invalid::Invalid;
+
 /// Words, each with the value that it stands for.
 pub(super) type Words<T> = &'static [(&'static str, T)];
 
@@ -36,10 +38,13 @@ pub(super) const WIPES: Words<WipePolicy> = &[
     ("after-each", WipePolicy::AfterEach),
 ];
 
-/// The word for a value; for one without a word, which no file can ask for, the first of all.
-pub(super) fn word<T: PartialEq>(words: Words<T>, value: &T) -> &'static str {
-    let found = words.iter().find(|(_, known)| known == value).or(words.first());
-    found.map_or("", |(word, _)| word)
+/// The word for a value, in quotes.
+///
+/// # Errors
+/// For a value without a word, which no file can ask for.
+pub(super) fn word<T: PartialEq>(key: &str, words: Words<T>, value: &T) -> Result<String, Invalid> {
+    let found = words.iter().find(|(_, known)| known == value);
+    found.map(|(word, _)| quoted(word)).ok_or_else(|| Invalid::new(key, "", allowed(words)))
 }
 
 /// A text as a string of TOML, in quotes.

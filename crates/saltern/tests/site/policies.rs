@@ -255,6 +255,15 @@ fn what_no_file_can_say_is_not_written() {
     );
     assert!(said(|policy| policy.keys = vec![key("a", &file)]).contains("keys[0].fingerprint"));
     assert!(said(|policy| policy.decoy.key = Some(value.clone())).contains("decoy.key"));
+    #[cfg(feature = "rom")]
+    {
+        use saltern::policy::{Access, RomHash, RomSource, SiteRom};
+        let hash: RomHash = "07".repeat(32).parse().unwrap();
+        let source = RomSource::Image { path: "/image".into(), hash, access: Some(Access::Memfd) };
+        let rom = SiteRom { id: hash.id(), source, active: true };
+        let error = said(|policy| policy.roms = vec![rom.clone()]);
+        assert!(error.contains("roms[0].access") && error.contains("\"direct\""), "{error}");
+    }
 }
 
 proptest! {

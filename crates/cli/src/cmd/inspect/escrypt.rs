@@ -1,11 +1,11 @@
 //! What a `$7X` string says about itself.
 
+use saltern::policy::memory_text;
 use saltern_yescrypt::Setting;
 use saltern_yescrypt::params::{Flags, Mode};
 use serde::Serialize;
 
 use crate::crypt3::obstacles;
-use crate::output::memory_words;
 
 /// Everything told, in the order of the JSON.
 #[derive(Serialize)]
@@ -75,7 +75,7 @@ impl Details {
         vec![
             ("generation", format!("{} (2014), {modes}", self.generation)),
             ("parameters", self.parameters()),
-            ("memory", memory_words(self.memory_bytes)),
+            ("memory", memory_text(self.memory_bytes)),
             ("salt", format!("{} bytes", self.salt_bytes)),
             ("crypt(3)", self.verdict()),
             ("unknown", self.caveats[0].to_owned()),
