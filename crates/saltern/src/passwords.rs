@@ -442,11 +442,10 @@ impl Matched {
             let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
             Outcome::Match { outdated, update }
         };
-        let params = match site.successor(&hash, outdated) {
-            Ok(Some(Successor::Hashed(params))) if updates => params,
-            Ok(Some(Successor::Rekeyed(new))) if updates => {
-                return Ticket::done(Ok(matched(Some(new))));
-            }
+        let successor = if updates { site.successor(&hash, outdated) } else { Ok(None) };
+        let params = match successor {
+            Ok(Some(Successor::Hashed(params))) => params,
+            Ok(Some(Successor::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
             _ => return Ticket::done(Ok(matched(None))),
         };
         let hasher = if params == *inner.parts().hasher.params() {
