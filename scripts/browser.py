@@ -3,11 +3,14 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 from contextlib import contextmanager
 
 MISSING = "no browser here (Debian: apt-get install chromium)"
+# Seconds that it may take over one answer.
+PATIENCE = 60
 
 
 def find():
@@ -70,6 +73,8 @@ class Browser:
 
     def receive(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.up], [], [], PATIENCE)[0]:
+                raise RuntimeError(f"the browser has said nothing for {PATIENCE} seconds")
             piece = os.read(self.up, 1 << 20)
             if not piece:
                 raise RuntimeError("the browser went away")

@@ -12,7 +12,7 @@ TESTED = ["--workspace", "--all-features", "--examples"]
 
 def built(name, *arguments):
     """Builds programs, and says where the one of this name is: in whatever folder cargo has put it."""
-    lines = subprocess.run(["cargo", "build", "--quiet", "--message-format=json", *arguments],
+    lines = subprocess.run(["cargo", "build", "--quiet", "--message-format=json-render-diagnostics", *arguments],
                            cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     made = (json.loads(line) for line in lines)
     return next(Path(line["executable"]) for line in made if line.get("executable") and line["target"]["name"] == name)

@@ -229,7 +229,11 @@ impl Counts {
             .map(|count| Ok(format!("    {}", serde_json::to_string(count)?)))
             .collect::<anyhow::Result<_>>()?;
         text += &lines.join(",\n");
-        Ok(text + "\n  ]\n}\n")
+        text += "\n  ]";
+        if !self.notes.is_empty() {
+            text += &format!(",\n  \"notes\": {}", serde_json::to_string(&self.notes)?);
+        }
+        Ok(text + "\n}\n")
     }
 
     /// A Markdown table: a row for each engine, algorithm and r.
@@ -360,5 +364,7 @@ mod tests {
         let text = fs::read_to_string(RECORD).unwrap();
         let record = Counts::from_json(&text).unwrap();
         assert_eq!(record.to_json().unwrap(), text);
+        let record = Counts { notes: vec!["\"one\" is left out".to_owned()], ..record };
+        assert_eq!(Counts::from_json(&record.to_json().unwrap()).unwrap(), record);
     }
 }

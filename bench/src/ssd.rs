@@ -246,10 +246,12 @@ fn direct(
     let (hashes, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let worker = |index: usize| -> anyhow::Result<()> {
         let mut hash = Resumable::new(Workspace::new());
-        let salt = (index as u64).to_le_bytes();
+        let (salt, mut tried) = ((index as u64).to_le_bytes(), 0_u64);
         while !stop.load(Relaxed) {
+            // Each its own: equal ones would read the same blocks at the same time.
             let passwords: Vec<[u8; 8]> =
-                (0..params.degree()).map(|_| hashes.fetch_add(0, Relaxed).to_le_bytes()).collect();
+                (0..params.degree()).map(|at| (tried + at as u64).to_le_bytes()).collect();
+            tried += passwords.len() as u64;
             let inputs: Vec<(&[u8], &[u8])> =
                 passwords.iter().map(|password| (&password[..], &salt[..])).collect();
             hash.begin(&inputs, params, roms, 32)?;

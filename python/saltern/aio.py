@@ -149,8 +149,8 @@ async def _in_order(
         while waiting:
             await first()
     finally:
+        batch.close()
         for future in waiting:
-            batch.remove()
             if isinstance(future, asyncio.Future):
                 future.cancel()
                 if future.done() and not future.cancelled():

@@ -181,6 +181,11 @@ impl Batch {
         self.open().remove();
     }
 
+    /// None of its items is in the queue any longer, however many were.
+    fn close(&self) {
+        *self.open() = Open::none();
+    }
+
     fn hash(&self, py: Python<'_>, password: Bound<'_, PyAny>) -> PyResult<Pending> {
         let password = Cell::of(password);
         Ok(Pending::hash(self.terms.now().hash(password.secret(py)?.as_bytes())))

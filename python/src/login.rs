@@ -80,7 +80,7 @@ pub(crate) fn matched(py: Python<'_>, outcome: &Outcome) -> PyResult<bool> {
 /// Whether it matched, and what to store instead.
 pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Option<String>)> {
     match outcome {
-        Outcome::Match { update } => Ok((true, update.map(|update| update.new))),
+        Outcome::Match { update, .. } => Ok((true, update.map(|update| update.new))),
         Outcome::Mismatch => Ok((false, None)),
         Outcome::Locked => Err(locked(py)),
     }

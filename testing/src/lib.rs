@@ -17,3 +17,13 @@ pub fn skipped(what: &str) {
     let mut stderr = std::io::stderr();
     stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }
+
+/// What is in a folder, by name.
+#[must_use]
+pub fn names(folder: &std::path::Path) -> Vec<String> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -26,7 +26,7 @@ fn engine(name: &str) -> Option<Arc<dyn Engine>> {
         Err(missing) => {
             let optional = OPTIONAL.contains(&name) || name.starts_with("saltern ");
             assert!(optional, "{name}: {missing}");
-            eprintln!("SKIPPED: {missing}");
+            saltern_testing::skipped(&missing.to_string());
             None
         }
     }

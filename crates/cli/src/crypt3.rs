@@ -12,22 +12,27 @@ use saltern_yescrypt::{
 ///
 /// That a string is encrypted with a key does not show, so the caller has to mind that.
 pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Err(error) = setting.params().check(&Limits::unlimited()) {
+        found.push(format!("nothing can compute it: {error}"));
+    }
     let unknown = match setting.scheme() {
         Scheme::Escrypt => Some("it does not know this generation"),
         Scheme::ScryptPhc => Some("it does not know this format"),
         _ => None,
     };
     if let Some(unknown) = unknown {
-        return vec![unknown.to_owned()];
+        found.push(unknown.to_owned());
+        return found;
     }
-    let mut found = params_obstacles(setting.params());
-    if setting.rom_id().is_some() {
-        // Said below, and by name.
-        found.retain(|reason| reason != NEEDS_ROM);
-    }
-    if let Err(error) = setting.params().check(&Limits::unlimited()) {
-        found.insert(0, format!("nothing can compute it: {error}"));
-    }
+    let &Params { mode, flavor, nrom, g, .. } = setting.params();
+    let checks = [
+        (mode == Mode::Rw && flavor != Flavor::DEFAULT, "its pwxform flavour is not the usual one"),
+        // Said below by its name, if it has one.
+        (nrom != 0 && setting.rom_id().is_none(), "it needs a ROM"),
+        (g != 0, "it asks for hash upgrades (g), which no release offers"),
+    ];
+    found.extend(checks.into_iter().filter(|check| check.0).map(|check| check.1.to_owned()));
     if setting.scheme() == Scheme::Extended {
         found.push("only Saltern computes extended strings".to_owned());
     }
@@ -67,29 +72,4 @@ pub(crate) fn notes_of_password(password: &[u8]) -> Vec<String> {
 
 fn note(reason: impl std::fmt::Display) -> String {
     format!("crypt(3) of a plain Linux cannot verify this string: {reason}")
-}
-
-const NEEDS_ROM: &str = "it needs a ROM";
-
-fn params_obstacles(params: &Params) -> Vec<String> {
-    let rw = params.mode == Mode::Rw;
-    let checks = [
-        (rw && params.flavor != Flavor::DEFAULT, "its pwxform flavour is not the default one"),
-        (params.nrom != 0, NEEDS_ROM),
-        (params.g != 0, "it asks for hash upgrades (g), which no release offers"),
-    ];
-    checks.into_iter().filter(|(fails, _)| *fails).map(|(_, reason)| reason.to_owned()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_out_of_its_range_are_named() {
-        let mut params = Params::yescrypt(4096, 32);
-        assert_eq!(params_obstacles(&params), [""; 0]);
-        params.nrom = 1 << 20;
-        assert_eq!(params_obstacles(&params), ["it needs a ROM"]);
-    }
 }

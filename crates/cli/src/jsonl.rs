@@ -30,7 +30,7 @@ use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
-use crate::password::{EMPTY, Password};
+use crate::password::EMPTY;
 use crate::policy;
 use crate::streams;
 
@@ -58,7 +58,7 @@ pub(crate) struct JsonlArgs {
 
     /// Answer a line with an error if its hash is not ready this long after the line was read
     ///
-    /// A line's own `deadline_ms` takes precedence. A line that cannot be ready in time, at the
+    /// A line's own `timeout_ms` takes precedence. A line that cannot be ready in time, at the
     /// speed measured so far, is refused at once. A hash that has begun is computed to its end, but
     /// its result is discarded.
     #[arg(long, value_name = "MS", requires = "jsonl")]
@@ -223,10 +223,10 @@ impl Reader {
         let (id, request) = Request::parse(text);
         let request = match request {
             Ok(request) => request,
-            Err(error) => return Line::refused(number, id, error),
+            Err(error) => return Line::refused(number, id, error.to_string()),
         };
         let mut notes = Vec::new();
-        let due = request.deadline.or(self.deadline).and_then(|time| read.checked_add(time));
+        let due = request.timeout.or(self.deadline).and_then(|time| read.checked_add(time));
         let pending = self.submit(&request, due, &mut notes);
         Line { number, id, notes, due, pending: pending.map_err(Err) }
     }
@@ -238,7 +238,6 @@ impl Reader {
         due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
-        let password = request.password()?;
         let (hash, setting) = (request.hash.is_some(), request.setting.is_some());
         match &self.task {
             Task::Hash { .. } if hash => {
@@ -254,11 +253,11 @@ impl Reader {
                 Err("`hash` is missing: the stored string".to_owned())
             }
             Task::Hash { allow_empty: false, .. } | Task::New { allow_empty: false, .. }
-                if password.is_empty() =>
+                if request.password.is_empty() =>
             {
                 Err(EMPTY.to_owned())
             }
-            _ => self.compute(request, &password, due, notes),
+            _ => self.compute(request, due, notes),
         }
     }
 
@@ -266,10 +265,10 @@ impl Reader {
     fn compute(
         &self,
         request: &Request,
-        password: &Password,
         due: Option<Instant>,
         notes: &mut Vec<String>,
     ) -> Result<Pending, String> {
+        let password = &request.password;
         let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
         match &self.task {
             Task::Hash { computer, new_setting, given, .. } => {
@@ -297,9 +296,7 @@ impl Reader {
                 if let Some(reason) = obstacle(hash) {
                     return Err(reason);
                 }
-                let reasons = passwords.table().needs_rehash(hash).map_err(|e| e.to_string())?;
-                let ticket = timed(passwords, due).verify("", &**password, Some(hash));
-                Ok(Pending::Login(ticket, reasons.words()))
+                Ok(Pending::Login(timed(passwords, due).verify("", &**password, Some(hash))))
             }
         }
     }

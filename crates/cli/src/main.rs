@@ -20,7 +20,6 @@ mod policy;
 mod progress;
 mod rom;
 mod secret;
-mod secret_file;
 mod streams;
 mod table;
 mod terminal;

@@ -40,6 +40,13 @@ impl Output {
     }
 }
 
+/// Write all that there is to write to standard output.
+pub(crate) fn print(all: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    let mut output = Output::new();
+    output.bytes(all.as_ref())?;
+    output.flush()
+}
+
 /// Tell something on standard error, as a line that names the program.
 ///
 /// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a
@@ -56,10 +63,4 @@ pub(crate) fn printable(text: &[u8]) -> String {
         if c.is_control() { shown.extend(c.escape_unicode()) } else { shown.push(c) }
     }
     shown
-}
-
-/// Bytes of memory for people.
-pub(crate) fn memory_words(bytes: u128) -> String {
-    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
-    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }

@@ -63,11 +63,6 @@ impl One {
         Ok(One(prepared))
     }
 
-    /// What needs no passwords.
-    pub(crate) fn table(&self) -> &Table {
-        self.0.table()
-    }
-
     /// Starts the thread.
     pub(crate) fn start(&self) -> anyhow::Result<Passwords> {
         let pool = Pool::new(self.0.pool_config())?;

@@ -145,8 +145,7 @@ impl Shared {
         let mut state = lock(&self.state);
         state.scheduler.give_back(items);
         // The pool may have been closed meanwhile.
-        let closed = state.closed;
-        let cancelled = state.cancel(|_| closed);
+        let cancelled = if state.closed { state.cancel(|_| true) } else { Vec::new() };
         drop(state);
         self.work.notify_one();
         end_all(cancelled, &Error::Cancelled);

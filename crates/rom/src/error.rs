@@ -32,8 +32,8 @@ pub enum Error {
         /// The image that it makes.
         path: PathBuf,
     },
-    /// What is in the place of the unfinished file, or a manifest that says what else is to be
-    /// removed, belongs to somebody else, or is no file with this name only.
+    /// What is in the place of the unfinished file belongs to somebody else, or is no file with
+    /// this name only.
     Foreign {
         /// The unfinished file.
         path: PathBuf,
@@ -147,9 +147,9 @@ pub enum Error {
         /// What.
         what: &'static str,
     },
-    /// The seed is too short or too long.
+    /// The seed is empty; or one that is read is too short or too long.
     SeedLength {
-        /// Its bytes (at most one more than the limit is counted).
+        /// Its bytes, of which not many more than the limit are counted.
         actual: usize,
     },
     /// The caller ended the work. What was half-made is gone.
@@ -181,15 +181,6 @@ impl Error {
             | Error::NotRegular { path }
             | Error::Damaged { path, .. }
             | Error::Sums { path, .. } => Some(path),
-            _ => None,
-        }
-    }
-
-    /// What the operating system answered, if it was asked.
-    #[must_use]
-    pub fn os(&self) -> Option<&io::Error> {
-        match self {
-            Error::Io { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -278,6 +269,9 @@ impl fmt::Display for Error {
                 "is not the table of hashes of its ROM: {reason}: rebuild it (saltern rom verify --rebuild-sums)"
             ),
             Error::Unsupported { what } => f.write_str(what),
+            Error::SeedLength { actual: 0 } => {
+                f.write_str("the seed is empty: one that is read has to have 16 to 1048576 bytes")
+            }
             Error::SeedLength { actual } => {
                 write!(f, "the seed has {actual} bytes: it must have 16 to 1048576")
             }

@@ -3,5 +3,6 @@
 pub(crate) mod hex;
 pub(crate) mod identity;
 pub(crate) mod manifest;
+pub(crate) mod paths;
 pub(crate) mod sums;
 pub(crate) mod timestamp;

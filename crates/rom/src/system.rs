@@ -14,7 +14,6 @@ pub(crate) mod map;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod pages;
-pub(crate) mod paths;
 #[cfg(target_os = "linux")]
 pub(crate) mod sysv;
 #[cfg(not(target_os = "linux"))]

@@ -40,6 +40,17 @@ impl Scratch {
         Scratch { directory: tempfile::tempdir().unwrap() }
     }
 
+    /// In shared memory.
+    fn shared() -> Option<Self> {
+        match tempfile::tempdir_in("/dev/shm") {
+            Ok(directory) => Some(Scratch { directory }),
+            Err(_) => {
+                saltern_testing::skipped("no shared memory to write to");
+                None
+            }
+        }
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -52,11 +63,7 @@ impl Scratch {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.directory.path()).unwrap();
-        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
-        let mut names: Vec<_> = entries.map(|entry| name(entry).into_string().unwrap()).collect();
-        names.sort();
-        names
+        saltern_testing::names(self.directory.path())
     }
 }
 

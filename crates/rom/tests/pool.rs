@@ -9,7 +9,7 @@ use saltern_pool::{Derive, Error, Pool, PoolConfig, Results, Terms};
 use saltern_rom::{
     AttachOptions, Backend, Create, Error as RomError, OpenRom, RomFile, RomReaders, Seed, attach,
 };
-use saltern_testing::damage::flip;
+use saltern_testing::{damage::flip, skipped};
 use saltern_yescrypt::{
     Error as Hash, Limits, Params, Workspace,
     rom::{Rom, RomMasks, RomParams, RomReading, RomUse, derive_with_roms},
@@ -88,7 +88,7 @@ fn pool(backend: Backend, change: impl FnOnce(&mut PoolConfig)) -> Option<Pool> 
     change(&mut config);
     match Pool::new(config) {
         Err(error) if backend == Backend::IoUring => {
-            eprintln!("SKIPPED: no io_uring here: {error}");
+            skipped(&format!("no io_uring here: {error}"));
             None
         }
         pool => {

@@ -42,7 +42,7 @@ async fn login(State(site): State<Site>, Json(login): Json<Login>) -> StatusCode
     let accounts = || site.accounts.lock().unwrap_or_else(PoisonError::into_inner);
     let stored = accounts().get(&login.account).cloned();
     match site.passwords.verify(&login.account, &login.password, stored.as_deref()).await {
-        Ok(Outcome::Match { update }) => {
+        Ok(Outcome::Match { update, .. }) => {
             if let Some(update) = update
                 && let Some(stored) = accounts().get_mut(&login.account)
                 && *stored == update.old

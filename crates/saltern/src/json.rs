@@ -1,7 +1,11 @@
-//! The strings of JSON, decoded into memory that is wiped: a JSON library leaves copies in buffers
-//! of its own. For programs that read passwords from JSON.
+//! Reading of JSON that holds passwords: into memory that is wiped, where a JSON library leaves
+//! copies in buffers of its own and quotes them in its errors. For programs that take requests.
+
+mod fields;
 
 use zeroize::Zeroizing;
+
+pub use self::fields::{Fields, Malformed, Read, password};
 
 /// What a JSON string stands for, if `raw` is one. `raw` has to be JSON, such as that of a
 /// `serde_json::value::RawValue`: only what that leaves open is looked at.

@@ -1,5 +1,7 @@
 //! The value that a program keeps: hashing and verifying under a policy.
 
+// Size: what callers see of a login is one type, and all that it promises is told beside it.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use crate::error::Error;
 use crate::foreign;
 use crate::policy::Policy;
 use crate::prepared::{Parts, Prepared};
+use crate::rehash::Reasons;
 use crate::site::Successor;
 use crate::stored::{Hash, Stored, locked, wrapped};
 use crate::table::Table;
@@ -60,6 +63,8 @@ impl Inner {
 pub enum Outcome {
     /// The password is right.
     Match {
+        /// In what the stored string is not what a new one would be.
+        outdated: Reasons,
         /// The replacement to store, if the stored string is outdated.
         update: Option<Update>,
     },
@@ -178,7 +183,7 @@ impl Passwords {
     }
 
     /// A handle for callers that do not store updates: a match has none, and no new hash is
-    /// computed after it. [`Table::needs_rehash`] tells whether an update would be due.
+    /// computed after it. What the string is outdated in is told all the same.
     #[must_use]
     pub fn without_updates(&self) -> Self {
         Passwords { updates: false, ..self.clone() }
@@ -249,10 +254,12 @@ impl Passwords {
     /// Verifies a password against the stored string of an account. Pass `None` for the string if
     /// there is no such account, or if it has no password.
     ///
-    /// If the password matches and the string is outdated ([`Table::needs_rehash`]), the outcome
-    /// has an [`Update`] with a new string. That is computed once the answer is known, within the
-    /// same deadline: if there is not enough time, or another login waits, the match comes without
-    /// it, and a later login gets it. `{CRYPT}` before a string stays before its update.
+    /// If the password matches, the outcome says in what the string is outdated, as
+    /// [`Table::needs_rehash`] does, and if it is, has an [`Update`] with a new string; but one of
+    /// another scheme that is stronger than new hashes is kept even if its salt is short. The new
+    /// string is computed once the answer is known, within the same deadline: if too little
+    /// time is left, or another login waits, the match comes without it, and a later login gets it.
+    /// `{CRYPT}` before a string stays before its update.
     ///
     /// For an unknown or a locked account as much is computed as for an account of the table, so
     /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
@@ -323,12 +330,19 @@ impl Passwords {
 
     /// Verifies a password against the string of an account that is not locked.
     fn check(&self, password: &[u8], text: &str) -> Result<Ticket<Outcome>, Error> {
-        let none = Error::malformed("stored string", "a hash");
-        let hash = Stored::parse(text)?.hash.ok_or(none)?;
+        let Stored { before, hash, .. } = Stored::parse(text)?;
+        let hash = hash.ok_or(Error::malformed("stored string", "a hash"))?;
         self.table().policy().admit(&hash, password.len())?;
-        let (inner, terms) = (Arc::clone(&self.inner), self.terms());
-        let (password_copy, old, updates) = (copy(password), text.to_owned(), self.updates);
-        let matched = Matched { inner, password: password_copy, old, updates, terms };
+        let terms = self.terms();
+        let matched = Matched {
+            inner: Arc::clone(&self.inner),
+            password: copy(password),
+            old: text.to_owned(),
+            before: before.len(),
+            hash: hash.clone(),
+            updates: self.updates,
+            terms,
+        };
         Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
 
@@ -400,6 +414,9 @@ struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,
     old: String,
+    /// Bytes of the old string before the hash, which stay there.
+    before: usize,
+    hash: Hash,
     /// Whether the caller stores updates.
     updates: bool,
     terms: Terms,
@@ -418,36 +435,35 @@ impl Matched {
     /// whether it can be made or not. While logins wait, none is made for a login: it would take
     /// the place of one of them.
     fn update(self) -> Ticket<Outcome> {
-        let Matched { inner, password, old, updates, terms } = self;
-        let successor =
-            if updates { inner.prepared.table().site.successor(&old) } else { Ok(None) };
-        let (params, before) = match successor {
-            Err(_) | Ok(None) => return Ticket::done(Ok(Outcome::Match { update: None })),
-            Ok(Some(Successor::Rekeyed(new))) => {
-                let update = Some(Update { old, new });
-                return Ticket::done(Ok(Outcome::Match { update }));
-            }
-            Ok(Some(Successor::Hashed(params, before))) => (params, before),
+        let Matched { inner, password, old, before, hash, updates, terms } = self;
+        let site = &inner.prepared.table().site;
+        let outdated = site.target.reasons(&hash);
+        let matched = move |new: Option<String>| {
+            let update = new.map(|new| Update { new: old[..before].to_owned() + &new, old });
+            Outcome::Match { outdated, update }
+        };
+        let successor = if updates { site.successor(&hash, outdated) } else { Ok(None) };
+        let params = match successor {
+            Ok(Some(Successor::Hashed(params))) => params,
+            Ok(Some(Successor::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
+            _ => return Ticket::done(Ok(matched(None))),
         };
         let hasher = if params == *inner.parts().hasher.params() {
             Arc::clone(&inner.parts().hasher)
         } else {
             Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
         };
-        let none = Outcome::Match { update: None };
         let mut until = terms.deadline();
         if terms.class() == Class::Interactive {
             let stats = inner.pool.stats();
             if stats.waiting_interactive > 0 {
-                return Ticket::done(Ok(none));
+                return Ticket::done(Ok(matched(None)));
             }
             until = until.or_else(|| Self::patience(&inner.pool, &hasher, &stats));
         }
         let item = inner.pool.hash_one(&hasher, &*password, terms);
-        Ticket::known(none, until, item, move |hashed| {
-            let update = hashed.ok().map(|new| Update { old, new: before + &new });
-            Ticket::done(Ok(Outcome::Match { update }))
-        })
+        let without = Outcome::Match { outdated, update: None };
+        Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
     }
 
     /// Until when an update is waited for where the login has no deadline: later logins may pass it
@@ -474,7 +490,10 @@ impl std::fmt::Debug for Passwords {
 impl std::fmt::Debug for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Outcome::Match { update } => f.debug_struct("Match").field("update", update).finish(),
+            Outcome::Match { outdated, update } => {
+                let mut shown = f.debug_struct("Match");
+                shown.field("outdated", &outdated.words()).field("update", update).finish()
+            }
             Outcome::Mismatch => f.write_str("Mismatch"),
             Outcome::Locked => f.write_str("Locked"),
         }

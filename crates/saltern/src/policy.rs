@@ -66,10 +66,11 @@ mod file;
 mod key_file;
 mod rules;
 #[cfg(feature = "file")]
+mod text;
+#[cfg(feature = "file")]
 mod units;
 #[cfg(feature = "file")]
-#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub mod words;
+mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,12 +83,15 @@ use saltern_yescrypt::keys::KeyId;
 use saltern_yescrypt::rom::{Rom, RomId};
 pub use saltern_yescrypt::{Limits, Params};
 
+#[cfg(feature = "file")]
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub use self::file::read_text;
 pub(crate) use self::key_file::read_key;
-pub use self::key_file::{Secret, fingerprint_path};
+pub use self::key_file::{Secret, fingerprint_path, loose};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::units::{size as parse_size, size_text, time as parse_time};
+pub use self::units::{memory_text, size as parse_size, size_text, time as parse_time};
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 pub use crate::strength::Strength;

@@ -156,8 +156,8 @@ impl Target {
 
     /// The parameters of the hash that takes the place of a stored one: those of new ones, or its
     /// own, if it is stronger; none if nothing takes its place.
-    pub(crate) fn successor(&self, hash: &Hash) -> Option<Params> {
-        if !self.reasons(hash).needs_password() || self.inner_is_kept(hash) {
+    pub(crate) fn successor(&self, hash: &Hash, outdated: Reasons) -> Option<Params> {
+        if !outdated.needs_password() || self.inner_is_kept(hash) {
             return None;
         }
         if Strength::of(hash) <= Strength::of_params(&self.params) {

@@ -9,8 +9,8 @@ use saltern_yescrypt::{Hasher, Params};
 
 use crate::error::Error;
 use crate::policy::{Policy, RomSource, SiteRom, read_key};
-use crate::rehash::{ActiveRom, Target};
-use crate::stored::{Hash, Stored};
+use crate::rehash::{ActiveRom, Reasons, Target};
+use crate::stored::Hash;
 use crate::strength::Strength;
 
 /// A policy whose files have been read.
@@ -113,8 +113,8 @@ impl Site {
 pub(crate) enum Successor {
     /// The same under another key.
     Rekeyed(String),
-    /// A hash with these parameters, and what is before it.
-    Hashed(Params, String),
+    /// A hash with these parameters.
+    Hashed(Params),
 }
 
 impl Site {
@@ -124,25 +124,21 @@ impl Site {
         if let Some(ours) = hash.ours() {
             self.hasher.plan([], ours.setting())?;
         }
-        let setting = match hash {
-            Hash::Ours(_) => return Ok(()),
-            Hash::Foreign(foreign) => &foreign.setting,
-            Hash::Wrapped(inner, _) => inner,
-        };
+        let Some(setting) = hash.foreign() else { return Ok(()) };
         let asked = setting.scheme() == crate::scheme::Scheme::Libcrypt;
         if asked { setting.compute(b"").map(drop) } else { Ok(()) }
     }
 
-    /// What takes the place of a stored string after a match, if it is outdated. What is before
-    /// the string stays there.
-    pub(crate) fn successor(&self, stored: &str) -> Result<Option<Successor>, Error> {
-        let Stored { before, hash, .. } = Stored::parse(stored)?;
-        let Some(hash) = hash else { return Ok(None) };
-        if let Some(params) = self.target.successor(&hash) {
-            return Ok(Some(Successor::Hashed(params, before.to_owned())));
+    /// What takes the place of a hash after a match, if it is outdated in something.
+    pub(crate) fn successor(
+        &self,
+        hash: &Hash,
+        outdated: Reasons,
+    ) -> Result<Option<Successor>, Error> {
+        match self.target.successor(hash, outdated) {
+            Some(params) => Ok(Some(Successor::Hashed(params))),
+            None => Ok(self.rekeyed(hash)?.map(Successor::Rekeyed)),
         }
-        let rekeyed = self.rekeyed(&hash)?;
-        Ok(rekeyed.map(|rekeyed| Successor::Rekeyed(before.to_owned() + &rekeyed)))
     }
 
     /// The same hash under the active key, or under none if none is active; nothing if it is

@@ -104,6 +104,21 @@ impl Hash {
         }
     }
 
+    /// The setting of another scheme in it.
+    pub(crate) fn foreign(&self) -> Option<&Arc<dyn Setting>> {
+        match self {
+            Hash::Foreign(Foreign { setting, .. }) | Hash::Wrapped(setting, _) => Some(setting),
+            Hash::Ours(_) => None,
+        }
+    }
+
+    /// Bytes of memory that its computation takes; of a wrapped one, the larger of both.
+    pub(crate) fn memory(&self) -> u64 {
+        let ours = self.ours().map_or(0, |ours| ours.setting().params().memory());
+        let foreign = self.foreign().map_or(0, |setting| setting.cost(0).memory);
+        u64::try_from(ours).unwrap_or(u64::MAX).max(foreign)
+    }
+
     /// The name of the key that it is encrypted with.
     pub(crate) fn key(&self) -> Option<KeyId> {
         self.ours()?.setting().key_id()

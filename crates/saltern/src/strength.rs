@@ -1,6 +1,6 @@
 //! How much a hash asks of whoever tries passwords: one number for every scheme.
 
-use saltern_yescrypt::{HashString, Params};
+use saltern_yescrypt::Params;
 
 use crate::foreign::Setting;
 use crate::stored::Hash;
@@ -27,11 +27,8 @@ impl Strength {
 
     /// Of a wrapped one, the stronger of both: whoever tries a password computes both.
     pub(crate) fn of(hash: &Hash) -> Self {
-        let ours = |ours: &HashString| Self::of_params(ours.setting().params());
-        match hash {
-            Hash::Ours(hash) => ours(hash),
-            Hash::Foreign(foreign) => Self::of_setting(&*foreign.setting),
-            Hash::Wrapped(inner, outer) => ours(outer).max(Self::of_setting(&**inner)),
-        }
+        let ours = hash.ours().map(|ours| Self::of_params(ours.setting().params()));
+        let foreign = hash.foreign().map(|setting| Self::of_setting(&**setting));
+        ours.max(foreign).unwrap_or(Strength(0))
     }
 }

@@ -199,15 +199,7 @@ pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
 /// *Bad input* for what is not a stored string.
 pub fn cost(stored: &str) -> Result<Option<(Scheme, u64)>, Error> {
     let hash = Stored::parse(stored)?.hash;
-    Ok(hash.map(|hash| {
-        let memory = match &hash {
-            Hash::Foreign(foreign) => foreign.setting.cost(0).memory,
-            Hash::Ours(ours) | Hash::Wrapped(_, ours) => {
-                u64::try_from(ours.setting().params().memory()).unwrap_or(u64::MAX)
-            }
-        };
-        (hash.scheme(), memory)
-    }))
+    Ok(hash.map(|hash| (hash.scheme(), hash.memory())))
 }
 
 /// Whether something is needed by the policy, by stored strings, or by decoys.

@@ -1,10 +1,7 @@
 //! The policy that is recommended, as a file.
 
-use std::fmt::Write;
-
 use saltern::Policy;
-use saltern::policy::words::{ACCESS, quoted, word};
-use saltern::policy::{Params, RomSource, size_text};
+use saltern::policy::Invalid;
 use saltern_chart::markup::{date, number};
 
 use crate::report::Report;
@@ -12,37 +9,11 @@ use crate::report::Report;
 impl Report {
     /// The text of a policy file for the setting, with what was measured in its comments.
     /// `policy` is the one that was measured.
-    #[must_use]
-    pub fn policy(&self, policy: &Policy) -> String {
-        let mut out = self.comments();
-        let _ = writeln!(out, "schemes = [\"yescrypt\"]\n\n[params]\n{}", costs(&policy.params));
-        let _ = writeln!(out, "\n[floor]\n{}", costs(&policy.floor));
-        for rom in &policy.roms {
-            let RomSource::Image { path, hash, access } = &rom.source else { continue };
-            let access = word(ACCESS, access);
-            let _ = writeln!(
-                out,
-                "\n[[roms]]\nimage = {}\nhash = \"{hash}\"\naccess = \"{access}\"\nactive = {}",
-                quoted(&path.to_string_lossy()),
-                rom.active
-            );
-        }
-        let pool = &policy.pool;
-        let _ = writeln!(
-            out,
-            "\n[pool]\nthreads = {}\nmemory = \"{}\"\nprepare = true",
-            pool.threads,
-            size_text(pool.memory)
-        );
-        if let Some(deadline) = policy.deadline {
-            let _ = writeln!(
-                out,
-                "# Answers later than this are useless: under overload they are not computed.\n\
-                 deadline = \"{}ms\"",
-                deadline.as_millis()
-            );
-        }
-        out
+    ///
+    /// # Errors
+    /// Those of [`Policy::to_toml`].
+    pub fn policy(&self, policy: &Policy) -> Result<String, Invalid> {
+        Ok(self.comments() + &policy.to_toml()?)
     }
 
     fn comments(&self) -> String {
@@ -66,9 +37,4 @@ impl Report {
         let clean = |line: &String| line.replace(char::is_control, " ");
         lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
     }
-}
-
-fn costs(params: &Params) -> String {
-    let Params { n, r, p, t, .. } = params;
-    format!("n = {n}\nr = {r}\np = {p}\nt = {t}")
 }

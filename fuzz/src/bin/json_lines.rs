@@ -18,7 +18,7 @@ mod jsonl {
     /// The password of a line, or what is wrong with the line.
     pub(crate) fn password(line: &[u8]) -> Result<Vec<u8>, String> {
         let (_, request) = request::Request::parse(line);
-        request?.password().map(|password| password.to_vec())
+        request.map(|request| request.password.to_vec()).map_err(|error| error.to_string())
     }
 }
 

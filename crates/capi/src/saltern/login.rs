@@ -56,7 +56,7 @@ pub(super) unsafe fn begin(
 /// What an outcome is for C: a status, and an update if there is one.
 pub(super) fn told(outcome: Outcome) -> (c_int, String) {
     match outcome {
-        Outcome::Match { update } => (OK, update.map(|update| update.new).unwrap_or_default()),
+        Outcome::Match { update, .. } => (OK, update.map(|update| update.new).unwrap_or_default()),
         Outcome::Mismatch => (MISMATCH, String::new()),
         Outcome::Locked => (LOCKED, String::new()),
     }

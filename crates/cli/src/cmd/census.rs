@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use saltern::Policy;
-use saltern::policy::words::quoted;
 use saltern::table::{Census, Table};
 use serde::Serialize;
 
@@ -108,8 +107,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output.json(&record(&census, report.others))?;
     } else if args.decoy {
         for cost in census.costs(args.most) {
-            let (like, share) = (quoted(&cost.like), cost.share);
-            output.line(format!("[[decoy.costs]]\nlike = {like}\nshare = {share}"))?;
+            output.bytes(cost.to_toml().as_bytes())?;
         }
         if census.refused > 0 {
             let left = census.refused;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap_complete::Shell;
 
-use crate::output::Output;
+use crate::output::print;
 
 /// Print the completions for a shell
 #[derive(clap::Args)]
@@ -22,8 +22,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, mut program: clap::Command) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "saltern", &mut script);
-    let mut output = Output::new();
-    output.bytes(&script)?;
-    output.flush()?;
+    print(&script)?;
     Ok(ExitCode::SUCCESS)
 }

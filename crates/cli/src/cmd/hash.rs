@@ -17,7 +17,7 @@ use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
-use crate::output::{Output, tell};
+use crate::output::{self, Output, tell};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
 use crate::rom::NewRomArgs;
@@ -52,7 +52,7 @@ and `hash` or `error`, such as
   {\"line\":1,\"id\":\"bob\",\"hash\":\"$y$j9T$…\"}
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
-line's `deadline_ms` takes precedence over --deadline. A bad line is
+line's `timeout_ms` takes precedence over --deadline. A bad line is
 answered with its error and does not affect the others.
 
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
@@ -171,9 +171,7 @@ enum SchemeName {
 /// Run the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.how.scheme == SchemeName::Help {
-        let mut output = Output::new();
-        output.bytes(METHODS.as_bytes())?;
-        output.flush()?;
+        output::print(METHODS)?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(file) = &args.policy {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::ArgGroup;
-use saltern::policy;
+use saltern::policy::{self, memory_text};
 use saltern::table::{Kind, identify, scheme};
 use saltern_yescrypt::{
     Error, HashString, Params, Scheme, Setting,
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::crypt3;
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
-use crate::output::{Output, memory_words};
+use crate::output::Output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -346,7 +346,7 @@ impl Record {
         if let Some(key) = &details.key {
             rows.push(("key", key.clone()));
         }
-        rows.push(("memory", memory_words(details.memory_bytes)));
+        rows.push(("memory", memory_text(details.memory_bytes)));
         rows.push(("salt", format!("{} bytes", details.salt_bytes)));
         rows.push(("crypt(3)", details.verdict()));
         layout(&rows)

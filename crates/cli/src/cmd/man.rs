@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap_mangen::Man;
 
-use crate::output::Output;
+use crate::output::print;
 
 /// Print the manual page, or write a page for each subcommand into a directory
 #[derive(clap::Args)]
@@ -31,9 +31,7 @@ pub(crate) fn run(args: Args, mut program: clap::Command) -> anyhow::Result<Exit
             .with_context(|| format!("cannot write the manual pages into {}", dir.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut output = Output::new();
-    output.bytes(&page(&program).context("cannot make the manual page")?)?;
-    output.flush()?;
+    print(page(&program).context("cannot make the manual page")?)?;
     Ok(ExitCode::SUCCESS)
 }
 

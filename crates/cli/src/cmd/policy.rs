@@ -1,7 +1,5 @@
 //! `saltern policy`: whether a policy is good, and what it says.
 
-mod show;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -70,7 +68,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Task::Show { file } => {
             let policy = file.as_deref().map(policy::read).transpose()?.unwrap_or_default();
-            output.bytes(show::text(&policy)?.as_bytes())?;
+            output.bytes(policy.to_toml()?.as_bytes())?;
         }
     }
     output.flush()?;

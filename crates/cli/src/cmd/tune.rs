@@ -202,7 +202,7 @@ impl Args {
         }
         match &self.output {
             Some(file) if report.holds() => {
-                let policy = report.policy(&site.policy(&report.setting));
+                let policy = report.policy(&site.policy(&report.setting))?;
                 new_file::create(file, policy.as_bytes(), "a policy")?;
             }
             Some(file) => {

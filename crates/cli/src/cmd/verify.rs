@@ -54,10 +54,10 @@ repeated in the answer. Answers are objects with `line` and `match` or
   {\"line\":1,\"id\":7,\"match\":true}
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
-line's `deadline_ms` takes precedence over --deadline. A bad line is
-answered with its error and does not affect the others. With --policy,
-`outdated` says why an update is due, and with --update, `update` holds
-the new string.
+line's `timeout_ms` takes precedence over --deadline. A bad line is
+answered with its error and does not affect the others. With --policy an
+answer has why an update is due in `outdated`, and with --update the new
+string in `update`.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)

@@ -31,8 +31,7 @@ pub(super) enum Pending {
     Hash(OneTicket<HashString>),
     Verify(OneTicket<bool>),
     New(Ticket<String>),
-    /// With what the string is outdated in.
-    Login(Ticket<Outcome>, Vec<&'static str>),
+    Login(Ticket<Outcome>),
 }
 
 impl Pending {
@@ -53,18 +52,17 @@ impl Pending {
                 Ok(answer) => Ok(answer.map(new).map_err(|error| error.to_string())),
                 Err(ticket) => Err(Pending::New(ticket)),
             },
-            Pending::Login(ticket, reasons) => match ticket.wait_timeout(time) {
-                Ok(Ok(outcome)) => Ok(login(outcome, reasons)),
-                Ok(Err(error)) => Ok(Err(error.to_string())),
-                Err(ticket) => Err(Pending::Login(ticket, reasons)),
+            Pending::Login(ticket) => match ticket.wait_timeout(time) {
+                Ok(outcome) => Ok(outcome.map_err(|error| error.to_string()).and_then(login)),
+                Err(ticket) => Err(Pending::Login(ticket)),
             },
         }
     }
 }
 
-fn login(outcome: Outcome, reasons: Vec<&'static str>) -> Result<Answer, String> {
+fn login(outcome: Outcome) -> Result<Answer, String> {
     match outcome {
-        Outcome::Match { update } => Ok(Answer::Match(Due::of(reasons, update))),
+        Outcome::Match { outdated, update } => Ok(Answer::Match(Due::of(outdated.words(), update))),
         Outcome::Mismatch => Ok(Answer::Mismatch),
         Outcome::Locked => Err("the account is locked, no password matches".to_owned()),
     }

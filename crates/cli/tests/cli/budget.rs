@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use saltern_testing::process::memory;
+use saltern_testing::{process::memory, skipped};
 
 const MIB: u64 = 1 << 20;
 
@@ -60,7 +60,7 @@ fn six_shapes_and_many_threads_live_in_a_control_group_of_the_budget() {
     let threads = 16;
     let group = match Group::new(64 * MIB + beside(threads)) {
         Ok(group) => group,
-        Err(error) => return eprintln!("SKIPPED: no control group for memory here: {error}"),
+        Err(error) => return skipped(&format!("no control group for memory here: {error}")),
     };
     let mut command = Command::new("sh");
     command.args(["-c", "echo $$ > \"$1\" && shift && exec \"$@\"", "sh"]);

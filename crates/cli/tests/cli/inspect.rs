@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use saltern_testing::skipped;
 use serde_json::{Value, json};
 
 use crate::program::{
@@ -92,6 +93,9 @@ fn what_a_plain_linux_cannot_verify_is_told() {
         ("$7$36..../....a~b", "character"),
         ("$7$36..../....a$~b$", ""),
         ("$y$j7T1.$abcd", "upgrades"),
+        ("$scrypt$ln=10,r=8,p=1$YWJjZA", "this format"),
+        ("$scrypt$ln=63,r=8,p=1$YWJjZA", "nothing can compute it"),
+        ("$7X1$z6..../....a", "nothing can compute it"),
     ] {
         let value = inspect(setting);
         assert_eq!(value["crypt3"], json!(obstacle.is_empty()), "{value}");
@@ -110,8 +114,7 @@ fn the_verdict_is_that_of_crypt3() {
         perl.args(["-e", PERL]).write_stdin(settings).output().map(|output| output.stdout)
     };
     if !crypt("$y$j75$\n").is_ok_and(|out| out == b"true\n") {
-        eprintln!("SKIPPED: perl is not here, or its crypt(3) has no yescrypt");
-        return;
+        return skipped("perl is not here, or its crypt(3) has no yescrypt");
     }
     let settings: BTreeSet<String> = ["strings", "reject", "rom", "encrypt"]
         .iter()

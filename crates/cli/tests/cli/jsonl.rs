@@ -273,10 +273,10 @@ fn unordered_answers_wait_for_nobody() {
 
 #[test]
 fn a_deadline_bounds_what_one_line_holds_up() {
-    let soon = r#"{"id":"soon","password":"p","setting":"$y$j75$abcd","deadline_ms":60000}"#;
+    let soon = r#"{"id":"soon","password":"p","setting":"$y$j75$abcd","timeout_ms":60000}"#;
     for (options, line) in [
         (&["--deadline", "20"][..], COSTLY.to_owned()),
-        (&[], COSTLY.replace("}", r#","deadline_ms":20}"#)),
+        (&[], COSTLY.replace("}", r#","timeout_ms":20}"#)),
     ] {
         let args = [&["hash", "--jsonl", "--threads", "2"], options].concat();
         let output = run(&args, format!("{line}\n{soon}\n"));
@@ -296,7 +296,7 @@ fn work_that_would_be_late_is_never_begun() {
     let mut stdin = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || -> Value { serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap() };
-    let hasty = COSTLY.replace("}", r#","deadline_ms":20}"#);
+    let hasty = COSTLY.replace("}", r#","timeout_ms":20}"#);
     let quick = r#"{"id":"quick","password":"p","setting":"$y$j75$abcd"}"#;
     let start = Instant::now();
     writeln!(stdin, "{COSTLY}").unwrap();

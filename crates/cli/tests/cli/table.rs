@@ -88,7 +88,6 @@ fn what_the_policy_does_not_accept_is_not_wrapped() {
     assert!(stderr(&output).contains("above the limit"), "{output:?}");
 }
 
-/// A queue for logins that is shorter than what is on its way here refuses nothing.
 #[test]
 fn what_cannot_be_counted_is_told_by_its_name() {
     let output = run(&["census"], "a:$P$9IQRaTwmf:1\nb:x:1\nc:!{CRYPT}$y$:1\n");
@@ -101,6 +100,7 @@ fn what_cannot_be_counted_is_told_by_its_name() {
     assert_eq!((output.status.code(), told.len()), (Some(2), 4), "{told:?}");
 }
 
+/// A queue for logins that is shorter than what is on its way here refuses nothing.
 #[test]
 fn many_are_wrapped_in_their_order() {
     let site = Site::new(&format!("{CHEAP}[pool]\nqueue = 1\n"));

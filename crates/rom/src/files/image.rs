@@ -13,11 +13,6 @@ use crate::progress::{PIECE, Progress, Stage, Watch, tell};
 use crate::system::filesystem::read_exact_at;
 use crate::system::map::Mapping;
 
-pub(crate) fn length(manifest: &Manifest) -> Result<usize, Error> {
-    let refused = Error::NoMemory { needed: manifest.size(), available: None };
-    usize::try_from(manifest.size()).map_err(|_| refused)
-}
-
 /// The last sub-block of an image, which has its tag and its digest.
 #[repr(align(64))]
 struct End([u8; 64]);
@@ -83,13 +78,11 @@ pub(crate) fn read_image(
     sums: &Sums,
     watch: Watch<'_>,
 ) -> Result<(), Error> {
-    let Some(bytes) = mapping.bytes_mut() else {
-        return Err(Error::Unsupported { what: "the memory for the image is read-only" });
-    };
+    let bytes = mapping.bytes_mut()?;
     let (mut done, total) = (0, bytes.len() as u64);
     for piece in bytes.chunks_mut(PIECE) {
         read_exact(file, path, piece, done, total)?;
-        sums.check(done, piece).map_err(|damage| sums.error(damage, path))?;
+        sums.check(done, piece, || path.to_owned())?;
         done += piece.len() as u64;
         tell(watch, Progress { stage: Stage::Read, done, total })?;
     }
@@ -112,7 +105,8 @@ mod tests {
         let whole = read_image(&file, path, &mut mapping, &sums, &unwatched).unwrap_err();
         let piece = read_exact(&file, path, &mut [0; 48], 4096, 65536).unwrap_err();
         for error in [whole, piece] {
-            assert_eq!(error.os().unwrap().raw_os_error(), Some(libc::EIO), "{error}");
+            let Error::Io { source, .. } = &error else { panic!("{error}") };
+            assert_eq!(source.raw_os_error(), Some(libc::EIO), "{error}");
         }
     }
 

@@ -1,14 +1,14 @@
 //! Manifests and tables in their files, beside the image.
 
-use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::regular::{check_owner, is_regular_file, open_file};
+use crate::files::regular::{check_file_owner, is_regular_file, open_file, open_if_there};
 use crate::files::staged::{Staged, sync_directory};
 use crate::format::manifest::{Location, MAX_BYTES, Manifest};
+use crate::format::paths::beside;
 use crate::format::sums::{Bytes, ImageHasher, MAGIC, Sums};
 use crate::system::filesystem::{self, Kind, own_user, owner_and_mode};
 
@@ -42,8 +42,7 @@ impl Manifest {
     pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
         let (manifest, found, kind) = Self::read_from(image)?;
         if manifest.location != Location::Beside || kind != Kind::Disk {
-            let (owner, mode) = owner_and_mode(&found);
-            check_owner(&Self::path_for(image), &[owner], mode)?;
+            check_file_owner(&Self::path_for(image), &found)?;
         }
         Ok((manifest, found))
     }
@@ -55,12 +54,8 @@ impl Manifest {
 
     fn read_from(image: &Path) -> Result<(Self, Metadata, Kind), Error> {
         let path = &Self::path_for(image);
-        let (file, found) = open_file(path).map_err(|error| match error {
-            Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                Error::NoManifest { path: path.to_owned() }
-            }
-            other => other,
-        })?;
+        let none = || Error::NoManifest { path: path.to_owned() };
+        let (file, found) = open_if_there(path)?.ok_or_else(none)?;
         let (kind, _) = filesystem::kind_and_page(&file, path)?;
         let mut text = String::new();
         file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
@@ -117,12 +112,8 @@ impl Sums {
     pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let path = path_for(image);
         let bad = |reason| Error::Sums { path: path.clone(), reason };
-        let (file, found) = open_file(&path).map_err(|error| match error {
-            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                bad("it is missing".to_owned())
-            }
-            other => other,
-        })?;
+        let missing = || bad("it is missing".to_owned());
+        let (file, found) = open_if_there(&path)?.ok_or_else(missing)?;
         let mut sums = Self::parse(Box::new(file), found.len(), manifest).map_err(bad)?;
         sums.path = path;
         Ok(sums)
@@ -143,9 +134,7 @@ impl Sums {
 
 /// The table's file for an image `NAME`: `NAME.sums`, beside the manifest.
 pub(crate) fn path_for(image: &Path) -> PathBuf {
-    let mut name = OsString::from(image);
-    name.push(".sums");
-    name.into()
+    beside(image, ".sums")
 }
 
 /// Whether a file begins as tables do, those of earlier versions included.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::files::image::{check_hash, check_tail, read_exact};
-use crate::files::regular::{check_owner, open_file};
+use crate::files::regular::{check_file_owner, check_owner, open_file};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
+use crate::format::paths::segment_name;
 use crate::progress::{PIECE, Progress, Stage, Watch, each_piece, tell};
 use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, Kind, owner_and_mode};
 use crate::system::map::Mapping;
-use crate::system::paths::segment_name;
 use crate::system::sysv::Segment;
 
 /// An image in a file.
@@ -68,7 +68,7 @@ impl ImageFile {
 /// Where an image was found.
 pub(crate) enum Image {
     File(ImageFile),
-    Segment { key: i32, segment: Segment },
+    Segment(Segment),
 }
 
 /// A ROM that was found.
@@ -88,11 +88,7 @@ impl Opened {
         check_hash(image, expect, manifest.hash)?;
         match &opened.image {
             Image::File(file) => file.check(manifest)?,
-            Image::Segment { key, segment } if segment.size != manifest.size() => {
-                let (path, expected) = (segment_name(*key), manifest.size());
-                return Err(Error::Size { path, expected, actual: segment.size });
-            }
-            Image::Segment { .. } => {}
+            Image::Segment(_) => opened.image.check_size(manifest.size())?,
         }
         Ok(opened)
     }
@@ -103,9 +99,7 @@ impl Opened {
         let (manifest, manifest_file) = Manifest::followed(image)?;
         let found = match (&manifest.location, manifest.image_path(image)) {
             (_, Some(path)) => Image::File(ImageFile::open(&path)?),
-            (&Location::Sysv { key }, None) => {
-                Image::Segment { key, segment: trusted_segment(key)? }
-            }
+            (&Location::Sysv { key }, None) => Image::Segment(trusted_segment(key)?),
             _ => return Err(Error::Unsupported { what: "the manifest names no segment" }),
         };
         let manifest_path = Manifest::path_for(image);
@@ -115,12 +109,11 @@ impl Opened {
     /// Refuses what others may write to, or may have written: an image, or the manifest that says
     /// which ROM it is.
     pub(crate) fn check_trust(&self) -> Result<(), Error> {
-        let (owner, mode) = owner_and_mode(&self.manifest_file);
-        check_owner(&self.manifest_path, &[owner], mode)?;
+        check_file_owner(&self.manifest_path, &self.manifest_file)?;
         match &self.image {
             Image::File(file) => file.check_trust(),
             // Checked when it was found.
-            Image::Segment { .. } => Ok(()),
+            Image::Segment(_) => Ok(()),
         }
     }
 
@@ -134,23 +127,6 @@ impl Opened {
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
         if self.is_on_disk() { Ok(()) } else { self.check_trust() }
     }
-
-    /// What errors call the image.
-    pub(crate) fn name(&self) -> PathBuf {
-        match &self.image {
-            Image::File(file) => file.path.clone(),
-            Image::Segment { key, .. } => segment_name(*key),
-        }
-    }
-
-    /// Hands out all pieces of the image in order.
-    pub(crate) fn each_piece(
-        &self,
-        watch: Watch<'_>,
-        take: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.image.each_piece(self.manifest.size(), watch, take)
-    }
 }
 
 /// The segment with this key, if only root and this user can have written to it.
@@ -162,11 +138,31 @@ pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
 }
 
 /// A segment in memory. It cannot be shortened, so that it may be mapped.
-pub(crate) fn map_segment(key: i32, segment: &Segment) -> Result<Mapping, Error> {
-    Mapping::segment(segment, false).map_err(Error::io("attach", &segment_name(key)))
+pub(crate) fn map_segment(segment: &Segment) -> Result<Mapping, Error> {
+    Mapping::segment(segment, false).map_err(Error::io("attach", &segment.name()))
 }
 
 impl Image {
+    /// What errors call it.
+    pub(crate) fn name(&self) -> PathBuf {
+        match self {
+            Image::File(file) => file.path.clone(),
+            Image::Segment(segment) => segment.name(),
+        }
+    }
+
+    /// Refuses one of another size.
+    pub(crate) fn check_size(&self, expected: u64) -> Result<(), Error> {
+        let actual = match self {
+            Image::File(file) => file.size(),
+            Image::Segment(segment) => segment.size,
+        };
+        if actual == expected {
+            return Ok(());
+        }
+        Err(Error::Size { path: self.name(), expected, actual })
+    }
+
     /// Hands out `total` bytes of the image in order.
     pub(crate) fn each_piece(
         &self,
@@ -176,8 +172,8 @@ impl Image {
     ) -> Result<(), Error> {
         let file = match self {
             Image::File(file) => file,
-            Image::Segment { key, segment } => {
-                let memory = map_segment(*key, segment)?;
+            Image::Segment(segment) => {
+                let memory = map_segment(segment)?;
                 return each_piece(memory.bytes(), Stage::Read, watch, |_, piece| take(piece));
             }
         };

@@ -10,15 +10,17 @@ use saltern_yescrypt::rom::RomParams;
 use crate::Error;
 use crate::files::image::check_hash;
 use crate::files::kept::check_place;
-use crate::files::regular::{check_owner, is_regular_file, open_file};
+use crate::files::regular::{check_owner, if_there, is_regular_file, open_file};
 use crate::files::staged::{Staged, sync_directory};
-use crate::format::manifest::{Location, Manifest};
-use crate::format::sums::Sums;
+use crate::format::identity::RomHash;
+use crate::format::manifest::{Location, Manifest, SeedSource};
+use crate::format::paths::segment_name;
+use crate::format::sums::{Sums, chunk_of};
+use crate::format::timestamp;
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::Mapping;
-use crate::system::memory;
+use crate::system::memory::{check_memory, length};
 use crate::system::pages::RomPages;
-use crate::system::paths::segment_name;
 use crate::system::sysv::Segment;
 
 /// A place for an image.
@@ -40,6 +42,21 @@ pub(crate) struct Made {
     pub(crate) sums: Sums,
 }
 
+impl Made {
+    /// Of an image of which all bytes are known, and this digest at its end.
+    pub(crate) fn new(
+        params: RomParams,
+        sums: Sums,
+        digest: [u8; 32],
+        seed: SeedSource,
+        location: Location,
+    ) -> Self {
+        let (hash, chunk) = (sums.root(&params), chunk_of(&params));
+        let created = timestamp::now();
+        Made { manifest: Manifest { params, hash, digest, chunk, seed, created, location }, sums }
+    }
+}
+
 /// Where the bytes of an image go.
 pub(crate) enum Sink<'a> {
     /// Written, from the beginning.
@@ -55,11 +72,7 @@ impl Place<'_> {
 
     /// The file of the image; none for a segment.
     pub(crate) fn file(&self) -> Option<&Path> {
-        match self.location {
-            Location::Beside => Some(self.image),
-            Location::File { path } => Some(path),
-            Location::Sysv { .. } => None,
-        }
+        self.location.file(self.image)
     }
 
     /// Lets `produce` make the image and its manifest, and puts both into their places; on any
@@ -95,24 +108,25 @@ impl Place<'_> {
         self.check_existing(path.symlink_metadata().is_ok(), path)?;
         let staged = Staged::begin(path, self.mode)?;
         let known = self.check_existing(path.symlink_metadata().is_ok(), path)?;
-        let (size, page) = (self.size(), filesystem::page_size(path)?);
-        let mapped_only = filesystem::kind(path)? == Kind::Hugetlbfs;
-        if filesystem::kind(path)? == Kind::Memory {
+        let size = self.size();
+        let (kind, page) = filesystem::kind_and_page(&staged.file, staged.path())?;
+        let mapped_only = kind == Kind::Hugetlbfs;
+        if kind == Kind::Memory {
             // Its limit may be above what the machine has left: the kernel would end other
             // processes to make room.
-            memory::check_memory(size)?;
+            check_memory(size)?;
         }
         let whole = if mapped_only { page as u64 } else { 1 };
         staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
         let Made { manifest, sums } = if mapped || mapped_only {
-            let memory = Mapping::file(&staged.file, self.length()?, page, true);
+            let memory = Mapping::file(&staged.file, length(size)?, page, true);
             let mut memory = memory.map_err(Error::io("map", staged.path()))?;
             memory.advise(self.pages);
             produce(Sink::Memory(&mut memory))?
         } else {
             produce(Sink::File(&staged.file))?
         };
-        self.check_known(known.as_ref(), &manifest)?;
+        check_hash(self.image, known, manifest.hash)?;
         // All of them are on the disk before the first gets its name, so that the moments between
         // are short.
         staged.sync()?;
@@ -131,11 +145,7 @@ impl Place<'_> {
         // it is killed is known by that.
         let lock = Staged::begin(self.image, 0o600)?;
         let name = segment_name(key);
-        let old = match Segment::find(key) {
-            Ok(segment) => Some(segment),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("access", &name)(error)),
-        };
+        let old = if_there(Segment::find(key)).map_err(Error::io("look at", &name))?;
         let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {
@@ -148,7 +158,7 @@ impl Place<'_> {
             .and_then(|()| Mapping::segment(&segment, true))
             .map_err(Error::io("attach", &name))
             .and_then(|mut memory| produce(Sink::Memory(&mut memory)))
-            .and_then(|made| self.check_known(known.as_ref(), &made.manifest).map(|()| made))
+            .and_then(|made| check_hash(self.image, known, made.manifest.hash).map(|()| made))
             .and_then(|made| match segment.set_mode(self.mode) {
                 Ok(()) => Ok(made),
                 Err(error) => Err(Error::io("protect", &name)(error)),
@@ -164,10 +174,10 @@ impl Place<'_> {
 
     /// A new segment on the pages that are wished for, or the next best.
     fn new_segment(&self, key: i32, name: &Path) -> Result<Segment, Error> {
-        let (mut pages, len) = (self.pages, self.length()?);
+        let (mut pages, len) = (self.pages, length(self.size())?);
         loop {
             if !pages.is_reserved() {
-                memory::check_memory(self.size())?;
+                check_memory(self.size())?;
             }
             // Writable until it is filled.
             match (Segment::create(key, len, pages, 0o600), pages.fallback()) {
@@ -187,9 +197,9 @@ impl Place<'_> {
         if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
     }
 
-    /// Refuses to replace unasked. The manifest of an image that is no longer there is returned:
-    /// the new image has to match it.
-    fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<Manifest>, Error> {
+    /// Refuses to replace unasked. If there is a manifest and its image is no longer there, this is
+    /// what the new image has to be.
+    fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<RomHash>, Error> {
         check_place(self.image)?;
         if self.replace {
             Self::check_replaceable(&Manifest::path_for(self.image))?;
@@ -200,7 +210,7 @@ impl Place<'_> {
         }
         let manifest_exists = || Error::Exists { path: Manifest::path_for(self.image) };
         match Manifest::read(self.image) {
-            Ok(known) if known.params == self.params => Ok(Some(known)),
+            Ok(known) if known.params == self.params => Ok(Some(known.hash)),
             // Another ROM's manifest, or something that is none.
             Ok(_) | Err(Error::Manifest { .. }) => Err(manifest_exists()),
             Err(Error::NoManifest { .. }) => Ok(None),
@@ -208,21 +218,9 @@ impl Place<'_> {
         }
     }
 
-    fn check_known(&self, known: Option<&Manifest>, new: &Manifest) -> Result<(), Error> {
-        check_hash(self.image, known.map(|known| known.hash), new.hash)
-    }
-
-    fn length(&self) -> Result<usize, Error> {
-        let refused = Error::NoMemory { needed: self.size(), available: None };
-        usize::try_from(self.size()).map_err(|_| refused)
-    }
-
     /// What to call the place in errors.
     pub(crate) fn name(&self) -> PathBuf {
-        match self.location {
-            Location::Sysv { key } => segment_name(*key),
-            _ => self.file().unwrap_or(self.image).to_owned(),
-        }
+        self.location.name(self.image)
     }
 }
 

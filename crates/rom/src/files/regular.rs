@@ -1,24 +1,49 @@
 //! Regular files: how they are opened, and whose they are.
 
 use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use crate::Error;
-use crate::system::filesystem::{self, own_user};
+use crate::system::filesystem::{self, own_user, owner_and_mode};
 
-/// Opens a file to be read. It has to be a regular one, and its name no link, which somebody else
-/// could have put there; nothing is waited for, as a pipe would be.
+/// What was found, or nothing where there is nothing.
+pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// Opens a file to be read, if there is one. It has to be a regular one, and its name no link,
+/// which somebody else could have put there; nothing is waited for, as a pipe would be.
+pub(crate) fn open_if_there(path: &Path) -> Result<Option<(File, Metadata)>, Error> {
+    let opened = if_there(filesystem::open_regular(path)).map_err(Error::io("open", path))?;
+    let regular = |opened: Option<_>| opened.ok_or_else(|| not_regular(path));
+    opened.map(regular).transpose()
+}
+
+/// The same where there has to be one.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
     let opened = filesystem::open_regular(path).map_err(Error::io("open", path))?;
-    opened.ok_or_else(|| Error::NotRegular { path: path.to_owned() })
+    opened.ok_or_else(|| not_regular(path))
 }
 
 pub(crate) fn is_regular_file(path: &Path, found: &Metadata) -> Result<(), Error> {
-    if found.is_file() { Ok(()) } else { Err(Error::NotRegular { path: path.to_owned() }) }
+    if found.is_file() { Ok(()) } else { Err(not_regular(path)) }
 }
 
-/// Whether only root and this user can have written to something since it was made: who owns it,
-/// and who may write to it.
+fn not_regular(path: &Path) -> Error {
+    Error::NotRegular { path: path.to_owned() }
+}
+
+/// Whether only root and this user can have written to a file since it was made.
+pub(crate) fn check_file_owner(path: &Path, found: &Metadata) -> Result<(), Error> {
+    let (owner, mode) = owner_and_mode(found);
+    check_owner(path, &[owner], mode)
+}
+
+/// The same for anything: who owns it, and who may write to it.
 pub(crate) fn check_owner(path: &Path, owners: &[u32], mode: u32) -> Result<(), Error> {
     let own = [0, own_user()];
     let foreign = owners.iter().find(|owner| !own.contains(owner));

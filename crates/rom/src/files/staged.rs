@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Error;
-use crate::files::regular::is_regular_file;
+use crate::files::regular::{if_there, is_regular_file};
+use crate::format::paths::directory_of;
 use crate::system::filesystem::{self, names, own_user, owner_and_mode, plainly, privately};
-use crate::system::paths::directory_of;
 
 /// A file on its way to its place. Dropped before it gets there, it is removed.
 pub(crate) struct Staged {
@@ -234,12 +234,9 @@ fn open_own(part: &Path) -> Result<File, Error> {
 
 /// Whether an open file is the one that has this name now.
 fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
-    let open = file.metadata().map_err(Error::io("access", path))?;
-    match std::fs::symlink_metadata(path) {
-        Ok(named) => Ok(filesystem::is_same(&open, &named)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("access", path)(error)),
-    }
+    let open = file.metadata().map_err(Error::io("look at", path))?;
+    let named = if_there(path.symlink_metadata()).map_err(Error::io("look at", path))?;
+    Ok(named.is_some_and(|named| filesystem::is_same(&open, &named)))
 }
 
 /// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that

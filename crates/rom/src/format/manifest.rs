@@ -1,6 +1,5 @@
 //! What is known of a ROM, in a small file beside its image.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::format::identity::RomHash;
+use crate::format::paths::{beside, segment_name};
 use crate::format::{hex, timestamp};
 
 /// The least and the most bytes of a chunk.
@@ -38,7 +38,7 @@ pub struct Manifest {
     pub hash: RomHash,
     /// The digest at the end of the image, as the algorithm makes it.
     pub digest: [u8; 32],
-    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 4
+    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 1
     /// KiB to 64 KiB. The last one may be shorter.
     pub chunk: u32,
     /// How the seed is found again.
@@ -77,6 +77,23 @@ impl Location {
                 Ok(Location::File { path: absolute })
             }
             other => Ok(other.clone()),
+        }
+    }
+
+    /// The file of an image whose manifest is beside `image`; none for a segment.
+    pub(crate) fn file<'a>(&'a self, image: &'a Path) -> Option<&'a Path> {
+        match self {
+            Location::Beside => Some(image),
+            Location::File { path } => Some(path),
+            Location::Sysv { .. } => None,
+        }
+    }
+
+    /// What errors call it.
+    pub(crate) fn name(&self, image: &Path) -> PathBuf {
+        match self {
+            Location::Sysv { key } => segment_name(*key),
+            _ => self.file(image).unwrap_or(image).to_owned(),
         }
     }
 }
@@ -144,9 +161,7 @@ impl Manifest {
     /// The manifest's file for an image `NAME`: `NAME.json` beside it.
     #[must_use]
     pub fn path_for(image: &Path) -> PathBuf {
-        let mut name = OsString::from(image);
-        name.push(".json");
-        name.into()
+        beside(image, ".json")
     }
 
     /// The manifest in a text; strict.
@@ -250,11 +265,7 @@ impl Manifest {
     /// The file that holds the image, if it is in one; `image` is what the manifest is beside.
     #[must_use]
     pub fn image_path(&self, image: &Path) -> Option<PathBuf> {
-        match &self.location {
-            Location::Beside => Some(image.to_owned()),
-            Location::File { path } => Some(path.clone()),
-            Location::Sysv { .. } => None,
-        }
+        self.location.file(image).map(Path::to_owned)
     }
 
     /// JSON has no words for paths that are not UTF-8. Said before long work, not after it.

@@ -6,7 +6,7 @@
 //! when the first chunk of their group is looked at.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use saltern_yescrypt::rom::RomParams;
@@ -101,15 +101,20 @@ impl Sums {
         root.finish()
     }
 
-    /// Checks whole chunks that begin at this byte.
-    pub(crate) fn check(&self, offset: u64, bytes: &[u8]) -> Result<(), Damage> {
+    /// Checks whole chunks that begin at this byte of what errors call by this name.
+    pub(crate) fn check(
+        &self,
+        offset: u64,
+        bytes: &[u8],
+        name: impl Fn() -> PathBuf,
+    ) -> Result<(), Error> {
         let chunk = self.chunk as usize;
         if !offset.is_multiple_of(self.chunk) {
-            return Err(Damage::At(offset));
+            return Err(Error::Damaged { path: name(), offset: Some(offset) });
         }
         let (first, chunks) = (offset / self.chunk, bytes.chunks(chunk));
         let numbers = first..first.saturating_add(chunks.len() as u64);
-        self.check_each(&Zeroizing::new(numbers.collect::<Vec<_>>()), chunks)
+        self.check_each(&Zeroizing::new(numbers.collect::<Vec<_>>()), chunks, name)
     }
 
     /// Checks any chunks, whose numbers are these: they tell something about passwords, and are
@@ -118,12 +123,14 @@ impl Sums {
         &self,
         numbers: &[u64],
         chunks: impl Iterator<Item = &'b [u8]>,
-    ) -> Result<(), Damage> {
+        name: impl Fn() -> PathBuf,
+    ) -> Result<(), Error> {
         self.load(numbers)?;
         let found = Zeroizing::new(self.levels.chunks(chunks));
         for (number, found) in numbers.iter().zip(found.iter()) {
             if self.known(*number) != Some(*found) {
-                return Err(Damage::At(number.saturating_mul(self.chunk)));
+                let offset = Some(number.saturating_mul(self.chunk));
+                return Err(Error::Damaged { path: name(), offset });
             }
         }
         Ok(())
@@ -137,7 +144,7 @@ impl Sums {
 
     /// Sees to it that the hashes of these chunks are here, out of the file, with those of their
     /// groups; there may be no such chunks.
-    fn load(&self, numbers: &[u64]) -> Result<(), Damage> {
+    fn load(&self, numbers: &[u64]) -> Result<(), Error> {
         let missing = |group: &usize| self.chunks.get(*group).is_some_and(|it| it.get().is_none());
         let groups = numbers.iter().filter_map(|chunk| usize::try_from(chunk / GROUP as u64).ok());
         // With all the room at once, so that nothing is left behind unwiped where it grows.
@@ -148,7 +155,7 @@ impl Sums {
         };
         groups.sort_unstable();
         groups.dedup();
-        let bad = |reason: String| Damage::Sums(reason);
+        let bad = |reason: String| Error::Sums { path: self.path.clone(), reason };
         let (chunks, count) = Self::counts(self.size, self.chunk);
         let mut lists = Vec::with_capacity(groups.len());
         for group in groups.iter() {
@@ -172,16 +179,8 @@ impl Sums {
         Ok(())
     }
 
-    /// Makes an error out of what a check has found in this image.
-    pub(crate) fn error(&self, damage: Damage, image: &Path) -> Error {
-        match damage {
-            Damage::At(at) => Error::Damaged { path: image.to_owned(), offset: Some(at) },
-            Damage::Sums(reason) => Error::Sums { path: self.path.clone(), reason },
-        }
-    }
-
     /// Where this one first differs from one of the same image: a byte of it.
-    pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Damage> {
+    pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Error> {
         for number in 0..self.size.div_ceil(self.chunk) {
             for sums in [self, other] {
                 sums.load(&[number])?;
@@ -279,15 +278,6 @@ impl Bytes for Vec<u8> {
     }
 }
 
-/// What a check has found.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Damage {
-    /// The chunk that begins at this byte is not what was made.
-    At(u64),
-    /// There is no telling: it is the table that is damaged.
-    Sums(String),
-}
-
 /// Makes the table of an image in one pass over it.
 pub(crate) struct ImageHasher {
     sums: Sums,
@@ -351,6 +341,14 @@ mod tests {
         hasher.finish()
     }
 
+    /// Where the first damage is, if there is any.
+    fn damage(sums: &Sums, offset: u64, bytes: &[u8]) -> Option<u64> {
+        match sums.check(offset, bytes, PathBuf::new).err()? {
+            Error::Damaged { offset, .. } => offset,
+            error => panic!("{error}"),
+        }
+    }
+
     fn all(sums: &Sums) -> (Vec<Digest>, Vec<Digest>) {
         let chunks = sums.chunks.iter().flat_map(|chunks| chunks.get().unwrap().to_vec());
         (sums.groups.clone(), chunks.collect())
@@ -378,19 +376,19 @@ mod tests {
         for at in [0, 4095, 4096, 262_143, 262_144, 999_999] {
             changed[at] ^= 1;
             let start = (at / 4096 * 4096) as u64;
-            assert_eq!(whole.check(0, &changed), Err(Damage::At(start)), "{at}");
+            assert_eq!(damage(&whole, 0, &changed), Some(start), "{at}");
             let other = sums(&changed, 4096, 5000);
             assert_eq!(whole.difference(&other).unwrap(), Some(start));
             assert_ne!(whole.root(&params), other.root(&params));
             changed[at] ^= 1;
         }
-        assert_eq!(whole.check(0, &image), Ok(()));
-        assert_eq!(whole.check(8192, &image[8192..]), Ok(()));
-        assert_eq!(whole.check(4096, &[]), Ok(()));
+        assert_eq!(damage(&whole, 0, &image), None);
+        assert_eq!(damage(&whole, 8192, &image[8192..]), None);
+        assert_eq!(damage(&whole, 4096, &[]), None);
         // Half a chunk, at a wrong place, and beyond the end.
-        assert_eq!(whole.check(0, &image[..2048]), Err(Damage::At(0)));
-        assert_eq!(whole.check(1, &image[1..4097]), Err(Damage::At(1)));
-        assert_eq!(whole.check(245 * 4096, &[0; 4096]), Err(Damage::At(245 * 4096)));
+        assert_eq!(damage(&whole, 0, &image[..2048]), Some(0));
+        assert_eq!(damage(&whole, 1, &image[1..4097]), Some(1));
+        assert_eq!(damage(&whole, 245 * 4096, &[0; 4096]), Some(245 * 4096));
         assert_eq!(whole.difference(&whole).unwrap(), None);
     }
 
@@ -451,6 +449,6 @@ mod tests {
     fn of_nothing_there_is_an_empty_table() {
         let empty = sums(&[], 4096, 1);
         assert!(empty.groups.is_empty() && Sums::file_len(0, 4096) == 32);
-        assert_eq!((empty.check(0, &[]), empty.check(0, &[1])), (Ok(()), Err(Damage::At(0))));
+        assert_eq!([damage(&empty, 0, &[]), damage(&empty, 0, &[1])], [None, Some(0)]);
     }
 }

@@ -179,7 +179,7 @@ impl RomFile {
 
     /// Compares whole chunks with the table.
     pub(crate) fn check_chunks(&self, offset: u64, chunks: &[u8]) -> Result<(), Error> {
-        self.sums.check(offset, chunks).map_err(|damage| self.sums.error(damage, &self.path))
+        self.sums.check(offset, chunks, || self.path.clone())
     }
 
     /// What is said of damage at a byte of the image.
@@ -321,7 +321,8 @@ mod tests {
             // Aligned, and not.
             for (r, range) in [(32, 0..4096), (1, 0..128), (16, 8..2056)] {
                 let error = rom.read_block(0, r, &mut block[range]).unwrap_err();
-                assert_eq!(error.os().and_then(io::Error::raw_os_error), code, "{error}");
+                let Error::Io { source, .. } = &error else { panic!("{error}") };
+                assert_eq!(source.raw_os_error(), code, "{error}");
                 assert!(error.to_string().contains("site.rom"), "{error}");
             }
         }

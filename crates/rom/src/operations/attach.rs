@@ -11,18 +11,18 @@ use std::time::Instant;
 use saltern_yescrypt::rom::{RomId, RomView};
 
 use crate::Error;
-use crate::files::image::{check_image, length, read_image};
+use crate::files::image::{check_image, read_image};
 use crate::files::opened::{Image, ImageFile, Opened, map_segment};
 use crate::files::place::Made;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
+use crate::format::paths::segment_name;
 use crate::format::sums::{ImageHasher, Sums};
 use crate::progress::{Stage, Watch, each_piece, unwatched};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};
-use crate::system::memory::{Granted, acquire};
+use crate::system::memory::{Granted, acquire, length};
 use crate::system::pages::{ObtainedPages, RomPages};
-use crate::system::paths::segment_name;
 
 /// How the image of a file gets into memory.
 ///
@@ -188,11 +188,11 @@ pub(crate) fn attach_opened(
     let sums = Sums::open(image, &opened.manifest)?;
     let mut attached = match &opened.image {
         Image::File(file) => attach_file(opened, file, sums, options)?,
-        Image::Segment { key, segment } => {
-            let mapping = map_segment(*key, segment)?;
-            check_image(&segment_name(*key), &opened.manifest, mapping.bytes())?;
+        Image::Segment(segment) => {
+            let mapping = map_segment(segment)?;
+            check_image(&segment.name(), &opened.manifest, mapping.bytes())?;
             let granted = Granted { mapping, file: None, pages: RomPages::Base };
-            let place = ImagePlace::Sysv { key: *key };
+            let place = ImagePlace::Sysv { key: segment.key };
             Attached::new(granted, opened.manifest.clone(), sums, place)
         }
     };
@@ -221,7 +221,7 @@ pub fn attach_descriptor(
         return Err(Error::Unsupported { what: "the descriptor is not of a sealed memory file" });
     }
     image.check(manifest)?;
-    let len = length(manifest)?;
+    let len = length(manifest.size())?;
     let mapping = Mapping::file(&image.file, len, image.page, false);
     let mapping = mapping.map_err(Error::io("map", path))?;
     let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
@@ -263,7 +263,7 @@ fn attach_file(
     };
     let mut notes = Vec::new();
     let granted = if map {
-        let mapping = Mapping::file(&file.file, length(&manifest)?, file.page, false);
+        let mapping = Mapping::file(&file.file, length(manifest.size())?, file.page, false);
         let mapping = mapping.map_err(Error::io("map", path))?;
         mapping.advise(options.pages);
         Granted { mapping, file: None, pages: options.pages }
@@ -320,7 +320,7 @@ impl Attached {
         // this one is made of a descriptor that cannot write. It is the one to hand on.
         let (_, page) = filesystem::kind_and_page(&file, path)?;
         let reader = map::reopen(&file).map_err(Error::io("open", path))?;
-        let len = length(&self.manifest)?;
+        let len = length(self.size())?;
         self.mapping = Mapping::file(&reader, len, page, false).map_err(Error::io("map", path))?;
         self.mapping.advise(self.asked);
         self.mapping.populate();
@@ -370,8 +370,7 @@ impl Attached {
         numbers: &[u64],
         chunks: impl Iterator<Item = &'b [u8]>,
     ) -> Result<(), Error> {
-        let checked = self.sums.check_each(numbers, chunks);
-        checked.map_err(|damage| self.sums.error(damage, &self.name()))
+        self.sums.check_each(numbers, chunks, || self.name())
     }
 
     /// What is said of damage at a byte of the image.
@@ -387,8 +386,7 @@ impl Attached {
     pub fn verify(&self, watch: Watch<'_>) -> Result<(), Error> {
         let began = Instant::now();
         each_piece(self.as_bytes(), Stage::Read, watch, |at, piece| {
-            let checked = self.sums.check(at, piece);
-            checked.map_err(|damage| self.sums.error(damage, &self.name()))
+            self.sums.check(at, piece, || self.name())
         })?;
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
         Ok(())

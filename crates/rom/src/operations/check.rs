@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::files::image::{check_image, length};
+use crate::files::image::check_image;
 use crate::files::opened::{Image, Opened, map_segment};
 use crate::files::staged::{Staged, check_room};
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
+use crate::format::paths::beside;
 use crate::format::sums::{ImageHasher, Sums};
 use crate::operations::create::compute;
 use crate::operations::seed::Seed;
 use crate::progress::{PIECE, Watch};
-use crate::system::filesystem::page_size_of_memory;
+use crate::system::filesystem::{is_in_memory, page_size_of_memory};
 use crate::system::map::Mapping;
-use crate::system::memory::{acquire, available};
+use crate::system::memory::{acquire, available, length};
 use crate::system::pages::RomPages;
-use crate::system::paths::segment_name;
 
 /// Compares the size, the tag and the digest of an image, and the head of its table of hashes, with
 /// its manifest, in no time: that finds a wrong, an unfinished or a truncated image. The table of
@@ -29,9 +29,9 @@ use crate::system::paths::segment_name;
 pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
     opened.check_shared()?;
-    if let Image::Segment { key, segment } = &opened.image {
-        let memory = map_segment(*key, segment)?;
-        check_image(&segment_name(*key), &opened.manifest, memory.bytes())?;
+    if let Image::Segment(segment) = &opened.image {
+        let memory = map_segment(segment)?;
+        check_image(&segment.name(), &opened.manifest, memory.bytes())?;
     }
     if opened.check_trust().is_ok() {
         Sums::open(image, &opened.manifest)?;
@@ -53,8 +53,7 @@ pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result
     let opened = Opened::open(image, expect)?;
     let found = hash_all(image, &opened, watch)?;
     let known = Sums::open(image, &opened.manifest)?;
-    let differs = known.difference(&found).map_err(|damage| known.error(damage, image))?;
-    if differs.is_some() {
+    if known.difference(&found)?.is_some() {
         let path = crate::files::kept::path_for(image);
         return Err(Error::Sums { path, reason: "it is that of another image".to_owned() });
     }
@@ -81,16 +80,16 @@ pub fn rebuild_sums(
 fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Sums, Error> {
     let manifest = &opened.manifest;
     let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
-    opened.each_piece(watch, &mut |piece| {
+    opened.image.each_piece(manifest.size(), watch, &mut |piece| {
         hasher.update(piece);
         Ok(())
     })?;
-    hasher.finish_as(manifest, Some(image), opened.name())
+    hasher.finish_as(manifest, Some(image), opened.image.name())
 }
 
 /// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right
 /// one and that the image could be made again. In memory if as much is available, otherwise in an
-/// unfinished file beside the image that is gone afterwards.
+/// unfinished file beside the image that is gone afterwards, if that is not in memory itself.
 ///
 /// # Errors
 /// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is another seed;
@@ -105,24 +104,18 @@ pub fn recompute(
 ) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
     let (manifest, size) = (&opened.manifest, opened.manifest.size());
-    let mut beside = image.as_os_str().to_owned();
-    beside.push(".check");
-    let mut memory = match available() {
-        Some(available) if size > available => {
-            check_room(image, size)?;
-            let staged = Staged::begin(beside.as_ref(), 0o600)?;
-            staged.allocate(size)?;
-            // The mapping keeps the file, which loses its name here.
-            let mapped =
-                Mapping::file(&staged.file, length(manifest)?, page_size_of_memory(), true);
-            mapped.map_err(Error::io("map", staged.path()))?
-        }
-        _ => acquire(size, RomPages::default(), false, &mut Vec::new())?.mapping,
+    let too_large = available().is_some_and(|available| size > available);
+    let mut memory = if too_large && !is_in_memory(image)? {
+        check_room(image, size)?;
+        let staged = Staged::begin(&beside(image, ".check"), 0o600)?;
+        staged.allocate(size)?;
+        // The mapping keeps the file, which loses its name here.
+        let mapped = Mapping::file(&staged.file, length(size)?, page_size_of_memory(), true);
+        mapped.map_err(Error::io("map", staged.path()))?
+    } else {
+        acquire(size, RomPages::default(), false, &mut Vec::new())?.mapping
     };
-    let Some(bytes) = memory.bytes_mut() else {
-        return Err(Error::Unsupported { what: "the memory for the image is read-only" });
-    };
-    compute(&manifest.params, seed, threads, bytes, watch)?;
+    compute(&manifest.params, seed, threads, memory.bytes_mut()?, watch)?;
     // The digest would do for another seed, and not for a manifest with another hash.
     let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
     memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
@@ -131,8 +124,8 @@ pub fn recompute(
         let path = PathBuf::from("the ROM computed from the seed");
         return Err(Error::WrongRom { path, expected: manifest.hash, actual: Some(actual) });
     }
-    let (mut at, path) = (0, opened.name());
-    opened.each_piece(watch, &mut |piece| {
+    let (mut at, path) = (0, opened.image.name());
+    opened.image.each_piece(size, watch, &mut |piece| {
         let expected = &memory.bytes()[at..at + piece.len()];
         if expected != piece {
             let differs = expected.iter().zip(piece).position(|(a, b)| a != b).unwrap_or(0);

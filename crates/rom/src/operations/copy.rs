@@ -11,12 +11,10 @@ use crate::files::opened::{Image, ImageFile, Opened, trusted_segment};
 use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};
-use crate::format::sums::{ImageHasher, chunk_of};
-use crate::format::timestamp;
+use crate::format::sums::ImageHasher;
 use crate::progress::{Watch, unwatched};
 use crate::system::filesystem::write_all_at;
 use crate::system::pages::RomPages;
-use crate::system::paths::segment_name;
 
 /// How to copy.
 #[derive(Clone)]
@@ -85,15 +83,14 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
                     written.map_err(Error::io("write", &name))?;
                 }
                 Sink::Memory(memory) => {
-                    let bytes = memory.bytes_mut().unwrap_or_default();
-                    bytes[at..at + piece.len()].copy_from_slice(piece);
+                    memory.bytes_mut()?[at..at + piece.len()].copy_from_slice(piece);
                 }
             }
             at += piece.len();
             Ok(())
         };
-        opened.each_piece(*watch, &mut write)?;
-        let sums = hasher.finish_as(source, Some(from), opened.name())?;
+        opened.image.each_piece(source.size(), *watch, &mut write)?;
+        let sums = hasher.finish_as(source, Some(from), opened.image.name())?;
         Ok(Made { manifest: Manifest { location: location.clone(), ..source.clone() }, sums })
     })
 }
@@ -122,20 +119,11 @@ pub fn adopt(
     }
     let expected = params.size();
     check_place(image)?;
-    let (name, location, found) = match segment {
-        Some(key) => {
-            let found = Image::Segment { key, segment: trusted_segment(key)? };
-            (segment_name(key), Location::Sysv { key }, found)
-        }
-        None => (image.to_owned(), Location::Beside, Image::File(ImageFile::open(image)?)),
+    let (location, found) = match segment {
+        Some(key) => (Location::Sysv { key }, Image::Segment(trusted_segment(key)?)),
+        None => (Location::Beside, Image::File(ImageFile::open(image)?)),
     };
-    let actual = match &found {
-        Image::File(file) => file.size(),
-        Image::Segment { segment, .. } => segment.size,
-    };
-    if actual != expected {
-        return Err(Error::Size { path: name, expected, actual });
-    }
+    found.check_size(expected)?;
     let mut hasher = ImageHasher::new(params)?;
     let mut last = None;
     found.each_piece(expected, watch, &mut |piece| {
@@ -143,18 +131,9 @@ pub fn adopt(
         last = digest_of(piece);
         Ok(())
     })?;
-    let sums = hasher.finish();
-    let hash = sums.root(params);
-    check_hash(&name, expect, hash)?;
-    let manifest = Manifest {
-        params: *params,
-        hash,
-        digest: last.ok_or(Error::NotFilled { path: name })?,
-        chunk: chunk_of(params),
-        seed: SeedSource::Unknown,
-        created: timestamp::now(),
-        location,
-    };
-    manifest.write(image, &sums)?;
-    Ok(manifest)
+    let digest = last.ok_or_else(|| Error::NotFilled { path: found.name() })?;
+    let made = Made::new(*params, hasher.finish(), digest, SeedSource::Unknown, location);
+    check_hash(&found.name(), expect, made.manifest.hash)?;
+    made.manifest.write(image, &made.sums)?;
+    Ok(made.manifest)
 }

@@ -14,8 +14,7 @@ use crate::files::image::check_hash;
 use crate::files::place::{Made, Place, Sink};
 use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest};
-use crate::format::sums::{ImageHasher, chunk_of};
-use crate::format::timestamp;
+use crate::format::sums::ImageHasher;
 use crate::operations::attach::Attached;
 use crate::operations::seed::Seed;
 use crate::progress::{Progress, Stage, Watch, each_piece, unwatched};
@@ -194,9 +193,7 @@ impl<'a> Create<'a> {
     /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to
     /// `file` if it is not there.
     fn fill(&self, memory: &mut Mapping, name: &Path, file: Option<&File>) -> Result<Made, Error> {
-        let Some(bytes) = memory.bytes_mut() else {
-            return Err(Error::Unsupported { what: "the memory for the image is read-only" });
-        };
+        let bytes = memory.bytes_mut()?;
         let digest = compute(&self.params, self.seed, self.threads, bytes, self.watch)?;
         let mut hasher = ImageHasher::new(&self.params)?;
         each_piece(memory.bytes(), Stage::Write, self.watch, |_, piece| {
@@ -204,19 +201,10 @@ impl<'a> Create<'a> {
             let written = file.map_or(Ok(()), |mut file| file.write_all(piece));
             written.map_err(Error::io("write", name))
         })?;
-        let sums = hasher.finish();
-        let hash = sums.root(&self.params);
-        check_hash(name, self.expect, hash)?;
-        let manifest = Manifest {
-            params: self.params,
-            hash,
-            digest,
-            chunk: chunk_of(&self.params),
-            seed: self.seed.source().clone(),
-            created: timestamp::now(),
-            location: Location::Beside,
-        };
-        Ok(Made { manifest, sums })
+        let (sums, seed) = (hasher.finish(), self.seed.source().clone());
+        let made = Made::new(self.params, sums, digest, seed, Location::Beside);
+        check_hash(name, self.expect, made.manifest.hash)?;
+        Ok(made)
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::files::kept;
 use crate::files::opened::{Image, ImageFile, Opened};
-use crate::files::regular::{check_owner, is_regular_file};
+use crate::files::regular::{check_file_owner, check_owner, if_there, is_regular_file};
 use crate::files::staged::{Staged, remove_leftover, sync_directory};
 use crate::format::manifest::{Location, Manifest};
-use crate::system::filesystem::{self, Kind, owner_and_mode};
-use crate::system::paths::segment_name;
+use crate::format::paths::segment_name;
+use crate::system::filesystem::{self, Kind};
 use crate::system::sysv::Segment;
 
 /// Makes the file of an image immutable, or no longer so: then nobody can change, shorten, replace
@@ -100,8 +100,7 @@ impl<'a> Removal<'a> {
                 let (manifest, found) = other?;
                 // Before anything is done to what it names.
                 if manifest.location != Location::Beside {
-                    let (owner, mode) = owner_and_mode(&found);
-                    check_owner(&Manifest::path_for(image), &[owner], mode)?;
+                    check_file_owner(&Manifest::path_for(image), &found)?;
                 }
                 Ok(Some(Removal { image, manifest }))
             }
@@ -121,14 +120,11 @@ impl<'a> Removal<'a> {
         };
         if let Location::Sysv { key } = manifest.location {
             let name = segment_name(key);
-            match Segment::find(key) {
-                Ok(segment) => {
-                    // By now it may be another program's.
-                    check_owner(&name, &segment.owners, 0)?;
-                    segment.remove().map_err(Error::io("remove", &name))?;
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::io("access", &name)(error)),
+            let found = if_there(Segment::find(key)).map_err(Error::io("look at", &name))?;
+            if let Some(segment) = found {
+                // By now it may be another program's.
+                check_owner(&name, &segment.owners, 0)?;
+                segment.remove().map_err(Error::io("remove", &name))?;
             }
         }
         // The image first: a manifest alone is a state that creation knows.
@@ -148,12 +144,8 @@ impl<'a> Removal<'a> {
 
 /// Removes a regular file, if there is one.
 fn remove_file(path: &Path) -> Result<(), Error> {
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        found => is_regular_file(path, &found.map_err(Error::io("access", path))?)?,
-    }
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(error)),
-        _ => Ok(()),
-    }
+    let found = if_there(path.symlink_metadata()).map_err(Error::io("look at", path))?;
+    let Some(found) = found else { return Ok(()) };
+    is_regular_file(path, &found)?;
+    if_there(std::fs::remove_file(path)).map(drop).map_err(Error::io("remove", path))
 }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::Error;
-use crate::system::paths::directory_of;
+use crate::format::paths::directory_of;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -52,23 +52,13 @@ fn kind_of(found: &StatFs) -> Kind {
     }
 }
 
-/// Bytes of a page of files in the directory of `place`.
-pub(crate) fn page_size(place: &Path) -> Result<usize, Error> {
-    let directory = directory_of(place);
-    let found = rustix::fs::statfs(directory).map_err(Error::io("access", directory))?;
-    Ok(page_of(&found))
-}
-
 /// Of an open file: what it is on, and the bytes of one of its pages.
 pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
-    let found = rustix::fs::fstatfs(file).map_err(Error::io("access", path))?;
-    Ok((kind_of(&found), page_of(&found)))
-}
-
-fn page_of(found: &StatFs) -> usize {
-    let base = rustix::param::page_size();
-    let huge = kind_of(found) == Kind::Hugetlbfs;
-    if huge { usize::try_from(found.f_bsize).unwrap_or(base) } else { base }
+    let found = rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?;
+    let (kind, base) = (kind_of(&found), page_size_of_memory());
+    let huge = kind == Kind::Hugetlbfs;
+    let page = if huge { usize::try_from(found.f_bsize).unwrap_or(base) } else { base };
+    Ok((kind, page))
 }
 
 /// Bytes of a page of memory.

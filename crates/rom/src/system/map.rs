@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
 
+use crate::Error;
 use crate::system::pages::{RomPages, THP};
 use crate::system::sysv::Segment;
 
@@ -44,16 +45,10 @@ impl Mapping {
     pub(crate) fn anonymous(len: usize, pages: RomPages) -> io::Result<Self> {
         let mut flags = MapFlags::PRIVATE;
         // Transparent huge pages need room to align the image.
-        let (page, room) = match pages {
-            RomPages::Base => (rustix::param::page_size(), 0),
-            RomPages::Transparent => (THP, THP),
-            RomPages::Huge2M => (2 << 20, 0),
-            RomPages::Huge1G => (1 << 30, 0),
-        };
-        match pages {
-            RomPages::Huge2M => flags |= MapFlags::HUGETLB | MapFlags::HUGE_2MB,
-            RomPages::Huge1G => flags |= MapFlags::HUGETLB | MapFlags::HUGE_1GB,
-            RomPages::Base | RomPages::Transparent => {}
+        let thp = pages == RomPages::Transparent;
+        let (page, room) = if thp { (THP, THP) } else { (pages.size(), 0) };
+        if pages.is_reserved() {
+            flags |= MapFlags::HUGETLB | MapFlags::from_bits_retain(pages.huge_bits());
         }
         let mapped = whole(len, page)?.checked_add(room).ok_or(Errno::NOMEM)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -134,15 +129,13 @@ impl Mapping {
     }
 
     /// The image, to be filled, while it may be written to.
-    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8], Error> {
         if !self.writable {
-            return None;
+            return Err(Error::Unsupported { what: "the memory for the image is read-only" });
         }
         // SAFETY: `len` mapped, writable bytes begin there; of a shared mapping, the lock on its
         // file makes this process the only writer.
-        Some(unsafe {
-            std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.offset), self.len)
-        })
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(self.offset), self.len) })
     }
 
     /// Makes the pages read-only for this process.
@@ -183,12 +176,10 @@ impl Drop for Mapping {
 
 /// A new memory file, and the mapping of it that may be written to.
 pub(crate) fn memory_file(len: usize, pages: RomPages) -> io::Result<(File, Mapping)> {
-    let huge = match pages {
-        RomPages::Huge2M => MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB,
-        RomPages::Huge1G => MemfdFlags::HUGETLB | MemfdFlags::HUGE_1GB,
-        RomPages::Base | RomPages::Transparent => MemfdFlags::empty(),
-    };
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | huge;
+    let mut flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    if pages.is_reserved() {
+        flags |= MemfdFlags::HUGETLB | MemfdFlags::from_bits_retain(pages.huge_bits());
+    }
     let file = File::from(rustix::fs::memfd_create("saltern-rom", flags)?);
     // A file on huge pages has whole ones only.
     let length = if pages.is_reserved() { len.next_multiple_of(pages.size()) } else { len };

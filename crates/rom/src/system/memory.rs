@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use crate::Error;
 use crate::system::map::{self, Mapping};
@@ -24,7 +25,7 @@ pub(crate) fn acquire(
     notes: &mut Vec<String>,
 ) -> Result<Granted, Error> {
     let refused = Error::NoMemory { needed: len, available: None };
-    let Ok(bytes) = usize::try_from(len) else { return Err(refused) };
+    let bytes = length(len)?;
     loop {
         if !pages.is_reserved() {
             check_memory(len)?;
@@ -47,6 +48,11 @@ pub(crate) fn acquire(
     }
 }
 
+/// As many bytes, if they can have addresses.
+pub(crate) fn length(bytes: u64) -> Result<usize, Error> {
+    usize::try_from(bytes).map_err(|_| Error::NoMemory { needed: bytes, available: None })
+}
+
 /// Whether as much memory is available by the kernel's estimate. Without one, the attempt decides.
 pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
     match available() {
@@ -61,20 +67,49 @@ pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
 /// have.
 pub(crate) fn available() -> Option<u64> {
     let machine = machine_available()?;
-    Some(group_limit().map_or(machine, |limit| machine.min(limit)))
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limit = group_limit(Path::new("/sys/fs/cgroup"), &groups);
+    Some(limit.map_or(machine, |limit| machine.min(limit)))
 }
 
-/// The limit of this process's own control group (version 2), of which the page cache can be given
-/// back.
-fn group_limit() -> Option<u64> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let limit = std::fs::read_to_string(format!("/sys/fs/cgroup{own}/memory.max")).ok()?;
-    limit.trim().parse().ok()
+/// The least limit of this process's own control group (version 2) and of those that it is in, of
+/// which the page cache can be given back.
+fn group_limit(root: &Path, groups: &str) -> Option<u64> {
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let limit = |group: &Path| {
+        let limit = std::fs::read_to_string(root.join(group).join("memory.max")).ok()?;
+        limit.trim().parse().ok()
+    };
+    Path::new(own).ancestors().filter_map(limit).min()
 }
 
 fn machine_available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_limit_of_all_groups_around_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let limit = |groups: &str| group_limit(root.path(), groups);
+        std::fs::create_dir_all(root.path().join("site/login")).unwrap();
+        assert_eq!(limit("0::/site/login\n"), None);
+        for (group, bytes, least) in [
+            ("site/login", "max", None),
+            ("", "9000", Some(9000)),
+            ("site", "4000", Some(4000)),
+            ("site/login", "5000", Some(4000)),
+            ("site/login", "3000", Some(3000)),
+        ] {
+            std::fs::write(root.path().join(group).join("memory.max"), bytes).unwrap();
+            assert_eq!(limit("1:cpu:/other\n0::/site/login\n"), least, "{group} {bytes}");
+        }
+        assert_eq!([limit("0::/site\n"), limit("0::/\n")], [Some(4000), Some(9000)]);
+        assert_eq!(limit("1:memory:/site\n"), None);
+    }
 }

@@ -44,6 +44,13 @@ impl RomPages {
         matches!(self, RomPages::Huge2M | RomPages::Huge1G)
     }
 
+    /// What chooses the size of huge pages among the flags of mmap(2), memfd_create(2) and
+    /// shmget(2): its logarithm, in the upper bits.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn huge_bits(self) -> u32 {
+        if self.is_reserved() { self.size().ilog2() << 26 } else { 0 }
+    }
+
     /// Bytes of a page for which room has to be rounded.
     #[cfg(target_os = "linux")]
     pub(crate) fn size(self) -> usize {

@@ -3,13 +3,16 @@
 #![allow(unsafe_code, reason = "System V shared memory has no safe interface")]
 
 use std::io;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 
+use crate::format::paths::segment_name;
 use crate::system::pages::RomPages;
 
-/// A segment: its identifier and what the system says of it.
+/// A segment: its key, its identifier and what the system says of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
+    pub(crate) key: i32,
     id: libc::c_int,
     pub(crate) size: u64,
     /// Whether any process has it attached.
@@ -24,13 +27,13 @@ fn outcome(status: libc::c_int) -> io::Result<libc::c_int> {
     if status == -1 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }
 
-/// The bits of shmget(2) that choose the size of pages, as `MAP_HUGE_2MB` does.
-fn page_flags(pages: RomPages) -> libc::c_int {
-    match pages {
-        RomPages::Huge2M => libc::SHM_HUGETLB | 21 << 26,
-        RomPages::Huge1G => libc::SHM_HUGETLB | 30 << 26,
-        RomPages::Base | RomPages::Transparent => 0,
-    }
+/// What the system says of a segment.
+fn data(id: libc::c_int) -> io::Result<libc::shmid_ds> {
+    // SAFETY: a structure of numbers, for which zero is a value.
+    let mut data: libc::shmid_ds = unsafe { std::mem::zeroed() };
+    // SAFETY: `data` has room for what the call writes.
+    outcome(unsafe { libc::shmctl(id, libc::IPC_STAT, &raw mut data) })?;
+    Ok(data)
 }
 
 impl Segment {
@@ -38,37 +41,35 @@ impl Segment {
     pub(crate) fn find(key: i32) -> io::Result<Segment> {
         // SAFETY: only looks a number up.
         let id = outcome(unsafe { libc::shmget(key, 0, 0) })?;
-        Self::look_at(id)
+        Self::look_at(key, id)
     }
 
     /// A new segment for this key, which must have none.
     pub(crate) fn create(key: i32, size: usize, pages: RomPages, mode: u32) -> io::Result<Segment> {
+        let huge = if pages.is_reserved() { libc::SHM_HUGETLB } else { 0 };
+        let page = huge | pages.huge_bits().cast_signed();
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | (mode & 0o777) as libc::c_int;
         // SAFETY: makes a new object, which is in no address space yet.
-        let id = outcome(unsafe { libc::shmget(key, size, flags | page_flags(pages)) })?;
-        Self::look_at(id)
+        let id = outcome(unsafe { libc::shmget(key, size, flags | page) })?;
+        Self::look_at(key, id)
     }
 
-    fn look_at(id: libc::c_int) -> io::Result<Segment> {
-        let segment = Segment { id, size: 0, attached: false, owners: [u32::MAX; 2], mode: 0o777 };
-        let data = segment.data()?;
+    fn look_at(key: i32, id: libc::c_int) -> io::Result<Segment> {
+        let data = data(id)?;
         let owners = [data.shm_perm.uid, data.shm_perm.cuid];
-        let mode: u32 = data.shm_perm.mode.into();
+        let mode = u32::from(data.shm_perm.mode) & 0o777;
         let (size, attached) = (data.shm_segsz as u64, data.shm_nattch > 0);
-        Ok(Segment { size, attached, owners, mode: mode & 0o777, ..segment })
+        Ok(Segment { key, id, size, attached, owners, mode })
+    }
+
+    /// What errors call it.
+    pub(crate) fn name(&self) -> PathBuf {
+        segment_name(self.key)
     }
 
     /// What tells it from every other segment until the next boot.
     pub(crate) fn identifier(&self) -> i32 {
         self.id
-    }
-
-    fn data(&self) -> io::Result<libc::shmid_ds> {
-        // SAFETY: a structure of numbers, for which zero is a value.
-        let mut data: libc::shmid_ds = unsafe { std::mem::zeroed() };
-        // SAFETY: `data` has room for what the call writes.
-        outcome(unsafe { libc::shmctl(self.id, libc::IPC_STAT, &raw mut data) })?;
-        Ok(data)
     }
 
     /// Its address in this process from now on.
@@ -91,7 +92,7 @@ impl Segment {
 
     /// Changes the permissions. The owner could always write to a segment that it attached before.
     pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
-        let mut data = self.data()?;
+        let mut data = data(self.id)?;
         data.shm_perm.mode = (mode & 0o777) as _;
         // SAFETY: `data` is what the system said of the segment, with another mode.
         outcome(unsafe { libc::shmctl(self.id, libc::IPC_SET, &raw mut data) }).map(|_| ())

@@ -2,7 +2,6 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,17 +9,9 @@ use saltern_rom::{
     AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove,
     unwatched, verify,
 };
-use saltern_testing::skipped;
+use saltern_testing::{names, skipped};
 
 use super::child::{Running, command, params, run, seed};
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
 
 /// Numbers that are spread evenly over 0 to 1 without being regular (the golden ratio's multiples).
 fn spread(i: u32) -> f64 {

@@ -43,20 +43,9 @@ fn mapped() -> AttachOptions<'static> {
     options
 }
 
-/// A directory in shared memory.
-fn shared() -> Option<Scratch> {
-    match tempfile::tempdir_in("/dev/shm") {
-        Ok(directory) => Some(Scratch { directory }),
-        Err(_) => {
-            skipped("no shared memory to write to");
-            None
-        }
-    }
-}
-
 #[test]
 fn what_others_own_or_may_write_to_is_not_mapped() {
-    let Some(scratch) = shared() else { return };
+    let Some(scratch) = Scratch::shared() else { return };
     let (path, _) = scratch.rom("site.rom");
     attach(&path, &mapped()).unwrap();
     let manifest = Manifest::path_for(&path);
@@ -100,7 +89,7 @@ fn what_others_own_or_may_write_to_is_not_mapped() {
 /// table of what cannot be trusted anyway.
 #[test]
 fn tables_of_what_others_may_write_to_are_not_read() {
-    let Some(scratch) = shared() else { return };
+    let Some(scratch) = Scratch::shared() else { return };
     let (path, _) = scratch.rom("site.rom");
     std::fs::write(scratch.path("site.rom.sums"), "no table").unwrap();
     let bad = || match &list(scratch.directory.path()).unwrap()[..] {
@@ -136,7 +125,7 @@ fn a_file_on_a_disk_may_be_anybodys_as_long_as_it_is_copied() {
 /// A manifest in a place where all may write can name any file, but has nothing done to it.
 #[test]
 fn a_planted_manifest_points_nowhere() {
-    let Some(scratch) = shared() else { return };
+    let Some(scratch) = Scratch::shared() else { return };
     if !is_root() {
         return;
     }
@@ -165,7 +154,7 @@ fn a_planted_manifest_points_nowhere() {
 /// What a planted manifest names is not opened either: it could be where a read never ends.
 #[test]
 fn what_a_planted_manifest_names_is_not_opened() {
-    let Some(scratch) = shared() else { return };
+    let Some(scratch) = Scratch::shared() else { return };
     if !is_root() {
         return;
     }

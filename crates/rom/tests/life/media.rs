@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use saltern_rom::{
     Access, AttachOptions, CopyOptions, Create, DirectBuffer, Error, ImagePlace, Location, Lock,
@@ -203,14 +203,8 @@ fn files_of_huge_pages_hold_images() {
 
 #[test]
 fn shared_memory_is_a_directory_of_files() {
-    let shm = Path::new("/dev/shm");
-    if !shm.is_dir() {
-        return skipped("no /dev/shm");
-    }
-    let directory = tempfile::tempdir_in(shm).unwrap();
-    let path = directory.path().join("site.rom");
-    let seed = seed();
-    Create::new(params(), &seed).file(&path).unwrap();
+    let Some(scratch) = Scratch::shared() else { return };
+    let (path, _) = scratch.rom("site.rom");
     let _removed = Removed(path.clone());
     let reference = reference();
     let attached = attach(&path, &options(Access::Map, RomPages::Transparent)).unwrap();

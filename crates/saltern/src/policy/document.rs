@@ -137,9 +137,14 @@ impl Document {
 
     /// How many parts a list has; 0 if it is not there.
     pub(super) fn list(&mut self, path: &str) -> Result<usize, Invalid> {
+        Ok(self.list_if_any(path)?.unwrap_or(0))
+    }
+
+    /// The same, where an empty list is not one that is not there.
+    pub(super) fn list_if_any(&mut self, path: &str) -> Result<Option<usize>, Invalid> {
         match self.take(path) {
-            None => Ok(0),
-            Some(Value::List(count)) => Ok(count),
+            None => Ok(None),
+            Some(Value::List(count)) => Ok(Some(count)),
             Some(_) => Err(self.wrong(path, "a list")),
         }
     }

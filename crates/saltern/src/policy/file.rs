@@ -1,12 +1,13 @@
 //! Policies in files.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use saltern_yescrypt::Params;
 use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::keys::KeyId;
 
-use super::document::Document;
+use super::document::{Document, MAX};
 use super::key_file::content;
 use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
 use super::{DecoyCost, Key, KeySource, Policy, units, words};
@@ -19,6 +20,29 @@ const SIZE: &str = "bytes, or a size such as \"256MiB\"";
 const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
 const COUNT: &str = "a number, at least 0";
 
+/// Reads the text of a file of settings as a policy is read: a regular file of at most 1 MiB, in
+/// UTF-8. No more of it is read than that, whatever its size is said to be, and no pipe is waited
+/// for.
+///
+/// ```
+/// let error = saltern::policy::read_text("/dev/null").unwrap_err();
+/// assert_eq!(error.to_string(), "it is not a regular file");
+/// ```
+///
+/// # Errors
+/// Those of opening and reading, and [`InvalidData`](io::ErrorKind) or
+/// [`InvalidInput`](io::ErrorKind) for a file that is none of that.
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+pub fn read_text(file: impl AsRef<Path>) -> io::Result<String> {
+    let (_, bytes) = content(file.as_ref(), MAX)?;
+    let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    if bytes.len() > MAX {
+        return Err(wrong("it is too long: allowed is at most 1 MiB".to_owned()));
+    }
+    let text = str::from_utf8(&bytes).map_err(|error| wrong(format!("it is no text: {error}")))?;
+    Ok(text.to_owned())
+}
+
 impl Policy {
     /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
     /// to the folder of this one.
@@ -29,15 +53,11 @@ impl Policy {
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn read(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = file.as_ref();
-        let unavailable = |why: &dyn std::fmt::Display| {
-            Error::unavailable(format!("the policy {}", file.display()), why)
-        };
-        let (_, bytes) =
-            content(file, super::document::MAX).map_err(|error| unavailable(&error))?;
-        let text = str::from_utf8(&bytes).map_err(|error| unavailable(&error))?;
+        let unavailable = |why| Error::unavailable(format!("the policy {}", file.display()), why);
+        let text = read_text(file).map_err(unavailable)?;
         let beside = file.parent().unwrap_or(Path::new(""));
         let with_file = |invalid| Invalid { file: Some(file.to_owned()), ..invalid };
-        Ok(Self::parse(text, beside).map_err(with_file)?)
+        Ok(Self::parse(&text, beside).map_err(with_file)?)
     }
 
     /// Parses the text of a policy. Names of other files in it are relative to `beside`.
@@ -73,10 +93,9 @@ impl Policy {
     }
 
     fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
-        let count = document.list("schemes")?;
-        if count > 0 {
-            self.schemes.clear();
-        }
+        let Some(count) = document.list_if_any("schemes")? else { return Ok(()) };
+        // An empty list is refused as any that lacks yescrypt.
+        self.schemes.clear();
         for at in 0..count {
             let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
             let scheme = document.parsed(&format!("schemes[{at}]"), &allowed(), Scheme::of_name)?;

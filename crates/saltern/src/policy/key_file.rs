@@ -82,8 +82,8 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
     let unavailable =
         |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
     let (file, content) = content(path, MAX).map_err(|error| unavailable(&error))?;
-    notes.extend(loose(&file, path));
-    let wrong = "it must hold 32 bytes or 64 hexadecimal digits";
+    notes.extend(loose(&file, path, "key"));
+    let wrong = "it has to hold 32 bytes or 64 hexadecimal digits";
     let bytes = parse(&content).ok_or_else(|| unavailable(&wrong))?;
     let secret = Secret::copied(&bytes);
     let beside = fingerprint_path(path);
@@ -134,8 +134,25 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     Some(key)
 }
 
-/// What is to be said of a file that others may read or change.
-fn loose(file: &File, path: &Path) -> Option<String> {
+/// What is to be said of an open file that others may read or change, for files with secrets. It
+/// is not refused: a group may be meant to.
+///
+/// `what` says which kind of file it is, `key` say. Nothing is said of what is no regular file, and
+/// where files have no Unix permissions.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("site.seed");
+/// # std::fs::write(path, "")?;
+/// let file = std::fs::File::open(path)?;
+/// if let Some(warning) = saltern::policy::loose(&file, path, "seed") {
+///     eprintln!("{warning}");
+/// }
+/// # Ok(()) }
+/// ```
+#[must_use]
+pub fn loose(file: &File, path: &Path, what: &str) -> Option<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -143,11 +160,11 @@ fn loose(file: &File, path: &Path) -> Option<String> {
         let mode = metadata.permissions().mode() & 0o7777;
         let path = path.display();
         (metadata.is_file() && mode & 0o077 != 0)
-            .then(|| format!("others can read or change the key file {path} (mode {mode:o})"))
+            .then(|| format!("others can read or change the {what} file {path} (mode {mode:o})"))
     }
     #[cfg(not(unix))]
     {
-        let _ = (file, path);
+        let _ = (file, path, what);
         None
     }
 }

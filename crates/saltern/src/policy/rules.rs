@@ -180,11 +180,7 @@ impl Policy {
         if let Some(ours) = hash.ours() {
             ours.setting().params().check(&self.limits)?;
         }
-        let setting = match hash {
-            Hash::Ours(_) => return Ok(()),
-            Hash::Foreign(foreign) => &foreign.setting,
-            Hash::Wrapped(inner, _) => inner,
-        };
+        let Some(setting) = hash.foreign() else { return Ok(()) };
         let cost = setting.cost(password);
         let limits = [
             ("memory", cost.memory, self.limits.max_memory),
@@ -197,16 +193,10 @@ impl Policy {
     }
 }
 
-/// Bytes that one computation of a hash takes at most.
+/// Bytes that one computation of a hash takes of the memory of a pool at most.
 fn memory(hash: &Hash) -> u64 {
-    let ours = hash.ours().map(|ours| ours.setting().params().memory());
-    let ours = ours.map_or(0, |bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
-    let ours = if ours > 0 { ours.saturating_add(BESIDE) } else { 0 };
-    match hash {
-        Hash::Ours(_) => ours,
-        Hash::Foreign(foreign) => foreign.setting.cost(0).memory,
-        Hash::Wrapped(inner, _) => ours.max(inner.cost(0).memory),
-    }
+    let ours = hash.ours().map_or(0, |ours| memory_needed(ours.setting().params()));
+    ours.max(hash.memory())
 }
 
 /// As people read costs.

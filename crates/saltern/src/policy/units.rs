@@ -26,6 +26,18 @@ pub fn size_text(bytes: u64) -> String {
     }
 }
 
+/// The memory of a hash as people write it: whole mebibytes, or less than one in kibibytes.
+///
+/// ```
+/// use saltern::policy::{Params, memory_text};
+/// assert_eq!(memory_text(Params::yescrypt(4096, 32).memory()), "16 MiB");
+/// ```
+#[must_use]
+pub fn memory_text(bytes: u128) -> String {
+    let (kib, mib) = (bytes.div_ceil(1 << 10), bytes >> 20);
+    if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
+}
+
 /// Parses a time as policies write it: `250ms`, `2s`, `5min`. `None` for any other text.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {

@@ -1,4 +1,4 @@
-//! The words that stand for values in a policy file, for whoever reads such a file or writes one.
+//! The words that stand for values in a policy file.
 
 use std::fmt::Write;
 
@@ -7,23 +7,24 @@ use saltern_pool::WipePolicy;
 use saltern_rom::Access;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
+use crate::invalid::Invalid;
+
 /// Words, each with the value that it stands for.
-pub type Words<T> = &'static [(&'static str, T)];
+pub(super) type Words<T> = &'static [(&'static str, T)];
 
 /// Of `limits.flavors`.
-pub const FLAVORS: Words<FlavorPolicy> = &[
+pub(super) const FLAVORS: Words<FlavorPolicy> = &[
     ("default", FlavorPolicy::DefaultOnly),
     ("encodable", FlavorPolicy::Encodable),
     ("any", FlavorPolicy::Any),
 ];
 
 /// Of `limits.syntax`.
-pub const SYNTAXES: Words<Syntax> = &[("crypt", Syntax::Crypt3), ("wide", Syntax::Wide)];
+pub(super) const SYNTAXES: Words<Syntax> = &[("crypt", Syntax::Crypt3), ("wide", Syntax::Wide)];
 
 /// Of `access` in `[[roms]]`.
 #[cfg(feature = "rom")]
-#[cfg_attr(docsrs, doc(cfg(feature = "rom")))]
-pub const ACCESS: Words<Option<Access>> = &[
+pub(super) const ACCESS: Words<Option<Access>> = &[
     ("auto", Some(Access::Auto)),
     ("copy", Some(Access::Copy)),
     ("map", Some(Access::Map)),
@@ -31,31 +32,23 @@ pub const ACCESS: Words<Option<Access>> = &[
 ];
 
 /// Of `pool.wipe`.
-pub const WIPES: Words<WipePolicy> = &[
+pub(super) const WIPES: Words<WipePolicy> = &[
     ("on-drop", WipePolicy::OnDrop),
     ("when-idle", WipePolicy::WhenIdle),
     ("after-each", WipePolicy::AfterEach),
 ];
 
-/// The word for a value; for one without a word, which no file can ask for, the first of all.
+/// The word for a value, in quotes.
 ///
-/// ```
-/// use saltern::policy::words::{SYNTAXES, word};
-/// assert_eq!(word(SYNTAXES, &saltern::policy::Limits::server().syntax), "crypt");
-/// ```
-#[must_use]
-pub fn word<T: PartialEq>(words: Words<T>, value: &T) -> &'static str {
-    let found = words.iter().find(|(_, known)| known == value).or(words.first());
-    found.map_or("", |(word, _)| word)
+/// # Errors
+/// For a value without a word, which no file can ask for.
+pub(super) fn word<T: PartialEq>(key: &str, words: Words<T>, value: &T) -> Result<String, Invalid> {
+    let found = words.iter().find(|(_, known)| known == value);
+    found.map(|(word, _)| quoted(word)).ok_or_else(|| Invalid::new(key, "", allowed(words)))
 }
 
 /// A text as a string of TOML, in quotes.
-///
-/// ```
-/// assert_eq!(saltern::policy::words::quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000A\"");
-/// ```
-#[must_use]
-pub fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

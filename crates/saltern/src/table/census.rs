@@ -106,7 +106,7 @@ impl Census {
         let Some(hash) = &stored.hash else { return };
         *self.schemes.entry(hash.scheme()).or_default() += 1;
         let reasons = site.target.reasons(hash);
-        self.wrapped += u64::from(reasons.wrapped);
+        self.wrapped += u64::from(matches!(hash, Hash::Wrapped(..)));
         self.outdated += u64::from(reasons.any());
         self.needs_login += u64::from(reasons.needs_password());
         self.below_floor += u64::from(reasons.floor);

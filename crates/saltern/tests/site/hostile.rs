@@ -6,10 +6,10 @@ use std::time::Duration;
 use saltern::policy::{DecoyCost, KeySource, Params, Scheme, Secret};
 use saltern::table::{Census, Table};
 use saltern::{ErrorKind, Outcome, Passwords};
-use saltern_pool::Terms;
 use saltern_pool::task::Task;
+use saltern_pool::{OneTicket, Terms};
 
-use super::logins::{OLD, cheap, key};
+use super::logins::{OLD, cheap, kept, key};
 
 /// The kind of error of a login, or its outcome.
 fn login(passwords: &Passwords, password: &str, stored: &str) -> Result<Outcome, ErrorKind> {
@@ -219,6 +219,18 @@ fn locked_accounts_are_known_by_marks_in_every_place() {
     assert_eq!(login(&passwords, "secret", "!$y$j9T$damaged"), Ok(Outcome::Locked));
 }
 
+/// Of two hashes, one around the other, the memory is that of the larger.
+#[cfg(feature = "argon2")]
+#[test]
+fn a_wrapped_hash_takes_the_memory_of_the_larger() {
+    let inner = "{over=$argon2id$v=19$m=65536,t=3,p=1$AAAAAAAAAAAAAAAAAAAAAA$32}";
+    let outer = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
+    let cost = |text: &str| saltern::table::cost(text).unwrap().unwrap();
+    assert_eq!(cost(outer).1 >> 20, 1);
+    let (scheme, memory) = cost(&format!("{inner}{outer}"));
+    assert_eq!((scheme, memory >> 20), (Scheme::Argon2, 64));
+}
+
 /// A hash that is stronger than new ones stays so, also within another one around it.
 #[test]
 fn a_wrapped_hash_that_is_stronger_than_new_ones_is_kept() {
@@ -226,14 +238,18 @@ fn a_wrapped_hash_that_is_stronger_than_new_ones_is_kept() {
     let mut policy = cheap();
     (policy.params, policy.floor) = (Params::yescrypt(16, 8), Params::yescrypt(16, 8));
     let weak = Passwords::new(policy.clone()).unwrap();
-    assert_eq!(login(&weak, "password", strong), Ok(Outcome::Match { update: None }));
+    assert_eq!(login(&weak, "password", strong), Ok(kept(&weak, strong)));
     let wrapped = weak.wrap(strong).wait().unwrap().unwrap();
-    assert_eq!(login(&weak, "password", &wrapped), Ok(Outcome::Match { update: None }));
+    assert_eq!(login(&weak, "password", &wrapped), Ok(kept(&weak, &wrapped)));
     assert!(!weak.table().needs_rehash(&wrapped).unwrap().any());
+    let mut census = Census::default();
+    weak.table().count(&wrapped, &mut census).unwrap();
+    assert_eq!((census.wrapped, census.outdated), (1, 0));
     // It still moves between keys.
     policy.keys.push(key("2026", 1, true));
     let keyed = Passwords::new(policy).unwrap();
-    let Ok(Outcome::Match { update: Some(update) }) = login(&keyed, "password", &wrapped) else {
+    let Ok(Outcome::Match { update: Some(update), .. }) = login(&keyed, "password", &wrapped)
+    else {
         panic!("no update")
     };
     assert!(update.new.starts_with("{over=$2b$04$abcdefghijklmnopqrstuu}{key=2026+"), "{update:?}");
@@ -241,7 +257,7 @@ fn a_wrapped_hash_that_is_stronger_than_new_ones_is_kept() {
     // Under a policy with stronger hashes it is outdated.
     let stronger = Passwords::new(cheap()).unwrap();
     let outcome = login(&stronger, "password", &wrapped);
-    let Ok(Outcome::Match { update: Some(update) }) = outcome else { panic!("{outcome:?}") };
+    let Ok(Outcome::Match { update: Some(update), .. }) = outcome else { panic!("{outcome:?}") };
     assert!(update.new.starts_with("$y$"));
 }
 
@@ -257,7 +273,7 @@ fn no_string_loses_its_key_where_one_is_assumed() {
     let passwords = Passwords::new(policy).unwrap();
     assert!(!passwords.table().needs_rehash(&stored).unwrap().any());
     assert_eq!(passwords.table().rekey(&stored), Ok(None));
-    assert_eq!(login(&passwords, "secret", &stored), Ok(Outcome::Match { update: None }));
+    assert_eq!(login(&passwords, "secret", &stored), Ok(kept(&passwords, &stored)));
 }
 
 /// Whatever the account is, it is told the same of a password that cannot be, and of a deadline
@@ -309,21 +325,39 @@ fn a_match_does_not_wait_for_its_update_for_ever() {
             assert_eq!(stats.expired, 0);
             stats.hashes > before.hashes
         });
-        let (end, ends) = mpsc::channel::<()>();
-        let busy = move || {
-            let _ = ends.recv();
-        };
-        let task = Task { memory: 4096, work: 1 };
-        let busy = passwords.pool().run_one(task, busy, Terms::interactive()).unwrap();
-        until(|| passwords.pool().stats().waiting == 0);
+        let busy = Busy::keep(&passwords);
         let outcome = ticket.wait_timeout(Duration::from_secs(60)).unwrap();
-        assert_eq!(outcome, Ok(Outcome::Match { update: None }));
+        assert_eq!(outcome, Ok(kept(&passwords, stored)));
         // The login, what keeps the pool busy, and the update.
         assert_eq!(passwords.pool().stats().batches, before.batches + 3);
-        drop(end);
-        assert_eq!(busy.wait(), Ok(()));
+        busy.end();
     }
 }
+
+/// What keeps the only thread of a pool busy until it is told to end.
+struct Busy {
+    task: OneTicket<()>,
+    end: mpsc::Sender<()>,
+}
+
+impl Busy {
+    fn keep(passwords: &Passwords) -> Self {
+        let (end, ends) = mpsc::channel::<()>();
+        let task = move || {
+            let _ = ends.recv();
+        };
+        let task = passwords.pool().run_one(SMALL, task, Terms::interactive()).unwrap();
+        until(|| passwords.pool().stats().waiting == 0);
+        Busy { task, end }
+    }
+
+    fn end(self) {
+        drop(self.end);
+        assert_eq!(self.task.wait(), Ok(()));
+    }
+}
+
+const SMALL: Task = Task { memory: 4096, work: 1 };
 
 fn until(is: impl Fn() -> bool) {
     while !is() {
@@ -340,21 +374,15 @@ fn an_update_takes_no_waiting_logins_place() {
     let (stored, password) = OLD[4];
     let ticket = passwords.verify("account", password, Some(stored));
     until(|| passwords.pool().stats().hashes > 0);
-    let (end, ends) = mpsc::channel::<()>();
-    let busy = move || {
-        let _ = ends.recv();
-    };
-    let task = Task { memory: 4096, work: 1 };
-    let busy = passwords.pool().run_one(task, busy, Terms::interactive()).unwrap();
-    until(|| passwords.pool().stats().waiting == 0);
-    let waiting = passwords.pool().run_one(task, || (), Terms::interactive()).unwrap();
+    let busy = Busy::keep(&passwords);
+    let waiting = passwords.pool().run_one(SMALL, || (), Terms::interactive()).unwrap();
     let outcome = ticket.wait_timeout(Duration::from_secs(60));
-    assert_eq!(outcome.ok(), Some(Ok(Outcome::Match { update: None })));
+    assert_eq!(outcome.ok(), Some(Ok(kept(&passwords, stored))));
     assert_eq!(passwords.pool().stats().batches, 3, "no update was submitted");
-    drop(end);
-    assert_eq!((busy.wait(), waiting.wait()), (Ok(()), Ok(())));
+    busy.end();
+    assert_eq!(waiting.wait(), Ok(()));
     let login = login(&passwords, password, stored);
-    assert!(matches!(login, Ok(Outcome::Match { update: Some(_) })), "{login:?}");
+    assert!(matches!(login, Ok(Outcome::Match { update: Some(_), .. })), "{login:?}");
 }
 
 /// Whoever cannot wait for the new hash has the match.
@@ -366,22 +394,12 @@ fn what_is_known_is_told_without_the_rest() {
     let (stored, password) = OLD[4];
     let ticket = passwords.verify("account", password, Some(stored));
     until(|| passwords.pool().stats().hashes > 0);
-    let (end, ends) = mpsc::channel::<()>();
-    let task = Task { memory: 4096, work: 1 };
-    let busy = passwords.pool().run_one(
-        task,
-        move || {
-            let _ = ends.recv();
-        },
-        Terms::interactive(),
-    );
-    until(|| passwords.pool().stats().waiting == 0);
+    let busy = Busy::keep(&passwords);
     let late = ticket.wait_timeout(Duration::from_millis(10)).unwrap_err();
-    assert_eq!(late.known_now(), Some(Ok(Outcome::Match { update: None })));
+    assert_eq!(late.known_now(), Some(Ok(kept(&passwords, stored))));
     let ticket = passwords.verify("account", password, Some(stored));
     assert_eq!(ticket.known_now(), None, "nothing is known before it was computed");
-    drop(end);
-    assert_eq!(busy.unwrap().wait(), Ok(()));
+    busy.end();
 }
 
 /// The answer is known and nothing more is taken on: the match is told, without an update.
@@ -393,23 +411,15 @@ fn an_overloaded_pool_costs_the_update_and_not_the_login() {
     let (stored, password) = OLD[4];
     let ticket = passwords.verify("account", password, Some(stored));
     until(|| passwords.pool().stats().work > 0);
-    let (begun, begins) = mpsc::channel();
-    let (end, ends) = mpsc::channel::<()>();
-    let task = Task { memory: 4096, work: 1 };
-    let busy = move || {
-        begun.send(()).unwrap();
-        let _ = ends.recv();
-    };
-    let running = passwords.pool().run_one(task, busy, Terms::interactive()).unwrap();
-    begins.recv().unwrap();
-    let waiting = passwords.pool().run_one(task, || (), Terms::interactive()).unwrap();
-    assert_eq!(ticket.wait(), Ok(Outcome::Match { update: None }));
+    let busy = Busy::keep(&passwords);
+    let waiting = passwords.pool().run_one(SMALL, || (), Terms::interactive()).unwrap();
+    assert_eq!(ticket.wait(), Ok(kept(&passwords, stored)));
     // A login that comes now is refused, and is no mismatch.
     assert_eq!(login(&passwords, "wrong", stored), Err(ErrorKind::Overloaded));
-    drop(end);
-    assert_eq!((running.wait(), waiting.wait()), (Ok(()), Ok(())));
+    busy.end();
+    assert_eq!(waiting.wait(), Ok(()));
     let later = login(&passwords, password, stored);
-    assert!(matches!(later, Ok(Outcome::Match { update: Some(_) })), "{later:?}");
+    assert!(matches!(later, Ok(Outcome::Match { update: Some(_), .. })), "{later:?}");
 }
 
 /// Tickets have what they need, whatever becomes of the policy and its value meanwhile.
@@ -420,8 +430,9 @@ fn a_key_that_is_retired_meanwhile_does_not_matter_to_tickets() {
     let before = Passwords::new(policy.clone()).unwrap();
     let stored = before.hash("secret").wait().unwrap();
     let ticket = before.verify("account", "secret", Some(&stored));
+    let kept = kept(&before, &stored);
     drop(before);
-    assert_eq!(ticket.wait(), Ok(Outcome::Match { update: None }));
+    assert_eq!(ticket.wait(), Ok(kept));
     policy.keys.clear();
     let after = Passwords::new(policy).unwrap();
     assert_eq!(login(&after, "secret", &stored), Err(ErrorKind::Unavailable));
@@ -469,7 +480,7 @@ fn debug_output_holds_no_stored_string() {
     let passwords = Passwords::new(cheap()).unwrap();
     let (old, password) = OLD[0];
     let outcome = passwords.verify("a", password, Some(old)).wait().unwrap();
-    let Outcome::Match { update: Some(update) } = &outcome else { panic!("{outcome:?}") };
+    let Outcome::Match { update: Some(update), .. } = &outcome else { panic!("{outcome:?}") };
     let mut shown = format!("{outcome:?} {update:?}");
     let mut operation = |entry: &Entry<'_>| {
         shown += &format!(" {entry:?}");
@@ -479,6 +490,6 @@ fn debug_output_holds_no_stored_string() {
     each_line(input.as_bytes(), Vec::new(), &Format::Detect, &mut operation, |_, _| {}).unwrap();
     assert_eq!(
         shown,
-        "Match { update: Some(Update { .. }) } Update { .. } Entry { number: 1, .. }"
+        "Match { outdated: [\"scheme\", \"cost\", \"floor\"], update: Some(Update { .. }) } Update { .. } Entry { number: 1, .. }"
     );
 }

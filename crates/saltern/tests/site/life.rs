@@ -169,8 +169,9 @@ impl Site {
         match outcome.unwrap() {
             Outcome::Locked => assert!(account.locked),
             Outcome::Mismatch => assert!(!right && !account.locked),
-            Outcome::Match { update } => {
+            Outcome::Match { outdated, update } => {
                 assert!(right && !account.locked);
+                assert_eq!(outdated, reasons);
                 let Some(update) = update else { return assert!(!reasons.any(), "{reasons:?}") };
                 assert!(reasons.any() && update.old == account.stored);
                 if let (Some(old), Some(new)) = (strength(&update.old), strength(&update.new)) {

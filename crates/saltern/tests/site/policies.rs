@@ -1,21 +1,27 @@
 //! Policies in files: what is wrong is said with its place.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
-use saltern::policy::{Params, Scheme, fingerprint_path};
+use saltern::policy::{DecoyCost, Key, KeySource, Params, Scheme, Secret, fingerprint_path};
 use saltern::{ErrorKind, Passwords, Policy};
+use saltern_pool::WipePolicy;
+use saltern_yescrypt::hazmat::Pages;
+use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 45] = [
+const WRONG: [(&str, &str); 46] = [
     (
         "x = 1",
         "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes",
     ),
-    ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),
-    ("[pools]\nthreads = 1", "1: pools: expected a known key: one of assume_unnamed_key,"),
-    ("[pool.more]\nx = 1", "1: pool.more: expected a known key: one of deadline,"),
-    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: expected 1 to 1024"),
-    ("[pool]\nthreads = -1", "2: pool.threads = -1: expected 1 to 1024"),
-    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": expected 1 to 1024"),
+    ("schemes = []", "1: schemes: allowed is a list with \"yescrypt\": new hashes are of"),
+    ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
+    ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
+    ("[pool.more]\nx = 1", "1: pool.more: allowed is one of deadline,"),
+    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: allowed is 1 to 1024"),
+    ("[pool]\nthreads = -1", "2: pool.threads = -1: allowed is 1 to 1024"),
+    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": allowed is 1 to 1024"),
     (
         "[pool]\nmemory = \"1MB\"",
         "2: pool.memory = \"1MB\": expected bytes, or a size such as \"256MiB\"",
@@ -179,7 +185,98 @@ fn a_whole_policy_is_read_and_its_files_are_looked_at() {
     assert_eq!(Passwords::new(right).unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
+/// What a file can say of a policy, as numbers choose it.
+fn any_policy(one: u64, two: u64, flags: u16) -> Policy {
+    let is = |bit: u16| flags >> bit & 1 == 1;
+    let part = |shift: u32, below: u64| two.rotate_right(shift) % below;
+    let mut policy = Policy::default();
+    policy.params = Params::yescrypt(1 << (4 + one % 8), 1 + (one >> 8) as u32 % 32);
+    (policy.params.p, policy.params.t) = (1 + (one >> 16) as u32 % 3, (one >> 24) as u32 % 4);
+    policy.floor = if is(0) { policy.params } else { Params::yescrypt(4, 1) };
+    policy.min_salt = part(0, 17) as usize;
+    policy.check_roms = Duration::from_millis(1 + part(5, 1 << 40));
+    policy.schemes.extend(is(1).then_some(Scheme::Bcrypt));
+    let limits = &mut policy.limits;
+    limits.max_memory = if is(2) { u64::MAX } else { (64 << 20) + part(7, 1 << 40) };
+    limits.max_work = if is(3) { u64::MAX } else { (8 << 30) + part(11, 1 << 40) };
+    let most = |bit: u16, limit: u32| if is(bit) { u32::MAX } else { limit };
+    (limits.max_r, limits.max_p) = (most(4, 64), most(5, 64));
+    limits.max_t = most(6, 9);
+    limits.max_n = if is(7) { u64::MAX } else { 1 << 20 };
+    limits.max_password = part(13, 1 << 32) as usize;
+    limits.flavors = [FlavorPolicy::DefaultOnly, FlavorPolicy::Any][usize::from(is(8))];
+    limits.syntax = [Syntax::Crypt3, Syntax::Wide][usize::from(is(9))];
+    let source = KeySource::File(format!("/keys/\"{two}\\\t").into());
+    let name = format!("{}+{one:016x}", part(17, 1000)).parse().unwrap();
+    policy.keys.push(Key { name, source: source.clone(), active: is(10) });
+    policy.assume_unnamed_key = is(11).then(|| source.clone());
+    #[cfg(feature = "rom")]
+    {
+        use saltern::policy::{Access, RomHash, RomSource, SiteRom};
+        let hash: RomHash = format!("{one:016x}{}", "07".repeat(24)).parse().unwrap();
+        let access = [None, Some(Access::Map)][usize::from(is(12))];
+        let source = RomSource::Image { path: "/image".into(), hash, access };
+        policy.roms.push(SiteRom { id: hash.id(), source, active: is(13) });
+        policy.assume_unnamed_rom = is(12).then(|| hash.id());
+    }
+    let pool = &mut policy.pool;
+    (pool.threads, pool.in_flight) = (1 + part(19, 1024) as usize, 1 + part(23, 256) as usize);
+    (pool.memory, pool.max_waiting) = ((1 << 30) + part(29, 1 << 40), 1 + part(31, 9999) as usize);
+    pool.patience = Duration::from_millis(part(37, 1 << 40));
+    pool.wipe = [WipePolicy::OnDrop, WipePolicy::AfterEach][usize::from(is(14))];
+    pool.pages = [Pages::Standard, Pages::Huge][usize::from(is(15))];
+    pool.prepare = is(14).then(|| policy.params.check(&policy.limits).unwrap());
+    pool.processors = (0..part(41, 4) as usize).collect();
+    policy.deadline = is(15).then(|| Duration::from_millis(1 + part(43, 1 << 40)));
+    policy.decoy.key = Some(source);
+    let like = "$y$j75$......................".to_owned();
+    policy.decoy.costs =
+        vec![DecoyCost { like, share: 1 + part(47, 1 << 48) }; part(53, 3) as usize];
+    policy
+}
+
+#[test]
+fn what_no_file_can_say_is_not_written() {
+    fn said(change: impl Fn(&mut Policy)) -> String {
+        let mut policy = Policy::default();
+        change(&mut policy);
+        policy.to_toml().unwrap_err().to_string()
+    }
+    let key = |name: &str, source: &KeySource| Key {
+        name: name.parse().unwrap(),
+        source: source.clone(),
+        active: true,
+    };
+    let (value, file) = (KeySource::Value(Secret::new([7; 32])), KeySource::File("key".into()));
+    assert!(said(|policy| policy.pool.threads = 0).contains("1 to 1024"));
+    assert!(
+        said(|policy| policy.keys = vec![key("a+0011223344556677", &value)])
+            .starts_with("policy: keys[0].file: allowed is the name of a file")
+    );
+    assert!(said(|policy| policy.keys = vec![key("a", &file)]).contains("keys[0].fingerprint"));
+    assert!(said(|policy| policy.decoy.key = Some(value.clone())).contains("decoy.key"));
+    #[cfg(feature = "rom")]
+    {
+        use saltern::policy::{Access, RomHash, RomSource, SiteRom};
+        let hash: RomHash = "07".repeat(32).parse().unwrap();
+        let source = RomSource::Image { path: "/image".into(), hash, access: Some(Access::Memfd) };
+        let rom = SiteRom { id: hash.id(), source, active: true };
+        let error = said(|policy| policy.roms = vec![rom.clone()]);
+        assert!(error.contains("roms[0].access") && error.contains("\"direct\""), "{error}");
+    }
+}
+
 proptest! {
+    /// A policy that is written is read as it was.
+    #[test]
+    fn a_text_says_what_the_policy_says(one: u64, two: u64, flags: u16) {
+        let policy = any_policy(one, two, flags);
+        let text = policy.to_toml().unwrap();
+        let read = Policy::parse(&text, "/elsewhere").unwrap();
+        prop_assert_eq!(format!("{read:?}"), format!("{policy:?}"), "{}", text);
+        prop_assert_eq!(read.to_toml().unwrap(), text);
+    }
+
     /// Whatever the text is, it is a policy or what is wrong is said; a policy makes strings that
     /// it takes.
     #[test]

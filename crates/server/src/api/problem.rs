@@ -71,7 +71,10 @@ impl Problem {
     pub(crate) fn new(reason: &'static str, detail: impl Into<String>) -> Self {
         let found = REASONS.iter().find(|known| known.0 == reason);
         let (status, kind) = found.map_or((500, Kind::Internal), |known| (known.1, known.2));
-        Problem { status, kind, reason, detail: detail.into(), retry_after: None }
+        // Soon there may be room, or time, or keys and ROMs.
+        let passes = kind == Kind::Overloaded || reason == "starting";
+        let retry_after = passes.then_some(Duration::from_secs(1));
+        Problem { status, kind, reason, detail: detail.into(), retry_after }
     }
 
     pub(crate) fn malformed(detail: impl Into<String>) -> Self {

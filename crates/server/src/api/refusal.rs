@@ -52,7 +52,6 @@ impl From<ErrorKind> for Kind {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let second = Duration::from_secs(1);
         let reason = match (error.kind(), &error) {
             (ErrorKind::BadInput, _) => "bad-input",
             (ErrorKind::OverLimit, _) => "over-limit",
@@ -70,7 +69,6 @@ impl From<Error> for Problem {
             Error::Pool(Pool::TooLate { predicted, allowed }) => {
                 problem.after(predicted.saturating_sub(allowed).max(Duration::from_millis(1)))
             }
-            _ if problem.kind == Kind::Overloaded => problem.after(second),
             _ => problem,
         }
     }
@@ -110,6 +108,15 @@ pub(crate) fn statuses() -> std::collections::BTreeMap<u16, Vec<&'static str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_passes_is_to_be_tried_again() {
+        for (reason, _, kind, _) in REASONS {
+            let passes = *kind == Kind::Overloaded || *reason == "starting";
+            let wait = Problem::new(reason, "").retry_seconds();
+            assert_eq!(wait, passes.then_some(1), "{reason}");
+        }
+    }
 
     #[test]
     fn every_error_of_the_library_is_a_problem_of_its_kind() {

@@ -1,9 +1,11 @@
 //! What is asked for.
 
+use saltern::json::{Fields, Malformed};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::fields::{Any, Fields, Hex, Secret, Stored, request};
+use super::fields::{Stored, request};
 use super::problem::Problem;
 use super::schema::Schema;
 
@@ -11,11 +13,11 @@ request! {
     /// A new password.
     struct Hash {
         /// The password, not empty.
-        password: Option<Secret>,
+        password: Option<Zeroizing<String>>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
-        password_hex: Option<Hex>,
-        /// How long the client waits for the answer, in milliseconds from the arrival of the
-        /// request. What cannot be done in this time is refused at once.
+        password_hex: Option<Zeroizing<Vec<u8>>>,
+        /// How long the answer is waited for, in milliseconds, from when the request arrived. What
+        /// cannot be done in this time is refused at once.
         timeout_ms: Option<u64>,
     }
 }
@@ -23,17 +25,17 @@ request! {
 request! {
     /// A login.
     struct Verify {
-        /// The id of the account, or its name exactly as in the table, not as it was typed: for
-        /// rate limits, `Alice` and `alice` are two accounts. It is not part of any hash; if there
-        /// is no such account, it decides what the login costs. Where logins are limited per
-        /// account, it must not be missing, null or empty.
-        account: Option<Secret>,
+        /// The id of the account, or its name in the one form that it has in the table, and not as
+        /// it was typed: to limits `Alice` and `alice` are two accounts. It is part of no hash; if
+        /// there is no such account, it chooses what the login costs. Where logins are limited by
+        /// account it may not be left out, null or empty.
+        account: Option<Zeroizing<String>>,
         /// The password that was typed in.
-        password: Option<Secret>,
+        password: Option<Zeroizing<String>>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
-        password_hex: Option<Hex>,
-        /// The stored string of the account, or null if there is no such account: the service then
-        /// computes as much, so that the response time does not reveal it.
+        password_hex: Option<Zeroizing<Vec<u8>>>,
+        /// The stored string of the account, or null if there is no such account: as much is
+        /// computed then, so that the time of the answer does not give it away.
         hash: Stored,
         /// Whether an update is wanted if the string is outdated (true): only if it is stored.
         update: Option<bool>,
@@ -47,14 +49,14 @@ request! {
     /// A stored string.
     struct Census {
         /// The stored string.
-        hash: Secret,
+        hash: Zeroizing<String>,
     }
 }
 
 /// One line of a batch: what is to be done, and the fields of that request.
 pub(crate) struct BatchLine<'a> {
     /// Comes back in the answer, whatever it is.
-    pub(crate) id: Option<Any>,
+    pub(crate) id: Option<&'a RawValue>,
     fields: Fields<'a>,
 }
 
@@ -68,17 +70,16 @@ pub(crate) enum Asked {
 
 impl<'a> BatchLine<'a> {
     /// Reads a line up to what comes back in its answer.
-    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Problem> {
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::parse(line)?;
-        let id = fields.take("id")?;
-        Ok(BatchLine { id, fields })
+        Ok(BatchLine { id: fields.raw("id"), fields })
     }
 
     /// Reads the rest.
     pub(crate) fn asked(self) -> Result<Asked, Problem> {
         let mut fields = self.fields;
-        let op: Secret = fields.take("op")?;
-        Ok(match op.0.as_str() {
+        let op: Zeroizing<String> = fields.take("op")?;
+        Ok(match op.as_str() {
             "hash" => Asked::Hash(Hash::take(fields)?),
             "verify" => Asked::Verify(Verify::take(fields)?),
             "needs-rehash" => Asked::NeedsRehash(Census::take(fields)?),
@@ -109,71 +110,27 @@ impl<'a> BatchLine<'a> {
     }
 }
 
-/// The password of a request, which has to have one of its two forms.
-pub(crate) fn password(
-    text: Option<Secret>,
-    hex: Option<Hex>,
-) -> Result<Zeroizing<Vec<u8>>, Problem> {
-    match (text, hex) {
-        (Some(Secret(mut text)), None) => {
-            // The bytes themselves, not a copy.
-            Ok(Zeroizing::new(std::mem::take(&mut *text).into_bytes()))
-        }
-        (None, Some(Hex(bytes))) => Ok(bytes),
-        (None, None) => Err(Problem::malformed("`password` or `password_hex` is missing")),
-        (Some(_), Some(_)) => {
-            Err(Problem::malformed("give `password` or `password_hex`, not both"))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(body: &str) -> Result<Vec<u8>, String> {
-        let request = Verify::parse(body.as_bytes());
-        let password = request.and_then(|verify| password(verify.password, verify.password_hex));
-        password.map(|password| password.to_vec()).map_err(|problem| problem.detail)
+    #[test]
+    fn what_may_stand_in_a_line_is_told_with_its_id() {
+        let line = br#"{"id":7,"op":"rekey","hash":"h","secret":1}"#;
+        let line = BatchLine::parse(line).unwrap();
+        assert_eq!(line.id.map(RawValue::get), Some("7"));
+        let Err(problem) = line.asked() else { panic!("it was taken") };
+        let said = "this has to be a JSON object of id, op, hash, each at most once";
+        assert_eq!((problem.reason, &*problem.detail), ("malformed", said));
     }
 
     #[test]
-    fn both_forms_of_password_are_read() {
-        assert_eq!(read(r#"{"hash":null,"password":"p\u00e9\n"}"#), Ok("pé\n".into()));
-        assert_eq!(read(r#" {"password_hex":"00fF","hash":"x","account":null}"#), Ok(vec![0, 255]));
-        for time in ["7", "7.0", "7e2", "null"] {
-            let body = format!(r#"{{"hash":"","password":"","timeout_ms":{time}}}"#);
-            assert_eq!(read(&body), Ok(vec![]));
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_is_told_without_the_password() {
-        for (body, reason) in [
-            ("", "not JSON"),
-            (r#"{"hash":null,"password":"hunter2""#, "not JSON"),
-            (r#"{"hash":null,"password":"hunter2"} x"#, "not JSON"),
-            (r#""hunter2""#, "a JSON object"),
-            (r#"["hunter2"]"#, "a JSON object"),
-            ("1234567", "a JSON object"),
-            (r#"{"hash":null,"password":1234567}"#, "`password` must be"),
-            (r#"{"hash":null,"hunter2":1}"#, "a JSON object"),
-            (r#"{"hash":null,"password":"hunter2","password":"a"}"#, "a JSON object"),
-            (r#"{"hash":null,"password":["hunter2"]}"#, "`password` must be"),
-            (r#"{"hash":null,"password":"hunter2\ud800"}"#, "`password` must be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` must be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` must be"),
-            (r#"{"hash":null,"password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` must be"),
-            (r#"{"password":"hunter2"}"#, "`hash` is missing"),
-            (r#"{"hash":null}"#, "`password` is missing"),
-            (r#"{"hash":null,"password":"hunter2","password_hex":"00"}"#, "not both"),
-            (r#"{"hash":null,"password_hex":"hunter2"}"#, "`password_hex` must be"),
-        ] {
-            let error = read(body).unwrap_err();
-            assert!(error.contains(reason), "{body}: {error}");
-            assert!(!error.contains("hunter2") && !error.contains("1234567"), "{error}");
-        }
-        let many = (0..100).map(|at| format!("\"f{at}\":1")).collect::<Vec<_>>().join(",");
-        assert!(read(&format!("{{{many}}}")).unwrap_err().contains("a JSON object"));
+    fn no_account_has_to_be_said() {
+        let hash =
+            |body: &str| Verify::parse(body.as_bytes()).map(|verify| verify.hash.0.is_some());
+        assert_eq!(hash(r#"{"password":"p","hash":null}"#), Ok(false));
+        assert_eq!(hash(r#"{"password":"p","hash":""}"#), Ok(true));
+        let missing = hash(r#"{"password":"p"}"#).unwrap_err().to_string();
+        assert!(missing.starts_with("`hash` is missing: the stored string, or null"), "{missing}");
     }
 }

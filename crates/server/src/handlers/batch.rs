@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use saltern::json::password;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc::Sender;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use super::single::{Login, hash, needs_rehash, rekey, verify};
 use super::{Call, Lines, Means, Numbered};
-use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem, password};
+use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem};
 
 /// How long a line waits that the pool has no room for.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -156,8 +157,8 @@ async fn in_turn<L: Lines>(
 }
 
 pub(super) fn is_ending() -> Problem {
-    let detail = "the service is shutting down: no further lines are processed";
-    Problem::new("ending", detail).after(Duration::from_secs(1))
+    let detail = "the service is about to end: nothing is done from here on";
+    Problem::new("ending", detail)
 }
 
 async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>) -> Done {
@@ -165,8 +166,8 @@ async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>
     let asked = line.and_then(|(line, kept)| {
         // What has been read of it takes as much.
         room = Some(kept);
-        let mut line = BatchLine::parse(&line)?;
-        id = line.id.take().map(|id| id.0);
+        let line = BatchLine::parse(&line)?;
+        id = line.id.map(ToOwned::to_owned);
         line.asked()
     });
     let op = asked.as_ref().map_or(Op::Batch, Asked::op);
@@ -211,15 +212,15 @@ async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, P
         }
         Asked::Verify(asked) => {
             let login = Login {
-                account: asked.account.as_ref().map_or("", |account| &account.0),
+                account: asked.account.as_ref().map_or("", |account| account),
                 password: &password(asked.password, asked.password_hex)?,
                 hash: asked.hash.0.as_ref().map(|hash| hash.as_str()),
                 updates: asked.update.unwrap_or(true),
             };
             patiently(call, means, op, (&Work::Verify(&login), until)).await
         }
-        Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash.0),
-        Asked::Rekey(asked) => rekey(&means, &asked.hash.0),
+        Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash),
+        Asked::Rekey(asked) => rekey(&means, &asked.hash),
     }
 }
 

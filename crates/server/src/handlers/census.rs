@@ -29,7 +29,7 @@ pub(crate) async fn census(call: &Call, lines: &mut impl Lines) -> Result<Answer
         let (line, _room) = line?;
         match Stored::parse(&line) {
             // What is bad is counted there.
-            Ok(stored) => drop(table.count(&stored.hash.0, &mut census)),
+            Ok(stored) => drop(table.count(&stored.hash, &mut census)),
             Err(_) => unreadable += 1,
         }
         if began.elapsed() > TURN {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use saltern::json::password;
 use saltern::{Outcome, Passwords, Ticket};
 use tokio::time::timeout;
 
 use super::{Call, Means};
 use crate::api::Census as Stored;
-use crate::api::{Answer, Hash, Op, Problem, Verdict, Verify, password};
+use crate::api::{Answer, Hash, Op, Problem, Verdict, Verify};
 use crate::site::Accounts;
 
 /// Does what a request asks for.
@@ -27,16 +28,16 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
             let request = Verify::parse(body)?;
             let (passwords, time) = call.within(request.timeout_ms)?;
             let login = Login {
-                account: request.account.as_ref().map_or("", |account| &account.0),
+                account: request.account.as_ref().map_or("", |account| account),
                 password: &password(request.password, request.password_hex)?,
                 hash: request.hash.0.as_ref().map(|hash| hash.as_str()),
                 updates: request.update.unwrap_or(true),
             };
             verify(&call.means, &passwords, &login, Some(time)).await
         }
-        Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash.0),
-        Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash.0),
-        _ => Err(Problem::new("internal", "this is not a request for one password")),
+        Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash),
+        Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash),
+        _ => Err(Problem::new("internal", "this is no request for one password")),
     }
 }
 
@@ -57,10 +58,7 @@ async fn in_time<T: Send + 'static>(
     if let Ok(result) = timeout(time, &mut ticket).await {
         return Ok(result?);
     }
-    let late = || {
-        let detail = "the answer was not ready in time";
-        Problem::new("too-late", detail).after(Duration::from_secs(1))
-    };
+    let late = || Problem::new("too-late", "the answer was not there in time");
     Ok(ticket.known_now().ok_or_else(late)??)
 }
 
@@ -128,7 +126,7 @@ pub(super) async fn verify(
     login: &Login<'_>,
     time: Option<Duration>,
 ) -> Result<Answer, Problem> {
-    let (table, counted) = (passwords.table(), login.is_not_too_often(means)?);
+    let counted = login.is_not_too_often(means)?;
     let ticket = match login.updates {
         true => passwords.verify(login.account, login.password, login.hash),
         false => passwords.without_updates().verify(login.account, login.password, login.hash),
@@ -141,13 +139,12 @@ pub(super) async fn verify(
     Ok(match outcome {
         Outcome::Mismatch => Answer::verified(Verdict::Mismatch, Vec::new(), None),
         Outcome::Locked => Answer::verified(Verdict::Locked, Vec::new(), None),
-        Outcome::Match { update } => {
-            let reasons = login.hash.map(|hash| table.needs_rehash(hash)).transpose()?;
+        Outcome::Match { outdated, update } => {
             let update = update.map(|update| update.new);
             if update.is_some() {
                 means.state.metrics.update();
             }
-            Answer::verified(Verdict::Match, words(&reasons.unwrap_or_default()), update)
+            Answer::verified(Verdict::Match, words(&outdated), update)
         }
     })
 }

@@ -9,16 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern::policy::parse_time;
+use saltern::policy::{parse_time, read_text};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use self::clients::ClientEntry;
 use crate::site::{Accounts, Clients, Rate};
 use crate::transport::{Limits, TlsFiles};
-
-/// Bytes of the longest file.
-const MAX: u64 = 1 << 20;
 
 /// What `salternd.toml` says. Names of other files in it are relative to its folder.
 ///
@@ -170,18 +167,14 @@ fn wrong<T>(text: impl Into<String>) -> Result<T, ConfigError> {
 }
 
 impl Config {
-    /// Reads a file of at most 1 MiB.
+    /// Reads a file of at most 1 MiB, as [`read_text`] does.
     ///
     /// # Errors
     /// If it cannot be read, is not TOML, has a key that is not known or a value that is not
     /// allowed, or contradicts itself.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let named = |why: &dyn fmt::Display| ConfigError(format!("{}: {why}", file.display()));
-        let size = std::fs::metadata(file).map_err(|error| named(&error))?;
-        if !size.is_file() || size.len() > MAX {
-            return Err(named(&"expected a regular file of at most 1 MiB"));
-        }
-        let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+        let text = read_text(file).map_err(|error| named(&error))?;
         let beside = file.parent().unwrap_or(Path::new(""));
         Self::parse(&text, beside).map_err(|error| {
             // Places are `LINE: …` already.
@@ -246,9 +239,7 @@ impl Config {
         if limits.head < 8192 {
             return wrong(format!(" limits.head = {}: expected 8192 or more", limits.head));
         }
-        if limits.body == 0 || limits.body > 16 << 20 {
-            return wrong(format!(" limits.body = {}: expected 1 to 16777216", limits.body));
-        }
+        within("body", limits.body, 16 << 20)?;
         // A line of a batch begins once there is room for the longest.
         if limits.bodies < 4 * limits.body || limits.bodies > 1 << 30 {
             let (value, least) = (limits.bodies, 4 * limits.body);
@@ -256,20 +247,10 @@ impl Config {
                 " limits.bodies = {value}: expected {least} (4 * limits.body) to 1073741824"
             ));
         }
-        if limits.connections == 0 || limits.connections > 1 << 20 {
-            let value = limits.connections;
-            return wrong(format!(" limits.connections = {value}: expected 1 to 1048576"));
-        }
-        if let Some(value) = limits.client_connections
-            && (value == 0 || value > limits.connections)
-        {
-            let most = limits.connections;
-            return wrong(format!(" limits.client_connections = {value}: expected 1 to {most}"));
-        }
-        if limits.accounts == 0 || limits.accounts > 1 << 28 {
-            let value = limits.accounts;
-            return wrong(format!(" limits.accounts = {value}: expected 1 to 268435456"));
-        }
+        within("connections", limits.connections, 1 << 20)?;
+        let own = limits.client_connections.unwrap_or(1);
+        within("client_connections", own, limits.connections)?;
+        within("accounts", limits.accounts, 1 << 28)?;
         limits.rate()?;
         if self.listen.is_empty() {
             return wrong(" listen: the file has no [[listen]]");
@@ -376,6 +357,14 @@ impl LimitEntries {
     }
 }
 
+/// Refuses a limit that is not from 1 to the most.
+fn within(name: &str, value: usize, most: usize) -> Result<(), ConfigError> {
+    match (1..=most).contains(&value) {
+        true => Ok(()),
+        false => wrong(format!(" limits.{name} = {value}: allowed is 1 to {most}")),
+    }
+}
+
 fn rate(key: &str, text: Option<&str>, burst: u32) -> Result<Option<Rate>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
     Rate::parse(text, burst).map_or_else(
@@ -445,6 +434,18 @@ mod tests {
         ] {
             assert!(error(text).contains(part), "{text}: {}", error(text));
         }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("salternd.toml");
+        let read = |content: &[u8]| {
+            std::fs::write(&file, content).unwrap();
+            Config::read(&file).map(drop).unwrap_err().to_string()
+        };
+        assert!(read(b"a = 1").starts_with(&format!("{}:1: unknown field `a`", file.display())));
+        assert!(read(b"a = '\xff'").contains("it is no text: invalid utf-8 sequence of 1 bytes"));
+        assert!(read(&vec![b'#'; (1 << 20) + 1]).contains("allowed is at most 1 MiB"));
+        // Its size is said to be 0.
+        let endless = Config::read(Path::new("/dev/zero")).map(drop).unwrap_err().to_string();
+        assert!(endless.contains("/dev/zero: it is not a regular file"), "{endless}");
         let twice = "[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\n";
         assert!(error(&twice.repeat(2)).contains("each name once"));
     }

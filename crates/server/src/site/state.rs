@@ -94,10 +94,7 @@ impl State {
     /// # Errors
     /// *Unavailable* while the service starts.
     pub(crate) fn ready(&self) -> Result<Arc<Current>, Problem> {
-        let starting = || {
-            let wait = Duration::from_secs(1);
-            Problem::new("starting", "keys and ROMs are being checked: try again").after(wait)
-        };
+        let starting = || Problem::new("starting", "keys and ROMs are being checked: try again");
         self.current().ok_or_else(starting)
     }
 

@@ -167,7 +167,7 @@ fn a_busy_machine_is_said_to_be_busy() {
     assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
     assert!(report.text().starts_with("WARNING: other programs took processor time"));
     assert!(report.page().contains("class=\"warning\""));
-    assert!(report.policy(&Policy::default()).contains("# WARNING: "));
+    assert!(report.policy(&Policy::default()).unwrap().contains("# WARNING: "));
 }
 
 /// It was there before anything was measured, and never rested, so that all that is compared
@@ -224,7 +224,7 @@ fn what_is_written_is_a_policy_and_a_page() {
     let report = search(&mut site(), &target()).unwrap();
     let site = crate::Site::new(target().policy(Policy::default()));
     let policy = site.policy(&report.setting);
-    let text = report.policy(&policy);
+    let text = report.policy(&policy).unwrap();
     let read = Policy::parse(&text, "/").unwrap();
     assert_eq!((read.params, read.floor), (policy.params, policy.floor));
     assert_eq!((read.pool.threads, read.pool.memory), (4, 4 << 30));

@@ -1,12 +1,11 @@
 //! What a `$7X` string says about itself.
 
-use saltern_yescrypt::{
-    Limits, Setting,
-    params::{Flags, Mode},
-};
+use saltern::policy::memory_text;
+use saltern_yescrypt::Setting;
+use saltern_yescrypt::params::{Flags, Mode};
 use serde::Serialize;
 
-use crate::output::memory_words;
+use crate::crypt3::obstacles;
 
 /// Everything told, in the order of the JSON.
 #[derive(Serialize)]
@@ -43,10 +42,6 @@ impl Details {
         };
         let Flags { rw, parallel_smix, pwxform } = flags;
         let modes = [(rw, "RW"), (parallel_smix, "PARALLEL_SMIX"), (pwxform, "PWXFORM")];
-        let mut crypt3_obstacles = vec!["it does not know this generation".to_owned()];
-        if let Err(error) = params.check(&Limits::unlimited()) {
-            crypt3_obstacles.insert(0, format!("nothing can compute it: {error}"));
-        }
         Details {
             generation: "0.5",
             flags: flags.bits(),
@@ -58,7 +53,7 @@ impl Details {
             memory_bytes: params.memory(),
             names_rom: false,
             crypt3: false,
-            crypt3_obstacles,
+            crypt3_obstacles: obstacles(setting),
             caveats: CAVEATS,
         }
     }
@@ -80,7 +75,7 @@ impl Details {
         vec![
             ("generation", format!("{} (2014), {modes}", self.generation)),
             ("parameters", self.parameters()),
-            ("memory", memory_words(self.memory_bytes)),
+            ("memory", memory_text(self.memory_bytes)),
             ("salt", format!("{} bytes", self.salt_bytes)),
             ("crypt(3)", self.verdict()),
             ("unknown", self.caveats[0].to_owned()),

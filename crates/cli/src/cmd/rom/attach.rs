@@ -12,7 +12,7 @@ use saltern_rom::{
 };
 
 use super::{PageSize, work::Work};
-use crate::output::{Output, tell};
+use crate::output::{print, tell};
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
@@ -129,10 +129,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return Err(error);
         }
     };
-    let mut output = Output::new();
-    output.line(name.to_string())?;
-    output.flush()?;
-    drop(output);
+    print(format!("{name}\n"))?;
     if let Some(held) = held {
         while work.check().is_ok() {
             std::thread::sleep(Duration::from_millis(100));

@@ -7,7 +7,7 @@ use saltern_yescrypt::rom::RomParams;
 
 use super::create::{blocks, flavor, parse_mode};
 use super::{size, work::Work};
-use crate::output::Output;
+use crate::output::print;
 use crate::rom::RomName;
 
 /// Copy a ROM with its manifest, checking every byte
@@ -93,8 +93,6 @@ pub(super) fn adopt(args: &AdoptArgs) -> anyhow::Result<ExitCode> {
     let watch = |progress| work.watch(progress);
     let manifest =
         work.end(adopt_image(args.rom.image(), &params, segment, args.expect, &watch))?;
-    let mut output = Output::new();
-    output.line(manifest.hash.to_string())?;
-    output.flush()?;
+    print(format!("{}\n", manifest.hash))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,7 +17,7 @@ use saltern_yescrypt::{
 
 use super::seed::NewSeedArgs;
 use super::{PageSize, size, work::Work};
-use crate::output::Output;
+use crate::output::print;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
@@ -154,9 +154,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     create.expect = known.as_ref().map(|known| known.hash);
     (create.pages, create.mode, create.watch) = (args.pages.into(), args.mode, &watch);
     let manifest = work.end(create.file(args.rom.image()))?;
-    let mut output = Output::new();
-    output.line(manifest.hash.to_string())?;
-    output.flush()?;
+    print(format!("{}\n", manifest.hash))?;
     Ok(ExitCode::SUCCESS)
 }
 

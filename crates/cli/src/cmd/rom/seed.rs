@@ -6,11 +6,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use saltern::policy::loose;
 use saltern_rom::{Error, Seed};
 
 use crate::descriptor::Descriptor;
 use crate::output::tell;
-use crate::secret_file;
 
 /// A seed that exists.
 #[derive(clap::Args)]
@@ -46,7 +46,9 @@ impl SeedArgs {
             (Some(path), _) => {
                 let open = || format!("cannot open {}", path.display());
                 let file = File::open(path).with_context(open)?;
-                secret_file::warn_if_loose(&file, path);
+                if let Some(loose) = loose(&file, path, "seed") {
+                    tell(format_args!("warning: {loose}"));
+                }
                 Some(Seed::from_open_file(&file, path)?)
             }
             (None, Some(fd)) => {

@@ -9,7 +9,7 @@ use saltern_rom::{RomHash, check, rebuild_sums, recompute, verify};
 use super::create::threads;
 use super::seed::SeedArgs;
 use super::work::Work;
-use crate::output::Output;
+use crate::output::print;
 use crate::rom::RomName;
 
 const EXAMPLES: &str = "\
@@ -83,9 +83,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             _ if args.rebuild_sums => "every byte is as it was made; table of hashes rebuilt",
             _ => "size, tag, digest and table of hashes match",
         };
-        let mut output = Output::new();
-        output.line(format!("{}: {what}", manifest.hash))?;
-        output.flush()?;
+        print(format!("{}: {what}\n", manifest.hash))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -40,10 +40,8 @@ impl Site {
         let account = entry.user.as_deref().unwrap_or_default();
         let outcome = self.passwords()?.verify(account, password, Some(stored)).wait();
         Ok(match outcome {
-            Ok(saltern::Outcome::Match { update }) => {
-                let reasons = self.one.table().needs_rehash(stored);
-                let reasons = reasons.map(|reasons| reasons.words()).unwrap_or_default();
-                Outcome::Match(Due::of(reasons, update))
+            Ok(saltern::Outcome::Match { outdated, update }) => {
+                Outcome::Match(Due::of(outdated.words(), update))
             }
             Ok(saltern::Outcome::Mismatch) => Outcome::Mismatch,
             Ok(saltern::Outcome::Locked) => Outcome::Locked,

@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use saltern_testing::skipped;
+
 use super::{SMALL, Site, hash, info, verify};
 use crate::program::{assert_one_error, run, seen, stderr, stdout};
 use crate::terminal::on_terminal;
@@ -17,7 +19,7 @@ impl Shared {
         let name = format!("saltern-test-{}-{name}", std::process::id());
         let probe = format!("/dev/shm/{name}");
         if std::fs::write(&probe, "").is_err() {
-            println!("SKIPPED: /dev/shm cannot be written to");
+            skipped("/dev/shm cannot be written to");
             return None;
         }
         std::fs::remove_file(probe).unwrap();
@@ -71,7 +73,7 @@ fn a_rom_is_attached_for_all_until_it_is_detached() {
     if !Path::new(&rom).starts_with("/dev/shm") {
         let refused = run(&["rom", "detach", &rom], "");
         if refused.status.code() == Some(0) {
-            println!("SKIPPED: the temporary directory is in memory");
+            skipped("the temporary directory is in memory");
         } else {
             assert_one_error(&refused, "not in shared memory");
             assert!(Path::new(&rom).exists());
@@ -108,8 +110,7 @@ fn segments_have_names_too() {
     let rom = site.rom("site.rom", "seed");
     let attached = run(&["rom", "attach", &rom, "--as", &key], "");
     if attached.status.code() != Some(0) {
-        println!("SKIPPED: no System V segments: {}", stderr(&attached));
-        return;
+        return skipped(&format!("no System V segments: {}", stderr(&attached)));
     }
     let stored = hash(&key, &[]);
     let verified = verify(&stored, &["--rom", &rom]);
@@ -172,7 +173,7 @@ fn detaching_removes_nothing_from_a_disk() {
     let place = format!("/dev/shm/{}.json", shared.0);
     std::fs::write(&place, manifest.replace("\"at\": \"beside\"", &there)).unwrap();
     if Path::new(&rom).starts_with("/dev/shm") {
-        return println!("SKIPPED: the temporary directory is in memory");
+        return skipped("the temporary directory is in memory");
     }
     assert_one_error(&run(&["rom", "detach", &shared.name()], ""), "not in shared memory");
     assert_eq!(std::fs::read_to_string(&other).unwrap(), "precious");
@@ -210,7 +211,7 @@ fn a_planted_manifest_is_not_followed_to_a_disk() {
     let Some(shared) = Shared::new("followed") else { return };
     let site = Site::new();
     if std::fs::metadata(site.dir.path()).unwrap().uid() != 0 {
-        return println!("SKIPPED: files of other users (not root)");
+        return skipped("files of other users (not root)");
     }
     let (rom, name) = (site.rom("evil.rom", "seed"), shared.name());
     let place = |end: &str| format!("/dev/shm/{}{end}", shared.0);
@@ -245,7 +246,7 @@ fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
     let Some(shared) = Shared::new("planted") else { return };
     let site = Site::new();
     if std::fs::metadata(site.dir.path()).unwrap().uid() != 0 {
-        return println!("SKIPPED: files of other users (not root)");
+        return skipped("files of other users (not root)");
     }
     let (rom, name) = (site.rom("site.rom", "seed"), shared.name());
     let place = |end: &str| format!("/dev/shm/{}{end}", shared.0);

@@ -30,10 +30,6 @@ pub fn is_in_memory(_: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-pub(crate) fn page_size(_: &Path) -> Result<usize, Error> {
-    Ok(PAGE)
-}
-
 pub(crate) fn kind_and_page(_: &File, _: &Path) -> Result<(Kind, usize), Error> {
     Ok((Kind::Disk, PAGE))
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use saltern_yescrypt::rom::RomImage;
 
 use super::filesystem::unsupported;
+use crate::Error;
 use crate::system::pages::RomPages;
 use crate::system::sysv::Segment;
 
@@ -43,8 +44,11 @@ impl Mapping {
         &self.image.as_bytes()[..self.len]
     }
 
-    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        self.writable.then(|| &mut self.image.as_bytes_mut()[..self.len])
+    pub(crate) fn bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+        match self.writable {
+            true => Ok(&mut self.image.as_bytes_mut()[..self.len]),
+            false => Err(Error::Unsupported { what: "the memory for the image is read-only" }),
+        }
     }
 
     pub(crate) fn protect(&mut self) -> io::Result<()> {

@@ -1,13 +1,16 @@
 //! No System V shared memory.
 
 use std::io;
+use std::path::PathBuf;
 
 use super::filesystem::unsupported;
+use crate::format::paths::segment_name;
 use crate::system::pages::RomPages;
 
 /// There is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
+    pub(crate) key: i32,
     pub(crate) size: u64,
     pub(crate) attached: bool,
     pub(crate) owners: [u32; 2],
@@ -21,6 +24,10 @@ impl Segment {
 
     pub(crate) fn create(_: i32, _: usize, _: RomPages, _: u32) -> io::Result<Segment> {
         Err(unsupported())
+    }
+
+    pub(crate) fn name(&self) -> PathBuf {
+        segment_name(self.key)
     }
 
     pub(crate) fn identifier(&self) -> i32 {

@@ -1,0 +1,305 @@
+//! The fields of an object that may hold a password.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use super::decode;
+
+/// More fields than any request has.
+const MOST: usize = 16;
+
+/// The fields of a JSON object, as they are written: what is asked for is taken out, and there may
+/// be nothing else. No copy is made but of what is taken, into memory that is wiped.
+///
+/// ```
+/// use saltern::json::{Fields, password};
+/// let line = br#"{"password":"caf\u00e9","timeout_ms":100}"#;
+/// let mut fields = Fields::parse(line)?;
+/// fields.only(&["password", "password_hex", "timeout_ms"])?;
+/// let secret = password(fields.take("password")?, fields.take("password_hex")?)?;
+/// assert_eq!(secret.as_slice(), "café".as_bytes());
+/// assert_eq!(fields.take("timeout_ms"), Ok(Some(100_u64)));
+/// # Ok::<(), saltern::json::Malformed>(())
+/// ```
+pub struct Fields<'a> {
+    found: Vec<(&'a RawValue, &'a RawValue)>,
+    taken: Vec<&'static str>,
+}
+
+/// What is wrong with a request, by kind and place: nothing of what it says is quoted, since it may
+/// be a password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// A value that a field can have.
+pub trait Read: Sized {
+    /// What is expected, in words.
+    const EXPECTED: &str;
+
+    /// The value, if the text, which is JSON, is one.
+    fn read(raw: &str) -> Option<Self>;
+
+    /// What stands for a field that is not there, if one may be left out.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// Reads an object of at most 16 fields.
+    ///
+    /// # Errors
+    /// If it is not JSON, or no such object.
+    pub fn parse(text: &'a [u8]) -> Result<Self, Malformed> {
+        let wrong = |error: serde_json::Error| {
+            let (line, column) = (error.line(), error.column());
+            Malformed(match error.classify() {
+                Category::Data => {
+                    format!(
+                        "this has to be a JSON object of few fields (line {line}, column {column})"
+                    )
+                }
+                _ => format!("this is not JSON (line {line}, column {column})"),
+            })
+        };
+        // Of a string the JSON library would make a copy, to quote it.
+        let object = text.trim_ascii_start().starts_with(b"{");
+        if !object {
+            serde_json::from_slice::<IgnoredAny>(text).map_err(wrong)?;
+            return Err(Malformed("this has to be a JSON object".to_owned()));
+        }
+        let Object(found) = serde_json::from_slice(text).map_err(wrong)?;
+        Ok(Fields { found, taken: Vec::new() })
+    }
+
+    /// Refuses an object that has other fields than these and those that were taken out, or one of
+    /// them twice.
+    ///
+    /// # Errors
+    /// With the names that are allowed.
+    pub fn only(&self, known: &[&'static str]) -> Result<(), Malformed> {
+        let names = self.found.iter().map(|(name, _)| name.get());
+        let allowed = |name: &str| known.iter().any(|known| is(name, known));
+        let once =
+            |at: usize, name: &str| self.found[..at].iter().all(|(one, _)| one.get() != name);
+        if names.enumerate().all(|(at, name)| allowed(name) && once(at, name)) {
+            return Ok(());
+        }
+        let allowed = [&self.taken, known].concat().join(", ");
+        Err(Malformed(format!("this has to be a JSON object of {allowed}, each at most once")))
+    }
+
+    /// Takes a field out as it is written; `None` if it is not there.
+    pub fn raw(&mut self, name: &'static str) -> Option<&'a RawValue> {
+        self.taken.push(name);
+        let at = self.found.iter().position(|(key, _)| is(key.get(), name))?;
+        Some(self.found.swap_remove(at).1)
+    }
+
+    /// Takes the value of a field out.
+    ///
+    /// # Errors
+    /// If it is missing, or no such value.
+    pub fn take<T: Read>(&mut self, name: &'static str) -> Result<T, Malformed> {
+        let found = self.raw(name);
+        let value = found.map_or_else(T::absent, |raw| T::read(raw.get()));
+        value.ok_or_else(|| {
+            let what = if found.is_some() { "has to be" } else { "is missing:" };
+            Malformed(format!("`{name}` {what} {}", T::EXPECTED))
+        })
+    }
+}
+
+/// Whether a key is this name. There is one spelling: no name needs an escape.
+fn is(key: &str, name: &str) -> bool {
+    key.strip_prefix('"').and_then(|key| key.strip_suffix('"')) == Some(name)
+}
+
+/// Keys and values, as they are written.
+struct Object<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut object = Vec::with_capacity(MOST);
+                while let Some(name) = map.next_key::<&'de RawValue>()? {
+                    if object.len() == MOST {
+                        map.next_value::<IgnoredAny>()?;
+                        return Err(A::Error::custom("too many fields"));
+                    }
+                    object.push((name, map.next_value::<&'de RawValue>()?));
+                }
+                Ok(Object(object))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+/// Text that is wiped when it is dropped.
+impl Read for Zeroizing<String> {
+    const EXPECTED: &str = "a string";
+
+    fn read(raw: &str) -> Option<Self> {
+        decode(raw)
+    }
+}
+
+/// Bytes in hexadecimal digits, wiped when they are dropped.
+impl Read for Zeroizing<Vec<u8>> {
+    const EXPECTED: &str = "a string with an even number of hexadecimal digits";
+
+    fn read(raw: &str) -> Option<Self> {
+        let digits = decode(raw)?;
+        let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
+        base16ct::mixed::decode(digits.as_bytes(), &mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
+impl Read for u64 {
+    const EXPECTED: &str = "a whole number from 0 on";
+
+    /// Also in the form of a fraction without one, as some languages write all numbers: `1000.0`.
+    fn read(raw: &str) -> Option<Self> {
+        let whole = || raw.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+        let exact = |number: &f64| (0.0..=9_007_199_254_740_992.0).contains(number);
+        raw.parse().ok().or_else(|| whole().filter(exact).map(|number| number as u64))
+    }
+}
+
+impl Read for bool {
+    const EXPECTED: &str = "true or false";
+
+    fn read(raw: &str) -> Option<Self> {
+        raw.parse().ok()
+    }
+}
+
+/// A field that may be left out, or null.
+impl<T: Read> Read for Option<T> {
+    const EXPECTED: &str = T::EXPECTED;
+
+    fn read(raw: &str) -> Option<Self> {
+        if raw == "null" { Some(None) } else { T::read(raw).map(Some) }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// The password of a request, which has to have one of its two forms: `password`, or
+/// `password_hex` if it is not Unicode.
+///
+/// # Errors
+/// If there is none of them, or both.
+pub fn password(
+    text: Option<Zeroizing<String>>,
+    hex: Option<Zeroizing<Vec<u8>>>,
+) -> Result<Zeroizing<Vec<u8>>, Malformed> {
+    let wrong = |why: &str| Err(Malformed(why.to_owned()));
+    match (text, hex) {
+        // The bytes themselves, not a copy.
+        (Some(mut text), None) => Ok(Zeroizing::new(std::mem::take(&mut *text).into_bytes())),
+        (None, Some(bytes)) => Ok(bytes),
+        (None, None) => wrong("`password` is missing, or `password_hex`"),
+        (Some(_), Some(_)) => wrong("`password` and `password_hex` exclude each other"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &[u8]) -> (Option<String>, Result<Vec<u8>, String>) {
+        let mut fields = match Fields::parse(line) {
+            Ok(fields) => fields,
+            Err(error) => return (None, Err(error.to_string())),
+        };
+        let id = fields.raw("id").map(|id| id.get().to_owned());
+        let mut secret = || {
+            fields.only(&["password", "password_hex", "hash", "timeout_ms"])?;
+            let _: Option<Zeroizing<String>> = fields.take("hash")?;
+            let _: Option<u64> = fields.take("timeout_ms")?;
+            password(fields.take("password")?, fields.take("password_hex")?)
+        };
+        (id, secret().map(|secret| secret.to_vec()).map_err(|error| error.to_string()))
+    }
+
+    #[test]
+    fn both_forms_of_password_and_any_id() {
+        let id = |text: &str| Some(text.to_owned());
+        assert_eq!(read(br#"{"password":"p\u00e9\n"}"#), (None, Ok("pé\n".into())));
+        assert_eq!(read(br#" {"id": 7, "password_hex":"00fF"}"#), (id("7"), Ok(vec![0, 255])));
+        let large = "123456789012345678901234567890.50";
+        let line = format!(r#"{{"id":{large},"password":""}}"#);
+        assert_eq!(read(line.as_bytes()), (id(large), Ok(vec![])));
+        let list = br#"{"id":[1,{"a":null}],"password":"p","password_hex":null,"hash":"h"}"#;
+        assert_eq!(read(list), (id(r#"[1,{"a":null}]"#), Ok(b"p".to_vec())));
+        for time in ["7", "7.0", "7e2", "null"] {
+            let line = format!(r#"{{"password":"","timeout_ms":{time}}}"#);
+            assert_eq!(read(line.as_bytes()), (None, Ok(vec![])));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_password() {
+        let object = "this has to be a JSON object of id, password, password_hex, hash, timeout_ms";
+        for (line, reason) in [
+            ("", "not JSON"),
+            (r#"{"id":"i","password":"hunter2""#, "not JSON (line 1, column "),
+            (r#"{"id":"i","password":"hunter2"} x"#, "not JSON"),
+            ("\u{1}", "not JSON"),
+            (r#""hunter2""#, "a JSON object"),
+            (r#"["hunter2",7,"a","b"]"#, "a JSON object"),
+            ("1234567", "a JSON object"),
+            (r#"{"id":"i","password":1234567}"#, "`password` has to be"),
+            (r#"{"id":"i","password":["hunter2"]}"#, "`password` has to be"),
+            (r#"{"id":"i","password":"hunter2\ud800"}"#, "`password` has to be"),
+            (r#"{"id":"i","hunter2":1}"#, object),
+            (r#"{"id":"i","id":"hunter2"}"#, object),
+            (r#"{"id":"i","password":"hunter2","password":"a"}"#, object),
+            (r#"{"id":"i","p\u0061ssword":"hunter2"}"#, object),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` has to be"),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` has to be"),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` has to be"),
+            (r#"{"id":"i"}"#, "missing"),
+            (r#"{"id":"i","password":null}"#, "missing"),
+            (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "exclude"),
+            (r#"{"id":"i","password_hex":"hunter2"}"#, "hexadecimal"),
+        ] {
+            let (id, secret) = read(line.as_bytes());
+            let error = secret.unwrap_err();
+            assert!(error.contains(reason), "{line}: {error}");
+            assert!(!error.contains("hunter2") && !error.contains("1234567"), "{error}");
+            let known = !reason.contains("not JSON") && line.contains("\"id\"");
+            assert_eq!(id.as_deref(), known.then_some("\"i\""), "{line}");
+        }
+        let many = (0..100).map(|at| format!("\"f{at}\":1")).collect::<Vec<_>>().join(",");
+        assert!(read(format!("{{{many}}}").as_bytes()).1.unwrap_err().contains("a JSON object"));
+    }
+}

@@ -1,0 +1,204 @@
+//! Policies as files have them.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use saltern_yescrypt::Limits;
+use saltern_yescrypt::hazmat::Pages;
+
+#[cfg(feature = "rom")]
+use super::words::ACCESS;
+use super::words::{FLAVORS, SYNTAXES, WIPES, quoted, word};
+use super::{DecoyCost, KeySource, Params, Policy, RomSource, memory_text, size_text};
+use crate::invalid::Invalid;
+
+impl Policy {
+    /// The text of a file that says what the policy says, with every value: [`Policy::parse`] makes
+    /// the same of it, whatever folder it is in. Times are whole milliseconds there, rounded up.
+    ///
+    /// What no file can say is left out: the level of the kernels and the sources of
+    /// [`PoolConfig`](super::PoolConfig), and other parameters than n, r, p and t. Memory that is
+    /// prepared is prepared for new hashes.
+    ///
+    /// ```
+    /// use saltern::{Policy, policy::Params};
+    /// let mut policy = Policy::default();
+    /// policy.params = Params::from_cost(4)?;
+    /// let text = policy.to_toml()?;
+    /// assert!(text.starts_with("schemes = [\"yescrypt\"]\n"));
+    /// assert_eq!(Policy::parse(&text, "")?.params, policy.params);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Policy::check`], and [`Invalid`] for a key or a ROM that is in no file, or in one
+    /// whose name is not UTF-8, and for a value that files have no word for (`Access::Memfd`).
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    pub fn to_toml(&self) -> Result<String, Invalid> {
+        self.check()?;
+        let mut out = self.top()?;
+        let (new, least) = (self.params.memory(), self.floor.memory());
+        let (new, least) = (memory_text(new), memory_text(least));
+        let _ = write!(out, "\n# New hashes: {new} each.\n[params]\n{}", costs(&self.params));
+        let about = format!("# What is weaker is reported: {least}.");
+        let (floor, salt) = (costs(&self.floor), self.min_salt);
+        let _ = write!(out, "\n{about}\n[floor]\n{floor}salt = {salt}\n");
+        write_limits(&mut out, &self.limits)?;
+        self.write_keys(&mut out)?;
+        self.write_roms(&mut out)?;
+        self.write_pool(&mut out)?;
+        if let Some(source) = &self.decoy.key {
+            let _ = write!(out, "\n[decoy]\nkey = {}\n", key_file("decoy.key", source)?);
+        }
+        for cost in &self.decoy.costs {
+            let _ = write!(out, "\n{}", cost.to_toml());
+        }
+        Ok(out)
+    }
+
+    fn top(&self) -> Result<String, Invalid> {
+        let schemes: Vec<_> = self.schemes.iter().map(|scheme| quoted(scheme.name())).collect();
+        let mut out = format!("schemes = [{}]\n", schemes.join(", "));
+        if let Some(source) = &self.assume_unnamed_key {
+            let file = key_file("assume_unnamed_key", source)?;
+            let _ = writeln!(out, "assume_unnamed_key = {file}");
+        }
+        if let Some(id) = &self.assume_unnamed_rom {
+            let _ = writeln!(out, "assume_unnamed_rom = \"{id}\"");
+        }
+        let _ = writeln!(out, "check_roms = {}", time(self.check_roms));
+        Ok(out)
+    }
+
+    fn write_keys(&self, out: &mut String) -> Result<(), Invalid> {
+        for (at, key) in self.keys.iter().enumerate() {
+            let (name, path) = (quoted(key.name.as_str()), format!("keys[{at}].file"));
+            let file = key_file(&path, &key.source)?;
+            let missing = || Invalid::new(format!("keys[{at}].fingerprint"), "", "one in the name");
+            let fingerprint = key.name.fingerprint().ok_or_else(missing)?;
+            let _ = write!(
+                out,
+                "\n[[keys]]\nname = {name}\nfile = {file}\nfingerprint = \"{fingerprint}\"\n\
+                 active = {}\n",
+                key.active
+            );
+        }
+        Ok(())
+    }
+
+    fn write_roms(&self, out: &mut String) -> Result<(), Invalid> {
+        for (at, rom) in self.roms.iter().enumerate() {
+            let image = image(&format!("roms[{at}]"), &rom.source)?;
+            let _ = write!(out, "\n[[roms]]\n{image}active = {}\n", rom.active);
+        }
+        Ok(())
+    }
+
+    fn write_pool(&self, out: &mut String) -> Result<(), Invalid> {
+        let pool = &self.pool;
+        let (memory, patience) = (size_text(pool.memory), time(pool.patience));
+        let _ = write!(
+            out,
+            "\n[pool]\nthreads = {}\nmemory = \"{memory}\"\nqueue = {}\nin_flight = {}\n\
+             patience = {patience}\n",
+            pool.threads, pool.max_waiting, pool.in_flight
+        );
+        if let Some(deadline) = self.deadline {
+            let _ = writeln!(out, "deadline = {}", time(deadline));
+        }
+        let (wipe, huge) = (word("pool.wipe", WIPES, &pool.wipe)?, pool.pages == Pages::Huge);
+        let (prepare, processors) = (pool.prepare.is_some(), &pool.processors);
+        let _ = write!(
+            out,
+            "wipe = {wipe}\nhuge_pages = {huge}\nprepare = {prepare}\n\
+             processors = {processors:?}\n"
+        );
+        Ok(())
+    }
+}
+
+impl DecoyCost {
+    /// The entry of a policy file: what [`Policy::to_toml`] has for it.
+    ///
+    /// ```
+    /// use saltern::policy::DecoyCost;
+    /// let cost = DecoyCost { like: "$y$j9T$......................".to_owned(), share: 3 };
+    /// let entry = "[[decoy.costs]]\nlike = \"$y$j9T$......................\"\nshare = 3\n";
+    /// assert_eq!(cost.to_toml(), entry);
+    /// ```
+    #[must_use]
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    pub fn to_toml(&self) -> String {
+        format!("[[decoy.costs]]\nlike = {}\nshare = {}\n", quoted(&self.like), self.share)
+    }
+}
+
+fn write_limits(out: &mut String, limits: &Limits) -> Result<(), Invalid> {
+    let (memory, work) = (size_text(limits.max_memory), size_text(limits.max_work));
+    let _ = write!(out, "\n[limits]\nmemory = \"{memory}\"\nwork = \"{work}\"\n");
+    let usual = Limits::server();
+    for (name, limit, usual) in [
+        ("n", limits.max_n, usual.max_n),
+        ("r", limits.max_r.into(), usual.max_r.into()),
+        ("p", limits.max_p.into(), usual.max_p.into()),
+        ("t", limits.max_t.into(), usual.max_t.into()),
+    ] {
+        // The default says so where nothing stands.
+        let none = limit == usual && limit >= u32::MAX.into();
+        let _ = match none {
+            true => writeln!(out, "# {name}: no limit"),
+            false => writeln!(out, "{name} = {limit}"),
+        };
+    }
+    let flavors = word("limits.flavors", FLAVORS, &limits.flavors)?;
+    let syntax = word("limits.syntax", SYNTAXES, &limits.syntax)?;
+    let _ = write!(
+        out,
+        "password = {}\nrom = {}\nflavors = {flavors}\nsyntax = {syntax}\n",
+        limits.max_password, limits.rom
+    );
+    Ok(())
+}
+
+fn image(rom: &str, source: &RomSource) -> Result<String, Invalid> {
+    match source {
+        #[cfg(feature = "rom")]
+        RomSource::Image { path, hash, access } => {
+            let image = file(&format!("{rom}.image"), path)?;
+            let access = word(&format!("{rom}.access"), ACCESS, access)?;
+            Ok(format!("image = {image}\nhash = \"{hash}\"\naccess = {access}\n"))
+        }
+        RomSource::Value(_) => {
+            let key = format!("{rom}.image");
+            Err(Invalid::new(key, "", "the name of a file: this ROM is in none"))
+        }
+    }
+}
+
+fn key_file(key: &str, source: &KeySource) -> Result<String, Invalid> {
+    match source {
+        KeySource::File(path) => file(key, path),
+        KeySource::Value(_) => {
+            Err(Invalid::new(key, "", "the name of a file: this key is in none"))
+        }
+    }
+}
+
+/// A file, wherever the text will be.
+fn file(key: &str, path: &Path) -> Result<String, Invalid> {
+    let full = std::path::absolute(path);
+    let wrong = |why| Invalid::new(key, path.display(), why);
+    let full =
+        full.map_err(|error| wrong(format!("a name that can be made a full one: {error}")))?;
+    full.to_str().map(quoted).ok_or_else(|| wrong("a name in UTF-8".to_owned()))
+}
+
+fn time(time: Duration) -> String {
+    format!("\"{}ms\"", time.as_nanos().div_ceil(1_000_000))
+}
+
+fn costs(params: &Params) -> String {
+    let Params { n, r, p, t, .. } = params;
+    format!("n = {n}\nr = {r}\np = {p}\nt = {t}\n")
+}
