@@ -53,7 +53,7 @@ impl<'py> Column<'py> {
                 return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
             }
             let text = object.cast::<PyString>().map_err(|_| not_a_string(object))?;
-            // What UTF-8 cannot have is no text either way: an error of its row.
+            // What UTF-8 cannot have is not UTF-8 text either way: an error of its row.
             Ok(Some(
                 text.to_str().map_or(Cow::Borrowed(&b"\xff"[..]), |text| text.as_bytes().into()),
             ))

@@ -27,7 +27,10 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     }
     let &Params { mode, flavor, nrom, g, .. } = setting.params();
     let checks = [
-        (mode == Mode::Rw && flavor != Flavor::DEFAULT, "its pwxform flavour is not the usual one"),
+        (
+            mode == Mode::Rw && flavor != Flavor::DEFAULT,
+            "its pwxform flavour is not the default one",
+        ),
         // Said below by its name, if it has one.
         (nrom != 0 && setting.rom_id().is_none(), "it needs a ROM"),
         (g != 0, "it asks for hash upgrades (g), which no release offers"),

@@ -52,11 +52,11 @@ pub unsafe extern "C" fn saltern_rom_attach(
     let attach = || {
         // SAFETY: the caller's place and string.
         let (place, image) =
-            unsafe { (place_for(rom)?, words(image, "the name of the image is no text")?) };
+            unsafe { (place_for(rom)?, words(image, "the name of the image is not UTF-8 text")?) };
         let mut options = AttachOptions::new();
         if !hash.is_null() {
             // SAFETY: the caller's string.
-            let hash = unsafe { words(hash, "the hash of the ROM is no text") }?;
+            let hash = unsafe { words(hash, "the hash of the ROM is not UTF-8 text") }?;
             let parsed = hash.parse();
             options.expect =
                 Some(parsed.map_err(|_| Failure::bad("the hash of a ROM has 64 digits"))?);

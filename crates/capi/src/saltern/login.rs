@@ -48,7 +48,7 @@ pub(super) unsafe fn begin(
         None
     } else {
         // SAFETY: the caller's string.
-        Some(unsafe { words(login.stored, "the stored string is no text") }?)
+        Some(unsafe { words(login.stored, "the stored string is not UTF-8 text") }?)
     };
     Ok(passwords.verify(account, password, stored))
 }

@@ -101,7 +101,7 @@ pub unsafe extern "C" fn saltern_open(
             without_signals(|| Passwords::new(Policy::default()))?
         } else {
             // SAFETY: the caller's string.
-            let file = unsafe { words(policy_file, "the name of the policy is no text") }?;
+            let file = unsafe { words(policy_file, "the name of the policy is not UTF-8 text") }?;
             without_signals(|| Passwords::open(file))?
         };
         // SAFETY: as above.
@@ -124,12 +124,13 @@ pub unsafe extern "C" fn saltern_open_text(
 ) -> c_int {
     let open = || {
         // SAFETY: the caller's place and strings.
-        let (place, text) = unsafe { (place_for(site)?, words(policy, "the policy is no text")?) };
+        let (place, text) =
+            unsafe { (place_for(site)?, words(policy, "the policy is not UTF-8 text")?) };
         let beside = if beside.is_null() {
             ""
         } else {
             // SAFETY: as above.
-            unsafe { words(beside, "the name of the folder is no text") }?
+            unsafe { words(beside, "the name of the folder is not UTF-8 text") }?
         };
         let policy = Policy::parse(text, Path::new(beside))?;
         let passwords = without_signals(|| Passwords::new(policy))?;

@@ -25,7 +25,8 @@ pub unsafe extern "C" fn saltern_needs_rehash(
             return Err(Failure::bad("there is no place for the reasons"));
         }
         // SAFETY: the caller's handle and string.
-        let (site, stored) = unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
+        let (site, stored) =
+            unsafe { (of(site)?, words(stored, "the stored string is not UTF-8 text")?) };
         let found = site.passwords.table().needs_rehash(stored)?;
         // SAFETY: the caller's place, wherever it lies.
         unsafe { reasons.write_unaligned(number(&found)) };
@@ -60,7 +61,7 @@ pub unsafe extern "C" fn saltern_rekey(
         let rekey = || {
             // SAFETY: the caller's handle and string.
             let (site, old) =
-                unsafe { (of(site)?, words(stored, "the stored string is no text")?) };
+                unsafe { (of(site)?, words(stored, "the stored string is not UTF-8 text")?) };
             Ok(site.passwords.table().rekey(old)?)
         };
         // The string may be in that room until then.

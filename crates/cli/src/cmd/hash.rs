@@ -44,7 +44,7 @@ Examples:
   saltern hash -m help                   the schemes
   saltern hash --jsonl < users.jsonl     many, on all processors
 
-With --jsonl a line holds an object with `password`, or `password_hex`
+With --jsonl a line holds an object with `password` or `password_hex`
 for bytes that are not UTF-8; optionally `setting`, as --setting; and
 `id`, which is repeated in the answer. Answers are objects with `line`
 and `hash` or `error`, such as

@@ -46,7 +46,7 @@ Examples:
   saltern verify --rom shm:2025 --rom shm:2026 --hash-file users.txt
   saltern verify --rom big.rom --rom-access direct --jsonl < logins.jsonl
 
-With --jsonl a line holds an object with `password`, or `password_hex`
+With --jsonl a line holds an object with `password` or `password_hex`
 for bytes that are not UTF-8; `hash`; and optionally `id`, which is
 repeated in the answer. Answers are objects with `line` and `match` or
 `error`, such as
@@ -55,9 +55,9 @@ repeated in the answer. Answers are objects with `line` and `match` or
 They come in the order of the lines, or with --unordered as soon as each
 is ready. Notes that would be printed on the terminal are in `notes`. A
 line's `timeout_ms` takes precedence over --deadline. A bad line is
-answered with its error and does not affect the others. With --policy an
-answer has why an update is due in `outdated`, and with --update the new
-string in `update`.
+answered with its error and does not affect the others. With --policy,
+`outdated` says why an update is due, and with --update, `update` holds
+the new string.
 
 Exit status:
   0  the password matches (in a file: at least one of the strings)

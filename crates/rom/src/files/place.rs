@@ -145,7 +145,7 @@ impl Place<'_> {
         // it is killed is known by that.
         let lock = Staged::begin(self.image, 0o600)?;
         let name = segment_name(key);
-        let old = if_there(Segment::find(key)).map_err(Error::io("look at", &name))?;
+        let old = if_there(Segment::find(key)).map_err(Error::io("access", &name))?;
         let unfinished = old.is_some_and(|old| !old.attached && lock.left == note(&old));
         let known = self.check_existing(old.is_some() && !unfinished, &name)?;
         if let Some(old) = old {

@@ -234,8 +234,8 @@ fn open_own(part: &Path) -> Result<File, Error> {
 
 /// Whether an open file is the one that has this name now.
 fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
-    let open = file.metadata().map_err(Error::io("look at", path))?;
-    let named = if_there(path.symlink_metadata()).map_err(Error::io("look at", path))?;
+    let open = file.metadata().map_err(Error::io("access", path))?;
+    let named = if_there(path.symlink_metadata()).map_err(Error::io("access", path))?;
     Ok(named.is_some_and(|named| filesystem::is_same(&open, &named)))
 }
 

@@ -120,7 +120,7 @@ impl<'a> Removal<'a> {
         };
         if let Location::Sysv { key } = manifest.location {
             let name = segment_name(key);
-            let found = if_there(Segment::find(key)).map_err(Error::io("look at", &name))?;
+            let found = if_there(Segment::find(key)).map_err(Error::io("access", &name))?;
             if let Some(segment) = found {
                 // By now it may be another program's.
                 check_owner(&name, &segment.owners, 0)?;
@@ -144,7 +144,7 @@ impl<'a> Removal<'a> {
 
 /// Removes a regular file, if there is one.
 fn remove_file(path: &Path) -> Result<(), Error> {
-    let found = if_there(path.symlink_metadata()).map_err(Error::io("look at", path))?;
+    let found = if_there(path.symlink_metadata()).map_err(Error::io("access", path))?;
     let Some(found) = found else { return Ok(()) };
     is_regular_file(path, &found)?;
     if_there(std::fs::remove_file(path)).map(drop).map_err(Error::io("remove", path))

@@ -54,7 +54,7 @@ fn kind_of(found: &StatFs) -> Kind {
 
 /// Of an open file: what it is on, and the bytes of one of its pages.
 pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
-    let found = rustix::fs::fstatfs(file).map_err(Error::io("look at", path))?;
+    let found = rustix::fs::fstatfs(file).map_err(Error::io("access", path))?;
     let (kind, base) = (kind_of(&found), page_size_of_memory());
     let huge = kind == Kind::Hugetlbfs;
     let page = if huge { usize::try_from(found.f_bsize).unwrap_or(base) } else { base };

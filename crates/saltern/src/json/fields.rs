@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
             Malformed(match error.classify() {
                 Category::Data => {
                     format!(
-                        "this has to be a JSON object of few fields (line {line}, column {column})"
+                        "expected a JSON object with at most 16 fields (line {line}, column {column})"
                     )
                 }
                 _ => format!("this is not JSON (line {line}, column {column})"),
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         let object = text.trim_ascii_start().starts_with(b"{");
         if !object {
             serde_json::from_slice::<IgnoredAny>(text).map_err(wrong)?;
-            return Err(Malformed("this has to be a JSON object".to_owned()));
+            return Err(Malformed("expected a JSON object".to_owned()));
         }
         let Object(found) = serde_json::from_slice(text).map_err(wrong)?;
         Ok(Fields { found, taken: Vec::new() })
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
             return Ok(());
         }
         let allowed = [&self.taken, known].concat().join(", ");
-        Err(Malformed(format!("this has to be a JSON object of {allowed}, each at most once")))
+        Err(Malformed(format!("expected a JSON object of {allowed}, each at most once")))
     }
 
     /// Takes a field out as it is written; `None` if it is not there.
@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
         let found = self.raw(name);
         let value = found.map_or_else(T::absent, |raw| T::read(raw.get()));
         value.ok_or_else(|| {
-            let what = if found.is_some() { "has to be" } else { "is missing:" };
+            let what = if found.is_some() { "must be" } else { "is missing:" };
             Malformed(format!("`{name}` {what} {}", T::EXPECTED))
         })
     }
@@ -181,7 +181,7 @@ impl Read for Zeroizing<Vec<u8>> {
 }
 
 impl Read for u64 {
-    const EXPECTED: &str = "a whole number from 0 on";
+    const EXPECTED: &str = "a whole number of at least 0";
 
     /// Also in the form of a fraction without one, as some languages write all numbers: `1000.0`.
     fn read(raw: &str) -> Option<Self> {
@@ -226,8 +226,8 @@ pub fn password(
         // The bytes themselves, not a copy.
         (Some(mut text), None) => Ok(Zeroizing::new(std::mem::take(&mut *text).into_bytes())),
         (None, Some(bytes)) => Ok(bytes),
-        (None, None) => wrong("`password` is missing, or `password_hex`"),
-        (Some(_), Some(_)) => wrong("`password` and `password_hex` exclude each other"),
+        (None, None) => wrong("`password` or `password_hex` is missing"),
+        (Some(_), Some(_)) => wrong("`password` and `password_hex` cannot both be given"),
     }
 }
 
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_without_the_password() {
-        let object = "this has to be a JSON object of id, password, password_hex, hash, timeout_ms";
+        let object = "expected a JSON object of id, password, password_hex, hash, timeout_ms";
         for (line, reason) in [
             ("", "not JSON"),
             (r#"{"id":"i","password":"hunter2""#, "not JSON (line 1, column "),
@@ -277,19 +277,19 @@ mod tests {
             (r#""hunter2""#, "a JSON object"),
             (r#"["hunter2",7,"a","b"]"#, "a JSON object"),
             ("1234567", "a JSON object"),
-            (r#"{"id":"i","password":1234567}"#, "`password` has to be"),
-            (r#"{"id":"i","password":["hunter2"]}"#, "`password` has to be"),
-            (r#"{"id":"i","password":"hunter2\ud800"}"#, "`password` has to be"),
+            (r#"{"id":"i","password":1234567}"#, "`password` must be"),
+            (r#"{"id":"i","password":["hunter2"]}"#, "`password` must be"),
+            (r#"{"id":"i","password":"hunter2\ud800"}"#, "`password` must be"),
             (r#"{"id":"i","hunter2":1}"#, object),
             (r#"{"id":"i","id":"hunter2"}"#, object),
             (r#"{"id":"i","password":"hunter2","password":"a"}"#, object),
             (r#"{"id":"i","p\u0061ssword":"hunter2"}"#, object),
-            (r#"{"id":"i","password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` has to be"),
-            (r#"{"id":"i","password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` has to be"),
-            (r#"{"id":"i","password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` has to be"),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":-1}"#, "`timeout_ms` must be"),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":1.5}"#, "`timeout_ms` must be"),
+            (r#"{"id":"i","password":"hunter2","timeout_ms":1e40}"#, "`timeout_ms` must be"),
             (r#"{"id":"i"}"#, "missing"),
             (r#"{"id":"i","password":null}"#, "missing"),
-            (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "exclude"),
+            (r#"{"id":"i","password":"hunter2","password_hex":"00"}"#, "cannot both"),
             (r#"{"id":"i","password_hex":"hunter2"}"#, "hexadecimal"),
         ] {
             let (id, secret) = read(line.as_bytes());

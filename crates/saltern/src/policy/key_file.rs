@@ -83,7 +83,7 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
         |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
     let (file, content) = content(path, MAX).map_err(|error| unavailable(&error))?;
     notes.extend(loose(&file, path, "key"));
-    let wrong = "it has to hold 32 bytes or 64 hexadecimal digits";
+    let wrong = "it must hold 32 bytes or 64 hexadecimal digits";
     let bytes = parse(&content).ok_or_else(|| unavailable(&wrong))?;
     let secret = Secret::copied(&bytes);
     let beside = fingerprint_path(path);

@@ -15,13 +15,13 @@ const WRONG: [(&str, &str); 46] = [
         "x = 1",
         "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes",
     ),
-    ("schemes = []", "1: schemes: allowed is a list with \"yescrypt\": new hashes are of"),
-    ("[pool]\nthread = 1", "2: pool.thread = 1: allowed is one of deadline,"),
-    ("[pools]\nthreads = 1", "1: pools: allowed is one of assume_unnamed_key,"),
-    ("[pool.more]\nx = 1", "1: pool.more: allowed is one of deadline,"),
-    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: allowed is 1 to 1024"),
-    ("[pool]\nthreads = -1", "2: pool.threads = -1: allowed is 1 to 1024"),
-    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": allowed is 1 to 1024"),
+    ("schemes = []", "1: schemes: expected a list with \"yescrypt\": new hashes are of"),
+    ("[pool]\nthread = 1", "2: pool.thread = 1: expected a known key: one of deadline,"),
+    ("[pools]\nthreads = 1", "1: pools: expected a known key: one of assume_unnamed_key,"),
+    ("[pool.more]\nx = 1", "1: pool.more: expected a known key: one of deadline,"),
+    ("[pool]\n\nthreads = 0", "3: pool.threads = 0: expected 1 to 1024"),
+    ("[pool]\nthreads = -1", "2: pool.threads = -1: expected 1 to 1024"),
+    ("[pool]\nthreads = \"two\"", "2: pool.threads = \"two\": expected 1 to 1024"),
     (
         "[pool]\nmemory = \"1MB\"",
         "2: pool.memory = \"1MB\": expected bytes, or a size such as \"256MiB\"",
@@ -251,7 +251,7 @@ fn what_no_file_can_say_is_not_written() {
     assert!(said(|policy| policy.pool.threads = 0).contains("1 to 1024"));
     assert!(
         said(|policy| policy.keys = vec![key("a+0011223344556677", &value)])
-            .starts_with("policy: keys[0].file: allowed is the name of a file")
+            .starts_with("policy: keys[0].file: expected the name of a file")
     );
     assert!(said(|policy| policy.keys = vec![key("a", &file)]).contains("keys[0].fingerprint"));
     assert!(said(|policy| policy.decoy.key = Some(value.clone())).contains("decoy.key"));

@@ -25,17 +25,17 @@ request! {
 request! {
     /// A login.
     struct Verify {
-        /// The id of the account, or its name in the one form that it has in the table, and not as
-        /// it was typed: to limits `Alice` and `alice` are two accounts. It is part of no hash; if
-        /// there is no such account, it chooses what the login costs. Where logins are limited by
-        /// account it may not be left out, null or empty.
+        /// The id of the account, or its name exactly as in the table, not as it was typed: for
+        /// rate limits, `Alice` and `alice` are two accounts. It is not part of any hash; if there
+        /// is no such account, it decides what the login costs. Where logins are limited per
+        /// account, it must not be missing, null or empty.
         account: Option<Zeroizing<String>>,
         /// The password that was typed in.
         password: Option<Zeroizing<String>>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
         password_hex: Option<Zeroizing<Vec<u8>>>,
-        /// The stored string of the account, or null if there is no such account: as much is
-        /// computed then, so that the time of the answer does not give it away.
+        /// The stored string of the account, or null if there is no such account: the service then
+        /// computes as much, so that the response time does not reveal it.
         hash: Stored,
         /// Whether an update is wanted if the string is outdated (true): only if it is stored.
         update: Option<bool>,
@@ -120,7 +120,7 @@ mod tests {
         let line = BatchLine::parse(line).unwrap();
         assert_eq!(line.id.map(RawValue::get), Some("7"));
         let Err(problem) = line.asked() else { panic!("it was taken") };
-        let said = "this has to be a JSON object of id, op, hash, each at most once";
+        let said = "expected a JSON object of id, op, hash, each at most once";
         assert_eq!((problem.reason, &*problem.detail), ("malformed", said));
     }
 

@@ -157,7 +157,7 @@ async fn in_turn<L: Lines>(
 }
 
 pub(super) fn is_ending() -> Problem {
-    let detail = "the service is about to end: nothing is done from here on";
+    let detail = "the service is shutting down: no further lines are processed";
     Problem::new("ending", detail)
 }
 

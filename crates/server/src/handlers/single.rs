@@ -37,7 +37,7 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
         }
         Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash),
         Op::Rekey => rekey(&call.means, &Stored::parse(body)?.hash),
-        _ => Err(Problem::new("internal", "this is no request for one password")),
+        _ => Err(Problem::new("internal", "this is not a request for one password")),
     }
 }
 
@@ -58,7 +58,7 @@ async fn in_time<T: Send + 'static>(
     if let Ok(result) = timeout(time, &mut ticket).await {
         return Ok(result?);
     }
-    let late = || Problem::new("too-late", "the answer was not there in time");
+    let late = || Problem::new("too-late", "the answer was not ready in time");
     Ok(ticket.known_now().ok_or_else(late)??)
 }
 

@@ -361,7 +361,7 @@ impl LimitEntries {
 fn within(name: &str, value: usize, most: usize) -> Result<(), ConfigError> {
     match (1..=most).contains(&value) {
         true => Ok(()),
-        false => wrong(format!(" limits.{name} = {value}: allowed is 1 to {most}")),
+        false => wrong(format!(" limits.{name} = {value}: expected 1 to {most}")),
     }
 }
 
@@ -441,8 +441,10 @@ mod tests {
             Config::read(&file).map(drop).unwrap_err().to_string()
         };
         assert!(read(b"a = 1").starts_with(&format!("{}:1: unknown field `a`", file.display())));
-        assert!(read(b"a = '\xff'").contains("it is no text: invalid utf-8 sequence of 1 bytes"));
-        assert!(read(&vec![b'#'; (1 << 20) + 1]).contains("allowed is at most 1 MiB"));
+        assert!(
+            read(b"a = '\xff'").contains("it is not UTF-8 text: invalid utf-8 sequence of 1 bytes")
+        );
+        assert!(read(&vec![b'#'; (1 << 20) + 1]).contains("at most 1 MiB"));
         // Its size is said to be 0.
         let endless = Config::read(Path::new("/dev/zero")).map(drop).unwrap_err().to_string();
         assert!(endless.contains("/dev/zero: it is not a regular file"), "{endless}");

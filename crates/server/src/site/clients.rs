@@ -118,7 +118,7 @@ impl Client {
         // Counted first, so that no two can pass for one place.
         let guard = UnderWay(Arc::clone(&self.under_way));
         if self.under_way.fetch_add(1, Relaxed) >= self.most {
-            let what = "has as many requests under way as it may";
+            let what = "has reached its limit of requests in progress";
             return Err(refused(what));
         }
         if let Some(rate) = &self.rate {

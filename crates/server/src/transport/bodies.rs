@@ -44,7 +44,7 @@ impl Bodies {
     pub(super) fn take(&self, client: &str, bytes: usize) -> Result<Taken, Problem> {
         let full = |whose: &str| {
             let detail =
-                format!("the bodies of {whose} take all the memory that there is for them");
+                format!("the bodies of {whose} take up all the memory reserved for bodies");
             Problem::new("queue-full", detail)
         };
         let bytes = bytes.min(self.body).min(self.most);

@@ -71,7 +71,7 @@ impl std::error::Error for Gone {}
 /// a second without a request.
 pub(super) async fn turn_away(stream: impl AsyncRead + AsyncWrite + Unpin, service: &Service) {
     let second = Duration::from_secs(1);
-    let detail = "there are as many connections of this client as it may have: use them";
+    let detail = "this client has as many connections as it may have: reuse them";
     let problem = Problem::new("client-connections", detail);
     let answer = service_fn(|_| {
         let response = refuse_all(service, &problem);
