@@ -2,9 +2,9 @@
 //! in the policy, a file of its own, which the program `saltern` reads as well.
 
 mod clients;
+mod listen;
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use self::clients::ClientEntry;
+pub(crate) use self::listen::Listen;
 use crate::site::{Accounts, Clients, Rate};
-use crate::transport::{Limits, TlsFiles};
+use crate::transport::Limits;
 
 /// What `salternd.toml` says. Names of other files in it are relative to its folder.
 ///
@@ -73,20 +74,6 @@ pub struct Config {
     limits: LimitEntries,
 }
 
-/// Where the service listens.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Listen {
-    pub(crate) unix: Option<PathBuf>,
-    /// Of the socket.
-    pub(crate) mode: Option<Mode>,
-    pub(crate) tcp: Option<SocketAddr>,
-    pub(crate) client: Option<String>,
-    pub(crate) certificate: Option<PathBuf>,
-    pub(crate) key: Option<PathBuf>,
-    pub(crate) authorities: Option<PathBuf>,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LimitEntries {
@@ -114,19 +101,6 @@ impl<'de> Deserialize<'de> for Time {
         time.map(Time).ok_or_else(|| {
             D::Error::custom("expected a time above zero, such as \"250ms\", \"2s\" or \"1min\"")
         })
-    }
-}
-
-/// The mode of a socket, in octal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Mode(pub(crate) u32);
-
-impl<'de> Deserialize<'de> for Mode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
-        let wrong = || format!("{text:?}: expected octal digits such as \"0660\"");
-        mode.map(Mode).ok_or_else(|| D::Error::custom(wrong()))
     }
 }
 
@@ -325,41 +299,6 @@ impl Config {
         let new = || Arc::new(Accounts::new(rate, self.limits.accounts));
         let same = |before: &&Arc<Accounts>| before.is_for(rate, self.limits.accounts);
         Ok(Some(before.filter(same).map_or_else(new, Arc::clone)))
-    }
-}
-
-impl Listen {
-    fn check(&self, key: &str) -> Result<(), ConfigError> {
-        let files = [&self.certificate, &self.key, &self.authorities];
-        let named = files.iter().filter(|file| file.is_some()).count();
-        match (&self.unix, self.tcp, &self.client) {
-            (Some(_), None, None) if named == 0 => Ok(()),
-            (None, Some(tcp), Some(_)) if !tcp.ip().is_loopback() => {
-                let what = format!(" = \"{tcp}\": expected a loopback address with `client`");
-                Err(wrong(format!("{key}.tcp"), what))
-            }
-            (None, Some(_), Some(_)) if named == 0 && self.mode.is_none() => Ok(()),
-            (None, Some(_), None) if named == 3 && self.mode.is_none() => Ok(()),
-            _ => Err(wrong(
-                key,
-                ": expected `unix`, with or without `mode`; or `tcp` with `certificate`, `key` and \
-                 `authorities`; or `tcp` with `client`",
-            )),
-        }
-    }
-
-    /// Whether everybody who connects there is this client.
-    fn stands_for(&self, client: &ClientEntry) -> bool {
-        self.client.as_ref() == Some(&client.name)
-    }
-
-    /// The files for TLS, if there are any.
-    pub(crate) fn tls(&self) -> Option<TlsFiles> {
-        Some(TlsFiles {
-            certificate: self.certificate.clone()?,
-            key: self.key.clone()?,
-            authorities: self.authorities.clone()?,
-        })
     }
 }
 
