@@ -61,8 +61,7 @@ fn each_account_is_verified_or_named() {
 #[test]
 fn json_lines() {
     let output = verify(&mixed(), &["--json"], PASSWORD);
-    let lines: Vec<Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = json_lines(&output);
     assert_eq!(lines.len(), 9);
     let alice =
         json!({"line": 2, "user": "alice", "scheme": "yescrypt", "result": "match", "match": true});
