@@ -36,7 +36,7 @@ pub fn read_text(file: impl AsRef<Path>) -> io::Result<String> {
     let (_, bytes) = content(file.as_ref(), MAX)?;
     let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if bytes.len() > MAX {
-        return Err(wrong("expected a file of at most 1 MiB".to_owned()));
+        return Err(wrong("it is too long: expected at most 1 MiB".to_owned()));
     }
     let text =
         str::from_utf8(&bytes).map_err(|error| wrong(format!("it is not UTF-8 text: {error}")))?;
