@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use saltern_testing::skipped;
-
 use crate::program::{
-    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout,
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, crypt3, run, seen, stderr, stdout,
 };
 
 #[track_caller]

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use saltern_testing::skipped;
 use serde_json::{Value, json};
 
 use crate::program::{
-    ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, repository, run, seen, stderr, stdout,
+    ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, crypt3, json_lines, repository, run, seen, stderr,
+    stdout,
 };
 
 #[track_caller]

@@ -85,7 +85,7 @@ fn the_options_of_one_hash_hold_for_many() {
         (&["--n", "16", "--r", "8", "--level", "portable"], "$y$j15$"),
     ] {
         let output = run(&[&["hash", "--jsonl"], options].concat(), "{\"password\":\"p\"}");
-        let hash = &lines(&output)[0]["hash"];
+        let hash = &json_lines(&output)[0]["hash"];
         assert!(hash.as_str().unwrap().starts_with(prefix), "{options:?}: {hash}");
         let pair = input([json!({ "password": "p", "hash": hash })]);
         let with_key = options.contains(&"--assume-unnamed-key");

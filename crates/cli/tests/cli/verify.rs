@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::program::{
-    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout,
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, stderr, stdout,
 };
 
 /// `$y$` of "other".
@@ -59,7 +59,7 @@ fn each_account_is_verified_or_named() {
 }
 
 #[test]
-fn json_lines() {
+fn lines_of_json() {
     let output = verify(&mixed(), &["--json"], PASSWORD);
     let lines = json_lines(&output);
     assert_eq!(lines.len(), 9);

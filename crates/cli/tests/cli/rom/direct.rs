@@ -1,13 +1,14 @@
 //! ROMs that stay in their files.
 
-use std::os::unix::fs::PermissionsExt;
-
 use saltern_testing::damage::flip;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::shared::Shared;
 use super::{SMALL, Site, hash, info, verify};
-use crate::program::{ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+use crate::program::{
+    ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, shell, stderr, stdout,
+    write_private,
+};
 
 const DIRECT: &str = "--rom-access=direct";
 const COPY: &str = "--rom-access=copy";

@@ -2,13 +2,13 @@
 //! half-made.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use saltern_testing::damage::flip;
 
 use super::{SMALL, Site, hash, info, names, verify};
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
 
 #[test]
 fn damage_is_found() {

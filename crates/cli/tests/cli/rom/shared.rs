@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use saltern_testing::skipped;
 
 use super::{SMALL, Site, hash, info, verify};
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
 use crate::terminal::on_terminal;
 
 /// A name in /dev/shm that no other test has; what is there is removed in the end.

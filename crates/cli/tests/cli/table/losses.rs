@@ -1,9 +1,7 @@
 //! No account is passed over without a word, and nothing that is not a string is changed.
 
-use std::process::Command;
-
 use crate::policy::{BCRYPT, CHEAP, Site};
-use crate::program::{YESCRYPT, run, stderr, stdout};
+use crate::program::{YESCRYPT, run, shell, stderr, stdout};
 
 /// The numbers of the lines that are told to be bad.
 fn bad(told: &str) -> Vec<usize> {
