@@ -90,14 +90,14 @@ const WRONG: [(&str, &str); 46] = [
     ("check_roms = \"0s\"", "1: check_roms = \"0s\": expected a time above zero"),
     (
         "[[decoy.costs]]\nlike = \"$2b$12$......................\"\nshare = 1",
-        "2: decoy.costs[0].like = \"$2b$12$......................\": expected a string that is \
-         verified here (the policy does not accept bcrypt",
+        "2: decoy.costs[0].like = \"$2b$12$......................\": expected a string that \
+         this policy can verify (the policy does not accept bcrypt",
     ),
     (
         "schemes = ['yescrypt', 'bcrypt']\n[[decoy.costs]]\n\
          like = '$2b$31$......................'\nshare = 1",
-        "3: decoy.costs[0].like = '$2b$31$......................': expected a string that is \
-         verified here (work 38",
+        "3: decoy.costs[0].like = '$2b$31$......................': expected a string that \
+         this policy can verify (work 38",
     ),
     (
         "[pool]\nmemory = '20MiB'\n[[decoy.costs]]\nlike = '$y$jBT$abcd'\nshare = 1",
@@ -179,6 +179,8 @@ fn a_whole_policy_is_read_and_its_files_are_looked_at() {
     assert!(stored.starts_with("{key=2026+"));
     let wrong = Passwords::new(policy("0011223344556677")).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Unavailable, "another key in the file: {wrong}");
+    let said = format!("holds the key {}", right.keys[0].name);
+    assert!(wrong.to_string().contains(&said), "{wrong}");
     std::fs::write(fingerprint_path(&key), "0011223344556677\n").unwrap();
     assert_eq!(Passwords::new(right.clone()).unwrap_err().kind(), ErrorKind::Unavailable);
     std::fs::remove_file(key).unwrap();
