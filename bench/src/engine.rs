@@ -15,6 +15,7 @@ pub mod rom;
 pub mod saltern;
 
 use std::ffi::{CStr, CString, OsString};
+use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -66,6 +67,42 @@ pub trait Task: Send {
     /// # Errors
     /// What the implementation refuses.
     fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>>;
+}
+
+/// The task of what computes one hash at a time.
+struct OneByOne<F> {
+    work: Work,
+    input: Vec<Input>,
+    hash: F,
+}
+
+/// Has `hash` compute the hashes of some work, each into the 32 bytes that it is given.
+fn one_by_one<F>(work: &Work, hash: F) -> anyhow::Result<Box<dyn Task>>
+where
+    F: FnMut(&Input, &mut [u8; 32]) -> anyhow::Result<()> + Send + 'static,
+{
+    Ok(Box::new(OneByOne { work: work.clone(), input: inputs(work, 1)?, hash }))
+}
+
+impl<F> Task for OneByOne<F>
+where
+    F: FnMut(&Input, &mut [u8; 32]) -> anyhow::Result<()> + Send,
+{
+    fn run(&mut self, _: u64) -> anyhow::Result<()> {
+        let mut hash = [0; 32];
+        (self.hash)(&self.input[0], &mut hash)?;
+        black_box(hash);
+        Ok(())
+    }
+
+    fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
+        let answer = |input| {
+            let mut hash = [0; 32];
+            (self.hash)(input, &mut hash)?;
+            Ok(hash.to_vec())
+        };
+        inputs(&self.work, count)?.iter().map(answer).collect()
+    }
 }
 
 /// How the work is to be done.

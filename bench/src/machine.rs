@@ -43,7 +43,11 @@ pub fn processors() -> Vec<usize> {
 #[must_use]
 pub fn siblings(processor: usize) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list");
-    let list = read_to_string(path).unwrap_or_default();
+    processors_in(&read_to_string(path).unwrap_or_default())
+}
+
+/// The numbers in the system's form of a list of processors: `3`, `0-7`, `0,64`.
+fn processors_in(list: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for range in list.trim().split(',') {
         let mut ends = range.split('-').map(str::parse::<usize>);
@@ -96,8 +100,12 @@ pub fn keep_on(processors: &[usize]) {
 /// A line of /proc/meminfo: `MemTotal:`, `MemAvailable:`.
 #[must_use]
 pub fn memory_kib(line: &str) -> Option<u64> {
-    let info = read_to_string("/proc/meminfo").ok()?;
-    let line = info.lines().find_map(|text| text.strip_prefix(line))?;
+    kib_in(&read_to_string("/proc/meminfo").ok()?, line)
+}
+
+/// The size that a file of the system says in such a line: `MemTotal:  16384 kB`.
+pub(crate) fn kib_in(file: &str, line: &str) -> Option<u64> {
+    let line = file.lines().find_map(|text| text.strip_prefix(line))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
@@ -113,19 +121,10 @@ fn caches() -> Vec<Cache> {
         Some(Cache {
             level: read("level")?.parse().ok()?,
             kib: read("size")?.strip_suffix('K')?.parse().ok()?,
-            shared_by: read("shared_cpu_list")?.split(',').map(range_len).sum(),
+            shared_by: processors_in(&read("shared_cpu_list")?).len(),
         })
     };
     (0..8).filter_map(cache).collect()
-}
-
-/// How many numbers `3` or `0-7` names.
-fn range_len(text: &str) -> usize {
-    let mut ends = text.split('-').map(str::parse::<usize>);
-    match (ends.next(), ends.next()) {
-        (Some(Ok(first)), Some(Ok(last))) => last.saturating_sub(first) + 1,
-        _ => 1,
-    }
 }
 
 /// The choice in brackets: `always [madvise] never`.
@@ -169,6 +168,9 @@ mod tests {
 
     #[test]
     fn lists_of_processors() {
-        assert_eq!(["3", "0-7", "x"].map(range_len), [1, 8, 1]);
+        assert_eq!(processors_in("3\n"), [3]);
+        assert_eq!(processors_in("0-2,64-66"), [0, 1, 2, 64, 65, 66]);
+        assert_eq!(processors_in("0,64"), [0, 64]);
+        assert!(["", "x", "1-"].iter().all(|list| processors_in(list).is_empty()));
     }
 }

@@ -18,9 +18,7 @@ pub fn peak_bytes(process: u32) -> Option<u64> {
 
 fn memory(process: u32, line: &str) -> Option<u64> {
     let status = read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|text| text.strip_prefix(line))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
+    Some(crate::machine::kib_in(&status, line)? << 10)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -325,6 +325,50 @@ pub struct Curve {
     pub values: Vec<f64>,
 }
 
+/// How far a ratio is from what was aimed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// All of the interval is at or above it.
+    Reached,
+    /// It lies in the interval.
+    Open,
+    /// All of the interval is below it.
+    Missed,
+}
+
+impl Goal {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Goal::Reached => "reached",
+            Goal::Open => "within the interval",
+            Goal::Missed => "missed",
+        }
+    }
+}
+
+impl Ratio {
+    /// Whether what was aimed at is reached, if anything was.
+    #[must_use]
+    pub fn goal(&self) -> Option<Goal> {
+        let goal = self.goal?;
+        Some(match self.ratio {
+            interval if interval.low >= goal => Goal::Reached,
+            interval if interval.high >= goal => Goal::Open,
+            _ => Goal::Missed,
+        })
+    }
+}
+
+impl Curve {
+    /// The number that a value belongs to.
+    #[must_use]
+    pub fn place(&self, index: usize) -> u64 {
+        self.start.saturating_add(self.step.saturating_mul(index as u64))
+    }
+}
+
 impl Record {
     /// The record in a JSON text.
     ///

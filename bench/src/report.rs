@@ -10,6 +10,7 @@ mod sentences;
 
 use std::fmt::Write;
 
+use base64ct::{Base64, Encoding};
 use figures::Figure;
 use saltern_chart::{axis, lines, markup, svg};
 
@@ -103,7 +104,7 @@ fn head(record: &Record) -> String {
         out += "<p class=\"warning\">Not a release build: its speeds are not worth quoting.</p>\n";
     }
     if let Ok(json) = record.to_json() {
-        let data = markup::base64(json.as_bytes());
+        let data = Base64::encode_string(json.as_bytes());
         let _ = writeln!(
             out,
             "<p><a download=\"saltern-bench.json\" href=\"data:application/json;base64,{data}\">\

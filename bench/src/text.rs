@@ -137,15 +137,8 @@ fn verdict(verdict: Verdict) -> &'static str {
 
 /// Whether the goal is reached: by the median, and how sure that is.
 fn goal(ratio: &Ratio) -> String {
-    let Some(goal) = ratio.goal else { return String::new() };
-    let reached = if ratio.ratio.low >= goal {
-        "reached"
-    } else if ratio.ratio.high < goal {
-        "missed"
-    } else {
-        "within the interval"
-    };
-    format!("(goal {goal:.2} {reached})")
+    let aim = ratio.goal.zip(ratio.goal());
+    aim.map_or(String::new(), |(goal, how)| format!("(goal {goal:.2} {})", how.name()))
 }
 
 fn curve_lines(curve: &Curve) -> String {
@@ -155,7 +148,7 @@ fn curve_lines(curve: &Curve) -> String {
         .fold((f64::INFINITY, 0.0_f64), |(min, max), value| (min.min(*value), max.max(*value)));
     let at = |wanted: f64| {
         let index = curve.values.iter().position(|value| *value == wanted).unwrap_or(0);
-        curve.start + index as u64 * curve.step
+        curve.place(index)
     };
     format!(
         "\n{}; {}: {} at {} values of the {}\n\

@@ -1,6 +1,7 @@
 //! What is computed: the part of a case that does not depend on who computes it.
 
 use anyhow::{Context, bail, ensure};
+use saltern_chart::markup;
 use saltern_yescrypt::{
     Limits, Params,
     hazmat::Pages,
@@ -12,8 +13,8 @@ use crate::record;
 /// One piece of work, to be done with many inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// yescrypt or scrypt.
-    Yescrypt(Params, Option<RomPlace>),
+    /// yescrypt or scrypt, perhaps with a ROM of `Params::nrom` blocks in memory on such pages.
+    Yescrypt(Params, Option<Pages>),
     /// escrypt, or yescrypt 0.5.
     Escrypt(Escrypt),
     /// Argon2.
@@ -40,8 +41,8 @@ pub struct Cats {
 pub struct Escrypt {
     /// The parameters.
     pub params: Params,
-    /// Blocks of ROM, and where it is.
-    pub rom: Option<(u64, RomPlace)>,
+    /// Blocks of ROM, and the pages that it is on.
+    pub rom: Option<(u64, Pages)>,
 }
 
 /// A ROM to be filled.
@@ -63,13 +64,6 @@ impl Fill {
     pub fn bytes(&self) -> u64 {
         128 * u64::from(self.r) * self.nrom
     }
-}
-
-/// Where the ROM of `Params::nrom` blocks is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RomPlace {
-    /// In memory on these pages.
-    Memory(Pages),
 }
 
 /// Argon2, version 1.3.
@@ -263,7 +257,7 @@ fn traffic(params: &Params) -> (f64, f64) {
     (blocks / n, rom / n)
 }
 
-fn of_yescrypt(params: &Params, rom: Option<RomPlace>) -> record::Work {
+fn of_yescrypt(params: &Params, rom: Option<Pages>) -> record::Work {
     let flavor = &params.flavor;
     let rw = (params.mode == Mode::Rw).then_some(());
     let rom_bytes = 128 * u64::from(params.r) * params.nrom;
@@ -304,12 +298,12 @@ fn of_escrypt(work: &Escrypt) -> record::Work {
         t: Some(params.t),
         salsa_rounds: (!pwxform).then(|| params.flavor.salsa_mix()),
         rom_kib: rom.map(|(nrom, _)| (128 * u64::from(r) * nrom) >> 10),
-        rom_medium: rom.map(|(_, place)| medium(place)),
+        rom_medium: rom.map(|(_, pages)| medium(pages)),
         ..record::Work::default()
     }
 }
 
-fn medium(RomPlace::Memory(pages): RomPlace) -> String {
+fn medium(pages: Pages) -> String {
     format!("RAM, {} pages", pages_name(pages))
 }
 
@@ -380,7 +374,7 @@ impl record::Work {
             other => other.replace("blake", "BLAKE"),
         };
         if let Some(kib) = self.memory_kib {
-            text += &format!(" {}", size((kib * 1024.0) as u64));
+            text += &format!(" {}", markup::kib(kib));
         }
         if let Some((n, r)) = self.n.zip(self.r) {
             let usual = self.algorithm == "yescrypt" && self.p == Some(1) && self.t == Some(0);
@@ -410,7 +404,7 @@ impl record::Work {
             text += &format!(", Salsa20/{rounds}");
         }
         if let Some(kib) = self.rom_kib {
-            text += &format!(", ROM of {}", size(kib << 10));
+            text += &format!(", ROM of {}", markup::kib(kib as f64));
         }
         if let Some(medium) = &self.rom_medium {
             text += &format!(" in {medium}");
@@ -418,23 +412,10 @@ impl record::Work {
         if let Some((bytes, messages)) = self.bytes.zip(self.messages) {
             let many =
                 if messages == 1 { String::new() } else { format!(", {messages} messages of") };
-            text += &format!("{many} {}", size(bytes));
+            text += &format!("{many} {}", markup::bytes(bytes as f64));
         }
         text
     }
-}
-
-/// Bytes in the largest unit that leaves at most three digits before the point.
-#[must_use]
-pub fn size(bytes: u64) -> String {
-    let (unit, name) = match bytes {
-        0..1024 => return format!("{bytes} B"),
-        1024..0x10_0000 => (10, "KiB"),
-        0x10_0000..0x4000_0000 => (20, "MiB"),
-        _ => (30, "GiB"),
-    };
-    let number = format!("{:.2}", bytes as f64 / (1_u64 << unit) as f64);
-    format!("{} {name}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Makes sure that a number of hashes of some work fits into memory beside all else.
@@ -447,8 +428,8 @@ pub fn ensure_memory(needed: u64) -> anyhow::Result<()> {
         ensure!(
             needed <= available,
             "{} of memory are needed, at most three quarters of what is free are used: {}",
-            size(needed),
-            size(available)
+            markup::bytes(needed as f64),
+            markup::bytes(available as f64)
         );
     }
     Ok(())
@@ -485,10 +466,6 @@ mod tests {
         let message =
             Message { variant: Variant::Blake2bp, bytes: 1 << 20, messages: 1, file: false };
         assert_eq!(Work::Message(message).record().words(), "BLAKE2bp 1 MiB");
-        assert_eq!(
-            [0, 1023, 1 << 10, 458_752, 3 << 29].map(size).join(" "),
-            "0 B 1023 B 1 KiB 448 KiB 1.5 GiB"
-        );
         for (variant, name) in Variant::ALL {
             assert_eq!((variant.name(), Variant::from_name(name)), (name, Some(variant)));
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use base64ct::{Base64, Encoding};
 use roxmltree::{Document, Node, ParsingOptions};
 use saltern_bench::record::{Cell, Curve, Kind, Record, Verdict};
 use saltern_bench::report;
@@ -122,7 +123,8 @@ fn the_page_carries_its_record_and_all_its_numbers() {
         let document = check(&page);
         let link = document.descendants().find(|node| node.has_attribute("download")).unwrap();
         let data = link.attribute("href").unwrap();
-        let json = from_base64(data.strip_prefix("data:application/json;base64,").unwrap());
+        let data = data.strip_prefix("data:application/json;base64,").unwrap();
+        let json = Base64::decode_vec(data).unwrap();
         assert_eq!(Record::from_json(&String::from_utf8(json).unwrap()).unwrap(), record);
 
         let numbers = document.descendants().find(|node| node.attribute("id") == Some("numbers"));
@@ -131,18 +133,6 @@ fn the_page_carries_its_record_and_all_its_numbers() {
         let curves: usize = record.sections.iter().map(|section| section.curves.len()).sum();
         assert_eq!(rows, record.cells().count() + record.ratios().count() + curves);
     }
-}
-
-fn from_base64(text: &str) -> Vec<u8> {
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let value = |c: u8| digits.iter().position(|&digit| digit == c).unwrap_or(0) as u32;
-    let mut bytes = Vec::new();
-    for four in text.as_bytes().chunks(4) {
-        let bits = four.iter().fold(0, |bits, &c| bits << 6 | value(c));
-        let padding = four.iter().filter(|&&c| c == b'=').count();
-        bytes.extend(&bits.to_be_bytes()[1..4 - padding]);
-    }
-    bytes
 }
 
 #[test]

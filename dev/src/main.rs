@@ -1,6 +1,5 @@
 //! The program `saltern-dev`: for those who work on Saltern. Not published; nothing depends on it.
 
-mod hex;
 mod vectors;
 
 use std::io;

@@ -3,11 +3,12 @@
 use anyhow::{Context, ensure};
 use saltern_yescrypt::{
     Limits, Params,
+    hazmat::Pages,
     params::{Flags, Flavor, Mode},
 };
 
 use super::Point;
-use crate::work::{Argon2, Cats, Escrypt, Fill, Message, RomPlace, Variant, Work, pages_from_name};
+use crate::work::{Argon2, Cats, Escrypt, Fill, Message, Variant, Work, pages_from_name};
 
 pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
     let algorithm = point.algorithm.as_deref().unwrap_or("yescrypt");
@@ -46,15 +47,14 @@ pub(super) fn work(point: &Point) -> anyhow::Result<Work> {
         .with_salsa(point.salsa.unwrap_or(8), Flavor::DEFAULT.salsa_tail())?;
     (params.p, params.t) = (point.p.unwrap_or(1), point.t.unwrap_or(0));
     params.nrom = point.nrom.unwrap_or(0);
-    let rom = (params.nrom > 0).then(|| rom_place(point)).transpose()?;
+    let rom = (params.nrom > 0).then(|| rom_pages(point)).transpose()?;
     let work = Work::Yescrypt(params, rom);
     work.checked()?;
     Ok(work)
 }
 
-fn rom_place(point: &Point) -> anyhow::Result<RomPlace> {
-    let pages = point.rom_pages.as_deref().unwrap_or("2 MiB");
-    Ok(RomPlace::Memory(pages_from_name(pages)?))
+fn rom_pages(point: &Point) -> anyhow::Result<Pages> {
+    pages_from_name(point.rom_pages.as_deref().unwrap_or("2 MiB"))
 }
 
 /// Its RW mode with Salsa20 or with pwxform.
@@ -68,7 +68,7 @@ fn escrypt_work(point: &Point, pwxform: bool) -> anyhow::Result<Work> {
     params.check(&Limits::unlimited())?;
     let rom = match point.nrom.unwrap_or(0) {
         0 => None,
-        nrom => Some((nrom, rom_place(point)?)),
+        nrom => Some((nrom, rom_pages(point)?)),
     };
     Ok(Work::Escrypt(Escrypt { params, rom }))
 }

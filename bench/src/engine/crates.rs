@@ -1,12 +1,10 @@
 //! Rust implementations of password hashes: the crates `yescrypt`, `scrypt` and `argon2`. The first
 //! two allocate memory in every call.
 
-use std::hint::black_box;
-
 use anyhow::{anyhow, bail, ensure};
 use saltern_yescrypt::params::{Flavor, Mode};
 
-use super::{Engine, Input, Setup, Task, inputs};
+use super::{Engine, Input, Setup, Task, one_by_one};
 use crate::work::{Argon2, Work};
 
 /// One of the crates.
@@ -43,20 +41,14 @@ impl Engine for Crate {
 
     fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {
         ensure!(self.computes(work), "{} does not compute this", self.name());
-        let blocks = match work {
+        // Memory of Argon2, reused.
+        let mut blocks = match work {
             Work::Argon2(argon2) => vec![argon2::Block::new(); theirs(argon2)?.block_count()],
             _ => Vec::new(),
         };
-        Ok(Box::new(OfCrate { of: *self, work: work.clone(), input: inputs(work, 1)?, blocks }))
+        let (of, same) = (*self, work.clone());
+        one_by_one(work, move |input, hash| of.hash(&same, &mut blocks, input, hash))
     }
-}
-
-struct OfCrate {
-    of: Crate,
-    work: Work,
-    input: Vec<Input>,
-    /// Memory of Argon2, reused.
-    blocks: Vec<argon2::Block>,
 }
 
 fn theirs(argon2: &Argon2) -> anyhow::Result<argon2::Params> {
@@ -64,22 +56,27 @@ fn theirs(argon2: &Argon2) -> anyhow::Result<argon2::Params> {
     argon2::Params::new(kib, t, p, Some(32)).map_err(|error| anyhow!("crate argon2: {error}"))
 }
 
-impl OfCrate {
-    fn hash(&mut self, input: &Input) -> anyhow::Result<[u8; 32]> {
-        let (password, salt) = (input.password.to_bytes(), &input.salt[..]);
-        let mut hash = [0; 32];
-        match (&self.work, self.of) {
+impl Crate {
+    fn hash(
+        self,
+        work: &Work,
+        blocks: &mut [argon2::Block],
+        Input { password, salt, .. }: &Input,
+        hash: &mut [u8; 32],
+    ) -> anyhow::Result<()> {
+        let password = password.to_bytes();
+        match (work, self) {
             (Work::Yescrypt(params, _), Crate::Yescrypt) => {
                 let mode = yescrypt::Mode::default();
                 yescrypt::Params::new(mode, params.n, params.r, params.p)
-                    .and_then(|theirs| yescrypt::yescrypt(password, salt, &theirs, &mut hash))
+                    .and_then(|theirs| yescrypt::yescrypt(password, salt, &theirs, hash))
                     .map_err(|error| anyhow!("crate yescrypt: {error}"))?;
             }
             (Work::Yescrypt(params, _), Crate::Scrypt) => {
                 let log_n = u8::try_from(params.n.ilog2())?;
                 let theirs = scrypt::Params::new(log_n, params.r, params.p)
                     .map_err(|error| anyhow!("crate scrypt: {error}"))?;
-                scrypt::scrypt(password, salt, &theirs, &mut hash)
+                scrypt::scrypt(password, salt, &theirs, hash)
                     .map_err(|error| anyhow!("crate scrypt: {error}"))?;
             }
             (Work::Argon2(params), Crate::Argon2) => {
@@ -89,26 +86,11 @@ impl OfCrate {
                     argon2::Algorithm::Argon2d
                 };
                 argon2::Argon2::new(algorithm, argon2::Version::V0x13, theirs(params)?)
-                    .hash_password_into_with_memory(password, salt, &mut hash, &mut self.blocks)
+                    .hash_password_into_with_memory(password, salt, hash, blocks)
                     .map_err(|error| anyhow!("crate argon2: {error}"))?;
             }
-            (work, of) => bail!("{of:?} does not compute {work:?}"),
+            _ => bail!("{self:?} does not compute {work:?}"),
         }
-        Ok(hash)
-    }
-}
-
-impl Task for OfCrate {
-    fn run(&mut self, _: u64) -> anyhow::Result<()> {
-        let input = std::mem::take(&mut self.input);
-        let hash = self.hash(&input[0]);
-        self.input = input;
-        black_box(hash?);
         Ok(())
-    }
-
-    fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
-        let inputs = inputs(&self.work, count)?;
-        inputs.iter().map(|input| Ok(self.hash(input)?.to_vec())).collect()
     }
 }

@@ -1,7 +1,6 @@
 //! C libraries that are found at run time: the system's crypt_r, yescrypt's own C code, libargon2.
 
 use std::ffi::{CStr, OsString};
-use std::hint::black_box;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use saltern_yescrypt::{
     params::{Flavor, Mode},
 };
 
-use super::{Engine, Found, Input, Places, Setup, Task, inputs};
+use super::{Engine, Found, Input, Places, Setup, Task, one_by_one};
 use crate::crypt_r::SystemCrypt;
 use crate::libargon2::LibArgon2;
 use crate::upstream::Upstream;
@@ -102,12 +101,16 @@ impl Engine for Library {
 
     fn task(&self, work: &Work, _: &Setup) -> anyhow::Result<Box<dyn Task>> {
         ensure!(self.computes(work), "{} does not compute this", self.name());
-        let opened = match self {
+        let mut opened = match self {
             Library::CryptR => Opened::CryptR(SystemCrypt::open()?),
             Library::Upstream(path) => Opened::Upstream(Box::new(Upstream::open(path)?)),
             Library::Argon2 => Opened::Argon2(LibArgon2::open()?),
         };
-        Ok(Box::new(OfLibrary { opened, work: work.clone(), input: inputs(work, 1)? }))
+        let same = work.clone();
+        one_by_one(work, move |input, hash| {
+            *hash = opened.hash(&same, input)?;
+            Ok(())
+        })
     }
 }
 
@@ -115,12 +118,6 @@ enum Opened {
     CryptR(SystemCrypt),
     Upstream(Box<Upstream>),
     Argon2(LibArgon2),
-}
-
-struct OfLibrary {
-    opened: Opened,
-    work: Work,
-    input: Vec<Input>,
 }
 
 impl Opened {
@@ -149,16 +146,4 @@ impl Opened {
 /// The hash in a complete string.
 fn hash_of(text: Option<&CStr>) -> Option<[u8; 32]> {
     Some(*HashString::parse(text?.to_bytes()).ok()?.hash())
-}
-
-impl Task for OfLibrary {
-    fn run(&mut self, _: u64) -> anyhow::Result<()> {
-        black_box(self.opened.hash(&self.work, &self.input[0])?);
-        Ok(())
-    }
-
-    fn answers(&mut self, count: usize) -> anyhow::Result<Vec<Vec<u8>>> {
-        let inputs = inputs(&self.work, count)?;
-        inputs.iter().map(|input| Ok(self.opened.hash(&self.work, input)?.to_vec())).collect()
-    }
 }

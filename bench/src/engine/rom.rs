@@ -10,7 +10,7 @@ use saltern_yescrypt::{
 };
 
 use super::Task;
-use crate::work::{Escrypt, Fill, RomPlace, Work, ensure_memory};
+use crate::work::{Escrypt, Fill, Work, ensure_memory};
 
 /// A filled ROM.
 pub struct RomMemory {
@@ -85,7 +85,7 @@ impl Roms {
     /// # Errors
     /// Those of [`RomMemory::fill`].
     pub fn of(&mut self, work: &Work) -> anyhow::Result<Option<Arc<RomMemory>>> {
-        let (nrom, r, RomPlace::Memory(pages)) = match work {
+        let (nrom, r, pages) = match work {
             Work::Yescrypt(params, Some(place)) => (params.nrom, params.r, *place),
             Work::Escrypt(Escrypt { params, rom: Some((nrom, place)), .. }) => {
                 (*nrom, params.r, *place)

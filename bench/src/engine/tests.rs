@@ -118,7 +118,7 @@ fn a_rom_is_the_same_on_both_kinds_of_pages() {
     assert_eq!(roms[0].bytes(), roms[1].bytes());
     let mut params = Params::yescrypt(64, 8);
     params.nrom = 64;
-    let work = Work::Yescrypt(params, Some(crate::work::RomPlace::Memory(Pages::Huge)));
+    let work = Work::Yescrypt(params, Some(Pages::Huge));
     let [with, reference] = ["saltern", "reference"].map(|name| {
         let setup = Setup {
             rom: Some(Arc::new(RomMemory::fill(64, 8, Pages::Huge).unwrap())),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::bars;
 use super::groups::{self, Trait};
 use super::markup::{Escaped, factor, number};
-use super::sentences::{self, Goal};
+use super::sentences;
 use crate::record::{Cell, Curve, Estimate, Ratio, Section};
 
 /// Columns beyond which a table is left to the numbers below.
@@ -177,7 +177,7 @@ fn ratio_row(ratio: &Ratio) -> Vec<String> {
         rate(1),
         bars::ratio_text(ratio),
         ratio.goal.map_or(String::new(), factor),
-        Goal::of(ratio).map_or(String::new(), |goal| goal.name().to_owned()),
+        ratio.goal().map_or(String::new(), |goal| goal.name().to_owned()),
     ]
 }
 
@@ -188,7 +188,7 @@ fn curve_row(curve: &Curve) -> Vec<String> {
     let value =
         |found: Option<&(f64, usize)>| found.map_or(String::new(), |(value, _)| number(*value));
     let place = |found: Option<&(f64, usize)>| {
-        found.map_or(String::new(), |(_, i)| sentences::place(curve, *i).to_string())
+        found.map_or(String::new(), |(_, i)| curve.place(*i).to_string())
     };
     let (low, high) = (sorted.first(), sorted.last());
     vec![

@@ -3,7 +3,7 @@
 use super::form::Form;
 use super::groups::{Groups, Names, Trait};
 use super::markup::{bytes, factor, number, percent, plural};
-use crate::record::{Cell, Curve, Kind, Latency, Ratio, Verdict};
+use crate::record::{Cell, Curve, Goal, Kind, Latency, Ratio, Verdict};
 
 /// The line with the highest value of any.
 fn best_line<'a, 'b>(form: &Form, lines: &'b Groups<'a>) -> Option<(&'b str, Vec<&'a Cell>)> {
@@ -13,6 +13,16 @@ fn best_line<'a, 'b>(form: &Form, lines: &'b Groups<'a>) -> Option<(&'b str, Vec
     let x = |cell: &Cell| (form.x)(cell).unwrap_or(0.0);
     cells.sort_by(|a, b| x(a).total_cmp(&x(b)));
     Some((name, cells))
+}
+
+/// The name of that line, its first cell and its highest.
+fn first_and_best<'a, 'b>(
+    form: &Form,
+    lines: &'b Groups<'a>,
+) -> Option<(&'b str, &'a Cell, &'a Cell)> {
+    let (name, cells) = best_line(form, lines)?;
+    let best = cells.iter().max_by(|a, b| (form.y)(a).total_cmp(&(form.y)(b)))?;
+    Some((name, cells[0], best))
 }
 
 /// A name before a statement about it.
@@ -65,11 +75,7 @@ fn most_apart(form: &Form, lines: &Groups<'_>) -> Option<(f64, String)> {
 }
 
 pub(super) fn threads(form: &Form, lines: &Groups<'_>) -> String {
-    let Some((name, cells)) = best_line(form, lines) else { return String::new() };
-    let top = |a: &&&Cell, b: &&&Cell| (form.y)(a).total_cmp(&(form.y)(b));
-    let (Some(first), Some(best)) = (cells.first(), cells.iter().max_by(top)) else {
-        return String::new();
-    };
+    let Some((name, first, best)) = first_and_best(form, lines) else { return String::new() };
     let ratio = (form.y)(best) / (form.y)(first);
     let share = ratio * first.threads as f64 / best.threads as f64;
     if best.threads == first.threads {
@@ -86,11 +92,7 @@ pub(super) fn threads(form: &Form, lines: &Groups<'_>) -> String {
 }
 
 pub(super) fn together(form: &Form, lines: &Groups<'_>) -> String {
-    let Some((name, cells)) = best_line(form, lines) else { return String::new() };
-    let top = |a: &&&Cell, b: &&&Cell| (form.y)(a).total_cmp(&(form.y)(b));
-    let (Some(first), Some(best)) = (cells.first(), cells.iter().max_by(top)) else {
-        return String::new();
-    };
+    let Some((name, first, best)) = first_and_best(form, lines) else { return String::new() };
     if best.together == first.together {
         return format!("{}more hashes at once than {} add nothing.", prefix(name), first.together);
     }
@@ -100,11 +102,7 @@ pub(super) fn together(form: &Form, lines: &Groups<'_>) -> String {
 }
 
 pub(super) fn sizes(form: &Form, lines: &Groups<'_>) -> String {
-    let Some((name, cells)) = best_line(form, lines) else { return String::new() };
-    let top = |a: &&&Cell, b: &&&Cell| (form.y)(a).total_cmp(&(form.y)(b));
-    let (Some(first), Some(best)) = (cells.first(), cells.iter().max_by(top)) else {
-        return String::new();
-    };
+    let Some((name, first, best)) = first_and_best(form, lines) else { return String::new() };
     let size = |cell: &Cell| bytes((form.x)(cell).unwrap_or(0.0));
     format!(
         "{}the most is {} GB/s with messages of {}; messages of {} reach {} of that.",
@@ -165,11 +163,6 @@ pub(super) fn extremes(cells: &[&Cell], names: &Names, unit: &str) -> String {
 /// The unit of rates of cells that hash plain input; all others count hashes.
 pub(super) const GIGABYTES: &str = "GB/s";
 
-/// The number that a value of a curve belongs to.
-pub(super) fn place(curve: &Curve, index: usize) -> u64 {
-    curve.start.saturating_add(curve.step.saturating_mul(index as u64))
-}
-
 pub(super) fn curves(curves: &[&Curve]) -> String {
     let describe = |curve: &&Curve| {
         let finite =
@@ -181,45 +174,15 @@ pub(super) fn curves(curves: &[&Curve]) -> String {
             curve.engine,
             percent((high - low) / high),
             number(low),
-            place(curve, at_low),
+            curve.place(at_low),
             number(high),
-            place(curve, at_high),
+            curve.place(at_high),
             unit = curve.unit
         ))
     };
     let parts: Vec<String> = curves.iter().filter_map(describe).collect();
     let values = curves.iter().map(|curve| curve.values.len()).max().unwrap_or(0);
     format!("Over {values} places {}.", parts.join("; "))
-}
-
-/// How far a ratio is from what was aimed at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
-    /// All of the interval is at or above it.
-    Reached,
-    /// It lies in the interval.
-    Open,
-    /// All of the interval is below it.
-    Missed,
-}
-
-impl Goal {
-    pub(super) fn of(ratio: &Ratio) -> Option<Self> {
-        let goal = ratio.goal?;
-        Some(match ratio.ratio {
-            interval if interval.low >= goal => Goal::Reached,
-            interval if interval.high >= goal => Goal::Open,
-            _ => Goal::Missed,
-        })
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Goal::Reached => "reached",
-            Goal::Open => "within the interval",
-            Goal::Missed => "missed",
-        }
-    }
 }
 
 pub(super) fn ratios(rows: &[&Ratio]) -> String {
@@ -234,7 +197,7 @@ pub(super) fn ratios(rows: &[&Ratio]) -> String {
         count(Verdict::Slower),
         count(Verdict::Tie)
     );
-    let goals: Vec<Goal> = rows.iter().filter_map(|row| Goal::of(row)).collect();
+    let goals: Vec<Goal> = rows.iter().filter_map(|row| row.goal()).collect();
     if !goals.is_empty() {
         let count = |goal| goals.iter().filter(|&&is| is == goal).count();
         text += &format!(

@@ -1,8 +1,8 @@
-//! Many messages at once, the simple case: unkeyed messages of equally many blocks under the same
-//! parameters, as many as the widest kernel has lanes. With short messages, the engine spends half
-//! of its time on carrying states into the lanes and out. Here all lanes start from the same value,
-//! which needs no carrying; blocks that are full are read where they are; and the hashes are
-//! transposed in registers.
+//! Many messages at once, the simple case: unkeyed messages with equal numbers of blocks and the
+//! same parameters, as many as the widest kernel has lanes. With short messages, the engine spends
+//! half of its time on moving states into the lanes and out. Here all lanes start from the same
+//! value, so nothing is moved in; full blocks are read in place; and the hashes are transposed in
+//! registers.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
@@ -10,20 +10,20 @@ use crate::compress::{MAX_LANES, compress};
 use crate::function::{Block, Function, State};
 use crate::whole::copy_short;
 
-/// The most blocks of a message in a batch. Longer ones gain nothing over the lanes of the engine;
-/// nor may a counter have more than its low word.
+/// The most blocks of a message in a batch. Longer ones gain nothing over the engine; and the
+/// counter must fit into its low word.
 const MAX_BLOCKS: usize = 64;
 
 /// Up to as many messages as there are lanes.
 pub(crate) struct Batch<'a, V: Function> {
-    /// The initial value, that of all lanes.
+    /// The initial value of all lanes.
     h: State<V>,
     last_node: bool,
     /// How many blocks each message has; 0 if nothing can be in the batch.
     blocks: usize,
     inputs: [&'a [u8]; MAX_LANES],
     count: usize,
-    /// Last blocks that are not full. After the first so many bytes of each are zeros.
+    /// Last blocks that are not full, each with its length; zeros follow.
     pads: [(Block<V>, usize); MAX_LANES],
     /// The final states, once the batch is hashed.
     states: [State<V>; MAX_LANES],
@@ -43,7 +43,7 @@ impl<'a, V: Function> Batch<'a, V> {
         }
     }
 
-    /// Empties the batch, and makes it one for messages with as many blocks as this one under an
+    /// Empties the batch, and prepares it for messages with as many blocks as this one and this
     /// initial value.
     pub(crate) fn restart(&mut self, h: State<V>, last_node: bool, input: &[u8]) {
         let blocks = Self::blocks_of(input);
@@ -57,8 +57,8 @@ impl<'a, V: Function> Batch<'a, V> {
         Self::blocks_of(input) == self.blocks
     }
 
-    /// Adds a message that the batch [takes](Self::takes), and says how many there are now: at most
-    /// as many as lanes.
+    /// Adds a message that the batch [takes](Self::takes), and returns how many there are now: at
+    /// most as many as lanes.
     #[inline]
     pub(crate) fn push(&mut self, input: &'a [u8]) -> usize {
         self.inputs[self.count] = input;

@@ -6,7 +6,7 @@ use zeroize::Zeroize;
 
 use crate::function::{Function, State};
 
-/// The most lanes that any kernel has.
+/// The most lanes of any kernel.
 pub(crate) const MAX_LANES: usize = 16;
 /// The most leaves of a parallel tree.
 pub(crate) const MAX_LEAVES: usize = 8;
@@ -26,8 +26,8 @@ const SIGMA: [[usize; 16]; 10] = [
 ];
 
 /// [`SIGMA`] as rows: first and second word of the four column steps, then of the four diagonal
-/// steps, the latter in the order in which the diagonals lie once the second row is left where it
-/// is (see [`round`]).
+/// steps, the latter in the order of the diagonals when the second row is left in place (see
+/// [`round`]).
 const ORDER: [[usize; 16]; 10] = {
     let positions = [0, 2, 4, 6, 1, 3, 5, 7, 14, 8, 10, 12, 15, 9, 11, 13];
     let mut order = [[0; 16]; 10];
@@ -105,13 +105,13 @@ pub(crate) fn compress<V: Function, R: Row<Word = V::Word>>(
 
 /// Blocks of one message at a fixed distance.
 pub(crate) struct Run<'a, V: Function> {
-    /// Where the first block begins.
+    /// The input, from the first block on.
     pub(crate) input: &'a [u8],
-    /// Bytes from the beginning of a block to that of the next.
+    /// Bytes from the start of a block to the start of the next.
     pub(crate) stride: usize,
     /// How many blocks; the last must end inside `input`.
     pub(crate) blocks: usize,
-    /// The counter for the first block: bytes hashed, that block included.
+    /// The counter for the first block: bytes hashed, including that block.
     pub(crate) count: u128,
     /// f0 and f1, for all blocks.
     pub(crate) flags: [V::Word; 2],
@@ -155,9 +155,9 @@ pub(crate) fn split<V: Function>(count: u128) -> [V::Word; 2] {
 #[repr(C, align(64))]
 pub(crate) struct Group<V: Function> {
     pub(crate) h: [[V::Word; MAX_LANES]; 8],
-    /// t0, t1, f0, f1 of each: counters for the next block, that block included, and flags.
+    /// t0, t1, f0, f1 of each: counters for the next block, including that block, and flags.
     offset: [[V::Word; MAX_LANES]; 4],
-    /// Whether a state may depend on a key: then all are wiped in the end.
+    /// Whether a state may depend on a key: then all are wiped at the end.
     pub(crate) is_secret: bool,
 }
 
@@ -212,7 +212,7 @@ impl<V: Function> Group<V> {
         usize::try_from(blocks).unwrap_or(usize::MAX).saturating_add(1)
     }
 
-    /// Moves the counters of the first `lanes` states on by so many blocks.
+    /// Advances the counters of the first `lanes` states by this many blocks.
     pub(crate) fn advance_count(&mut self, lanes: usize, blocks: usize) {
         for lane in 0..lanes {
             let [low, high] = [0, 1].map(|i| u128::from(self.offset[i][lane].to_u64()));
@@ -229,9 +229,9 @@ pub(crate) struct Inputs<'a> {
     pub(crate) stride: usize,
 }
 
-/// Compresses `blocks` blocks into each of the first `L::COUNT` states. Not more than there is
-/// [room](Group::room) for: on the way only the low words of the counters move, and they are left
-/// to the caller.
+/// Compresses `blocks` blocks into each of the first `L::COUNT` states. At most as many as there is
+/// [room](Group::room) for: the kernel increments only the low words of the counters, and does not
+/// store them; that is left to the caller.
 #[inline(always)]
 pub(crate) fn many<V: Function, L: Lanes<Word = V::Word>>(
     token: L::Token,

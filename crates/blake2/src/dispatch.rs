@@ -1,4 +1,4 @@
-//! Per level, the kernels as entry points compiled for its features, and one table. No logic.
+//! For each level, the kernels as entry points compiled for its features, and one table. No logic.
 #![allow(
     unsafe_code,
     reason = "functions with target features may only be called where the processor has them"
@@ -23,24 +23,24 @@ type BatchOf<V> = unsafe fn(&mut Batch<'_, V>);
 type Message<V> = unsafe fn(&mut State<V>, bool, &[u8]);
 type Tree<V> = unsafe fn(&mut [State<V>; 2], &[u8]);
 
-/// What a level offers. A value is a proof that the processor has the level: see [`blake2b`] and
+/// The kernels of a level. A value proves that the processor has the level: see [`blake2b`] and
 /// [`blake2s`].
 #[doc(hidden)]
 pub struct Kernels<V: Function> {
     pub(crate) level: Level,
     one: One<V>,
-    /// Kernels for many states with their numbers of lanes, widest first. Empty where one at a time
-    /// is best.
+    /// Kernels for many states with their numbers of lanes, widest first. Empty if one at a time is
+    /// best.
     many: &'static [(usize, Many<V>)],
     /// The kernel for batches, with as many lanes as the widest of those.
     batch: Option<BatchOf<V>>,
     message: Message<V>,
-    /// Where a kernel has as many lanes as a tree has leaves.
+    /// The kernel for trees, if one has as many lanes as a tree has leaves.
     tree: Option<Tree<V>>,
 }
 
 impl<V: Function> Kernels<V> {
-    /// The most lanes of any kernel; 1 where there is none for many states.
+    /// The most lanes of any kernel; 1 if there is none for many states.
     pub(crate) fn widest(&self) -> usize {
         self.many.first().map_or(1, |&(lanes, _)| lanes)
     }
@@ -73,7 +73,7 @@ impl<V: Function> Kernels<V> {
         count.wrapping_add(input.len() as u128)
     }
 
-    /// Compresses the last block; `count` includes it, as far as it is not padding.
+    /// Compresses the last block; `count` includes it, without padding.
     pub(crate) fn finish(&self, h: &mut State<V>, count: u128, block: &Block<V>, last_node: bool) {
         let flags = [V::ALL_ONES, if last_node { V::ALL_ONES } else { V::Word::default() }];
         let stride = V::BLOCK_BYTES;
@@ -162,21 +162,21 @@ mod portable {
     pub(super) static BLAKE2S: Kernels<Blake2s> = table();
 }
 
-/// As much memory as the widest vector takes, and aligned as that wants to be.
+/// As much memory as the widest vector takes, with its alignment.
 #[repr(align(64))]
 struct Widest {
     _bytes: [u8; 64],
 }
 
-/// Makes the compiler align the stack of the function that this is inlined into. Otherwise vectors
-/// that it keeps there for want of registers lie across lines of the cache, or not, by where the
-/// stack happens to be: trees and batches took up to half as long again.
+/// Makes the compiler align the stack of the function that this is inlined into. Otherwise spilled
+/// vectors may span cache lines, depending on where the stack happens to be: trees and batches took
+/// up to half as long again.
 #[inline(always)]
 fn align_stack() {
     black_box(&MaybeUninit::<Widest>::uninit());
 }
 
-/// Stamps the entry points of one level and variant: the same bodies, compiled for the features.
+/// Generates the entry points of one level and variant: the same bodies, compiled for the features.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! kernels {
     ($module:ident, $level:ident, $features:literal, $variant:ty, $row:ty,
@@ -282,7 +282,7 @@ mod x86 {
         }
     }
 
-    /// The tables, each with what proves that it may be used.
+    /// The tables, each with a proof that it may be used.
     pub(super) fn blake2b(level: Level) -> Option<&'static Kernels<Blake2b>> {
         match level {
             Level::Sse41 => Sse41::detect().map(|_| &b_sse41::KERNELS),
@@ -329,7 +329,7 @@ mod aarch64 {
     }
 }
 
-/// Where there are no vectors that this crate knows.
+/// For architectures without vectors that this crate supports.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod scalar {
     use super::*;
@@ -355,7 +355,7 @@ use scalar as native;
 #[cfg(target_arch = "x86_64")]
 use x86 as native;
 
-/// All the tables that this processor can use, those included that it would not choose.
+/// All tables that this processor can use, including those it would not choose.
 #[cfg(test)]
 pub(crate) fn every() -> (Vec<&'static Kernels<Blake2b>>, Vec<&'static Kernels<Blake2s>>) {
     let (mut b, mut s) = native::hidden();

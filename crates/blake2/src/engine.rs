@@ -1,9 +1,9 @@
 //! Many messages at once: lanes that are kept full.
 //!
-//! Each lane holds one task. A step advances all lanes by the same number of blocks, the most that
-//! none of them has to be looked after for; a lane whose task is done takes the next one. When
-//! tasks run out, the lanes that are left move together and narrower kernels take over, down to the
-//! one for a single message.
+//! Each lane holds one task. A step advances all lanes by the same number of blocks, up to where
+//! the first of them needs attention; a lane whose task is done takes the next one. When tasks run
+//! out, the remaining lanes are moved together and narrower kernels take over, down to the one for
+//! a single message.
 
 use saltern_simd::lanes::Word;
 
@@ -22,7 +22,7 @@ pub(crate) struct Task<'a, V: Variant> {
     pub(crate) head: Option<&'a Block<V>>,
     /// The rest of the message; whole blocks, if `finish` is `None`.
     pub(crate) input: &'a [u8],
-    /// Whether the message ends here, and then whether this is the last node.
+    /// Whether the message ends here; if so, whether this is the last node.
     pub(crate) finish: Option<bool>,
 }
 
@@ -46,7 +46,7 @@ impl<'a, V: Variant> Task<'a, V> {
         self.head.map_or(self.input, AsRef::as_ref)
     }
 
-    /// Steps over `blocks` plain blocks.
+    /// Skips `blocks` plain blocks.
     fn advance(&mut self, blocks: usize) {
         self.count = self.count.wrapping_add((blocks * V::BLOCK_BYTES) as u128);
         if self.head.take().is_none() {
@@ -64,7 +64,7 @@ struct Engine<'k, 'a, V: Variant, I> {
     waiting: I,
 }
 
-/// Carries out all tasks. Any number of them; each costs time in proportion to its length.
+/// Carries out any number of tasks; the time is proportional to their lengths.
 pub(crate) fn run<'a, V: Variant>(
     kernels: &Kernels<V>,
     waiting: impl Iterator<Item = Task<'a, V>>,
@@ -96,7 +96,7 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         let task = self.waiting.find(|task| !task.is_done());
         if let Some(task) = &task {
             self.group.set_state(lane, task.h);
-            // A new message without a key has neither block nor count before it.
+            // A new message without a key has neither a head block nor a count.
             self.group.is_secret |= task.head.is_some() || task.count > 0;
         }
         self.tasks[lane] = task;
@@ -173,8 +173,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.run(width, inputs, 1);
     }
 
-    /// Calls the kernel. Lanes without a task get the first one's input; what they make of it is
-    /// not looked at.
+    /// Calls the kernel. Lanes without a task get the first one's input, and their results are
+    /// ignored.
     fn run(&mut self, width: usize, mut inputs: Inputs<'_>, blocks: usize) {
         let first = inputs.lanes[0];
         for (lane, input) in inputs.lanes.iter_mut().enumerate().take(width).skip(self.active) {
@@ -184,8 +184,8 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         self.kernels.many(width, &mut self.group, inputs, blocks);
     }
 
-    /// Brings the only task left to its end with the kernel for a single message; where that is the
-    /// only kernel, many tasks one after the other.
+    /// Finishes the only task left with the kernel for a single message or, where that is the only
+    /// kernel, many tasks one after the other.
     fn finish_alone(&mut self) {
         let Some(mut task) = self.tasks[0].take() else { return self.active = 0 };
         *task.h = self.group.state(0);
@@ -199,7 +199,7 @@ impl<'a, V: Variant, I: Iterator<Item = Task<'a, V>>> Engine<'_, 'a, V, I> {
         if let Some(last_node) = task.finish {
             let (place, mut pad) = (task.place(), V::Word::ZERO_BLOCK);
             let count = task.count.wrapping_add(place.len() as u128);
-            // As a step does it: only what is no whole block is copied.
+            // As in a step: only a partial block is copied.
             let block = V::Word::first_block(place).unwrap_or_else(|| {
                 pad.as_mut()[..place.len()].copy_from_slice(place);
                 &pad

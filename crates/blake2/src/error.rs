@@ -1,74 +1,74 @@
-//! What can be wrong with a parameter.
+//! Errors in parameters.
 
 use core::fmt;
 
 use saltern_simd::UnavailableLevel;
 
-/// A parameter that the function cannot take. Each message names the value and the limit.
+/// A parameter that the function does not accept. Each message names the value and the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// A hash length, in bytes, that is 0 or above the limit.
     HashLength {
-        /// What was asked for.
+        /// The length requested.
         length: usize,
-        /// The longest there is.
+        /// The longest allowed.
         max: usize,
     },
     /// A key that is too long, in bytes.
     KeyLength {
-        /// What was given.
+        /// The value given.
         length: usize,
-        /// The longest there is.
+        /// The longest allowed.
         max: usize,
     },
     /// A salt that is too long, in bytes.
     SaltLength {
-        /// What was given.
+        /// The value given.
         length: usize,
-        /// The longest there is.
+        /// The longest allowed.
         max: usize,
     },
     /// A personalisation that is too long, in bytes.
     PersonalLength {
-        /// What was given.
+        /// The value given.
         length: usize,
-        /// The longest there is.
+        /// The longest allowed.
         max: usize,
     },
     /// An inner hash length, in bytes, above the limit.
     InnerHashLength {
-        /// What was given.
+        /// The value given.
         length: usize,
-        /// The longest there is.
+        /// The longest allowed.
         max: usize,
     },
     /// A node offset that the parameter block has no room for.
     NodeOffset {
-        /// What was given.
+        /// The value given.
         offset: u64,
-        /// The largest there is.
+        /// The largest allowed.
         max: u64,
     },
-    /// An output length of BLAKE2X that is 0 or that the parameter block has no room for.
+    /// A BLAKE2X output length that is 0 or that the parameter block has no room for.
     OutputLength {
-        /// What was asked for, in bytes.
+        /// The length requested, in bytes.
         length: u64,
-        /// The longest there is.
+        /// The longest allowed.
         max: u64,
     },
-    /// More output was asked of BLAKE2X than was announced to it.
+    /// More BLAKE2X output was requested than was announced.
     OutputEnd {
-        /// Bytes that were asked for.
+        /// Bytes requested.
         wanted: usize,
-        /// Bytes that are left.
+        /// Bytes left.
         left: u64,
     },
-    /// A hash in hexadecimal that is none of this function.
+    /// Text that is not a hash of this function in hexadecimal.
     Hex {
-        /// How many digits there are, if they are digits.
+        /// The number of digits, if they are digits.
         digits: usize,
-        /// The most that a hash has.
+        /// The most digits that a hash has.
         max: usize,
     },
     /// A level that this processor cannot run.

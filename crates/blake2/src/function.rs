@@ -1,9 +1,9 @@
-//! The whole difference between BLAKE2b and BLAKE2s.
+//! All differences between BLAKE2b and BLAKE2s.
 
 use saltern_simd::lanes::{Lanes, Word};
 use zeroize::Zeroize;
 
-/// What makes BLAKE2b and BLAKE2s different.
+/// The constants in which BLAKE2b and BLAKE2s differ.
 ///
 /// RFC 7693, section 2.1, gives the constants; lengths that follow from the word size are methods
 /// of this trait.
@@ -48,8 +48,8 @@ pub(crate) const fn stripe<V: Function>() -> usize {
     V::LEAVES * V::BLOCK_BYTES
 }
 
-/// How many stripes at the front of `bytes` are the last of no leaf: each leaf has at least a byte
-/// after them.
+/// How many stripes at the front of `bytes` do not contain the last block of any leaf: each leaf
+/// has at least one byte after them.
 pub(crate) const fn plain_stripes<V: Function>(bytes: usize) -> usize {
     bytes.saturating_sub((V::LEAVES - 1) * V::BLOCK_BYTES + 1) / stripe::<V>()
 }

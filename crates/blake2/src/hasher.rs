@@ -1,4 +1,4 @@
-//! Hashing a message that comes in pieces.
+//! Hashing a message that arrives in pieces.
 
 use core::fmt;
 
@@ -27,9 +27,9 @@ use crate::variant::Variant;
 #[derive(Clone)]
 pub struct Hasher<V: Variant> {
     h: State<V>,
-    /// Bytes compressed, those of a key block included.
+    /// Bytes compressed, including those of a key block.
     count: u128,
-    /// Input not yet compressed: as long as there may be no more, the last block has to wait.
+    /// Input not yet compressed: a block that may be the last must wait.
     buffer: Block<V>,
     buffered: u8,
     hash_length: u8,
@@ -45,8 +45,8 @@ impl<V: Variant> Hasher<V> {
         Self::with_params(&Params::new())
     }
 
-    /// The root of a parallel tree: the key is stated in its parameter block and not hashed into
-    /// it.
+    /// The root of a parallel tree: its parameter block states the key length, but the key is not
+    /// hashed into it.
     pub(crate) fn root(leaf: &Params<V>) -> Self {
         let node = leaf.clone().node_depth(1).last_node(true);
         Self { buffered: 0, ..Self::with_params(&node) }
@@ -66,7 +66,7 @@ impl<V: Variant> Hasher<V> {
         }
     }
 
-    /// Appends to the message. Any length may come at a time; long pieces are hashed in place.
+    /// Appends to the message. Pieces may have any length; long ones are hashed in place.
     pub fn update(&mut self, data: &[u8]) -> &mut Self {
         let rest = self.top_up(data);
         if !rest.is_empty() {
@@ -79,8 +79,8 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// The first of three steps of an update: fills a buffer that holds something. Returns what
-    /// remains of `data`, and if anything does, the buffer is empty or a whole block.
+    /// The first of three steps of an update: fills a buffer that holds something. Returns the rest
+    /// of `data`; if it is not empty, the buffer is empty or holds a whole block.
     pub(crate) fn top_up<'a>(&mut self, data: &'a [u8]) -> &'a [u8] {
         let buffered = usize::from(self.buffered);
         if buffered == 0 {
@@ -113,7 +113,7 @@ impl<V: Variant> Hasher<V> {
         self.buffered = tail.len() as u8;
     }
 
-    /// As if so many bytes had been compressed.
+    /// As if this many bytes had been compressed.
     #[cfg(test)]
     pub(crate) fn start_at(&mut self, count: u128) {
         self.count = count;
@@ -123,13 +123,13 @@ impl<V: Variant> Hasher<V> {
         self.kernels
     }
 
-    /// The hash of the message so far. The hasher can go on afterwards.
+    /// The hash of the message so far. The hasher can continue afterwards.
     #[must_use]
     pub fn finalize(&self) -> Hash<V> {
         self.finished(|h| Hash::from_state(h, self.hash_length))
     }
 
-    /// What is made of the last state, which may be wiped afterwards.
+    /// Passes the last state to `make`; the state may be wiped afterwards.
     #[inline(always)]
     pub(crate) fn finished<T>(&self, make: impl FnOnce(&State<V>) -> T) -> T {
         let mut h = self.h;
@@ -146,7 +146,7 @@ impl<V: Variant> Hasher<V> {
         made
     }
 
-    /// Bytes of message so far, modulo 2¹²⁸; a key does not count.
+    /// Bytes of message so far, modulo 2¹²⁸, not counting a key.
     #[must_use]
     pub fn count(&self) -> u128 {
         let key = if self.keyed { V::BLOCK_BYTES as u128 } else { 0 };
@@ -155,7 +155,7 @@ impl<V: Variant> Hasher<V> {
 }
 
 impl<V: Variant> Params<V> {
-    /// The hash of `data`. Time is linear in its length, with at least one block; no memory is
+    /// The hash of `data`. The time is linear in its length, at least one block; no memory is
     /// allocated.
     #[must_use]
     pub fn hash(&self, data: &[u8]) -> Hash<V> {
@@ -174,7 +174,7 @@ impl<V: Variant> Params<V> {
     }
 }
 
-/// The blocks at the front of `data` after which at least a byte follows.
+/// The blocks at the front of `data` that are followed by at least one byte.
 fn whole_blocks<V: Variant>(data: &[u8]) -> &[u8] {
     &data[..data.len().saturating_sub(1) / V::BLOCK_BYTES * V::BLOCK_BYTES]
 }

@@ -14,7 +14,7 @@ use std::io;
 use crate::variant::Variant;
 use crate::{hasher, tree, xof};
 
-/// The same lines for all that has `update`.
+/// The same implementation for everything that has `update`.
 macro_rules! write {
     ($($hasher:ty),+) => {
         $(

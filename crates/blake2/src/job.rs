@@ -1,4 +1,4 @@
-//! One message to be hashed among others.
+//! One message to hash among others.
 
 use core::fmt;
 
@@ -10,19 +10,19 @@ use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::Variant;
 
-/// One message to be hashed among others, and its hash afterwards.
+/// One message to hash among others, and its hash afterwards.
 ///
 /// A job of a keyed hash holds no part of the key; after hashing, its state is the hash.
 #[derive(Clone)]
 pub struct Job<'a, V: Variant> {
     pub(crate) params: &'a Params<V>,
     pub(crate) input: &'a [u8],
-    /// Of use from the moment that a kernel has it.
+    /// Valid once a kernel has set it.
     h: State<V>,
     is_done: bool,
 }
 
-/// Forgets message and hash. What is left is a job for the empty message.
+/// Forgets the message and the hash, leaving a job for the empty message.
 impl<V: Variant> Zeroize for Job<'_, V> {
     fn zeroize(&mut self) {
         self.h.zeroize();
@@ -38,7 +38,7 @@ impl<'a, V: Variant> Job<'a, V> {
         Self { params, input, h: V::IV, is_done: false }
     }
 
-    /// The hash. A job that [`hash_many`](crate::many::hash_many) has not seen yet is computed
+    /// The hash. If [`hash_many`](crate::many::hash_many) has not hashed the job yet, it is hashed
     /// here, alone.
     #[must_use]
     #[inline]
@@ -59,7 +59,7 @@ impl<'a, V: Variant> Job<'a, V> {
         self.is_done
     }
 
-    /// Takes note of the state after the last block.
+    /// Stores the state after the last block.
     #[inline(always)]
     pub(crate) fn set_done(&mut self, h: State<V>) {
         self.h = h;

@@ -26,12 +26,12 @@
 //! [`digest`](https://docs.rs/digest) and adds the module `rustcrypto`, with its traits for types
 //! under the names of the crate `blake2`. Neither changes a result.
 //!
-//! A hash of plain data is not a way to store passwords. Keyed states and keys are wiped when they
-//! are dropped, and hashes are compared in a time that depends on their lengths alone; no branch or
-//! address depends on data or key.
+//! Do not store passwords as plain BLAKE2 hashes. Keyed states and keys are wiped on drop, and the
+//! time to compare hashes depends only on their lengths; no branch or address depends on data or
+//! key.
 //!
 //! The instruction set is chosen at run time: portable code, SSE4.1, AVX2, AVX-512 or NEON;
-//! [`Level`] names them and each `Params` has a `level` to compute with a smaller one. Results
+//! [`Level`] lists them, and each `Params` has a `level` method to select a lower one. Results
 //! never depend on it. The crate is `no_std` and needs `alloc`.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -60,7 +60,7 @@ mod output;
 mod params;
 #[cfg(feature = "digest")]
 pub mod rustcrypto;
-// Not among the sources, which are published: it needs the reference, which is not.
+// Kept outside the published sources: it needs the reference, which is not published.
 #[cfg(test)]
 #[path = "../tests/inside/kernels.rs"]
 mod tests;
@@ -78,8 +78,8 @@ pub use saltern_simd::Level;
 pub use variant::Variant;
 
 pub mod generic {
-    //! The types of [`blake2b`](mod@crate::blake2b) and [`blake2s`](mod@crate::blake2s) under one
-    //! name each, for functions that are generic over a [`Variant`](crate::Variant).
+    //! The types of [`blake2b`](mod@crate::blake2b) and [`blake2s`](mod@crate::blake2s) under
+    //! common names, for functions that are generic over a [`Variant`](crate::Variant).
     //!
     //! ```
     //! use saltern_blake2::{Blake2b, Blake2s, Variant, blake2b, generic::Params};
@@ -202,7 +202,7 @@ pub mod blake2xb {
 
     /// The parameters of a BLAKE2Xb output.
     pub type Params = crate::xof::Params<Blake2b>;
-    /// A BLAKE2Xb computation that takes its message.
+    /// A BLAKE2Xb computation that is still taking its message.
     pub type Hasher = crate::xof::Hasher<Blake2b>;
     /// A BLAKE2Xb output.
     pub type Reader = crate::xof::Reader<Blake2b>;
@@ -215,7 +215,7 @@ pub mod blake2xs {
 
     /// The parameters of a BLAKE2Xs output.
     pub type Params = crate::xof::Params<Blake2s>;
-    /// A BLAKE2Xs computation that takes its message.
+    /// A BLAKE2Xs computation that is still taking its message.
     pub type Hasher = crate::xof::Hasher<Blake2s>;
     /// A BLAKE2Xs output.
     pub type Reader = crate::xof::Reader<Blake2s>;

@@ -1,11 +1,10 @@
-//! Many messages at once: as many as the processor has lanes in one step, any lengths and
-//! parameters mixed.
+//! Many messages at once: as many in one step as the processor has lanes, with any mix of lengths
+//! and parameters.
 //!
-//! One message keeps a wide processor mostly idle, because each step of BLAKE2 waits for the one
-//! before. Independent messages do not wait for each other, so [`degree`] of them side by side take
-//! little longer than one. Shorter and longer messages may be mixed freely: a lane that is done
-//! takes the next message, the longest come first, and the last ones that are left are hashed by
-//! narrower kernels.
+//! A single message leaves a wide processor mostly idle, because each step of BLAKE2 waits for the
+//! one before. Independent messages do not wait for each other, so [`degree`] of them side by side
+//! take little longer than one. Shorter and longer messages may be mixed freely: the longest come
+//! first, a lane that is done takes the next message, and narrower kernels hash the last ones.
 
 use alloc::vec::Vec;
 
@@ -27,11 +26,11 @@ pub use crate::job::Job;
 #[cfg(feature = "std")]
 pub use threads::hash_many_threaded;
 
-/// Hashes all the messages, at the level of the first job's parameters. Jobs done before are left
-/// as they are.
+/// Hashes all the messages, at the level of the first job's parameters. Jobs that are already done
+/// are left unchanged.
 ///
-/// Time is that of one pass over the input. Where lengths differ, or messages are long, tables of
-/// some words for each job are allocated.
+/// Takes one pass over the input. If lengths differ, or messages are long, allocates tables of a
+/// few words per job.
 ///
 /// ```
 /// use saltern_blake2::{blake2s, many};
@@ -53,8 +52,7 @@ pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     run(kernels, order.into_iter());
 }
 
-/// Hashes jobs that are in order: those of equal lengths in batches, the others in lanes that are
-/// kept full.
+/// Hashes sorted jobs: those of equal lengths in batches, the others in lanes that are kept full.
 pub(crate) fn run<'j, 'a: 'j, V: Variant>(
     kernels: &Kernels<V>,
     jobs: impl Iterator<Item = &'j mut Job<'a, V>>,
@@ -94,20 +92,20 @@ impl<'j, 'a, V: Variant> Alike<'j, 'a, V> {
         Self { params: None, jobs: [const { None }; MAX_LANES], batch: Batch::new() }
     }
 
-    /// Makes an empty batch one for jobs like this one; one with a key can be in none.
+    /// Prepares an empty batch for jobs like this one; a job with a key cannot be in a batch.
     fn restart(&mut self, job: &Job<'a, V>) {
         self.params = Some(job.params).filter(|params| params.key_block().is_none());
         self.batch.restart(job.params.initial_state(), job.params.is_last_node(), job.input);
     }
 
-    /// Whether a job can be in one batch with those before.
+    /// Whether a job can join the batch.
     #[inline]
     fn takes(&self, job: &Job<'a, V>) -> bool {
         self.params.is_some_and(|params| core::ptr::eq(params, job.params))
             && self.batch.takes(job.input)
     }
 
-    /// Adds a job that the batch takes, and says how many there are now.
+    /// Adds a job that the batch takes, and returns how many there are now.
     #[inline]
     fn push(&mut self, job: &'j mut Job<'a, V>) -> usize {
         let count = self.batch.push(job.input);
@@ -123,7 +121,7 @@ impl<'j, 'a, V: Variant> Alike<'j, 'a, V> {
         }
     }
 
-    /// The jobs, which leave an empty batch.
+    /// Takes the jobs out, leaving the batch empty.
     fn drain(&mut self) -> impl Iterator<Item = &'j mut Job<'a, V>> {
         let count = self.batch.len();
         self.batch.clear();
@@ -132,8 +130,8 @@ impl<'j, 'a, V: Variant> Alike<'j, 'a, V> {
 }
 
 impl<V: Variant> Params<V> {
-    /// The hashes of all the messages, in their order: [`hash_many`] for one set of parameters.
-    /// Allocates the result and, for a while, as much again.
+    /// The hashes of all the messages, in order: [`hash_many`] for one set of parameters. Allocates
+    /// the result and, temporarily, as much again.
     ///
     /// ```
     /// let hashes = saltern_blake2::blake2b::Params::new().hash_many(&["some", "messages"]);
@@ -147,9 +145,9 @@ impl<V: Variant> Params<V> {
         jobs.iter().map(Job::hash).collect()
     }
 
-    /// The hashes of all the messages in their order, one after the other in `table`: as many as
-    /// there are messages and there is room for. Messages of equally many blocks are the fastest,
-    /// and nothing is allocated for them.
+    /// The hashes of all the messages in order, one after the other in `table`: as many as there
+    /// are messages and room. Messages with equal numbers of blocks are the fastest, and need no
+    /// allocation.
     ///
     /// ```
     /// use saltern_blake2::blake2b;
@@ -173,7 +171,7 @@ impl<V: Variant> Params<V> {
     }
 
     /// The same for messages that can be hashed in batches; does nothing if they cannot. Lanes that
-    /// the last batch leaves get its first message, and what they make of it is not looked at.
+    /// the last batch does not fill get its first message, and their results are ignored.
     fn hash_alike<T: AsRef<[u8]>>(&self, messages: &[T], table: &mut [u8]) -> Option<()> {
         let (kernels, length) = (self.kernels(), usize::from(self.output_length()));
         let (lanes, first) = (kernels.widest(), messages.first()?.as_ref());
@@ -199,7 +197,7 @@ impl<V: Variant> Params<V> {
     }
 }
 
-/// Appends to each hasher's message, as its `update` one after the other would, at the level of the
+/// Appends to each hasher's message, as calling each one's `update` would, at the level of the
 /// first.
 ///
 /// ```

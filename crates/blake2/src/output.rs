@@ -16,9 +16,8 @@ const MAX_BYTES: usize = 64;
 
 /// A finished hash: 1 to 64 bytes (BLAKE2b, BLAKE2bp) or 1 to 32 (BLAKE2s, BLAKE2sp).
 ///
-/// Comparison with `==`, to another hash or to bytes, takes a time that depends on the lengths
-/// alone, so that a keyed hash can be checked with it. Printing (`Debug`) shows the bytes: a hash
-/// is not kept secret.
+/// The time of a comparison with `==`, to another hash or to bytes, depends only on the lengths, so
+/// a keyed hash can be checked with it. `Debug` shows the bytes: a hash is not treated as secret.
 ///
 /// ```
 /// let hash = saltern_blake2::blake2s(b"abc");
@@ -40,7 +39,7 @@ impl<V: Function> Hash<V> {
         Self { bytes, length, variant: PhantomData }
     }
 
-    /// The hash; as many bytes as were asked for.
+    /// The hash, with the length that was asked for.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -58,7 +57,7 @@ impl<V: Function> Hash<V> {
     }
 }
 
-/// A hash from elsewhere, of 1 byte up to as many as the function has; other lengths do not
+/// A hash from elsewhere, from 1 byte up to the function's full length; other lengths do not
 /// compile.
 impl<V: Function, const N: usize> From<[u8; N]> for Hash<V> {
     fn from(hash: [u8; N]) -> Self {
@@ -69,11 +68,11 @@ impl<V: Function, const N: usize> From<[u8; N]> for Hash<V> {
     }
 }
 
-/// A hash from elsewhere in hexadecimal, of either case.
+/// A hash from elsewhere in hexadecimal, in either case.
 ///
 /// # Errors
-/// [`Error::Hex`] for anything but an even number of digits, for 1 byte up to as many as the
-/// function has.
+/// [`Error::Hex`] for anything but an even number of digits, for 1 byte up to the function's full
+/// length.
 impl<V: Function> FromStr for Hash<V> {
     type Err = Error;
 
@@ -150,7 +149,7 @@ impl<V: Function, const N: usize> PartialEq<[u8; N]> for Hash<V> {
     }
 }
 
-/// A hash in hexadecimal, without an allocation. Prints as, and derefs to, the string.
+/// A hash in hexadecimal, without allocation. Displays as, and dereferences to, the string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HexString {
     digits: [u8; 2 * MAX_BYTES],

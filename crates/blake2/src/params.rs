@@ -103,8 +103,8 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// A personalisation of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros: one for
-    /// every use of the function, so that no two uses share a hash.
+    /// A personalisation of up to 16 bytes (BLAKE2b) or 8 (BLAKE2s), padded with zeros. Choose a
+    /// different one for every use of the function, so that no two uses share a hash.
     ///
     /// # Errors
     /// [`Error::PersonalLength`].
@@ -121,23 +121,23 @@ impl<V: Variant> Params<V> {
         self
     }
 
-    /// Tree hashing: the maximal depth; 255 is unlimited, 1 (the default) is sequential hashing.
-    /// BLAKE2X has 0.
+    /// Tree hashing: the maximum depth; 255 for unlimited, 1 (the default) for sequential hashing,
+    /// 0 for BLAKE2X.
     #[must_use]
     pub fn max_depth(mut self, depth: u8) -> Self {
         self.set(offset::MAX_DEPTH, depth);
         self
     }
 
-    /// Tree hashing: the most bytes in a leaf; 0, the default, is unlimited.
+    /// Tree hashing: the maximum length of a leaf in bytes; 0, the default, for unlimited.
     #[must_use]
     pub fn max_leaf_length(mut self, length: u32) -> Self {
         self.block.as_mut()[offset::MAX_LEAF_LENGTH..][..4].copy_from_slice(&length.to_le_bytes());
         self
     }
 
-    /// Tree hashing: the number of this node among those of its depth, from 0; below 2⁶⁴ (BLAKE2b)
-    /// or 2⁴⁸ (BLAKE2s).
+    /// Tree hashing: the index of this node at its depth, from 0; below 2⁶⁴ (BLAKE2b) or 2⁴⁸
+    /// (BLAKE2s).
     ///
     /// # Errors
     /// [`Error::NodeOffset`].
@@ -149,7 +149,7 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// Tree hashing: the depth of this node; leaves, and sequential hashing, have 0.
+    /// Tree hashing: the depth of this node; 0 for leaves and sequential hashing.
     #[must_use]
     pub fn node_depth(mut self, depth: u8) -> Self {
         self.set(Self::NODE_DEPTH, depth);
@@ -169,8 +169,8 @@ impl<V: Variant> Params<V> {
         Ok(self)
     }
 
-    /// Tree hashing: whether this node is the last of its depth. Not a part of the block but of the
-    /// last compression.
+    /// Tree hashing: whether this node is the last at its depth. A flag of the last compression,
+    /// not a field of the parameter block.
     #[must_use]
     pub fn last_node(mut self, last: bool) -> Self {
         self.last_node = last;
@@ -211,7 +211,7 @@ impl<V: Variant> Params<V> {
         [self.initial_state(), Self::state_of(&root)]
     }
 
-    /// The padded key, where there is one.
+    /// The padded key, if there is one.
     pub(crate) fn key_block(&self) -> Option<&Block<V>> {
         (self.block.as_ref()[offset::KEY_LENGTH] > 0).then_some(&self.key)
     }
@@ -228,7 +228,7 @@ impl<V: Variant> Params<V> {
         self.kernels
     }
 
-    /// With a table that the processor can use but would not choose.
+    /// With kernels that the processor can use but would not choose.
     #[cfg(test)]
     pub(crate) fn with_kernels(mut self, kernels: &'static Kernels<V>) -> Self {
         self.kernels = kernels;
@@ -246,13 +246,13 @@ impl<V: Variant> Params<V> {
         node.max_leaf_length(V::OUT_BYTES as u32)
     }
 
-    /// The same node with an output of so many bytes.
+    /// The same node with an output of this many bytes.
     pub(crate) fn set_hash_length(&mut self, length: u8) {
         self.set(offset::HASH_LENGTH, length);
     }
 
-    /// A node of a tree of two levels with as many leaves as the parallel forms have, the first
-    /// leaf at first.
+    /// A node of a two-level tree with as many leaves as the parallel forms have; initially the
+    /// first leaf.
     pub(crate) fn parallel_node(mut self) -> Self {
         self.set(offset::FANOUT, V::LEAVES as u8);
         self.set(offset::MAX_DEPTH, 2);

@@ -2,7 +2,7 @@
 //! for code that is generic over hash functions: the output length is a part of the type.
 //!
 //! [`Fixed`] is a [`digest::Digest`] without a key and a [`digest::Mac`] with one. BLAKE2X is
-//! [`digest::ExtendableOutput`]. A personalisation makes a function of its own for each use:
+//! [`digest::ExtendableOutput`]. A personalisation makes a separate function for each use:
 //! [`TryCustomizedInit`](digest::TryCustomizedInit), or with a salt too
 //! [`Fixed::with_salt_and_personal`].
 //!
@@ -79,9 +79,9 @@ pub type Blake2bMac512 = Blake2bMac<U64>;
 /// Keyed BLAKE2s with 32 bytes of output.
 pub type Blake2sMac256 = Blake2sMac<U32>;
 
-/// BLAKE2Xb, whose output goes on for 2³² blocks of 64 bytes.
+/// BLAKE2Xb, with an output of 2³² blocks of 64 bytes.
 pub type Blake2xb = crate::blake2xb::Hasher;
-/// BLAKE2Xs, whose output goes on for 2³² blocks of 32 bytes.
+/// BLAKE2Xs, with an output of 2³² blocks of 32 bytes.
 pub type Blake2xs = crate::blake2xs::Hasher;
 
 /// Marks a [`Fixed`] without a key.
@@ -92,12 +92,12 @@ pub enum Hashing {}
 #[derive(Clone, Copy, Debug)]
 pub enum Keyed {}
 
-/// A hasher whose output length is a value, for [`Fixed`] to make it a type. Sealed: those of this
-/// crate are all there are.
+/// A hasher whose output length is a value; [`Fixed`] turns it into a type. Sealed: only types of
+/// this crate implement it.
 pub trait Streaming: sealed::Sealed + Clone + fmt::Debug {
     /// BLAKE2b or BLAKE2s.
     type Function: Variant;
-    /// What the algorithm is called.
+    /// The name of the algorithm.
     const NAME: &'static str;
     #[doc(hidden)]
     fn start(length: usize, key: &[u8]) -> Result<Self, Error>;
@@ -151,7 +151,7 @@ impl<V: Variant> Streaming for tree::Hasher<V> {
 #[derive(Clone)]
 pub struct Fixed<H, N, K> {
     hasher: H,
-    /// To begin again with.
+    /// The initial state, for resets.
     start: H,
     marker: PhantomData<(N, K)>,
 }
@@ -164,7 +164,7 @@ impl<H: Streaming, N: ArraySize, K> Fixed<H, N, K> {
 }
 
 impl<V: Variant, N: ArraySize> Fixed<Hasher<V>, N, Hashing> {
-    /// A function of its own for a salt and a personalisation of up to 16 bytes each (BLAKE2b) or 8
+    /// A separate function for a salt and a personalisation of up to 16 bytes each (BLAKE2b) or 8
     /// (BLAKE2s).
     ///
     /// # Errors
@@ -258,7 +258,7 @@ impl<H, N> HashMarker for Fixed<H, N, Hashing> {}
 
 impl<H, N> MacMarker for Fixed<H, N, Keyed> {}
 
-/// Sizes as types, which are not to be had from numbers.
+/// Sizes as types, which cannot be derived from numbers.
 macro_rules! sizes {
     ($($hasher:ty: $block:ty, $key:ty;)+) => {
         $(
@@ -280,7 +280,7 @@ sizes! {
     tree::Hasher<function::Blake2s>: U64, U32;
 }
 
-/// Keys of the longest length, or by `new_from_slice` of any from 1 byte on.
+/// Keys of the maximum length or, with `new_from_slice`, of any length from 1 byte.
 impl<H: Streaming, N: ArraySize> KeyInit for Fixed<H, N, Keyed>
 where
     Self: KeySizeUser,
@@ -334,7 +334,7 @@ impl<V: Variant> XofReader for OutputReader<V> {
     /// The next bytes of the output.
     ///
     /// # Panics
-    /// After the end of the output, where the trait has no other answer: after as many bytes as
+    /// After the end of the output, since the trait has no way to report it: after as many bytes as
     /// were announced, or after 256 GiB (BLAKE2Xb) or 128 GiB (BLAKE2Xs).
     /// [`blake2xb::Reader::fill`](crate::blake2xb::Reader::fill) returns an error instead.
     fn read(&mut self, buffer: &mut [u8]) {

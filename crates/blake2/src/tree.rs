@@ -84,7 +84,7 @@ impl<V: Variant> Params<V> {
         Self { node: self.node.with_kernels(kernels) }
     }
 
-    /// The kernels, and whether what they work on is secret.
+    /// The kernels, and whether their data is secret.
     fn kernels(&self) -> (&'static Kernels<V>, bool) {
         (self.node.kernels(), self.node.key_block().is_some())
     }
@@ -100,12 +100,12 @@ impl<V: Variant> Params<V> {
         self.to_hasher().update(data).finalize()
     }
 
-    /// As [`hash`](Self::hash), for long messages with a thread for each leaf: four (BLAKE2bp) or
+    /// Like [`hash`](Self::hash), with a thread for each leaf of a long message: four (BLAKE2bp) or
     /// eight (BLAKE2sp).
     ///
-    /// A leaf alone cannot use the lanes that all leaves share in one thread, so that the gain is
-    /// small, about 1.4 times with as many idle processors; with fewer processors, or less than
-    /// half a MiB for each leaf, no thread is started. Many messages gain far more from
+    /// A leaf alone cannot use the lanes that all leaves share in one thread, so the gain is small:
+    /// about 1.4 times with as many idle processors. With fewer processors, or less than half a MiB
+    /// for each leaf, no thread is started. Many messages gain far more from
     /// [`hash_many_threaded`](crate::many::hash_many_threaded).
     ///
     /// ```
@@ -172,7 +172,7 @@ impl<V: Variant> fmt::Debug for Params<V> {
 #[derive(Clone)]
 pub struct Hasher<V: Variant> {
     leaves: [State<V>; MAX_LEAVES],
-    /// Bytes compressed into each leaf, those of a key block included.
+    /// Bytes compressed into each leaf, including those of a key block.
     leaf_count: u128,
     /// Input not yet compressed, after the key blocks of all leaves if there is a key.
     buffer: [u8; BUFFER],
@@ -187,12 +187,12 @@ impl<V: Variant> Hasher<V> {
         Params::new().to_hasher()
     }
 
-    /// Appends to the message. Any length may come at a time; long pieces are hashed in place.
+    /// Appends to the message. Pieces may have any length; long ones are hashed in place.
     pub fn update(&mut self, data: &[u8]) -> &mut Self {
         let mut data = data;
         while self.buffered > 0 && !data.is_empty() {
             self.drain_buffer(data.len());
-            // Whole stripes that stay are the last ones: then all of `data` has room after them.
+            // If whole stripes stay, they are the last ones: then all of `data` fits after them.
             let goal = if self.buffered < stripe::<V>() { stripe::<V>() } else { BUFFER };
             let (head, rest) = data.split_at(data.len().min(goal - self.buffered));
             self.push(head);
@@ -206,11 +206,11 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// As [`update`](Self::update) with a thread for each leaf, where `threads` allows four
+    /// Like [`update`](Self::update) with a thread for each leaf, if `threads` allows four
     /// (BLAKE2bp) or eight (BLAKE2sp) of them and `data` has half a MiB for each: see
-    /// [`Params::hash_threaded`]. `None` stands for as many threads as there are processors.
+    /// [`Params::hash_threaded`]. `None` means as many threads as there are processors.
     ///
-    /// The threads end with the call. Where the system gives fewer, those do all the work.
+    /// The threads end with the call. If fewer can be started, those do all the work.
     ///
     /// ```
     /// use std::num::NonZero;
@@ -232,7 +232,7 @@ impl<V: Variant> Hasher<V> {
         }
     }
 
-    /// As [`update`](Self::update) with a thread for each leaf.
+    /// Like [`update`](Self::update) with a thread for each leaf.
     #[cfg(feature = "std")]
     pub(crate) fn update_by_leaves(&mut self, data: &[u8]) -> &mut Self {
         let missing = self.buffered.next_multiple_of(stripe::<V>()) - self.buffered;
@@ -250,8 +250,8 @@ impl<V: Variant> Hasher<V> {
         self.buffered += bytes.len();
     }
 
-    /// Compresses the stripes of the buffer that are known not to be the last, given so many bytes
-    /// to come.
+    /// Compresses the stripes of the buffer that are known not to be the last, given the number of
+    /// bytes to come.
     fn drain_buffer(&mut self, to_come: usize) {
         let stripes =
             plain_stripes::<V>(self.buffered + to_come).min(self.buffered / stripe::<V>());
@@ -263,7 +263,7 @@ impl<V: Variant> Hasher<V> {
         self.buffered -= whole;
     }
 
-    /// The hash of the message so far. The hasher can go on afterwards.
+    /// The hash of the message so far. The hasher can continue afterwards.
     #[must_use]
     pub fn finalize(&self) -> Hash<V> {
         let mut leaves = self.leaves;
@@ -297,7 +297,7 @@ impl<V: Variant> Hasher<V> {
         engine::run(self.params.node.kernels(), tasks);
     }
 
-    /// Bytes of message so far, modulo 2¹²⁸; a key does not count.
+    /// Bytes of message so far, modulo 2¹²⁸, not counting a key.
     #[must_use]
     pub fn count(&self) -> u128 {
         let key = if self.params.node.key_block().is_some() { stripe::<V>() as u128 } else { 0 };
@@ -306,8 +306,8 @@ impl<V: Variant> Hasher<V> {
     }
 }
 
-/// Compresses whole stripes of which none is the last of any leaf, into as many leaves as there
-/// are; returns the leaves' count after them.
+/// Compresses whole stripes, none of which is the last of any leaf, into all leaves; returns the
+/// leaves' count after them.
 pub(crate) fn absorb<V: Variant>(
     (kernels, is_secret): (&Kernels<V>, bool),
     leaves: &mut [State<V>],
@@ -341,13 +341,13 @@ pub(crate) fn absorb<V: Variant>(
     end
 }
 
-/// Whether so many threads are enough for a leaf each, and each has enough to do.
+/// Whether there is a thread for each leaf, and enough work for each thread.
 #[cfg(feature = "std")]
 fn worth_threads<V: Variant>(threads: Option<NonZero<usize>>, data: &[u8]) -> bool {
     crate::many::threads::worthwhile(threads, data.len()) >= V::LEAVES
 }
 
-/// As [`absorb`], with a thread for each leaf, as far as the system has threads to give.
+/// Like [`absorb`], with a thread for each leaf, as far as threads can be started.
 #[cfg(feature = "std")]
 fn absorb_threaded<V: Variant>(
     params: &Params<V>,
@@ -367,7 +367,7 @@ fn absorb_threaded<V: Variant>(
     if !stripes.is_empty() {
         thread::scope(|scope| {
             for _ in 1..V::LEAVES {
-                // Where there is no thread to be had, the others have more to do.
+                // If a thread cannot be started, the others do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -376,7 +376,7 @@ fn absorb_threaded<V: Variant>(
     leaf_count.wrapping_add((stripes.len() / V::LEAVES) as u128)
 }
 
-/// A leaf's part of a stripe, which need not be whole: a block, less, or nothing.
+/// A leaf's part of a stripe, which may be partial: a block, less, or nothing.
 fn part_of_leaf<V: Variant>(stripe: &[u8], leaf: usize) -> &[u8] {
     let rest = &stripe[stripe.len().min(leaf * V::BLOCK_BYTES)..];
     &rest[..rest.len().min(V::BLOCK_BYTES)]

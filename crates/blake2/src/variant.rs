@@ -5,7 +5,7 @@ use saltern_simd::Level;
 use crate::dispatch::{self, Kernels};
 use crate::function::{Blake2b, Blake2s, Function};
 
-/// BLAKE2b or BLAKE2s with kernels for every level. Sealed: the two types are all there are.
+/// BLAKE2b or BLAKE2s with kernels for every level. Sealed: only these two types implement it.
 pub trait Variant: Function {
     #[doc(hidden)]
     fn kernels(level: Level) -> &'static Kernels<Self>;

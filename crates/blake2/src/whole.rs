@@ -1,18 +1,17 @@
-//! Inputs that are there as a whole, without a key: a message for one state, or for all nodes of a
-//! parallel tree.
+//! Complete inputs without a key: a message for one state, or for all nodes of a parallel tree.
 //!
-//! A hasher has to be ready for more input, and pays for it: with a buffer, and with a state that
-//! goes to memory and comes back between any two calls of a kernel. Here one call does everything,
-//! from the initial value on, in registers.
+//! A hasher must be ready for more input, which costs a buffer, and storing and loading the state
+//! between any two kernel calls. Here one call does everything, from the initial value on, in
+//! registers.
 
 use saltern_simd::lanes::{Lanes, Row, Word};
 
 use crate::compress::{MAX_LANES, MAX_LEAVES, compress, put, split};
 use crate::function::{Block, Function, State, plain_stripes, stripe};
 
-/// Brings an initial value to the final state for a message. (In place: as a result, both rows
-/// would be put together in one wide register, and where that is one of 512 bits, a third of the
-/// units stand still until it is stored.)
+/// Brings an initial value to the final state for a message. (In place: as a return value, both
+/// rows would be combined in one wide register, and with 512 bits, a third of the units would be
+/// idle until it is stored.)
 #[inline(always)]
 pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
     token: R::Token,
@@ -44,8 +43,8 @@ pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
     put::<V, R>(rows, h);
 }
 
-/// Brings the initial values of a tree's first leaf and of its root to the root's final state for a
-/// message, in the place of the latter. `L` has a lane for every leaf.
+/// From the initial values of a tree's first leaf and of its root, computes the root's final state
+/// for a message, in place of its initial value. `L` has a lane for every leaf.
 #[inline(always)]
 pub(crate) fn tree<V: Function, L: Lanes<Word = V::Word>, R: Row<Word = V::Word>>(
     tokens: (L::Token, R::Token),
@@ -84,8 +83,7 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
     }
     rows[0][V::NODE_OFFSET_WORD] = rows[0][V::NODE_OFFSET_WORD].xor(L::load(token, &numbers));
     let stripe = stripe::<V>();
-    // The last leaf's last block is the one that ends the message, or the one that it has no part
-    // of.
+    // The last leaf's last block is either the one that ends the message, or empty.
     let plain = plain_stripes::<V>(input.len());
     let steps = plain + 1 + usize::from(input.len() - plain * stripe > stripe);
     let zeros = V::Word::ZERO_BLOCK;
@@ -108,7 +106,7 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
             let mut words = [[none; MAX_LANES]; 4];
             for (lane, pad) in pads[..L::COUNT].iter_mut().enumerate() {
                 let part = &now[now.len().min(lane * V::BLOCK_BYTES)..];
-                // A leaf without a second block has closed in the step before.
+                // A leaf without a second block was closed in the step before.
                 closes[lane] = part.len() <= stripe && (k == plain || !part.is_empty());
                 let length = part.len().min(V::BLOCK_BYTES);
                 if k > plain {
@@ -136,7 +134,7 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
     }
 }
 
-/// Puts the hashes of those leaves that close in their places.
+/// Puts the hashes of the closing leaves in their places.
 #[inline(always)]
 fn keep<V: Function, L: Lanes<Word = V::Word>>(
     [low, high]: [[L; 4]; 2],
@@ -153,8 +151,8 @@ fn keep<V: Function, L: Lanes<Word = V::Word>>(
     });
 }
 
-/// Copies less than a block to the front of one, without a call for a length that is not known when
-/// compiling.
+/// Copies less than a block to the front of one, without a call for a length unknown at compile
+/// time.
 #[inline(always)]
 pub(crate) fn copy_short(block: &mut [u8], bytes: &[u8]) {
     let (parts, mut rest) = bytes.as_chunks::<16>();
@@ -168,7 +166,7 @@ pub(crate) fn copy_short(block: &mut [u8], bytes: &[u8]) {
     copy_if_longer::<1>(back, rest);
 }
 
-/// Copies `N` bytes, if there are so many, and returns what is left of both.
+/// Copies `N` bytes, if there are that many, and returns the rest of both.
 #[inline(always)]
 fn copy_if_longer<'t, 'f, const N: usize>(
     to: &'t mut [u8],

@@ -17,7 +17,7 @@ use crate::variant::Variant;
 /// The parameters of one BLAKE2X output.
 ///
 /// The output's length is a parameter: outputs of different lengths have nothing in common. Without
-/// one the length is "unknown", and the output goes on for 2³² blocks of 64 bytes (BLAKE2Xb) or 32
+/// it the length is "unknown", and the output has 2³² blocks of 64 bytes (BLAKE2Xb) or 32
 /// (BLAKE2Xs).
 ///
 /// ```
@@ -30,7 +30,7 @@ use crate::variant::Variant;
 #[derive(Clone, Debug)]
 pub struct Params<V: Variant> {
     node: NodeParams<V>,
-    /// As stated in the parameter block; the largest number there is means unknown.
+    /// As in the parameter block; the largest possible number means unknown.
     length: u64,
 }
 
@@ -119,13 +119,13 @@ impl<V: Variant> Hasher<V> {
         self
     }
 
-    /// The output for the message so far. The hasher can go on afterwards.
+    /// The output for the message so far. The hasher can continue afterwards.
     #[must_use]
     pub fn finalize(&self) -> Reader<V> {
         let known = self.length != Params::<V>::UNKNOWN;
         let most = V::OUT_BYTES as u64 * (1 << 32);
         let mut root = V::Word::ZERO_BLOCK;
-        // Not as a hash, which nobody would wipe.
+        // Not as a `Hash`, which would not be wiped.
         self.hasher.finished(|h| V::Word::write(h, root.as_mut()));
         Reader {
             node: self.node.clone(),
@@ -199,8 +199,8 @@ impl<V: Variant> Reader<V> {
             node.set_node_offset(self.stated | number);
             *h = node.initial_state();
         }
-        // A block that is padded already, so that nobody makes a copy of it; with its padding the
-        // count comes to the bytes of the root's hash.
+        // A block that is padded already, so that no copy is made; with its padding the count
+        // equals the length of the root's hash.
         let count = (V::OUT_BYTES as u128).wrapping_sub(V::BLOCK_BYTES as u128);
         let head = Some(&self.root);
         let tasks = states[..blocks].iter_mut();

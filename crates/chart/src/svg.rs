@@ -13,25 +13,24 @@ pub const SERIES: usize = 6;
 
 /// About how wide a text is, rather too wide than too narrow.
 pub fn text_width(text: &str) -> f64 {
-    text.chars().map(|c| if c.is_ascii() { 7.6 } else { 9.0 }).sum()
+    text.chars().map(width).sum()
+}
+
+fn width(c: char) -> f64 {
+    if c.is_ascii() { 7.6 } else { 9.0 }
 }
 
 /// A text cut to a width, with an ellipsis where something is missing.
-pub fn cut(text: &str, width: f64) -> String {
-    if text_width(text) <= width {
+pub fn cut(text: &str, most: f64) -> String {
+    if text_width(text) <= most {
         return text.to_owned();
     }
-    let mut kept = String::new();
-    let mut left = width - 9.0;
-    for c in text.chars() {
-        left -= if c.is_ascii() { 7.6 } else { 9.0 };
-        if left < 0.0 {
-            break;
-        }
-        kept.push(c);
-    }
-    kept.push('…');
-    kept
+    let mut left = most - width('…');
+    let fits = |&c: &char| {
+        left -= width(c);
+        left >= 0.0
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// A whole plot: `body` between the tags, with a name and a description for those who do not see

@@ -1,4 +1,4 @@
-//! What a pool is made of.
+//! The configuration of a pool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use saltern_yescrypt::{
 use crate::error::Error;
 use crate::source::BlockSources;
 
-/// When the memory of a pool is wiped, beside the time when it is given back, which is always.
+/// When the memory of a pool is wiped. It is always wiped before it is freed.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum WipePolicy {
-    /// Only then: between hashes, memory holds what the last one left.
+    /// Only before it is freed: between hashes, memory holds what the last one left.
     OnDrop,
-    /// When a thread finds nothing to do. Under full load it costs nothing; a hash that comes while
-    /// an arena is being wiped may wait for that, a fraction of the time of a hash.
+    /// When a thread finds nothing to do. Under full load it costs nothing; a hash that arrives
+    /// while an arena is being wiped may wait for that, a fraction of the time of a hash.
     #[default]
     WhenIdle,
-    /// After every group of hashes, before their results are given out. Costs one pass over the
+    /// After every group of hashes, before their results are returned. Costs one pass over the
     /// memory of each.
     AfterEach,
 }
@@ -37,50 +37,50 @@ pub enum WipePolicy {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PoolConfig {
-    /// How many threads hash, 1 to 1024. One for each processor is what pays; the default is that
-    /// of [`std::thread::available_parallelism`].
+    /// The number of threads that hash, 1 to 1024. More than one per processor gains nothing; the
+    /// default is [`std::thread::available_parallelism`].
     pub threads: usize,
     /// The most bytes that the arenas of all hashes and the buffers of their reads take together,
-    /// at any time. Each thread's share is an even part of it: a group of hashes is cut down to
-    /// what fits into a share. A hash that needs more than a share runs while others leave it the
-    /// room, one that needs more than all of it is refused by [`Error::OverBudget`].
+    /// at any time. Each thread has an equal share: a group of hashes is cut down to what fits into
+    /// a share. A hash that needs more than a share runs when others leave it enough room; one that
+    /// needs more than the whole budget is refused with [`Error::OverBudget`].
     ///
     /// A group takes [`CheckedParams::memory`] and one block for each hash, 16 bytes for each read
     /// of a ROM in memory that can be checked, and with [`Pages::Huge`] up to 2 MiB more.
     /// Passwords, salts and results (a few hundred bytes for each item) are not counted. The
-    /// default is 128 MiB for each thread and at least 320 MiB, so that whatever
-    /// [`Limits::server`](saltern_yescrypt::Limits::server) allows can be computed.
+    /// default is 128 MiB for each thread and at least 320 MiB, enough for everything that
+    /// [`Limits::server`](saltern_yescrypt::Limits::server) allows.
     pub memory: u64,
-    /// The most items of each [class](crate::Class) that may wait, those being computed not
-    /// counted, at least 1: however long a table waits, it takes no login's place. The default is
-    /// 4096.
+    /// The most items of each [class](crate::Class) that may wait, not counting those being
+    /// computed; at least 1. The limits are separate, so bulk work never takes a login's place. The
+    /// default is 4096.
     pub max_waiting: usize,
     /// An interactive item without a deadline that has waited this long, or one with a deadline
-    /// that has expired, shows that the pool is overloaded: the newest items then come first, and
-    /// do so for this long. The default is one second.
+    /// that has expired, indicates that the pool is overloaded: the newest items then come first,
+    /// for this long. The default is one second.
     pub patience: Duration,
-    /// How many hashes with ROMs that are read each thread has in flight, 1 to 256: one is computed
-    /// (with others of its shape, see [`CheckedParams::degree`]) while the others wait for their
-    /// blocks. The default, 6, suffices where the time between two reads of a hash is longer than
-    /// half the latency of the device.
+    /// How many hashes with ROMs that are read on demand each thread has in flight, 1 to 256: one
+    /// is computed (with others of its shape, see [`CheckedParams::degree`]) while the others wait
+    /// for their blocks. The default, 6, suffices where the time between two reads of a hash is
+    /// longer than half the latency of the device.
     pub in_flight: usize,
-    /// What reads the blocks of ROMs that are not in memory. Without it, the default, such hashes
-    /// are refused.
+    /// Reads the blocks of ROMs that are not in memory. With `None`, the default, such hashes are
+    /// refused.
     pub sources: Option<Arc<dyn BlockSources>>,
     /// The CPU level of the kernels; the best one by default.
     pub level: Level,
-    /// The pages of the arenas; by default huge ones, which save a few percent of the time of
-    /// hashes of 4 MiB and more. Which ones were got is told by
-    /// [`Pool::huge_page_bytes`](crate::Pool::huge_page_bytes).
+    /// The pages of the arenas; by default huge ones, which save a few percent of the time for
+    /// hashes of 4 MiB and more. [`Pool::huge_page_bytes`](crate::Pool::huge_page_bytes) reports
+    /// how many the system granted.
     pub pages: Pages,
     /// When memory is wiped.
     pub wipe: WipePolicy,
     /// Memory for hashes with these parameters, in groups of the best size, is allocated and
-    /// touched before the pool takes work, so that no hash of at most that size waits for the
-    /// system. By default nothing: arenas grow with what they are used for.
+    /// touched before the pool accepts work, so that no hash of at most that size waits for the
+    /// system. By default nothing is prepared: arenas grow as needed.
     pub prepare: Option<CheckedParams>,
-    /// Processors that threads are bound to, thread `i` to the one at `i` modulo the number of
-    /// these; empty for no binding. Needs Linux and the feature `os`.
+    /// Processors that threads are bound to: thread `i` to the entry at `i` modulo the number of
+    /// entries; empty for no binding. Needs Linux and the feature `os`.
     pub processors: Vec<usize>,
 }
 
@@ -108,7 +108,7 @@ const MAX_THREADS: usize = 1024;
 const MAX_IN_FLIGHT: usize = 256;
 
 impl PoolConfig {
-    /// Whether a pool can be like this, as far as that can be told without making one.
+    /// Checks the configuration as far as possible without making a pool.
     ///
     /// # Errors
     /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter).

@@ -13,35 +13,35 @@ use saltern_yescrypt::{ErrorKind, rom::RomId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// What the parser, the limits or the computation of a single hash says.
+    /// An error from the parser, the limits or the computation of a single hash.
     Hash(saltern_yescrypt::Error),
-    /// A batch of more items than ever may wait: submit it in parts.
+    /// The batch has more items than may ever wait: submit it in parts.
     BatchTooLarge {
         /// Items in the batch.
         items: u64,
         /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
         limit: u64,
     },
-    /// As many items of a class wait as ever may.
+    /// The queue of this class is full.
     Overloaded {
-        /// Items of the class that wait.
+        /// Items of the class that are waiting.
         waiting: u64,
         /// [`PoolConfig::max_waiting`](crate::PoolConfig::max_waiting).
         limit: u64,
     },
-    /// By the rate that the pool has measured, the last of these items would end after its
+    /// At the rate that the pool has measured, the last of these items would end after its
     /// deadline.
     TooLate {
-        /// When it would end, from now on.
+        /// The time from now until it would end.
         predicted: Duration,
-        /// How much time there is.
+        /// The time allowed.
         allowed: Duration,
     },
-    /// The deadline came before the computation could begin.
+    /// The deadline passed before the computation began.
     Expired,
-    /// Cancelled, or the pool was dropped before the computation began.
+    /// The item was cancelled, or the pool was dropped, before the computation began.
     Cancelled,
-    /// One hash of these parameters and its buffers need more memory than the pool may use.
+    /// One hash with these parameters and its buffers need more memory than the pool may use.
     OverBudget {
         /// Bytes needed.
         needed: u64,
@@ -55,25 +55,25 @@ pub enum Error {
         /// What happened.
         fault: Fault,
     },
-    /// Blocks of ROMs cannot be read as the configuration says.
+    /// ROM blocks cannot be read as configured.
     Source(Fault),
-    /// This is a process that was forked from the one that made the pool: make another one here.
+    /// This process was forked from the one that made the pool: make another pool here.
     Forked,
     /// Not all threads could be started.
     NoThread {
-        /// How many could.
+        /// How many were started.
         started: u64,
     },
-    /// The computation panicked, which is a defect of this library or of what reads ROMs for it.
+    /// The computation panicked: a defect in this library or in the code that reads ROMs for it.
     Panicked,
 }
 
-/// An error of whatever reads ROMs.
+/// An error from the code that reads ROMs.
 #[derive(Clone, Debug)]
 pub struct Fault(Arc<dyn std::error::Error + Send + Sync>);
 
 impl Fault {
-    /// With this error as its cause.
+    /// A fault with this error as its cause.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Fault(Arc::from(error.into()))
     }
@@ -138,7 +138,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // What these say is in this error's own words already, and would be said twice.
+            // Their messages are part of this error's own message already.
             Error::RomUnavailable { fault, .. } | Error::Source(fault) => fault.0.source(),
             Error::Hash(error) => std::error::Error::source(error),
             _ => None,
@@ -147,7 +147,7 @@ impl std::error::Error for Error {
 }
 
 impl Error {
-    /// What can be done about it.
+    /// What the caller can do about the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

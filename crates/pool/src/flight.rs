@@ -24,26 +24,26 @@ const MAX_SETS: usize = 8;
 /// Tags of one place.
 pub(crate) const TAGS: usize = MAX_SETS * MAX_LANES;
 
-/// Buffers for one read, and how it goes.
+/// Buffers for one read, and its state.
 #[derive(Default)]
 struct Set {
     /// The ROM's place in the shape's list.
     rom: usize,
     buffers: [Option<BlockBuffer>; MAX_LANES],
-    /// The numbers of these, also of those that are away.
+    /// The ids of these, including those that are away.
     ids: [u64; MAX_LANES],
-    /// Which are away: with the source, which fills them.
+    /// Which are away, being filled by the source.
     under_way: [bool; MAX_LANES],
     /// What was announced, from then until it has been supplied.
     read: Option<BlocksNeeded>,
     /// Blocks that have not come yet.
     missing: usize,
     failed: Option<Error>,
-    /// For each block, whether as many bytes came as it takes.
+    /// For each block, whether enough bytes were read.
     came: [bool; MAX_LANES],
 }
 
-/// How many buffers a group needs, and of what size: one size for each ROM that is read.
+/// The number and sizes of a group's buffers: one size for each ROM that is read.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// For each set, its ROM and the length of its buffers.
@@ -77,8 +77,7 @@ impl Layout {
     }
 }
 
-/// How many sets a ROM gets: as many as there may be reads between announcement and use, 1 at
-/// least.
+/// How many sets a ROM gets: the most reads that may be between announcement and use, at least 1.
 fn sets_of(shape: &Shape, rom: usize) -> usize {
     let (read, reading) = (shape.read().count(), &shape.roms()[rom].reading);
     let within = |mask: u32| (1..=reading.look_ahead + 1).filter(|i| i & mask == 1).count();
@@ -90,11 +89,11 @@ fn sets_of(shape: &Shape, rom: usize) -> usize {
 pub(crate) struct Place {
     group: Option<Group>,
     sets: Vec<Set>,
-    /// Which buffers it has; empty for none.
+    /// The buffers that it has; empty for none.
     pub(crate) layout: Layout,
     /// Reads under way.
     under_way: usize,
-    /// Of the first of its tags.
+    /// The first of its tags.
     tag: usize,
     dirty: bool,
 }
@@ -102,7 +101,7 @@ pub(crate) struct Place {
 /// Hashes that are being computed.
 struct Group {
     hash: Resumable,
-    /// What is reserved for its memory.
+    /// The bytes reserved for its memory.
     bytes: u64,
     shape: Arc<Shape>,
     items: Vec<Queued>,
@@ -111,9 +110,9 @@ struct Group {
     needed: Option<BlocksNeeded>,
     began: Instant,
     age: u64,
-    /// For each item that may not be answered, why.
+    /// For each item that must not be answered, the reason.
     faults: Vec<Option<Error>>,
-    /// How many items had what they read checked.
+    /// How many items had their reads checked.
     checked: usize,
 }
 
@@ -138,7 +137,7 @@ impl Place {
         self.group.as_ref().map_or(0, |group| group.items.len())
     }
 
-    /// Whether a group can be begun in it.
+    /// Whether a group can begin in it.
     pub(crate) fn is_free(&self) -> bool {
         self.group.is_none() && self.under_way == 0
     }
@@ -150,16 +149,16 @@ impl Place {
         ready.then_some(group.age)
     }
 
-    /// The set with the blocks of this read, if all of them are there, or are known not to come.
+    /// The set with the blocks of this read, if all of them have arrived or failed.
     fn supply(&self, read: BlocksNeeded) -> Option<usize> {
         self.sets.iter().position(|set| set.read == Some(read) && set.missing == 0)
     }
 
-    /// Gives its buffers back to the system, and says how many bytes they were.
+    /// Returns its buffers to the system; returns how many bytes they had.
     pub(crate) fn release(&mut self, reader: &mut Reader) -> u64 {
         let bytes = self.layout.bytes();
         if bytes > 0 {
-            // A source that fails is exchanged, and all of its buffers with it.
+            // A source that fails is replaced, with all of its buffers.
             let _ = reader.keep(self.tag, &[0; TAGS]);
             self.abandon();
         }
@@ -172,14 +171,14 @@ impl Place {
         (self.layout, self.under_way) = (Layout::default(), 0);
     }
 
-    /// Drops its buffers, wiped, into which nothing is read any more.
+    /// Wipes and drops its buffers, into which nothing is being read any more.
     fn clear_sets(&mut self) {
         self.wipe();
         let sets = std::mem::take(&mut self.sets);
         let _ = catch_unwind(AssertUnwindSafe(|| drop(sets)));
     }
 
-    /// Which blocks were read tells something about passwords.
+    /// The numbers of the blocks read reveal something about passwords.
     pub(crate) fn wipe(&mut self) {
         if std::mem::take(&mut self.dirty) {
             for buffer in self.sets.iter_mut().flat_map(|set| set.buffers.iter_mut().flatten()) {
@@ -189,7 +188,7 @@ impl Place {
         }
     }
 
-    /// Takes a group on, for which memory is reserved. Nothing is computed yet.
+    /// Accepts a group, for which memory is reserved. Nothing is computed yet.
     pub(crate) fn begin(
         &mut self,
         (shape, items): (Arc<Shape>, Vec<Queued>),
@@ -210,7 +209,7 @@ impl Place {
         });
     }
 
-    /// Prepares buffers and hashes of the group that was begun. Those for which the system has no
+    /// Prepares buffers and hashes of the group that was begun. Hashes for which the system has no
     /// memory beside the others are taken out of it.
     pub(crate) fn prepare(&mut self, reader: &mut Reader) -> Result<Vec<Queued>, Error> {
         let Some(group) = &mut self.group else { return Ok(Vec::new()) };
@@ -218,7 +217,7 @@ impl Place {
         let reads = !layout.sets.is_empty();
         if !self.layout.holds(&layout) {
             self.clear_sets();
-            // What is reserved for this place from here on, also if it cannot be had.
+            // Reserved for this place from here on, even if it cannot be allocated.
             self.layout = layout;
         }
         let Some(group) = &mut self.group else { return Ok(Vec::new()) };
@@ -242,7 +241,7 @@ impl Place {
         Ok(self.group.as_mut().map_or_else(Vec::new, |group| group.items.split_off(count)))
     }
 
-    /// Makes the buffers of the layout anew.
+    /// Allocates the buffers of the layout.
     fn make_sets(&mut self, reader: &mut Reader) -> Result<(), Error> {
         reader.keep(self.tag, &[0; TAGS])?;
         self.clear_sets();
@@ -283,7 +282,7 @@ impl Place {
                     group.deferred.push_back(read);
                     let ahead = group.shape.roms()[read.rom].reading.look_ahead > 0;
                     self.submit(reader)?;
-                    // What is needed at once begins together, when the group waits.
+                    // Reads needed at once begin together, when the group waits.
                     if ahead {
                         reader.flush()?;
                     }
@@ -297,7 +296,7 @@ impl Place {
         }
     }
 
-    /// Goes on with the blocks of a set, which is then free for the next read.
+    /// Continues with the blocks of a set, which is then free for the next read.
     fn resume(&mut self, set: usize, reader: &mut Reader) -> Result<Advance, Error> {
         let Some(group) = &mut self.group else { return Err(Error::Panicked) };
         let set = &mut self.sets[set];
@@ -309,7 +308,7 @@ impl Place {
         let (rom, grid) = group.rom(set.rom)?;
         let mut supplied: [&[u8]; MAX_LANES] = Default::default();
         let blocks = read.blocks().iter().zip(&mut set.buffers).zip(set.came);
-        // Only now: what waits for its turn could be damaged until then.
+        // Checked only now: blocks could be damaged while they wait.
         for (((j, buffer), came), supplied) in blocks.zip(&mut supplied) {
             let Some(buffer) = buffer else { return Err(Error::Panicked) };
             let Window { offset, extent, skip, .. } = grid.block(*j, block);
@@ -328,7 +327,7 @@ impl Place {
         Ok(progress)
     }
 
-    /// Submits announced reads as far as there are free sets, each ROM's in order.
+    /// Submits announced reads while there are free sets, each ROM's in order.
     fn submit(&mut self, reader: &mut Reader) -> Result<(), Error> {
         let Some(group) = &mut self.group else { return Ok(()) };
         let block = group.shape.block();
@@ -365,8 +364,8 @@ impl Place {
         Ok(())
     }
 
-    /// A read has ended. What was not asked for, or comes back in other memory than it was asked
-    /// with, means that nothing is known of the source's reads any more.
+    /// A read has ended. If it was not requested, or comes back in other memory, the state of the
+    /// source's reads is no longer known.
     pub(crate) fn ended(&mut self, completion: Completion, reader: &mut Reader) {
         let Completion { tag, buffer, outcome } = completion;
         let (index, lane) = (tag % TAGS / MAX_LANES, tag % MAX_LANES);
@@ -405,12 +404,12 @@ impl Place {
         }
     }
 
-    /// Ends the group, whose items and memory are given back. Reads may still be under way.
+    /// Ends the group and returns its items and memory. Reads may still be under way.
     pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
         let Group {
             mut hash, bytes, shape, items, began, faults, checked, deferred, needed, ..
         } = self.group.take()?;
-        // Which blocks these were tells something, too.
+        // The block numbers reveal something, too.
         self.sets.iter_mut().for_each(|set| set.failed = None);
         let waiting = self.sets.iter_mut().filter_map(|set| set.read.take());
         waiting.chain(deferred).chain(needed).for_each(|mut read| read.zeroize());
@@ -433,13 +432,13 @@ impl Drop for Place {
 }
 
 impl Group {
-    /// A ROM whose blocks are read, and how they lie.
+    /// A ROM whose blocks are read, and their layout.
     fn rom(&self, index: usize) -> Result<(&Arc<dyn BlockRom>, Grid), Error> {
         let rom = self.shape.roms().get(index).and_then(|used| block_rom(&used.rom));
         rom.zip(self.shape.grid(index)).ok_or(Error::Panicked)
     }
 
-    /// Checks what was read of ROMs in memory, as far as it matters.
+    /// Checks the reads from ROMs in memory where an answer depends on them.
     fn check(&mut self) {
         for (index, queued) in self.items.iter().enumerate() {
             let item = &queued.entry.item;
@@ -454,7 +453,7 @@ impl Group {
 }
 
 impl Ended {
-    /// What is left of a task, which has no other beside it.
+    /// The end of a task, which runs alone.
     pub(crate) fn of_task(
         (shape, items): (Arc<Shape>, Vec<Queued>),
         began: Instant,
@@ -464,7 +463,7 @@ impl Ended {
         Ended { shape, began, items, outcome, faults: vec![None], checked: 0 }
     }
 
-    /// Units of work that were done, for the measure of how fast the thread is.
+    /// Units of work that were done, for measuring the speed of the thread.
     pub(crate) fn work(&self) -> u64 {
         let unchecked = self.items.len().saturating_sub(self.checked) as u64;
         self.booked().saturating_sub(self.shape.check_cost.saturating_mul(unchecked))
@@ -479,7 +478,7 @@ impl Ended {
     pub(crate) fn answer(self) {
         match self.outcome {
             Ok(outputs) => {
-                // What was not checked is not right.
+                // Items that were not checked are not answered.
                 let unchecked = std::iter::repeat_with(|| Some(Error::Panicked));
                 let faults = self.faults.into_iter().chain(unchecked);
                 for ((queued, output), fault) in self.items.into_iter().zip(outputs).zip(faults) {

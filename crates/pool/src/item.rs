@@ -1,4 +1,4 @@
-//! An item on its way: what it is computed from, and whom its result goes to.
+//! An item in progress: its inputs, and the receiver of its result.
 
 use std::sync::Arc;
 
@@ -11,28 +11,29 @@ use crate::shape::Shape;
 /// The bytes of an item, or why there are none.
 pub(crate) type Outcome = Result<Zeroizing<Vec<u8>>, Error>;
 
-/// An item that has been taken on. It ends exactly once: if it is dropped, it was cancelled.
+/// An accepted item. It ends exactly once: if it is dropped, it was cancelled.
 pub(crate) struct Item {
     pub(crate) password: Zeroizing<Vec<u8>>,
     /// As it goes into the KDF.
     pub(crate) salt: Zeroizing<Vec<u8>>,
     doubt: Doubt,
-    /// What computes it, if it is not a hash that the pool knows.
+    /// The function that computes it, if it is a task and not a hash.
     pub(crate) task: Option<Run>,
     reply: Option<Reply>,
 }
 
-/// What computes the bytes of a task.
+/// The function that computes the bytes of a task.
 pub(crate) type Run = Box<dyn FnOnce() -> Outcome + Send>;
 
-/// Whether nothing is to be said of these bytes before what was read of ROMs has been checked; none
-/// for always.
+/// Whether these bytes must not be answered before the reads from ROMs have been checked; `None`
+/// means always.
 pub(crate) type Doubt = Option<Box<dyn Fn(&[u8]) -> bool + Send>>;
 
-/// An item out of the queue, and what it needs to be put back.
+/// An item taken from the queue, with what is needed to put it back.
 pub(crate) type Queued = Taken<Arc<Shape>, Item>;
 
-/// Takes the outcome to whoever waits. It may run foreign code: never called with a lock held.
+/// Passes the outcome to the waiting caller. It may run foreign code: never called with a lock
+/// held.
 pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
 impl Item {
@@ -45,7 +46,7 @@ impl Item {
         Item { password, salt, doubt, task: None, reply: Some(reply) }
     }
 
-    /// With a function that computes it.
+    /// An item that a function computes.
     pub(crate) fn of_task(task: Run, reply: Reply) -> Self {
         let mut item = Self::new(Zeroizing::default(), Zeroizing::default(), None, reply);
         item.task = Some(task);

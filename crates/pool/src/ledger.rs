@@ -1,9 +1,9 @@
-//! Who holds how much memory: the budget of a pool, and the arenas that nobody uses.
+//! Accounting of memory: the budget of a pool, and the arenas not in use.
 //!
-//! Every thread has an even share of the budget. Groups are cut so that what a thread has in use
-//! fits into its share where one hash does; then arenas never get into each other's way. A hash
-//! above the share takes what it needs from the others: it waits until the rest of the budget
-//! suffices for those at work, and the arenas that are parked are given back to the system.
+//! Every thread has an equal share of the budget. Groups are cut so that what a thread has in use
+//! fits into its share if a single hash does; then arenas never compete. A hash above the share
+//! takes what it needs from the others: it waits until the rest of the budget suffices for the
+//! groups at work, and parked arenas are returned to the system.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -21,12 +21,12 @@ pub(crate) struct Ledger {
     level: Level,
     pages: Pages,
     budget: u64,
-    /// Bytes of all memory: parked, in use, and on its way back to the system.
+    /// Bytes of all memory: parked, in use, and being returned to the system.
     reserved: u64,
     peak: u64,
 }
 
-/// An arena that nobody uses.
+/// An arena not in use.
 struct Parked {
     /// The thread that used it last.
     owner: usize,
@@ -38,11 +38,11 @@ struct Parked {
 /// An arena and the bytes that are reserved for it.
 pub(crate) struct Arena {
     pub(crate) workspace: Workspace,
-    /// What it has or may grow to.
+    /// The bytes that it has or may grow to.
     pub(crate) bytes: u64,
 }
 
-/// What a group needs beside its arena: bytes of buffers, those not counted that are there already.
+/// What a group needs beside its arena: bytes of buffers, not counting existing ones.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Need {
     pub(crate) arena: u64,
@@ -59,7 +59,7 @@ impl Need {
 pub(crate) enum Admission {
     /// Compute this many of it, with this memory. Buffers are reserved, too.
     Run(usize, Arena),
-    /// Give back these arenas of so many bytes, say so by [`Ledger::freed`], and ask again.
+    /// Free these arenas, report their bytes by [`Ledger::freed`], and ask again.
     Evict(Vec<Arena>),
     /// Wait until another group is done.
     Wait,
@@ -71,7 +71,7 @@ impl Ledger {
         Ledger { parked: Vec::new(), in_use, level, pages, budget, reserved: 0, peak: 0 }
     }
 
-    /// The part of the budget that a thread can have without touching the others'.
+    /// The part of the budget that a thread can use without touching the shares of the others.
     pub(crate) fn share(&self) -> u64 {
         self.budget / self.in_use.len() as u64
     }
@@ -84,16 +84,16 @@ impl Ledger {
         self.peak
     }
 
-    /// Where the parked arenas are.
+    /// The addresses of the parked arenas.
     pub(crate) fn addresses(&self) -> Vec<Range<usize>> {
         self.parked.iter().map(|parked| hazmat::addresses(&parked.arena.workspace)).collect()
     }
 
-    /// Decides about a group of up to `wanted` hashes for thread `me`, `need` giving the bytes for
-    /// so many of them. One of them alone has to be within the budget.
+    /// Decides about a group of up to `wanted` hashes for thread `me`; `need` gives the bytes for a
+    /// number of them. One of them alone must be within the budget.
     ///
     /// `contended`: a thread waits for memory. Then an arena that has grown above its thread's
-    /// share does not stay so.
+    /// share is not kept.
     pub(crate) fn admit(
         &mut self,
         me: usize,
@@ -124,7 +124,7 @@ impl Ledger {
             if others.saturating_add(wanted) <= self.budget {
                 return Admission::Run(count, self.lend(me, own, need));
             }
-            // Its own arena may be larger than needed: then it is one to give back, too.
+            // Its own arena may be larger than needed: then that can be freed, too.
             let keep = own.filter(|_| own_bytes <= need.arena);
             let mut others = self.indices(|_| true);
             others.retain(|index| Some(*index) != keep);
@@ -140,7 +140,7 @@ impl Ledger {
         Admission::Wait
     }
 
-    /// The parked arena of `me` that is the smallest of those that suffice, or else the largest.
+    /// The smallest parked arena of `me` that suffices, or else the largest.
     fn best(&self, me: usize, bytes: u64) -> Option<usize> {
         let own = || self.parked.iter().enumerate().filter(|(_, parked)| parked.owner == me);
         let size = |(_, parked): &(usize, &Parked)| parked.arena.bytes;
@@ -148,7 +148,7 @@ impl Ledger {
         enough.or_else(|| own().max_by_key(size)).map(|(index, _)| index)
     }
 
-    /// The parked arenas of which this holds, those with the most bytes first.
+    /// The parked arenas for which `which` holds, the largest first.
     fn indices(&self, which: impl Fn(&Parked) -> bool) -> Vec<usize> {
         let mut found: Vec<usize> =
             (0..self.parked.len()).filter(|index| which(&self.parked[*index])).collect();
@@ -175,7 +175,7 @@ impl Ledger {
         arena
     }
 
-    /// Takes arenas away until so many bytes are free.
+    /// Takes arenas away until `missing` bytes are free.
     fn evict_for(&mut self, mut indices: Vec<usize>, missing: u64) -> Admission {
         let mut sum = 0;
         indices.retain(|index| {
@@ -187,25 +187,25 @@ impl Ledger {
     }
 
     fn evict(&mut self, mut indices: Vec<usize>) -> Admission {
-        // From the last on, so that the others keep their places.
+        // From the last, so that the others keep their places.
         indices.sort_unstable_by_key(|index| Reverse(*index));
         let arenas = indices.into_iter().map(|index| self.parked.swap_remove(index).arena);
-        // They still count, until they are given back.
+        // They still count until they are freed.
         Admission::Evict(arenas.collect())
     }
 
-    /// So many bytes that nobody had in use have been given back to the system.
+    /// This many unused bytes have been returned to the system.
     pub(crate) fn freed(&mut self, bytes: u64) {
         self.reserved -= bytes.min(self.reserved);
     }
 
-    /// Thread `me` has given so many bytes of buffers back to the system.
+    /// Thread `me` has returned this many bytes of buffers to the system.
     pub(crate) fn release(&mut self, me: usize, bytes: u64) {
         self.in_use[me] -= bytes.min(self.in_use[me]);
         self.freed(bytes);
     }
 
-    /// Thread `me` has nothing in use any more, whatever became of it.
+    /// Thread `me` has nothing in use any more, for whatever reason.
     pub(crate) fn abandon(&mut self, me: usize) {
         let bytes = std::mem::take(&mut self.in_use[me]);
         self.freed(bytes);
@@ -223,14 +223,14 @@ impl Ledger {
         }
     }
 
-    /// Whether anything but zeros is in the parked arenas, if there are any.
+    /// Whether the parked arenas hold anything but zeros; `None` if there are none.
     #[cfg(test)]
     pub(crate) fn residue(&self) -> Option<bool> {
         let residue = |parked: &Parked| hazmat::residue(&parked.arena.workspace);
         (!self.parked.is_empty()).then(|| self.parked.iter().any(residue))
     }
 
-    /// An arena of `me` in which something is left, to be wiped and [put](Self::put) back.
+    /// A dirty arena of `me`, to be wiped and [put](Self::put) back.
     pub(crate) fn take_dirty(&mut self, me: usize) -> Option<Arena> {
         let dirty = |parked: &Parked| parked.owner == me && parked.dirty;
         let index = self.parked.iter().position(dirty)?;

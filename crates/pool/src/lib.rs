@@ -1,12 +1,12 @@
-//! Many password hashes at once: one queue that knows deadlines, one budget of memory, one kind of
-//! ticket, for ROMs in memory and for ROMs whose blocks are read.
+//! Many password hashes at once: one queue with deadlines, one memory budget, one kind of ticket,
+//! for ROMs in memory and for ROMs whose blocks are read on demand.
 //!
-//! [`Pool`] says how it works. What reads ROMs from files is
-//! [`BlockSources`](source::BlockSources), which `saltern-rom` has.
+//! [`Pool`] describes how it works. ROMs are read from files through
+//! [`BlockSources`](source::BlockSources), which `saltern-rom` implements.
 //!
 //! # Features
-//! `getrandom` (default): random salts. `os` (default): threads bound to processors, and the kind
-//! of pages (Linux).
+//! `getrandom` (default): random salts. `os` (default): binding threads to processors, and huge
+//! pages (Linux).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config;
@@ -15,7 +15,7 @@ mod flight;
 mod item;
 #[doc(hidden)]
 pub mod hazmat {
-    //! What `saltern-rom` needs, and no application does. Versions promise nothing about it.
+    //! For `saltern-rom`; applications do not need it. Exempt from semantic versioning.
 
     pub use crate::pages::sizes;
     pub use crate::process::Process;

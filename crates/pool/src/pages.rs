@@ -1,4 +1,4 @@
-//! Which pages the system has given.
+//! The kind of pages that the system has granted.
 
 use core::ops::Range;
 
@@ -28,7 +28,7 @@ fn huge_bytes_in(smaps: &str, ranges: &[Range<usize>]) -> Option<u64> {
     Some(sum)
 }
 
-/// What `smaps` says of mappings: their addresses, a name and, where it is a size, so many bytes.
+/// The fields of mappings in `smaps`: their addresses, a name and, if it is a size, its bytes.
 ///
 /// Mappings begin with `start-end …` in hexadecimal, and have lines like `AnonHugePages: n kB`.
 pub fn sizes(smaps: &str) -> impl Iterator<Item = (Range<usize>, &str, Option<u64>)> {

@@ -1,4 +1,4 @@
-//! The pool: what is submitted, and what is asked of it.
+//! The pool: submissions and queries.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +20,11 @@ use crate::terms::Terms;
 use crate::ticket::{Answer, Answers, BatchTicket, OneTicket, Ticket};
 use crate::{flight::Layout, pages, worker};
 
-/// Threads that compute hashes within a budget of memory, and know what is due when.
+/// Threads that compute hashes within a memory budget, in the order of their deadlines.
 ///
 /// A server makes one pool for all of its hashing. Every call returns a [`Ticket`] at once; results
 /// are the same as those of [`Hasher`] and [`derive`](saltern_yescrypt::derive()). Each kind of
-/// work comes in two forms: one item, or a batch of any size, whose items have a result each.
+/// work comes in two forms: one item, or a batch of any size with one result per item.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,57 +42,56 @@ use crate::{flight::Layout, pages, worker};
 /// ```
 ///
 /// # What runs when
-/// Interactive items before bulk ones, the earliest deadline first; see [`Terms`]. Waiting items of
-/// one shape (parameters, ROMs and length of output), whichever call they came with, are computed
-/// in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that advance
-/// together in one thread. A group never waits for a partner. Groups are made smaller when there
-/// are idle threads for the rest, and when memory does not suffice; a hash for which memory has to
-/// become free first is not overtaken while it waits. A pool never runs more threads than it has:
-/// hashes with p > 1 get one, too.
+/// Interactive items run before bulk ones, the earliest deadline first; see [`Terms`]. Waiting
+/// items of one shape (parameters, ROMs and length of output), whichever call they came with, are
+/// computed in groups of up to [`degree`](saltern_yescrypt::params::CheckedParams::degree) that
+/// advance together in one thread. A group never waits for a partner. Groups are made smaller when
+/// idle threads can take the rest, and when memory does not suffice; a hash that waits for memory
+/// is not overtaken. A pool never uses more threads than configured: hashes with p > 1 get one
+/// thread, too.
 ///
 /// # Overload
-/// At most [`PoolConfig::max_waiting`] items of each class wait; above that the answer is
-/// [`Error::Overloaded`]. The pool measures how fast it is, and refuses on arrival what cannot end
+/// At most [`PoolConfig::max_waiting`] items of each class wait; beyond that the answer is
+/// [`Error::Overloaded`]. The pool measures its own speed, and refuses on arrival what cannot end
 /// before its deadline ([`Error::TooLate`], with the predicted time). An item whose deadline has
-/// passed never begins ([`Error::Expired`]); one that ends after its deadline all the same has its
-/// result. Once an interactive item has expired, or one without a deadline has waited longer than
-/// [`PoolConfig::patience`], the newest items come first. So what a pool computes under overload is
-/// what somebody still waits for.
+/// passed never begins ([`Error::Expired`]); one that ends after its deadline still has its result.
+/// Once an interactive item has expired, or one without a deadline has waited longer than
+/// [`PoolConfig::patience`], the newest items come first. So an overloaded pool computes items that
+/// somebody still waits for.
 ///
 /// # Memory
-/// [`PoolConfig::memory`] bounds the memory of all threads together; see there.
+/// [`PoolConfig::memory`] bounds the memory of all threads together.
 ///
 /// # ROMs
-/// An item holds its hasher's ROMs until it ends, whatever becomes of the hasher meanwhile. ROMs in
-/// memory are read where they are. Those whose blocks are read
-/// ([`stored_rom`](crate::source::stored_rom)) need [`PoolConfig::sources`]: a hash that needs a
-/// block has it read and gives its place to another one meanwhile. Bytes that are not right are
-/// read again, and if that fails, too, the hashes that needed them end in [`Error::RomUnavailable`]
-/// and the others go on. They are checked immediately before they are used.
+/// An item holds its hasher's ROMs until it ends, even if the hasher is dropped. ROMs in memory are
+/// read in place. Those whose blocks are read on demand ([`stored_rom`](crate::source::stored_rom))
+/// need [`PoolConfig::sources`]: while a block is read for a hash, the thread works on another one.
+/// Blocks are checked immediately before they are used. Wrong bytes are read again; if that fails
+/// too, the hashes that needed them end in [`Error::RomUnavailable`] and the others continue.
 ///
-/// A hash with a damaged ROM is another hash. Where a ROM in memory can be checked
+/// A damaged ROM gives a different hash. If a ROM in memory can be checked
 /// ([`checker`](saltern_yescrypt::rom::RomMemory::checker), as those of `saltern-rom` can), the
-/// blocks that a hash has read are checked by the same thread before a mismatch, a new hash or a
-/// derived key is given out; a match needs no check. What is damaged ends in
-/// [`Error::RomUnavailable`]. The last block of a ROM whose blocks are read, which stays in memory,
-/// is checked in the same way if it can be
-/// ([`BlockRom::checker`](crate::source::BlockRom::checker)). ROMs of generation 0.5
+/// same thread checks the blocks that a hash has read before a mismatch, a new hash or a derived
+/// key is returned; a match needs no check. Damage results in [`Error::RomUnavailable`]. The last
+/// block of a ROM whose blocks are read on demand stays in memory, and is checked in the same way
+/// if it can be ([`BlockRom::checker`](crate::source::BlockRom::checker)). ROMs of generation 0.5
 /// ([`Hasher::with_escrypt_rom`]) are never checked.
 ///
 /// # The end, panics and forks
-/// Dropping a pool cancels what waits and blocks until the hashes being computed are finished.
+/// Dropping a pool cancels waiting items and blocks until the hashes being computed are finished.
 /// Passwords and salts are copied, and wiped when their items end. A panic in a thread, which would
-/// be a defect of this library or of what reads ROMs for it, becomes [`Error::Panicked`] for its
-/// items, in programs that unwind; the pool goes on. After one of a
-/// [`BlockSource`](crate::source::BlockSource), these are all items that the thread has begun, and
-/// it gets another source. In a process forked from the one that made the pool there are no
-/// threads: every call answers [`Error::Forked`], nothing blocks, and a pool made there works.
+/// be a defect in this library or in the code that reads ROMs for it, becomes [`Error::Panicked`]
+/// for its items, in programs that unwind; the pool continues. If a
+/// [`BlockSource`](crate::source::BlockSource) panics, this affects all items that the thread has
+/// begun, and the thread gets another source. A process forked from the one that made the pool has
+/// no pool threads: every call returns [`Error::Forked`], nothing blocks, and a pool made there
+/// works.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// An item that its hasher admits, and what makes an answer of its bytes.
+/// An item that its hasher admits, and the function that turns its bytes into an answer.
 struct Prepared<T> {
     shape: Arc<Shape>,
     password: Zeroizing<Vec<u8>>,
@@ -107,10 +106,10 @@ impl Pool {
     /// Starts the threads, and returns when all of them are ready.
     ///
     /// # Errors
-    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for a configuration that
-    /// cannot be; [`Error::OverBudget`] if [`PoolConfig::prepare`] does not fit into the budget,
-    /// and [`OutOfMemory`](saltern_yescrypt::Error::OutOfMemory) if it cannot be had;
-    /// [`Error::Source`] if ROMs cannot be read as configured; [`Error::NoThread`].
+    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter) for an invalid
+    /// configuration; [`Error::OverBudget`] if [`PoolConfig::prepare`] does not fit into the
+    /// budget, and [`OutOfMemory`](saltern_yescrypt::Error::OutOfMemory) if that memory cannot be
+    /// allocated; [`Error::Source`] if ROMs cannot be read as configured; [`Error::NoThread`].
     pub fn new(config: PoolConfig) -> Result<Self, Error> {
         config.check()?;
         let shared = Arc::new(Shared::new(config));
@@ -125,11 +124,11 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Hashes passwords with random salts of 16 bytes into strings, as [`Hasher::hash`].
+    /// Hashes passwords with random salts of 16 bytes into strings, like [`Hasher::hash`].
     ///
     /// # Errors
     /// [`Error::Overloaded`], [`Error::TooLate`], [`Error::Forked`], and [`Error::BatchTooLarge`]
-    /// for a batch that is larger than what may wait. For each item those of [`Hasher::hash`], and
+    /// for a batch larger than the queue. For each item those of [`Hasher::hash`], and
     /// [`Error::OverBudget`].
     #[cfg(feature = "getrandom")]
     pub fn hash<P: AsRef<[u8]>>(
@@ -157,7 +156,7 @@ impl Pool {
         self.submit(terms, || vec![self.new_hash(hasher, password.as_ref())])
     }
 
-    /// Hashes passwords under settings of any scheme, as [`Hasher::hash_with_setting`].
+    /// Hashes passwords under settings of any scheme, like [`Hasher::hash_with_setting`].
     ///
     /// # Errors
     /// As [`Pool::hash`]; for each item those of [`Hasher::hash_with_setting`].
@@ -189,11 +188,11 @@ impl Pool {
         self.submit(terms, || vec![self.under_text(hasher, password.as_ref(), setting.as_ref())])
     }
 
-    /// Verifies passwords against stored strings of any parameters, as [`Hasher::verify`].
+    /// Verifies passwords against stored strings with any parameters, like [`Hasher::verify`].
     ///
     /// # Errors
     /// As [`Pool::hash`]; for each item those of [`Hasher::verify`]. None of these is a mismatch:
-    /// the password was not tried.
+    /// the password was not checked.
     pub fn verify<P: AsRef<[u8]>, H: AsRef<[u8]>>(
         &self,
         hasher: &Arc<Hasher>,
@@ -221,9 +220,9 @@ impl Pool {
         self.submit(terms, || vec![self.against(hasher, password.as_ref(), hash.as_ref())])
     }
 
-    /// Derives keys from passwords and salts, as
+    /// Derives keys from passwords and salts, like
     /// [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms). The limits are those that the
-    /// parameters were checked with; passwords may have any length.
+    /// parameters were checked against; passwords may have any length.
     ///
     /// ```
     /// use saltern_pool::{Derive, Pool, PoolConfig, Terms};
@@ -256,9 +255,9 @@ impl Pool {
         })
     }
 
-    /// Computes a function of one's own in a thread of the pool: other hashes of passwords, that
-    /// wait in the same queue, have deadlines, and fit into the same budget of memory. It runs
-    /// alone and without a stop; until it ends, its thread does nothing else.
+    /// Runs a function of the caller's in a thread of the pool: for other password hashes, which
+    /// then wait in the same queue, have deadlines, and fit into the same memory budget. It runs
+    /// alone and without interruption; until it ends, its thread does nothing else.
     ///
     /// ```
     /// use saltern_pool::{Pool, PoolConfig, Terms, task::Task};
@@ -286,7 +285,7 @@ impl Pool {
             return Err(Error::OverBudget { needed, limit });
         }
         let answers = Arc::new(Answers::new(vec![None]));
-        // The bytes of an item are for hashes: the value of a function has its own way out.
+        // The bytes of an item are for hashes: the value of a function is passed separately.
         let value = Arc::new(Mutex::new(None));
         let (put, take) = (Arc::clone(&value), Arc::clone(&answers));
         let run = move || {
@@ -305,14 +304,14 @@ impl Pool {
 
     /// What the pool has done, what it holds, and what it expects.
     ///
-    /// In a forked process nothing is known.
+    /// In a forked process the statistics are empty.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         if self.shared.forked() { PoolStats::default() } else { self.shared.stats() }
     }
 
-    /// Whether this is a process that was forked from the one that made the pool: here every call
-    /// answers [`Error::Forked`], and another pool is needed.
+    /// Whether this process was forked from the one that made the pool: every call then returns
+    /// [`Error::Forked`], and another pool is needed.
     #[must_use]
     pub fn is_forked(&self) -> bool {
         self.shared.forked()
@@ -324,10 +323,10 @@ impl Pool {
         &self.shared.config
     }
 
-    /// Bytes of the arenas that lie on transparent huge pages now, as the system tells: at most,
-    /// since arenas are seen together with the memory beside them, and without those that are in
-    /// use. `None` where it does not tell: elsewhere than on Linux, without the feature `os`, and
-    /// in a forked process.
+    /// Bytes of the arenas that lie on transparent huge pages now, as reported by the system. This
+    /// is an upper bound, since arenas are reported together with adjacent memory; arenas in use
+    /// are not counted. `None` where there is no report: on systems other than Linux, without the
+    /// feature `os`, and in a forked process.
     ///
     /// Reads `/proc/self/smaps`, which takes the system a millisecond or more.
     #[must_use]
@@ -335,14 +334,14 @@ impl Pool {
         if self.shared.forked() { None } else { pages::huge_bytes(&self.shared.addresses()) }
     }
 
-    /// A new string.
+    /// An item for a new string.
     #[cfg(feature = "getrandom")]
     fn new_hash(&self, hasher: &Arc<Hasher>, password: &[u8]) -> Result<Prepared<String>, Error> {
         let text = |hash: HashString| Ok(hash.to_str().map_err(|_| Error::Panicked)?.to_owned());
         self.under_setting(hasher, password, hasher.random_setting()?, text)
     }
 
-    /// A string under a setting.
+    /// An item for a string under a setting.
     fn under_setting<T: 'static>(
         &self,
         hasher: &Arc<Hasher>,
@@ -368,7 +367,7 @@ impl Pool {
         self.under_setting(hasher, password, Setting::parse(text)?, Ok)
     }
 
-    /// A comparison with a stored string.
+    /// An item for a comparison with a stored string.
     fn against(
         &self,
         hasher: &Arc<Hasher>,
@@ -392,7 +391,7 @@ impl Pool {
         Ok((self.shape(Derive { params, roms, len: Plan::LEN })?, salt))
     }
 
-    /// A shape of which the pool can compute one hash.
+    /// A shape, if the pool can compute one hash of it.
     fn shape(&self, what: Derive) -> Result<Arc<Shape>, Error> {
         let config = &self.shared.config;
         let shape = Shape::new(what, config.sources.is_some(), config.pages)?;
@@ -413,7 +412,7 @@ impl Pool {
         if self.shared.forked() {
             return Err(Error::Forked);
         }
-        // An overloaded pool does not parse first.
+        // An overloaded pool refuses before parsing.
         self.shared.admit(terms)?;
         let mut prepared = items();
         let refused = prepared.iter_mut().map(|item| match item {
@@ -436,7 +435,7 @@ fn queued<T: Send + 'static>(
 ) -> Submission {
     let Prepared { shape, password, salt, doubt, finish } = prepared;
     let answers = Arc::clone(answers);
-    // Whatever happens, the answer comes: somebody waits for it.
+    // The answer arrives in every case: somebody waits for it.
     let reply = move |outcome: Outcome| {
         let answer = catch_unwind(AssertUnwindSafe(move || outcome.and_then(finish)));
         answers.put(index, answer.unwrap_or(Err(Error::Panicked)));
@@ -447,7 +446,7 @@ fn queued<T: Send + 'static>(
 impl Drop for Pool {
     fn drop(&mut self) {
         if self.shared.forked() {
-            // There is nothing to wait for, and the handles mean threads of another process.
+            // There is nothing to wait for, and the handles refer to threads of another process.
             std::mem::forget(std::mem::take(&mut self.threads));
             return;
         }
@@ -472,7 +471,7 @@ fn copy(secret: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(secret.to_vec())
 }
 
-/// The bytes of a string's hash, of which there are as many.
+/// The bytes of a string's hash, which always has this length.
 fn fixed(bytes: &[u8]) -> Result<&[u8; Plan::LEN], Error> {
     bytes.try_into().map_err(|_| Error::Panicked)
 }

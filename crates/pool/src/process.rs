@@ -1,16 +1,16 @@
-//! Whether this process is the one in which something was made, or was forked from it.
+//! Detecting whether this process made something, or was forked from the one that did.
 #![allow(unsafe_code, reason = "a page that the system clears for a forked process")]
 
-/// A process, by more than its id: what has threads of its own asks whether they are those of the
-/// process that it is in, or of the one from which that was forked.
+/// A process, identified by more than its id: an owner of threads uses it to find out whether they
+/// are in this process, or in the one from which it was forked.
 pub struct Process {
     id: u32,
-    /// None where the system has no such pages.
+    /// `None` where the system has no such pages.
     page: Option<page::Marked>,
 }
 
 impl Process {
-    /// This one. Takes a page of memory where the system clears one for a forked process.
+    /// This process. Takes a page of memory where the system clears pages in forked processes.
     #[must_use]
     pub fn current() -> Self {
         Process { id: std::process::id(), page: page::Marked::new() }
@@ -18,8 +18,8 @@ impl Process {
 
     /// Whether this is still it.
     ///
-    /// The id alone would not tell: in a namespace of its own, a forked process can have the same
-    /// one. The page alone would not tell after vfork(2), where both share all memory.
+    /// The id alone is not enough: in its own namespace, a forked process can have the same one.
+    /// The page alone is not enough after vfork(2), where both share all memory.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.page.as_ref().is_none_or(page::Marked::is_marked) && std::process::id() == self.id

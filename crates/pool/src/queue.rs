@@ -1,12 +1,12 @@
-//! What waits, and in which order it is taken.
+//! The waiting items, and the order in which they are taken.
 //!
 //! Interactive items come before bulk ones. Within a class the earliest deadline comes first, and
 //! among items without a deadline the oldest. Once the pool is overloaded, interactive items are
-//! taken the newest first: when not everybody can be served in time, those who have waited longest
-//! are the ones who have given up already.
+//! taken newest first: when not everybody can be served in time, those who have waited longest have
+//! probably given up already.
 //!
-//! Items of one shape can be computed together, so each shape has an order of its own beside the
-//! order of all.
+//! Items of one shape can be computed together, so each shape has its own order beside the order of
+//! all items.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -16,7 +16,7 @@ use crate::terms::{Class, Due};
 
 /// An item that waits.
 pub(crate) struct Entry<K, T> {
-    /// What it has in common with items that can be computed together with it.
+    /// The shape, equal for items that can be computed together.
     pub(crate) shape: K,
     pub(crate) class: Class,
     pub(crate) due: Due,
@@ -39,7 +39,7 @@ pub(crate) struct Taken<K, T> {
 pub(crate) struct Lead<K> {
     pub(crate) shape: K,
     pub(crate) class: Class,
-    /// How many items of its shape and class wait, itself included.
+    /// How many items of its shape and class wait, including itself.
     pub(crate) alike: usize,
     /// Units of work of each.
     pub(crate) cost: u64,
@@ -173,7 +173,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
     }
 
     /// Takes out all items that are due, and those at the head that would be late if they began
-    /// now: `time_of` says how long so many units of work take.
+    /// now: `time_of` gives the time that units of work take.
     pub(crate) fn expire(
         &mut self,
         now: Instant,
@@ -229,9 +229,9 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         taken
     }
 
-    /// Takes out the items of the submissions of which this holds, to be dropped where no lock is
-    /// held: a shape may be the last that holds a ROM, which is foreign code. Costs a look at every
-    /// item that waits.
+    /// Takes out the items of the submissions for which `which` holds, to be dropped where no lock
+    /// is held: a shape may be the last that holds a ROM, which is foreign code. Visits every
+    /// waiting item.
     pub(crate) fn remove(&mut self, which: impl Fn(u64) -> bool) -> Vec<Taken<K, T>> {
         let wanted = self.entries.iter().filter(|(_, entry)| which(entry.batch));
         let mut numbers: Vec<u64> = wanted.map(|(number, _)| *number).collect();
@@ -342,7 +342,8 @@ mod tests {
         assert!(!bench.queue.is_overloaded(bench.start + ms(3002)));
     }
 
-    /// Bulk gives way to logins for as long as there are any: that it is late shows no overload.
+    /// Bulk gives way to logins for as long as there are any: its being late does not indicate
+    /// overload.
     #[test]
     fn bulk_that_is_late_leaves_the_order_of_logins_as_it_is() {
         let mut bench = Bench::new();

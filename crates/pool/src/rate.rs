@@ -1,4 +1,4 @@
-//! How fast the pool has been, measured on what it has computed.
+//! The speed of the pool, measured on what it has computed.
 
 use std::time::{Duration, Instant};
 
@@ -8,19 +8,19 @@ const MEMORY: f64 = 2.0;
 /// For this long after the last group ended, a measurement is trusted as it is.
 const TRUST: f64 = 1.0;
 
-/// A group counts as at most so many times slower than it was expected to be. A process that stands
-/// still for seconds (a virtual machine that is moved, a throttled cgroup) says nothing of the
-/// hashes after that.
+/// A group counts as at most this many times slower than expected. A process that is stopped for
+/// seconds (a virtual machine being migrated, a throttled cgroup) says nothing about the hashes
+/// after that.
 const SLOWER: f64 = 4.0;
 
-/// And as at most so many times faster: tasks that fail at once say nothing of others, but after a
-/// slow time hashes are some ten times faster than was expected.
+/// And as at most this many times faster: tasks that fail at once say nothing about others, but
+/// after a slow period hashes are some ten times faster than expected.
 const FASTER: f64 = 32.0;
 
-/// The best speed is halved in so many seconds in which it is not reached.
+/// The best speed is halved after this many seconds in which it is not reached.
 const BEST_HALVES: f64 = 60.0;
 
-/// The best speed counts for at most so many times the mean: a task that fails at once seems to be
+/// The best speed counts as at most this many times the mean: a task that fails at once seems
 /// faster than anything.
 const BEST_MOST: f64 = 16.0;
 
@@ -28,7 +28,7 @@ const BEST_MOST: f64 = 16.0;
 /// time.
 ///
 /// A pool that refuses everything measures nothing. So that one bad second cannot make it refuse
-/// for ever, what is measured becomes more optimistic while nothing runs: by a factor of two each
+/// forever, the measurement becomes more optimistic while nothing runs: by a factor of two each
 /// second.
 #[derive(Default)]
 pub(crate) struct Rate {
@@ -46,9 +46,9 @@ pub(crate) struct Rate {
 /// A group that has been computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
-    /// Units of work that all its items were to be when it began.
+    /// Units of work that were estimated for all its items when it began.
     pub(crate) booked: u64,
-    /// Units of work that they were.
+    /// Units of work that were actually done.
     pub(crate) work: u64,
     /// Items.
     pub(crate) items: usize,
@@ -67,14 +67,14 @@ impl Rate {
         if work == 0.0 || taken == 0.0 {
             return;
         }
-        // By the time of the items: of groups that end together, only the first one was given time
-        // by its thread.
+        // By the time of the items: of groups that end together, only the first one got time from
+        // its thread.
         let slower = taken / self.seconds_of(work).unwrap_or(taken);
         let time = (SLOWER / slower).min(1.0);
         self.best = self.best.max(work / taken);
         let work = work * (FASTER * slower).min(1.0);
-        // What was known is forgotten by the clock, or a wrong measurement would last for as long
-        // as it makes all that comes after it an exception.
+        // Old measurements decay with time: otherwise a wrong one would last for as long as it
+        // makes everything after it look like an exception.
         let keep = (-busy.min(MEMORY) / MEMORY).exp();
         self.work = self.work * keep + work;
         self.busy = self.busy * keep + busy * time;
@@ -97,8 +97,8 @@ impl Rate {
         (self.work > 0.0 && self.taken > 0.0).then(|| work * self.taken / self.work)
     }
 
-    /// How long it takes at the best speed of late. An item that keeps nobody waiting is measured
-    /// by this: if the mean is wrong, it is how that comes out.
+    /// How long it takes at the best recent speed. An item that keeps nobody waiting is judged by
+    /// this, which also reveals a wrong mean.
     pub(crate) fn best_time_of(&self, work: u64, now: Instant) -> Option<Duration> {
         let mean = self.time_of(work, now, false)?;
         let best = Duration::try_from_secs_f64(work as f64 / self.best_at(now)).unwrap_or(mean);
@@ -139,7 +139,7 @@ pub(crate) mod tests {
         let known = rate.per_thread(now, true).unwrap();
         assert!((known - 100_000.0).abs() < 1.0, "{known}");
         assert_eq!(rate.time_of(500, now, true), Some(ms(5)));
-        // Half as fast from now on: after ten seconds next to nothing is left of the first rate.
+        // Half as fast from now on: after ten seconds almost nothing is left of the first rate.
         for _ in 0..500 {
             now += ms(20);
             rate.add(now, sample(1000, 20));
@@ -157,8 +157,8 @@ pub(crate) mod tests {
         assert_eq!(rate.time_of(1000, now, true), Some(ms(15)));
     }
 
-    /// A thread that has several groups in flight, of which two end at nearly the same moment: to
-    /// the second one it has given next to no time of its own.
+    /// A thread that has several groups in flight, two of which end at nearly the same moment: it
+    /// has spent almost no time on the second one alone.
     #[test]
     fn groups_that_end_together_are_as_fast_as_both_of_them() {
         let (mut rate, now) = (Rate::default(), Instant::now());
@@ -210,7 +210,7 @@ pub(crate) mod tests {
         assert!(time < ms(161), "{time:?}");
     }
 
-    /// Its own speed cannot be told, nor is it anything to go by.
+    /// Its own speed is unknown, and says nothing about others.
     #[test]
     fn a_task_without_work_says_nothing() {
         let (mut rate, now) = (Rate::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! The source of blocks of one thread: foreign code, which may panic and may answer anything.
+//! The source of blocks of one thread: foreign code, which may panic or give any answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,17 +11,18 @@ use crate::stats::ReadStats;
 /// A source of blocks, if the pool reads any, or why there is none.
 pub(crate) type Source = Result<Option<Box<dyn BlockSource>>, Error>;
 
-/// What a thread has for its reads.
+/// The state of a thread's reads.
 pub(crate) struct Reader {
     /// `None` for a pool that reads no ROMs; or why there is no source at present.
     source: Source,
-    /// The source has panicked or answered what was not asked: nothing is known of its reads.
+    /// The source has panicked or given an answer that was not requested: the state of its reads is
+    /// unknown.
     pub(crate) failed: bool,
     /// Reads that are under way.
     pub(crate) depth: u64,
     /// The last number of a buffer.
     last_id: u64,
-    /// Not yet told.
+    /// Not yet reported.
     pub(crate) stats: ReadStats,
 }
 
@@ -36,10 +37,9 @@ impl Reader {
         self.source.is_err()
     }
 
-    /// Exchanges a source that has failed, none of whose reads is waited for any more, for one that
-    /// is opened here.
+    /// Replaces a failed source, whose reads are no longer waited for, by one that is opened here.
     pub(crate) fn replace(&mut self, open: impl FnOnce() -> Source) {
-        // The old one first: both together may be more than the system gives.
+        // Drops the old one first: the system may not allow both together.
         let old = std::mem::replace(&mut self.source, Ok(None));
         let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
         self.source = catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(Error::Panicked));
@@ -83,7 +83,7 @@ impl Reader {
     /// Adds the reads that have ended.
     pub(crate) fn collect(&mut self, wait: bool, ended: &mut Vec<Completion>) {
         if self.depth > 0 {
-            // Failing is noted.
+            // `call` records failures.
             let _ = self.call(|source| source.collect(wait, ended));
         }
     }

@@ -1,6 +1,6 @@
-//! What may wait, and what runs next: the queue, the measured rate, and what is being computed.
+//! Admission and order: the queue, the measured rate, and the items being computed.
 //!
-//! Nothing in here knows a clock, a thread or a hash. Whoever uses it says what time it is.
+//! Nothing in here knows about clocks, threads or hashes. The caller passes the time.
 
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use crate::queue::{Entry, Lead, Queue, Taken};
 use crate::rate::{Rate, Sample};
 use crate::terms::{Class, Due, Terms};
 
-/// An item is taken on if it is predicted to end within this part of the time that it has. What is
-/// left is for the error of the prediction: an item that is late has cost time for nothing.
+/// An item is accepted if it is predicted to end within this part of its time. The rest allows for
+/// errors of the prediction: an item that is late has cost time for nothing.
 const MARGIN: f64 = 0.85;
 
-/// An item begins if it is predicted to need at most the time that is left and this much more.
+/// An item begins if it is predicted to need at most the time left times this factor.
 const GRACE: f64 = 1.25;
 
-/// Decides over items `T` that can be computed together if their shapes `K` are equal.
+/// Schedules items `T` that can be computed together if their shapes `K` are equal.
 pub(crate) struct Scheduler<K, T> {
     queue: Queue<K, T>,
     rate: Rate,
@@ -39,7 +39,7 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// One more.
+    /// Adds one item.
     pub(crate) fn add(&mut self, cost: u64) {
         self.count += 1;
         self.work = self.work.saturating_add(cost);
@@ -57,7 +57,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.queue.len()
     }
 
-    /// Those that somebody waits for.
+    /// Waiting items of the interactive class.
     pub(crate) fn waiting_interactive(&self) -> usize {
         self.queue.waiting(Class::Interactive)
     }
@@ -77,7 +77,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.queue.peak()
     }
 
-    /// Decides whether these items are taken on: all or none.
+    /// Decides whether these items are accepted: all or none.
     ///
     /// # Errors
     /// [`Error::BatchTooLarge`], [`Error::Overloaded`], [`Error::TooLate`].
@@ -104,13 +104,13 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         Ok(())
     }
 
-    /// Takes an item on that has been admitted.
+    /// Adds an item that has been admitted.
     pub(crate) fn push(&mut self, entry: Entry<K, T>) {
         self.queue.push(entry);
     }
 
-    /// Whether there is a thread for all that runs and waits, and for so many more: none of them
-    /// keeps another one waiting.
+    /// Whether there is a thread for each running and waiting item, and for this many more: none of
+    /// them keeps another one waiting.
     fn is_alone(&self, more: usize) -> bool {
         self.running + self.queue.len() + more <= self.threads
     }
@@ -121,7 +121,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         if self.is_alone(1) && more == 0 || ahead == 0 && self.running < self.threads {
             return Some(Duration::ZERO);
         }
-        // What has begun is half done on average.
+        // Items that have begun are half done on average.
         let work = ahead.saturating_add(self.begun / 2);
         let rate = self.total_rate(now)?;
         Some(Duration::try_from_secs_f64(work as f64 / rate).unwrap_or(Duration::MAX))
@@ -137,7 +137,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         self.wait(now, Class::Interactive, Due::Never, 0)
     }
 
-    /// Takes out what has expired. To be asked before [`Scheduler::lead`].
+    /// Takes out expired items. Must be called before [`Scheduler::lead`].
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Taken<K, T>> {
         let alone = self.is_alone(0);
         let Scheduler { queue, rate, running, .. } = self;
@@ -159,7 +159,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         items
     }
 
-    /// What was begun after all has not.
+    /// Puts back items that could not begin after all.
     pub(crate) fn give_back(&mut self, items: Vec<Taken<K, T>>) {
         for taken in items {
             self.running -= 1;
@@ -177,14 +177,14 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         }
     }
 
-    /// Takes out what waits of the submissions of which this holds.
+    /// Takes out the waiting items of the submissions for which `which` holds.
     pub(crate) fn remove(&mut self, which: impl Fn(u64) -> bool) -> Vec<Taken<K, T>> {
         self.queue.remove(which)
     }
 }
 
-/// How long an item takes that begins now. Where no item waits for another one, that is how long it
-/// takes at best.
+/// How long an item takes that begins now. If no item waits for another one, that is its time at
+/// the best speed.
 fn item_times(
     rate: &Rate,
     now: Instant,
@@ -197,14 +197,14 @@ fn item_times(
     }
 }
 
-/// How many of `waiting` items of one shape a thread takes when, with it, `free` threads have
-/// nothing to do and `degree` items advance together.
+/// How many of `waiting` items of one shape a thread takes when `free` threads, including itself,
+/// have nothing to do and `degree` items advance together.
 ///
-/// Each further item in a group costs less than the one before, but an item beside an idle thread
-/// costs more in a group than there: two hashes on two threads are done in the time of one, as a
-/// pair in the time of about one and a half. So items are first spread evenly. An even part is
-/// rounded up to a power of two, since that is what kernels exist for: of five scrypt hashes for
-/// two threads one takes four, not three. No group waits for a partner.
+/// Each further item in a group costs less than the one before, but more than on an idle thread:
+/// two hashes on two threads are done in the time of one, as a pair in the time of about one and a
+/// half. So items are first spread evenly. An equal part is rounded up to a power of two, the sizes
+/// for which kernels exist: of five scrypt hashes for two threads one takes four, not three. No
+/// group waits for a partner.
 pub(crate) fn portion(waiting: usize, free: usize, degree: usize) -> usize {
     waiting.div_ceil(free.max(1)).next_power_of_two().min(degree).min(waiting)
 }

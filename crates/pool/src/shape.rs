@@ -1,4 +1,4 @@
-//! What items have in common that are computed together, and what it takes to compute them.
+//! The properties that items computed together share, and the resources that computing them takes.
 
 use std::hash::{Hash as AsKey, Hasher};
 
@@ -16,7 +16,7 @@ use crate::task::Task;
 /// What to derive: the same for all items of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Derive {
-    /// The parameters. Their NROM is 0: each ROM of the list has its own.
+    /// The parameters. Their NROM must be 0: each ROM of the list has its own.
     pub params: CheckedParams,
     /// The ROMs, as for [`derive_with_roms`](saltern_yescrypt::rom::derive_with_roms).
     pub roms: Vec<RomUse>,
@@ -24,20 +24,20 @@ pub struct Derive {
     pub len: usize,
 }
 
-/// What items must have in common to be computed together, and what follows from it.
+/// The properties that items computed together must share, and what follows from them.
 ///
-/// ROMs are foreign code, which may panic or change its mind. All that is asked of them before a
-/// group computes is asked once, here, by the thread that submits, without a lock.
+/// ROMs are foreign code, which may panic or give inconsistent answers. Everything that must be
+/// known of them before a group computes is asked once, here, by the submitting thread, without a
+/// lock.
 pub(crate) struct Shape {
     what: What,
-    /// Units of work of one item, with the check of what it has read.
+    /// Units of work of one item, including the check of its reads.
     pub(crate) cost: u64,
-    /// The part of it that is not done for an item whose answer is in no doubt: checking what it
-    /// has read.
+    /// The part of it that is skipped for an item whose answer is not in doubt: checking its reads.
     pub(crate) check_cost: u64,
     /// Bytes of an arena for groups of one hash, two hashes and so on. None for a task.
     memory: Vec<u64>,
-    /// For each ROM whose blocks are read, how they lie.
+    /// For each ROM whose blocks are read, their layout.
     grids: Vec<Option<Grid>>,
 }
 
@@ -48,7 +48,7 @@ enum What {
     Task(Task),
 }
 
-/// Two shapes are alike if what is computed is: the rest follows from it.
+/// Two shapes are equal if they compute the same: the rest follows from that.
 impl PartialEq for Shape {
     fn eq(&self, other: &Self) -> bool {
         self.what == other.what
@@ -80,7 +80,7 @@ impl Shape {
         Ok(Shape { what: What::Hash(what), cost, check_cost, memory, grids })
     }
 
-    /// One that nothing but a function computes.
+    /// The shape of a task, which a function computes.
     pub(crate) fn task(task: Task) -> Self {
         let (memory, grids) = (Vec::new(), Vec::new());
         Shape { what: What::Task(task), cost: task.work, check_cost: 0, memory, grids }
@@ -98,12 +98,12 @@ impl Shape {
         self.derive().map_or(&[], |what| &what.roms)
     }
 
-    /// How many advance together at most.
+    /// The most items that advance together.
     pub(crate) fn degree(&self) -> usize {
         self.derive().map_or(1, |what| what.params.degree())
     }
 
-    /// Bytes that a task takes from the system itself.
+    /// Bytes that a task itself takes from the system.
     pub(crate) fn beside(&self) -> u64 {
         match self.what {
             What::Hash(_) => 0,
@@ -111,18 +111,18 @@ impl Shape {
         }
     }
 
-    /// How the blocks of the ROM at this place lie, if they are read.
+    /// The layout of the blocks of the ROM at this place, if they are read.
     pub(crate) fn grid(&self, rom: usize) -> Option<Grid> {
         self.grids.get(rom).copied().flatten()
     }
 
-    /// The ROMs whose blocks are read: their places, and how the blocks lie.
+    /// The ROMs whose blocks are read: their places and layouts.
     pub(crate) fn read(&self) -> impl Iterator<Item = (usize, Grid)> {
         let grids = self.grids.iter().enumerate();
         grids.filter_map(|(index, grid)| Some((index, (*grid)?)))
     }
 
-    /// Bytes of an arena for so many hashes at once, as many as advance together at most.
+    /// Bytes of an arena for this many hashes at once, limited to the most that advance together.
     pub(crate) fn memory(&self, hashes: usize) -> u64 {
         if self.derive().is_none() {
             return 0;
@@ -130,13 +130,13 @@ impl Shape {
         self.memory.get(hashes.wrapping_sub(1)).copied().unwrap_or(u64::MAX)
     }
 
-    /// Instances of so many hashes that advance together.
+    /// The instances of this many hashes that advance together.
     pub(crate) fn lanes(&self, hashes: usize) -> usize {
         let p = self.derive().map_or(1, |what| what.params.params().p as usize);
         hashes.saturating_mul(p).min(self.degree())
     }
 
-    /// Whether blocks of its ROMs have to be read.
+    /// Whether blocks of its ROMs must be read.
     pub(crate) fn reads(&self) -> bool {
         self.read().next().is_some()
     }
@@ -147,7 +147,7 @@ impl Shape {
     }
 }
 
-/// How the blocks of a ROM lie, if they are read, and whether they can be.
+/// The layout of a ROM's blocks, if they are read; an error if they cannot be.
 fn grid(used: &RomUse, block: usize, sources: bool) -> Result<Option<Grid>, Hash> {
     let RomUse { rom, reading } = used;
     let nrom = reading.nrom;

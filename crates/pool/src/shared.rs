@@ -22,9 +22,9 @@ pub(crate) struct Shared {
     process: Process,
     started: Instant,
     pub(crate) state: Mutex<State>,
-    /// There may be something to do: work, memory for it, or the end.
+    /// Signalled when there may be something to do: work, memory for it, or the end.
     pub(crate) work: Condvar,
-    /// A thread is ready to work, or has failed to get there.
+    /// Signalled when a thread is ready to work, or has failed to start.
     pub(crate) ready: Condvar,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct State {
     next_batch: u64,
 }
 
-/// An item that is to be submitted.
+/// An item to submit.
 pub(crate) type Submission = (Arc<Shape>, Item);
 
 impl Shared {
@@ -77,13 +77,13 @@ impl Shared {
         }
     }
 
-    /// Whether this is another process than the one with the threads. There, no lock may be taken:
+    /// Whether this is a process other than the one with the threads. There, no lock may be taken:
     /// its holder may not exist.
     pub(crate) fn forked(&self) -> bool {
         !self.process.is_current()
     }
 
-    /// Whether anything may be added: asked before a submission is put together.
+    /// Whether anything may be added: called before a submission is assembled.
     pub(crate) fn admit(&self, terms: Terms) -> Result<(), Error> {
         let mut state = lock(&self.state);
         let mut one = Items::default();
@@ -91,7 +91,7 @@ impl Shared {
         state.admit(Instant::now(), terms, &one)
     }
 
-    /// Puts items into the queue, all or none. Which submission they are.
+    /// Puts items into the queue, all or none. Returns the number of the submission.
     pub(crate) fn submit(&self, terms: Terms, items: Vec<Submission>) -> Result<u64, Error> {
         let now = Instant::now();
         let mut all = Items::default();
@@ -111,7 +111,8 @@ impl Shared {
             let cost = shape.cost;
             state.scheduler.push(Entry { shape, class, due, arrived: now, cost, batch, item });
         }
-        // Who waits for memory, for a large item, may have enough for one that comes before it.
+        // A thread that waits for memory for a large item may have enough for one that comes before
+        // it.
         let wanted = all.count.min(state.idle + state.starved);
         drop(state);
         for _ in 0..wanted {
@@ -120,7 +121,7 @@ impl Shared {
         Ok(batch)
     }
 
-    /// Cancels what waits of a submission; how many items.
+    /// Cancels the waiting items of a submission; returns how many there were.
     pub(crate) fn cancel(&self, batch: u64) -> usize {
         let cancelled = lock(&self.state).cancel(|other| other == batch);
         // The next item may have been one that waited for memory.
@@ -130,7 +131,7 @@ impl Shared {
         count
     }
 
-    /// Cancels all that waits and tells the threads to end.
+    /// Cancels all waiting items and tells the threads to end.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.closed = true;
@@ -140,7 +141,7 @@ impl Shared {
         end_all(cancelled, &Error::Cancelled);
     }
 
-    /// Puts items back for which the system has no memory now, beside others.
+    /// Puts back items for which the system has no memory now, beside others.
     pub(crate) fn give_back(&self, items: Vec<Queued>) {
         let mut state = lock(&self.state);
         state.scheduler.give_back(items);
@@ -182,14 +183,14 @@ impl Shared {
         lock(&self.state).ledger.addresses()
     }
 
-    /// Memory has become free: whoever waits for it looks again.
+    /// Memory has become free: wakes the threads that wait for it.
     pub(crate) fn feed(&self, state: &State) {
         if state.starved > 0 {
             self.work.notify_all();
         }
     }
 
-    /// Gives arenas back to the system that have been taken out of the ledger.
+    /// Returns arenas that have been taken out of the ledger to the system.
     pub(crate) fn evict(&self, arenas: Vec<Arena>) {
         let bytes = arenas.iter().map(|arena| arena.bytes).sum();
         drop(arenas);
@@ -211,14 +212,14 @@ impl State {
         admitted
     }
 
-    /// Takes out what waits of these submissions, which is to be ended without the lock.
+    /// Takes out the waiting items of these submissions, which must be ended without the lock.
     fn cancel(&mut self, which: impl Fn(u64) -> bool) -> Vec<Queued> {
         let cancelled = self.scheduler.remove(which);
         self.stats.cancelled += cancelled.len() as u64;
         cancelled
     }
 
-    /// Takes out what has expired, which is to be ended without the lock.
+    /// Takes out expired items, which must be ended without the lock.
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Queued> {
         let expired = self.scheduler.expire(now);
         self.stats.expired += expired.len() as u64;
@@ -226,7 +227,7 @@ impl State {
     }
 }
 
-/// No code that holds one of the pool's locks panics, so that a poisoned one is as good as another.
+/// No code that holds one of the pool's locks panics, so poisoning can be ignored.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

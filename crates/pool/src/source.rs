@@ -1,4 +1,4 @@
-//! Blocks of ROMs that are not in memory: what a pool asks of whoever reads them.
+//! Blocks of ROMs that are not in memory: the traits for the code that reads them.
 
 mod grid;
 
@@ -13,13 +13,14 @@ use saltern_yescrypt::rom::{Rom, RomCheck, RomId, RomStore};
 pub use self::grid::{Grid, Window};
 use crate::error::Fault;
 
-/// A ROM that is not in memory, or that is not to be trusted there: its blocks are read, and
-/// checked, one by one.
+/// A ROM that is not in memory, or cannot be trusted there: its blocks are read and checked one by
+/// one.
 ///
-/// Reads are aligned to [`BlockRom::alignment`], so that an implementation can have a checksum for
-/// each such piece. The pool never computes with a piece for which [`BlockRom::is_right`] is false.
+/// Reads are aligned to [`BlockRom::alignment`], so that an implementation can keep a checksum for
+/// each such piece. The pool never computes with a piece for which [`BlockRom::is_right`] returns
+/// `false`.
 pub trait BlockRom: Send + Sync {
-    /// The ROM's name, for errors.
+    /// The ROM's id, for errors.
     fn id(&self) -> RomId;
 
     /// Bytes in the image, a power of two of blocks.
@@ -29,41 +30,42 @@ pub trait BlockRom: Send + Sync {
     /// length.
     fn tail(&self) -> &[u8];
 
-    /// Whoever can tell whether the end is still what was made. Hashes that read it are checked
-    /// before a mismatch, a new hash or a key is given out; without this, a bit that flips in it
-    /// makes them all wrong for as long as the ROM is held.
+    /// The checker of the end of the image. Hashes that read the end are checked before a mismatch,
+    /// a new hash or a key is returned; without a checker, a flipped bit in it makes them all wrong
+    /// for as long as the ROM is held.
     fn checker(&self) -> Option<&dyn RomCheck> {
         None
     }
 
-    /// What place and length of a read have to be multiples of, a power of two. A read at the end
-    /// of the image may reach beyond it.
+    /// The offset and length of a read are multiples of this, a power of two. A read at the end of
+    /// the image may reach beyond it.
     fn alignment(&self) -> usize;
 
-    /// One attempt to fill the buffer from this place in the image. How many bytes came.
+    /// Makes one attempt to fill the buffer from this offset in the image. Returns the number of
+    /// bytes read.
     ///
     /// # Errors
     /// Those of the system.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Whether these bytes are those of the image at this place.
+    /// Whether these bytes are those of the image at this offset.
     fn is_right(&self, offset: u64, bytes: &[u8]) -> bool;
 
-    /// Fills the buffer, in whatever way is the most reliable, after [`BlockRom::read`] has failed,
-    /// come short or not been right.
+    /// Fills the buffer in the most reliable way, after [`BlockRom::read`] has failed, been short
+    /// or returned wrong bytes.
     ///
     /// # Errors
-    /// Why there are no right bytes.
+    /// Why the right bytes are not available.
     fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Fault>;
 
-    /// The descriptor to read from, for a source that does so by itself.
+    /// The descriptor to read from, for a source that reads by itself.
     #[cfg(unix)]
     fn descriptor(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         None
     }
 }
 
-/// What a [`Rom`] holds whose blocks a pool reads.
+/// The contents of a [`Rom`] whose blocks a pool reads.
 struct Stored(Arc<dyn BlockRom>);
 
 impl RomStore for Stored {
@@ -81,7 +83,7 @@ impl RomStore for Stored {
     }
 }
 
-/// A [`Rom`] for sets and hashers whose blocks the pool reads from here. Only a pool with
+/// A [`Rom`], for sets and hashers, whose blocks the pool reads from this value. Only a pool with
 /// [`PoolConfig::sources`](crate::PoolConfig::sources) computes with it.
 ///
 /// # Errors
@@ -91,39 +93,40 @@ pub fn stored_rom(rom: Arc<dyn BlockRom>) -> Result<Rom, saltern_yescrypt::Error
     Rom::stored(Arc::new(Stored(rom)))
 }
 
-/// What the pool reads the blocks of a ROM from; `None` for one in memory, or of another origin.
+/// The value from which the pool reads the blocks of a ROM; `None` for one in memory, or of another
+/// origin.
 pub(crate) fn block_rom(rom: &Rom) -> Option<&Arc<dyn BlockRom>> {
     let store: &dyn Any = &**rom.store()?;
     store.downcast_ref::<Stored>().map(|stored| &stored.0)
 }
 
-/// Memory that reads fill. A source can find out whether it is its own by looking into it as
-/// [`Any`].
+/// Memory that reads fill. A source can downcast it as [`Any`] to find out whether the memory is
+/// its own.
 pub trait BlockMemory: DerefMut<Target = [u8]> + Any + Send {}
 
 impl<M: DerefMut<Target = [u8]> + Any + Send> BlockMemory for M {}
 
-/// Memory for a block, told apart from every other one with its tag, also from those that were at
-/// the same address before.
+/// Memory for a block. Its id distinguishes it from every other buffer with its tag, including
+/// earlier ones at the same address.
 pub struct BlockBuffer {
-    /// Where the block goes.
+    /// The memory that the block is read into.
     pub memory: Box<dyn BlockMemory>,
     /// Not 0.
     pub id: u64,
 }
 
-/// A read. Nobody touches the buffer until it comes back in a [`Completion`].
+/// A read. The pool does not touch the buffer until it comes back in a [`Completion`].
 pub struct Request {
-    /// Tells the reads of one source that are under way apart: below the number that
+    /// Identifies a read among those of one source that are under way: below the number that
     /// [`BlockSources::open`] was called with.
     pub tag: usize,
     /// The ROM.
     pub rom: Arc<dyn BlockRom>,
-    /// Where in the image.
+    /// The offset in the image.
     pub offset: u64,
-    /// How much of the buffer is to be filled.
+    /// How much of the buffer to fill.
     pub len: usize,
-    /// Where to.
+    /// The buffer to fill.
     pub buffer: BlockBuffer,
 }
 
@@ -131,9 +134,9 @@ pub struct Request {
 pub struct Completion {
     /// As in the request.
     pub tag: usize,
-    /// `None` if it is lost, the kernel possibly writing to it.
+    /// `None` if it is lost because the kernel may still write to it.
     pub buffer: Option<BlockBuffer>,
-    /// How many bytes came.
+    /// The number of bytes read.
     pub outcome: io::Result<usize>,
 }
 
@@ -142,21 +145,22 @@ pub trait BlockSource {
     /// Memory that reads of this source can fill, zeroed and of this length.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it cannot be allocated.
     fn memory(&mut self, len: usize) -> io::Result<Box<dyn BlockMemory>>;
 
     /// Begins a read, at the latest with the next [`BlockSource::flush`].
     fn submit(&mut self, request: Request);
 
-    /// Lets all reads begin.
+    /// Starts all submitted reads.
     fn flush(&mut self);
 
-    /// Collects the reads that have ended, and waits for one if `wait` says so and none has. (One
-    /// is under way then.)
+    /// Collects the reads that have ended. If `wait` is set and none has ended, waits for one. (At
+    /// least one is under way then.)
     fn collect(&mut self, wait: bool, ended: &mut Vec<Completion>);
 
-    /// From this tag on, these buffers are the ones that will be used from now on, 0 for none. None
-    /// of the others is under way, and what the system holds of them can be given back.
+    /// From now on, these buffers will be used for the tags from `first` on, 0 meaning none. No
+    /// other buffers of these tags are under way, and system resources held for them can be
+    /// released.
     fn keep(&mut self, first: usize, ids: &[u64]);
 }
 

@@ -1,4 +1,4 @@
-//! What a pool has done, and what it holds.
+//! Statistics of a pool.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ pub struct PoolStats {
     pub threads: usize,
     /// Threads that have nothing to do.
     pub idle: usize,
-    /// Since the pool was made.
+    /// The time since the pool was made.
     pub elapsed: Duration,
-    /// Submissions taken on.
+    /// Submissions accepted.
     pub batches: u64,
     /// Submissions refused because too many items waited.
     pub refused: u64,
@@ -24,7 +24,7 @@ pub struct PoolStats {
     pub refused_late: u64,
     /// Hashes and tasks computed.
     pub hashes: u64,
-    /// Units of work that these were ([`Params::work`](saltern_yescrypt::Params::work)).
+    /// Their units of work ([`Params::work`](saltern_yescrypt::Params::work)).
     pub work: u64,
     /// Items whose computation failed.
     pub failed: u64,
@@ -36,19 +36,19 @@ pub struct PoolStats {
     pub groups: [u64; MAX_LANES],
     /// Groups lost to a panic.
     pub panics: u64,
-    /// How often arenas were given back to make room for others.
+    /// How often arenas were freed to make room for others.
     pub evictions: u64,
-    /// Items that wait, of both classes.
+    /// Items waiting, of both classes.
     pub waiting: usize,
-    /// Those of them that are interactive.
+    /// Interactive items waiting.
     pub waiting_interactive: usize,
-    /// The most that ever waited, of both classes together.
+    /// The most items that ever waited, of both classes together.
     pub peak_waiting: usize,
     /// Items that are being computed.
     pub running: usize,
-    /// Bytes that all arenas and buffers hold, or may grow to with what is being computed.
+    /// Bytes that all arenas and buffers hold, or may grow to for what is being computed.
     pub reserved: u64,
-    /// The most that this ever was; at most [`PoolStats::budget`].
+    /// The highest value of `reserved` so far; at most [`PoolStats::budget`].
     pub peak_reserved: u64,
     /// [`PoolConfig::memory`](crate::PoolConfig::memory).
     pub budget: u64,
@@ -86,16 +86,16 @@ impl PoolStats {
 pub struct ReadStats {
     /// Blocks read.
     pub blocks: u64,
-    /// Bytes read, with what alignment and whole chunks added.
+    /// Bytes read, including those added by alignment and whole chunks.
     pub bytes: u64,
-    /// Reads that failed, came short or were not right, and were repeated.
+    /// Reads that failed, were short or returned wrong bytes, and were repeated.
     pub repeated: u64,
     /// The sum, over all reads, of the number of reads of the same thread that were under way when
-    /// this one was submitted, itself counted.
+    /// this one was submitted, including itself.
     pub depth_sum: u64,
-    /// How often a thread had nothing to compute but reads to wait for.
+    /// How often a thread had nothing to compute and waited for reads.
     pub stalls: u64,
-    /// How long threads waited like this, together.
+    /// The total time that threads waited like this.
     pub stalled: Duration,
 }
 
@@ -106,7 +106,7 @@ impl ReadStats {
         self.depth_sum as f64 / self.blocks.max(1) as f64
     }
 
-    /// What was read since `earlier`.
+    /// The reads since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         ReadStats {

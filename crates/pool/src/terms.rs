@@ -1,8 +1,8 @@
-//! What a caller asks for beside the hash itself: who waits for it, and until when.
+//! The terms of a call: whether somebody waits for it, and its deadline.
 
 use std::time::{Duration, Instant};
 
-/// Who waits for an item.
+/// Whether somebody waits for an item.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
     /// Somebody waits, at a login for example.
@@ -14,8 +14,8 @@ pub enum Class {
 
 /// The class of some items, and their deadline if they have one.
 ///
-/// An item that cannot end before its deadline, by the rate that the pool has measured, is refused
-/// when it is submitted; one whose deadline passes while it waits is never computed.
+/// An item that cannot end before its deadline, at the rate that the pool has measured, is refused
+/// on submission; one whose deadline passes while it waits is never computed.
 ///
 /// ```
 /// use std::time::Duration;
@@ -69,7 +69,7 @@ impl Terms {
         self.class
     }
 
-    /// When items that are submitted now have to be done; `None` if they have no deadline.
+    /// The deadline of items that are submitted now; `None` if they have none.
     #[must_use]
     pub fn deadline(self) -> Option<Instant> {
         match self.due(Instant::now()) {
@@ -82,7 +82,7 @@ impl Terms {
     pub(crate) fn due(self, now: Instant) -> Due {
         match self.until {
             Until::Ever => Due::Never,
-            // What cannot be represented is further away than anybody waits.
+            // A time that cannot be represented is further away than anybody waits.
             Until::Within(time) => now.checked_add(time).map_or(Due::Never, Due::At),
             Until::Instant(deadline) => Due::At(deadline),
         }
@@ -97,7 +97,7 @@ pub(crate) enum Due {
 }
 
 impl Due {
-    /// How much time is left; `None` for ever.
+    /// How much time is left; `None` without a deadline.
     pub(crate) fn left(self, now: Instant) -> Option<Duration> {
         match self {
             Due::At(deadline) => Some(deadline.saturating_duration_since(now)),

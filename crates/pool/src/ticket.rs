@@ -1,4 +1,4 @@
-//! What a caller holds while items are computed, and the answers as they come.
+//! Tickets, which callers hold while items are computed, and the answers as they arrive.
 
 use std::fmt;
 use std::future::Future;
@@ -14,10 +14,10 @@ use crate::shared::{Shared, lock};
 /// The results of a batch, in the order of its items.
 pub type Results<T> = Vec<Result<T, Error>>;
 
-/// A batch on its way: its results are [`Results`].
+/// A batch in progress: it gives [`Results`].
 pub type BatchTicket<T> = Ticket<Results<T>>;
 
-/// One item on its way.
+/// One item in progress.
 pub type OneTicket<T> = Ticket<Result<T, Error>>;
 
 /// What a [`Ticket`] gives in the end: [`Results`], or a single [`Result`].
@@ -51,11 +51,12 @@ impl<T: Send + 'static> Answer for Result<T, Error> {
     }
 }
 
-/// Items that a [`Pool`](crate::Pool) has taken on. Dropping it cancels what has not begun.
+/// Items that a [`Pool`](crate::Pool) has accepted. Dropping the ticket cancels those that have not
+/// begun.
 ///
-/// It can be waited for, asked, or awaited as a future under any executor. Results are in the order
-/// of the items, one for each. In a process that was forked after the pool was made, all of them
-/// are [`Error::Forked`].
+/// It can be waited for, polled, or awaited as a future under any executor. Results are in the
+/// order of the items, one for each. In a process that was forked after the pool was made, all of
+/// them are [`Error::Forked`].
 #[must_use = "dropping a ticket cancels its items"]
 pub struct Ticket<A: Answer> {
     answers: Arc<Answers<A::Item>>,
@@ -68,30 +69,30 @@ impl<A: Answer> Ticket<A> {
         Ticket { answers, shared, batch }
     }
 
-    /// How many items there are.
+    /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.answers.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether all results are there, so that waiting takes no time.
+    /// Whether all results are available, so that waiting returns at once.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        // In a forked process another thread may have held the lock for ever.
+        // In a forked process the lock may be held forever by a thread that does not exist here.
         self.shared.forked() || self.answers.missing() == 0
     }
 
     /// Waits for all results.
     ///
-    /// Each item has its own: errors are those of the call that made the ticket,
-    /// [`Error::Expired`], [`Error::Cancelled`], [`Error::Hash`], [`Error::RomUnavailable`],
-    /// [`Error::Forked`] and [`Error::Panicked`].
+    /// Each item has its own result. Its error can be one of those of the call that made the
+    /// ticket, [`Error::Expired`], [`Error::Cancelled`], [`Error::Hash`],
+    /// [`Error::RomUnavailable`], [`Error::Forked`] and [`Error::Panicked`].
     pub fn wait(self) -> A {
         if self.shared.forked() {
             return self.forked();
@@ -100,25 +101,26 @@ impl<A: Answer> Ticket<A> {
         A::of(self.answers.take())
     }
 
-    /// The results if they are there.
+    /// The results if they are available.
     ///
     /// # Errors
-    /// Otherwise the ticket again.
+    /// The ticket, if they are not.
     pub fn try_wait(self) -> Result<A, Self> {
         if self.is_done() { Ok(self.wait()) } else { Err(self) }
     }
 
-    /// Waits at most for so long.
+    /// Waits for at most this long.
     ///
     /// # Errors
-    /// The ticket, if some results are not there by then.
+    /// The ticket, if some results are not available by then.
     pub fn wait_timeout(self, timeout: Duration) -> Result<A, Self> {
         let done = self.shared.forked() || self.answers.wait(Some(timeout));
         if done { Ok(self.wait()) } else { Err(self) }
     }
 
-    /// Gives up the items on which work has not begun: their results are [`Error::Cancelled`]. How
-    /// many they were. What has begun is finished, and its results can still be had.
+    /// Cancels the items on which work has not begun: their results are [`Error::Cancelled`].
+    /// Returns how many there were. Items that have begun are finished, and their results remain
+    /// available.
     pub fn cancel(&self) -> usize {
         if self.is_done() { 0 } else { self.shared.cancel(self.batch) }
     }
@@ -153,7 +155,7 @@ impl<A: Answer> fmt::Debug for Ticket<A> {
     }
 }
 
-/// The answers of a submission as they come.
+/// The answers of a submission as they arrive.
 pub(crate) struct Answers<T> {
     len: usize,
     state: Mutex<State<T>>,
@@ -180,7 +182,7 @@ impl<T> Answers<T> {
         lock(&self.state).missing
     }
 
-    /// Waits for all answers, at most for so long; whether they are there.
+    /// Waits for all answers, for at most this long; returns whether they are available.
     fn wait(&self, timeout: Option<Duration>) -> bool {
         let missing = |state: &mut State<T>| state.missing > 0;
         let state = lock(&self.state);
@@ -196,14 +198,14 @@ impl<T> Answers<T> {
         }
     }
 
-    /// The answers, which have to be there; nothing the second time.
+    /// The answers, which must be available; empty the second time.
     fn take(&self) -> Results<T> {
         lock(&self.state).answers.drain(..).flatten().collect()
     }
 
-    /// The answers if they are there; otherwise `waker` is woken once they are.
+    /// The answers if they are available; otherwise `waker` is woken once they are.
     fn poll(&self, waker: &Waker) -> Option<Results<T>> {
-        // Wakers are foreign code, which the lock is not held for.
+        // Wakers are foreign code, which is not called with the lock held.
         let waker = waker.clone();
         let mut state = lock(&self.state);
         if state.missing > 0 {
@@ -215,7 +217,7 @@ impl<T> Answers<T> {
         Some(state.answers.drain(..).flatten().collect())
     }
 
-    /// The answer of an item. Comes once for each.
+    /// Stores the answer of an item. Called once for each.
     pub(crate) fn put(&self, index: usize, answer: Result<T, Error>) {
         let mut state = lock(&self.state);
         state.answers[index] = Some(answer);
@@ -227,7 +229,7 @@ impl<T> Answers<T> {
         drop(state);
         self.done.notify_all();
         if let Some(waker) = waker {
-            // This is foreign code in a thread of the pool: what it does must not end the thread.
+            // This is foreign code in a pool thread: it must not end the thread.
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }

@@ -1,8 +1,8 @@
-//! What one thread of a pool does.
+//! The work of one pool thread.
 //!
-//! It holds several groups of hashes. Each runs until it ends or needs a block of a ROM; meanwhile
-//! the thread takes another one. With ROMs in memory nothing is ever waited for, and a thread has
-//! one group.
+//! A thread holds several groups of hashes. Each runs until it ends or needs a block of a ROM; the
+//! thread then turns to another one. With ROMs in memory there are no waits, and a thread has one
+//! group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard};
@@ -30,19 +30,19 @@ struct Worker<'p> {
     me: usize,
     reader: Reader,
     places: Vec<Place>,
-    /// It has waited for work, and not looked for it since.
+    /// It has been woken, and has not looked for work since.
     waking: bool,
     /// Groups begun.
     age: u64,
-    /// Since when it has been busy, or has last ended a group.
+    /// When it became busy, or last ended a group.
     busy_since: Instant,
     ended: Vec<Completion>,
 }
 
-/// What became of looking for a group.
+/// The result of looking for a group.
 enum Look {
     Begun,
-    /// Nothing can be begun now: there is nothing, or no place or memory for it.
+    /// Nothing can begin now: there is no group, or no place or memory for it.
     Nothing,
     Closed,
 }
@@ -55,9 +55,9 @@ struct Start {
     place: usize,
 }
 
-/// What thread `me` does until the pool ends.
+/// Runs thread `me` until the pool ends.
 pub(crate) fn run(shared: &Shared, me: usize) {
-    // What opens the source of blocks is foreign code.
+    // The code that opens the source of blocks is foreign.
     let worker = catch_unwind(AssertUnwindSafe(|| Worker::set_up(shared, me)));
     let worker = worker.unwrap_or(Err(Error::Panicked));
     let mut state = lock(&shared.state);
@@ -94,7 +94,7 @@ impl<'p> Worker<'p> {
         Ok(worker)
     }
 
-    /// Allocates and touches what the configuration says.
+    /// Allocates and touches the configured memory.
     fn prepare(&self) -> Result<(), Error> {
         let config = &self.shared.config;
         let Some(params) = config.prepare else { return Ok(()) };
@@ -115,8 +115,8 @@ impl<'p> Worker<'p> {
         Ok(prepared?)
     }
 
-    /// Foreign code (sources, ROMs, their memory) may panic wherever it is called or dropped: the
-    /// thread goes on.
+    /// Foreign code (sources, ROMs, their memory) may panic wherever it is called or dropped; the
+    /// thread continues.
     fn run(&mut self) {
         loop {
             match catch_unwind(AssertUnwindSafe(|| self.turn())) {
@@ -127,7 +127,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// One step of what there is to do. False at the end.
+    /// Does one step of work. Returns `false` at the end.
     fn turn(&mut self) -> bool {
         if self.reader.failed {
             self.recover();
@@ -145,9 +145,9 @@ impl<'p> Worker<'p> {
         true
     }
 
-    /// After a panic that is not that of a group, or a source that has failed: ends all groups,
-    /// gives all memory back, and opens another source. If that fails, groups that read end in the
-    /// error, each after another try, and the others go on.
+    /// After a panic outside a group, or the failure of a source: ends all groups, frees all
+    /// memory, and opens another source. If that fails, groups that read end in the error, each
+    /// after another attempt, and the others continue.
     fn recover(&mut self) {
         for index in 0..self.places.len() {
             let end = || self.end(index, Err(Error::Panicked));
@@ -160,7 +160,7 @@ impl<'p> Worker<'p> {
         self.shared.feed(&state);
     }
 
-    /// Takes notice of reads that have ended.
+    /// Processes reads that have ended.
     fn collect(&mut self, wait: bool) {
         let mut ended = std::mem::take(&mut self.ended);
         self.reader.collect(wait, &mut ended);
@@ -188,7 +188,8 @@ impl<'p> Worker<'p> {
         self.reader.stats.stalled += since.elapsed();
     }
 
-    /// Computes the oldest group that can go on, up to its next read. False if there is none.
+    /// Computes the oldest group that can continue, up to its next read. Returns `false` if there
+    /// is none.
     fn step(&mut self) -> bool {
         let ready = self.places.iter().enumerate();
         let ready = ready.filter_map(|(index, place)| Some((place.ready()?, index)));
@@ -204,7 +205,7 @@ impl<'p> Worker<'p> {
         true
     }
 
-    /// Begins a group that waits, if there is a place and memory for it.
+    /// Begins a waiting group, if there is a place and memory for it.
     fn begin(&mut self) -> Look {
         let mut state = lock(&self.shared.state);
         state.waking -= usize::from(std::mem::take(&mut self.waking));
@@ -217,7 +218,7 @@ impl<'p> Worker<'p> {
             let Some(lead) = state.scheduler.lead(now) else { return Look::Nothing };
             let free = state.idle + state.waking;
             if self.reader.depth > 0 && state.scheduler.waiting() <= free {
-                // Each is for a thread that has nothing else to do, and has been woken for it.
+                // Each is left to a thread that has nothing else to do, and has been woken for it.
                 return Look::Nothing;
             }
             let Some((place, wanted)) = self.room(&lead, free + 1) else {
@@ -228,7 +229,7 @@ impl<'p> Worker<'p> {
             let admission = state.ledger.admit(self.me, wanted, &need, contended);
             if let Admission::Run(count, arena) = admission {
                 let items = state.scheduler.begin(now, &lead, count);
-                // What is left may have become possible for another thread.
+                // Another thread may now be able to begin what is left.
                 if state.scheduler.waiting() > 0 && state.idle + state.starved > 0 {
                     self.shared.work.notify_one();
                 }
@@ -241,7 +242,8 @@ impl<'p> Worker<'p> {
                 }
                 return Look::Begun;
             }
-            // While the queue has them, too: the last of a shape is dropped without the lock.
+            // Dropped while the queue still holds them: the last of a shape is dropped without the
+            // lock.
             drop((lead, need));
             match admission {
                 Admission::Evict(arenas) => {
@@ -267,7 +269,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Ends what has expired, without the lock; when nothing has.
+    /// Ends expired items, without the lock; returns the time at which none was left.
     fn expire(&self, mut state: MutexGuard<'p, State>) -> (MutexGuard<'p, State>, Instant) {
         loop {
             let now = Instant::now();
@@ -292,12 +294,12 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Where a group of this shape can go, and how many hashes it may have.
+    /// A place for a group of this shape, and how many hashes it may have.
     fn room(&self, lead: &Lead<Arc<Shape>>, free: usize) -> Option<(usize, usize)> {
         let wanted = portion(lead.alike, free, lead.shape.degree());
         let places = || self.places.iter().enumerate().filter(|(_, place)| place.is_free());
         if !lead.shape.reads() {
-            // Without reads it ends before anything else begins.
+            // Without reads the group ends before anything else begins.
             return places().next().map(|(index, _)| (index, wanted));
         }
         let flying: usize = self.places.iter().map(Place::len).sum();
@@ -332,8 +334,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Computes a task from its beginning to its end. What is reserved for it beside an arena, for
-    /// which it has no use, it takes from the system.
+    /// Computes a task from its beginning to its end. It does not use the arena, but takes its
+    /// reserved memory from the system.
     fn task(&mut self, start: Start, began: Instant) {
         let Start { shape, mut items, arena, .. } = start;
         let run = items.first_mut().and_then(|queued| queued.entry.item.task.take());
@@ -347,7 +349,7 @@ impl<'p> Worker<'p> {
         let Some((ended, mut arena)) = self.places[index].end(outcome) else { return };
         let panicked = matches!(ended.outcome, Err(Error::Panicked));
         if panicked {
-            // Memory whose state is not known is given back.
+            // Memory in an unknown state is freed.
             arena.workspace = Workspace::new();
         }
         let wiped = self.shared.config.wipe == WipePolicy::AfterEach;
@@ -358,7 +360,7 @@ impl<'p> Worker<'p> {
         self.answer(ended, arena, !wiped);
     }
 
-    /// What has ended: memory goes back, what it did is counted, and its items are answered.
+    /// Finishes a group that has ended: returns its memory, counts its work, and answers its items.
     fn answer(&mut self, ended: Ended, arena: Arena, dirty: bool) {
         let (now, count) = (Instant::now(), ended.items.len());
         let sample = Sample {
@@ -390,7 +392,7 @@ impl<'p> Worker<'p> {
         self.places.iter().any(|place| place.is_free() && place.layout.bytes() > 0)
     }
 
-    /// Gives the buffers of free places back to the system.
+    /// Returns the buffers of free places to the system.
     fn release(&mut self) {
         let mut bytes = 0;
         for place in self.places.iter_mut().filter(|place| place.is_free()) {
@@ -412,7 +414,7 @@ impl<'p> Worker<'p> {
         state
     }
 
-    /// Nothing to do: wipes memory, or else waits for work, unless there is something to mend.
+    /// With nothing to do: wipes memory, or else waits for work, unless a source must be reopened.
     fn rest(&mut self) {
         if self.reader.failed {
             return;
@@ -426,7 +428,7 @@ impl<'p> Worker<'p> {
             drop(state);
             return self.release();
         }
-        // Something may have come while the lock was not held.
+        // Work may have arrived while the lock was not held.
         let Some(mut state) = self.wipe_one(state) else { return };
         if state.closed || state.scheduler.waiting() > 0 {
             return;
@@ -442,8 +444,7 @@ impl<'p> Worker<'p> {
         self.busy_since = Instant::now();
     }
 
-    /// Wipes an arena of this thread that is dirty, if that is wanted. The lock is kept if there is
-    /// none.
+    /// Wipes a dirty arena of this thread, if configured. The lock is kept if there is none.
     fn wipe_one(&self, mut state: MutexGuard<'p, State>) -> Option<MutexGuard<'p, State>> {
         if self.shared.config.wipe != WipePolicy::WhenIdle {
             return Some(state);

@@ -102,7 +102,7 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
 /// An error on its way out.
 struct Failure(Error);
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Question<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     account: Option<&'a str>,
@@ -183,7 +183,8 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn needs_rehash(&self, stored: &str) -> Result<Checked, Error> {
-        self.ask("/v1/needs-rehash", &Question { hash: Some(Some(stored)), ..NOTHING }).await
+        self.ask("/v1/needs-rehash", &Question { hash: Some(Some(stored)), ..Question::default() })
+            .await
     }
 
     /// Re-encrypts a stored string with the active key.
@@ -191,12 +192,12 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn rekey(&self, stored: &str) -> Result<Rekeyed, Error> {
-        self.ask("/v1/rekey", &Question { hash: Some(Some(stored)), ..NOTHING }).await
+        self.ask("/v1/rekey", &Question { hash: Some(Some(stored)), ..Question::default() }).await
     }
 
     fn question(&self) -> Question<'static> {
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        Question { timeout_ms: self.within.map(milliseconds), ..NOTHING }
+        Question { timeout_ms: self.within.map(milliseconds), ..Question::default() }
     }
 
     async fn ask<A: DeserializeOwned>(
@@ -311,9 +312,6 @@ impl Client {
         self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-const NOTHING: Question<'static> =
-    Question { account: None, password: None, hash: None, timeout_ms: None };
 
 /// Speaks HTTP over a stream.
 async fn speak(

@@ -12,5 +12,5 @@ mod tls;
 
 pub(crate) use self::http::Service;
 pub(crate) use self::limits::Limits;
-pub(crate) use self::listen::{Access, Bound, TURNED_AWAY, serve};
+pub(crate) use self::listen::{Bound, Proof, TURNED_AWAY, serve};
 pub(crate) use self::tls::{Tls, TlsFiles};

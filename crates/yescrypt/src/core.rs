@@ -1,5 +1,5 @@
-//! The algorithm: numbers and memory. Nothing here knows strings, names, keys or what a site
-//! allows.
+//! The algorithm: numbers and memory. Nothing here knows about strings, ids, keys or a site's
+//! limits.
 
 pub(crate) mod batch;
 pub(crate) mod blockmix;

@@ -15,11 +15,10 @@ pub enum Error {
         /// What was expected where the text went wrong.
         expected: &'static str,
     },
-    /// The text, the parameters or the password are such that crypt(3) refuses them, and the
-    /// [`Limits`](crate::Limits) in force are as strict
-    /// ([`Syntax::Crypt3`](crate::params::Syntax::Crypt3)).
+    /// crypt(3) refuses the text, the parameters or the password, and the [`Limits`](crate::Limits)
+    /// in force are as strict ([`Syntax::Crypt3`](crate::params::Syntax::Crypt3)).
     RefusedByCrypt {
-        /// What it refuses.
+        /// What crypt(3) refuses.
         why: &'static str,
     },
     /// A parameter has a value that the algorithm does not define.
@@ -28,7 +27,7 @@ pub enum Error {
         name: &'static str,
         /// Its value.
         value: u64,
-        /// What it has to be.
+        /// The values allowed.
         expected: &'static str,
     },
     /// A parameter is valid but above what the [`Limits`](crate::Limits) in force allow.
@@ -47,12 +46,12 @@ pub enum Error {
         /// The number of ROM blocks that the parameters ask for.
         nrom: u64,
     },
-    /// The string names a ROM that is not attached. The password was not tried.
+    /// The string names a ROM that is not attached. The password was not checked.
     RomNotLoaded {
-        /// The ROM's name.
+        /// The ROM's id.
         id: RomId,
     },
-    /// The string names a key that is not loaded. The password was not tried.
+    /// The string names a key that is not loaded. The password was not checked.
     KeyNotLoaded {
         /// The key's name.
         id: KeyId,
@@ -66,52 +65,52 @@ pub enum Error {
         /// Bytes in the image.
         actual: u64,
     },
-    /// The ROM image has no tag where a ROM of this size ends: not initialised, or another size or
-    /// byte order.
+    /// The ROM image has no tag where a ROM of this size ends: it was not initialised, or has
+    /// another size or byte order.
     RomTag,
     /// The ROM buffer is not aligned to 64 bytes.
     RomAlignment,
-    /// A hash key was given for a string that cannot be encrypted with it: only `$y$` strings can,
-    /// and extended ones with a key that has a name.
+    /// A hash key was given for a string that cannot be encrypted with it: only `$y$` strings can
+    /// be, and extended strings if the key has a name.
     KeyNotApplicable,
-    /// A buffer of the caller has the wrong length.
+    /// A caller's buffer has the wrong length.
     BufferLength {
         /// The length needed.
         needed: u64,
         /// The length given.
         actual: u64,
     },
-    /// Memory could not be had.
+    /// Memory could not be allocated.
     OutOfMemory {
         /// Bytes asked for.
         bytes: u64,
     },
     /// The system's random generator failed.
     Random,
-    /// The filling of a ROM was ended by its caller.
+    /// The caller cancelled the filling of a ROM.
     Cancelled,
-    /// The computation came to a state that it cannot have, which is a defect of this library.
+    /// The computation reached an impossible state: a defect in this library.
     Panicked,
 }
 
 /// What a caller can do about an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// What was given is wrong, and will be the next time: a string, a parameter, a buffer.
+    /// The input is wrong and a retry will not help: a string, a parameter, a buffer.
     BadInput,
-    /// It costs more, or is less usual, than the limits in force allow.
+    /// The hash costs more, or is less usual, than the limits in force allow.
     OverLimit,
-    /// A ROM or a key is not there. The password was not tried; with it there, the same call
+    /// A ROM or a key is missing. The password was not checked; once it is available, the same call
     /// succeeds.
     Unavailable,
-    /// Too much at a time, or cancelled: the same call may succeed later.
+    /// Overload, or cancelled: the same call may succeed later.
     Overloaded,
-    /// Neither the input nor the load: memory, threads or randomness could not be had, or there is
-    /// a defect.
+    /// Neither the input nor the load is at fault: memory, threads or randomness were not
+    /// available, or there is a defect.
     Internal,
 }
 
-/// What a limit is on.
+/// The quantity that a limit applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
@@ -125,7 +124,7 @@ pub enum Limit {
     T,
     /// Bytes of memory for one hash.
     Memory,
-    /// Time, as so many bytes mixed by the default flavour.
+    /// Time, in bytes mixed by the default flavour.
     Work,
     /// Bytes in a password.
     Password,
@@ -140,7 +139,7 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// The words of messages.
+    /// Its name in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -219,7 +218,7 @@ impl fmt::Display for Error {
 impl core::error::Error for Error {}
 
 impl Error {
-    /// What can be done about it.
+    /// What the caller can do about the error.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {

@@ -1,5 +1,5 @@
-//! What measuring, tests and crates that schedule hashes themselves need, and no application does.
-//! Versions promise nothing about it.
+//! For benchmarks, tests and crates that schedule hashes themselves; applications do not need it.
+//! Exempt from semantic versioning.
 
 use core::ops::Range;
 
@@ -18,12 +18,11 @@ use crate::core::params::CheckedParams;
 use crate::core::pass::Sizes;
 use crate::{Error, Workspace};
 
-/// Chooses, for hashes of the default flavour, the kernel that keeps two of pwxform's groups in one
+/// Selects, for hashes of the default flavour, the kernel that keeps two pwxform groups in one
 /// 256-bit register.
 ///
-/// It computes the same and is slower wherever it has been measured (docs/seeds.md). Returns
-/// whether the level of the workspace has such registers (AVX2 and above); otherwise nothing
-/// changes.
+/// The results are the same; it was slower wherever it was measured (docs/seeds.md). Returns
+/// whether the workspace's level has such registers (AVX2 and above); otherwise nothing changes.
 ///
 /// ```
 /// use saltern_yescrypt::{Workspace, hazmat, hazmat::Level};
@@ -39,7 +38,8 @@ pub fn pair_groups(workspace: &mut Workspace) -> bool {
     workspace.target.paired
 }
 
-/// Allocates what this many hashes at once need in one thread, and touches every page of it.
+/// Allocates the memory that this many simultaneous hashes need in one thread, and touches every
+/// page of it.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
@@ -60,7 +60,7 @@ pub fn addresses(workspace: &Workspace) -> Range<usize> {
     workspace.arena.addresses()
 }
 
-/// Whether anything but zeros is in a workspace's memory. Reads all of it.
+/// Whether a workspace's memory holds anything but zeros. Reads all of it.
 #[must_use]
 pub fn residue(workspace: &Workspace) -> bool {
     workspace.arena.residue()

@@ -1,10 +1,10 @@
-//! The names of ROMs and keys. How they are read out of strings is in `text/names.rs`.
+//! The ids of ROMs and keys. `text/names.rs` reads them from strings.
 
 use core::fmt;
 
-/// A name for a ROM: eight bytes, written as 16 lower-case hexadecimal digits. Whoever attaches a
-/// ROM gives it its name ([`RomSet::attach`](crate::rom::RomSet::attach)), and has to see to it
-/// that it is the right one.
+/// The id of a ROM: eight bytes, written as 16 lower-case hexadecimal digits. The caller assigns it
+/// when attaching a ROM ([`RomSet::attach`](crate::rom::RomSet::attach)) and must ensure that it is
+/// the right one.
 ///
 /// ```
 /// use saltern_yescrypt::rom::RomId;
@@ -16,13 +16,13 @@ use core::fmt;
 pub struct RomId(pub(crate) [u8; 8]);
 
 impl RomId {
-    /// A name out of eight bytes.
+    /// An id from eight bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 8]) -> Self {
         RomId(bytes)
     }
 
-    /// The name that goes with a digest: its first eight bytes.
+    /// The id that belongs to a digest: its first eight bytes.
     #[must_use]
     pub fn of_digest(digest: &[u8; 32]) -> Self {
         let mut id = [0; 8];
@@ -40,12 +40,12 @@ impl RomId {
 /// The longest name of a key, in characters.
 pub(crate) const MAX_KEY_ID: usize = 32;
 
-/// A name for a [`HashKey`](crate::keys::HashKey): 1 to 32 characters out of `A`–`Z`, `a`–`z`,
+/// A name for a [`HashKey`](crate::keys::HashKey): 1 to 32 characters from `A`–`Z`, `a`–`z`,
 /// `0`–`9`, `.` and `-`; and, after a `+`, the fingerprint of the key, if it is known.
 ///
-/// It stands readably in the strings that need the key. With the fingerprint there, another key
-/// under the same name is noticed: it is unavailable, and never makes a mismatch of the right
-/// password.
+/// Strings that need the key contain the name in clear text. With the fingerprint, another key
+/// under the same name is detected: the key then counts as unavailable, and the right password
+/// never fails as a mismatch.
 ///
 /// ```
 /// use saltern_yescrypt::keys::KeyId;
@@ -71,13 +71,13 @@ impl KeyId {
         self
     }
 
-    /// The fingerprint, where it stands after the name.
+    /// The fingerprint, if the name has one.
     #[must_use]
     pub const fn fingerprint(&self) -> Option<KeyFingerprint> {
         self.fingerprint
     }
 
-    /// Whether a key that is known in full may be the one that this names.
+    /// Whether this may be the name of a key that is known in full.
     pub(crate) fn may_be(&self, known: &KeyId) -> bool {
         let fingerprint = self.fingerprint.is_none() || self.fingerprint == known.fingerprint;
         self.as_str() == known.as_str() && fingerprint
@@ -103,7 +103,7 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// What tells a [`HashKey`](crate::keys::HashKey) from others and does not help to find it: eight
+/// Distinguishes a [`HashKey`](crate::keys::HashKey) from others without helping to find it: eight
 /// bytes of a hash of the key ([`HashKey::fingerprint`](crate::keys::HashKey::fingerprint)),
 /// written as 16 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

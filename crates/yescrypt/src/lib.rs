@@ -14,7 +14,7 @@
 //!
 //! What most programs need is here; the rest is in modules: [`params`] for unusual parameters and
 //! limits, [`rom`] for ROMs, [`keys`] for hash encryption, [`escrypt`] for making ROMs and settings
-//! of generation 0.5, [`hazmat`] for those that schedule or measure hashes themselves.
+//! of generation 0.5, [`hazmat`] for programs that schedule or measure hashes themselves.
 //!
 //! # Features
 //! `std` (default): threads for p > 1. `os` (default): huge pages (Linux). `getrandom` (default):
@@ -45,7 +45,7 @@ pub use self::{
 };
 
 pub mod params {
-    //! What [`Params`](crate::Params) and [`Limits`](crate::Limits) are made of, beside numbers.
+    //! The types of the fields of [`Params`](crate::Params) and [`Limits`](crate::Limits).
 
     pub use crate::core::cost::Medium;
     pub use crate::core::flavor::Flavor;
@@ -55,7 +55,7 @@ pub mod params {
 }
 
 pub mod rom {
-    //! ROMs: [made](RomImage::init), [held](Rom), [named](RomId), [several of them](RomSet), and
+    //! ROMs: [making](RomImage::init) and [holding](Rom) them, [ids](RomId), [sets](RomSet), and
     //! [how a hash reads them](RomReading). The crate `saltern-rom` keeps them in files and in
     //! shared memory.
 
@@ -70,8 +70,8 @@ pub mod rom {
 }
 
 pub mod keys {
-    //! Hash encryption: keys, and sets of keys with names. [`Hasher::rekey`](crate::Hasher::rekey)
-    //! moves strings from one to another.
+    //! Hash encryption: keys, and sets of named keys. [`Hasher::rekey`](crate::Hasher::rekey) moves
+    //! strings from one key to another.
 
     pub use crate::ids::{KeyFingerprint, KeyId};
     pub use crate::site::encrypt::HashKey;
@@ -79,9 +79,9 @@ pub mod keys {
 }
 
 pub mod escrypt {
-    //! ROMs and settings of generation 0.5, for tests and for whoever makes such a ROM again. Its
-    //! hashes are those of [`Mode::Escrypt`](crate::params::Mode::Escrypt), its strings
-    //! ([`Scheme::Escrypt`](crate::Scheme::Escrypt)) are taken wherever others are.
+    //! ROMs and settings of generation 0.5, for tests and for making such a ROM again. Its hashes
+    //! are those of [`Mode::Escrypt`](crate::params::Mode::Escrypt); its strings
+    //! ([`Scheme::Escrypt`](crate::Scheme::Escrypt)) are accepted wherever others are.
     //!
     //! ```
     //! let stored = "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.";

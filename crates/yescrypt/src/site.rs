@@ -1,5 +1,5 @@
-//! What a site has and decides: limits, keys, ROMs, and the [`Hasher`](hasher::Hasher) that joins
-//! them with strings and the algorithm.
+//! A site's configuration: limits, keys, ROMs, and the [`Hasher`](hasher::Hasher) that joins them
+//! with strings and the algorithm.
 
 mod checksalt;
 pub(crate) mod encrypt;

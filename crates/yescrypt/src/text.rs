@@ -1,4 +1,4 @@
-//! Strings: parsed and written, nothing is computed here.
+//! Parsing and writing strings; nothing is hashed here.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,9 +16,9 @@ pub(crate) mod scheme;
 
 /// Bytes of hash in every string.
 pub(crate) const HASH: usize = 32;
-/// The digits that they take in the crypt(3) schemes.
+/// The number of digits they take in the crypt(3) schemes.
 pub(crate) const HASH_DIGITS: usize = 43;
-/// Bytes of the longest salt that a string has in base 64.
+/// Bytes of the longest salt that a string holds in base 64.
 pub(crate) const MAX_SALT: usize = 64;
 
 /// Text made of ASCII characters only.

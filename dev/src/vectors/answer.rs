@@ -8,13 +8,11 @@ use saltern_yescrypt::{
     params::{Flavor, Mode},
     rom::{Rom, RomImage, RomParams, RomView},
 };
-use sha2::{Digest, Sha256};
 
 use super::blake2;
 use super::case::{Case, Constants, RomCase};
 use super::escrypt;
-use super::outcome::{Answer, Ceiling, Failure, Result, narrow, refused};
-use crate::hex;
+use super::outcome::{Answer, Ceiling, Failure, Result, copy, narrow, refused};
 
 /// Computes cases one after the other with the same memory.
 pub(super) struct Solver {
@@ -63,27 +61,19 @@ impl Solver {
         let params = params(case)?.check(&Limits::unlimited()).map_err(refused)?;
         params.check_output(case.dk_len).map_err(refused)?;
         self.ceiling.check("the working memory", u128::from(params.memory()))?;
-        self.ceiling.check("the output", u128::from(case.dk_len))?;
-        let mut out = Vec::new();
-        let length = usize::try_from(case.dk_len).unwrap_or(usize::MAX);
-        out.try_reserve_exact(length).map_err(|error| Failure::TooLarge(error.to_string()))?;
-        out.resize(length, 0);
+        let mut out = self.ceiling.output(case.dk_len)?;
         let workspace = &mut self.workspace;
         self.roms.attach(case, &self.ceiling, workspace, |rom, workspace| {
             let rom = rom.map(RomView::new).transpose()?;
             derive(&case.password.0, &case.salt.0, &params, rom.as_ref(), workspace, &mut out)
         })?;
-        Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
+        Ok(Answer::bytes(&out))
     }
 
     fn rom(&mut self, case: &Case) -> Result<Answer> {
         let image = self.roms.image(case.as_rom(), case, &self.ceiling, &mut self.workspace)?;
         let digest = RomView::new(image).map_err(refused)?.digest();
-        Ok(Answer {
-            digest: Some(hex::encode(&digest)),
-            image_sha256: Some(hex::encode(&Sha256::digest(image.as_bytes()))),
-            ..Answer::default()
-        })
+        Ok(Answer::rom(image, &digest))
     }
 
     fn crypt(&mut self, case: &Case) -> Result<Answer> {
@@ -98,22 +88,15 @@ impl Solver {
         let text = self.roms.attach(case, &self.ceiling, workspace, |rom, workspace| {
             let mut hasher = Hasher::new().with_limits(Limits::unlimited());
             if let Some(rom) = rom {
-                hasher = hasher.with_rom(copy(rom)?);
+                hasher = hasher.with_rom(Rom::new(copy(rom)?)?);
             }
             if let Some(key) = key {
                 hasher = hasher.assuming_unnamed_key(key);
             }
             hasher.hash_with_setting(workspace, &case.password.0, case.setting())
         })?;
-        text_answer(text.into_bytes(), case)
+        text_in_buffer(text.into_bytes(), case)
     }
-}
-
-/// A ROM of its own for a hasher.
-fn copy(image: &RomImage) -> std::result::Result<Rom, saltern_yescrypt::Error> {
-    let mut copy = RomImage::zeroed(image.as_bytes().len())?;
-    copy.as_bytes_mut().copy_from_slice(image.as_bytes());
-    Rom::new(copy)
 }
 
 /// The ROM that was built last, since neighbouring cases use the same.
@@ -227,7 +210,7 @@ fn key(bytes: &[u8]) -> Result<Option<HashKey>> {
 
 fn encode(case: &Case) -> Result<Answer> {
     let setting = Setting::encode(&params(case)?, &case.salt.0).map_err(refused)?;
-    text_answer(setting.into_bytes(), case)
+    text_in_buffer(setting.into_bytes(), case)
 }
 
 /// A setting from a cost number. Those of `$gy$` are the ones of `$y$` with a letter more.
@@ -241,27 +224,21 @@ fn gensalt(case: &Case) -> Result<Answer> {
     let setting = Setting::from_cost(scheme, narrow(case.cost, "cost")?, &case.random.0);
     let setting = setting.map_err(refused)?;
     let (dollar, rest) = setting.as_bytes().split_at(1);
-    text_answer([dollar, letter.as_bytes(), rest].concat(), case)
+    text_in_buffer([dollar, letter.as_bytes(), rest].concat(), case)
 }
 
 fn reencrypt_case(case: &Case) -> Result<Answer> {
     let (from, to) = (key(&case.from_key.0)?, key(&case.to_key.0)?);
     let text = reencrypt(case.hash.as_bytes(), from.as_ref(), to.as_ref()).map_err(refused)?;
-    text_answer(text.into_bytes(), case)
+    text_in_buffer(text.into_bytes(), case)
 }
 
 /// A string as the answer, if it fits the buffer of the case together with a terminating zero.
-fn text_answer(text: Vec<u8>, case: &Case) -> Result<Answer> {
+fn text_in_buffer(text: Vec<u8>, case: &Case) -> Result<Answer> {
     let need = text.len() as u64 + 1;
     if let Some(size) = case.buflen.filter(|&size| size < need) {
         let reason = format!("buflen = {size}: the result and a zero byte take {need} bytes");
         return Err(Failure::Refused(reason));
     }
-    Ok(match String::from_utf8(text) {
-        Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Answer { out: Some(text), ..Answer::default() }
-        }
-        Ok(text) => Answer { out_hex: Some(hex::encode(text.as_bytes())), ..Answer::default() },
-        Err(error) => Answer { out_hex: Some(hex::encode(error.as_bytes())), ..Answer::default() },
-    })
+    Ok(Answer::text(text))
 }

@@ -4,7 +4,6 @@ use saltern_blake2::{Error, Level, blake2b, blake2bp, blake2s, blake2sp, blake2x
 use serde::Deserialize;
 
 use super::outcome::{Answer, Bytes, Failure};
-use crate::hex;
 
 /// Longest output of BLAKE2X, in bytes.
 const MAX_OUTPUT: usize = 32 << 20;
@@ -93,7 +92,7 @@ pub(super) fn answer(
     }
     let refused = |error: Error| Failure::Refused(error.to_string());
     let out = compute(kind, inputs, length, level).map_err(refused)?.ok_or(Failure::Unsupported)?;
-    Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
+    Ok(Answer::bytes(&out))
 }
 
 fn compute(

@@ -7,10 +7,8 @@ use saltern_yescrypt::{
     rom::{Rom, RomImage, RomMasks, RomReading, RomUse, RomView, derive_with_roms},
 };
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
-use super::outcome::{Answer, Bytes, Ceiling, Failure, Result, narrow, refused};
-use crate::hex;
+use super::outcome::{Answer, Bytes, Ceiling, Failure, Result, copy, narrow, refused};
 
 /// Inputs of a case.
 #[derive(Default, Deserialize)]
@@ -95,14 +93,14 @@ impl Solver<'_> {
         params.flavor = inputs.tuning()?;
         let params = params.check(&Limits::unlimited()).map_err(refused)?;
         self.ceiling.check("the working memory", u128::from(params.memory()))?;
-        let mut out = self.output(inputs.dk_len)?;
+        let mut out = self.ceiling.output(inputs.dk_len)?;
         self.attach(inputs)?;
         let rom = self.roms.rom(inputs, params.params().r)?;
         let Inputs { password, salt, .. } = inputs;
         let roms = rom.as_slice();
         derive_with_roms(&password.0, &salt.0, &params, roms, self.workspace, &mut out)
             .map_err(refused)?;
-        Ok(Answer { out: Some(hex::encode(&out)), ..Answer::default() })
+        Ok(Answer::bytes(&out))
     }
 
     fn crypt(&mut self, inputs: &Inputs) -> Result<Answer> {
@@ -116,13 +114,11 @@ impl Solver<'_> {
         self.attach(inputs)?;
         let mut hasher = Hasher::new().with_limits(Limits::unlimited());
         if let Some((_, _, image, _)) = self.roms.0.as_ref().filter(|_| inputs.rom.is_some()) {
-            let mut copy = RomImage::zeroed(image.as_bytes().len()).map_err(refused)?;
-            copy.as_bytes_mut().copy_from_slice(image.as_bytes());
-            let rom = Rom::untagged(copy).map_err(refused)?;
+            let rom = copy(image).and_then(Rom::untagged).map_err(refused)?;
             hasher = hasher.with_escrypt_rom(rom, inputs.mask);
         }
         let text = hasher.hash_with_setting(self.workspace, &inputs.password.0, setting);
-        text_answer(text.map_err(refused)?.into_bytes())
+        Ok(Answer::text(text.map_err(refused)?.into_bytes()))
     }
 
     fn rom(&mut self, inputs: &Inputs) -> Result<Answer> {
@@ -130,11 +126,7 @@ impl Solver<'_> {
         let rom = RomInputs { seed: seed.clone(), n: *n, r: *r, p: *p, digest_len: *digest_len };
         self.make(&rom, inputs.tuning()?)?;
         let Some((_, _, image, digest)) = &self.roms.0 else { return Err(Failure::Unsupported) };
-        Ok(Answer {
-            digest: Some(hex::encode(digest)),
-            image_sha256: Some(hex::encode(&Sha256::digest(image.as_bytes()))),
-            ..Answer::default()
-        })
+        Ok(Answer::rom(image, digest))
     }
 
     /// Make the ROM of a case the one in the cache, if it has one.
@@ -155,7 +147,7 @@ impl Solver<'_> {
         self.ceiling.check("the ROM", params.size().into())?;
         let bytes = usize::try_from(params.size()).unwrap_or(usize::MAX);
         let mut image = RomImage::zeroed(bytes).map_err(refused)?;
-        let mut digest = self.output(rom.digest_len)?;
+        let mut digest = self.ceiling.output(rom.digest_len)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         self.workspace.set_threads(threads);
         let filled =
@@ -164,15 +156,6 @@ impl Solver<'_> {
         filled.map_err(refused)?;
         self.roms.0 = Some((rom.clone(), tuning, image, digest));
         Ok(())
-    }
-
-    fn output(&self, length: u64) -> Result<Vec<u8>> {
-        self.ceiling.check("the output", u128::from(length))?;
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let mut out = Vec::new();
-        out.try_reserve_exact(length).map_err(|error| Failure::TooLarge(error.to_string()))?;
-        out.resize(length, 0);
-        Ok(out)
     }
 }
 
@@ -201,12 +184,5 @@ fn gensalt(inputs: &Inputs) -> Result<Answer> {
     let (flags, log2_n) = (narrow(inputs.flags, "flags")?, narrow(inputs.log2_n, "N_log2")?);
     let (r, p) = (narrow(inputs.r, "r")?, narrow(inputs.p, "p")?);
     let text = encode_setting(flags, log2_n, r, p, &inputs.salt.0).map_err(refused)?;
-    text_answer(text.into_bytes())
-}
-
-fn text_answer(text: Vec<u8>) -> Result<Answer> {
-    Ok(match String::from_utf8(text) {
-        Ok(text) => Answer { out: Some(text), ..Answer::default() },
-        Err(error) => Answer { out_hex: Some(hex::encode(error.as_bytes())), ..Answer::default() },
-    })
+    Ok(Answer::text(text.into_bytes()))
 }

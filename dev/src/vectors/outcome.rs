@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use base16ct::{lower, mixed};
+use saltern_yescrypt::rom::RomImage;
 use serde::{Deserialize, Serialize};
-
-use crate::hex;
+use sha2::{Digest, Sha256};
 
 /// Bytes that JSON writes in hexadecimal.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
@@ -15,9 +16,9 @@ impl TryFrom<String> for Bytes {
     type Error = &'static str;
 
     fn try_from(text: String) -> std::result::Result<Bytes, Self::Error> {
-        hex::decode(&text)
+        mixed::decode_vec(&text)
             .map(Bytes)
-            .ok_or("a byte string has to be an even number of hexadecimal digits")
+            .map_err(|_| "a byte string has to be an even number of hexadecimal digits")
     }
 }
 
@@ -33,6 +34,44 @@ pub(super) struct Answer {
     pub(super) digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) image_sha256: Option<String>,
+}
+
+impl Answer {
+    /// Bytes.
+    pub(super) fn bytes(out: &[u8]) -> Answer {
+        Answer { out: Some(lower::encode_string(out)), ..Answer::default() }
+    }
+
+    /// A string, in hexadecimal where it is not of printable ASCII.
+    pub(super) fn text(text: Vec<u8>) -> Answer {
+        match String::from_utf8(text) {
+            Ok(text) if text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Answer { out: Some(text), ..Answer::default() }
+            }
+            Ok(text) => Answer::text_in_hex(text.as_bytes()),
+            Err(error) => Answer::text_in_hex(error.as_bytes()),
+        }
+    }
+
+    fn text_in_hex(text: &[u8]) -> Answer {
+        Answer { out_hex: Some(lower::encode_string(text)), ..Answer::default() }
+    }
+
+    /// A ROM with its digest.
+    pub(super) fn rom(image: &RomImage, digest: &[u8]) -> Answer {
+        Answer {
+            digest: Some(lower::encode_string(digest)),
+            image_sha256: Some(lower::encode_string(&Sha256::digest(image.as_bytes()))),
+            ..Answer::default()
+        }
+    }
+}
+
+/// A copy of a ROM for a hasher of its own.
+pub(super) fn copy(image: &RomImage) -> std::result::Result<RomImage, saltern_yescrypt::Error> {
+    let mut copy = RomImage::zeroed(image.as_bytes().len())?;
+    copy.as_bytes_mut().copy_from_slice(image.as_bytes());
+    Ok(copy)
 }
 
 /// Why a case has no result.
@@ -80,5 +119,15 @@ impl Ceiling {
         }
         let (need, have) = (bytes.div_ceil(1 << 20), self.0 >> 20);
         Err(Failure::TooLarge(format!("{what} takes {need} MiB, more than --max-memory {have}")))
+    }
+
+    /// So many bytes for an output.
+    pub(super) fn output(&self, length: u64) -> Result<Vec<u8>> {
+        self.check("the output", length.into())?;
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let mut out = Vec::new();
+        out.try_reserve_exact(length).map_err(|error| Failure::TooLarge(error.to_string()))?;
+        out.resize(length, 0);
+        Ok(out)
     }
 }

@@ -3,12 +3,13 @@
 
 use sha2::{Digest, Sha256};
 
-use super::mix::{p2floor, xor};
+use super::mix::{block_of, image_of, p2floor, salsa_from, xor};
 use super::params::MAX_MEMORY;
+use super::smix::second_loop;
 use super::text::{Reader, put_bytes, put_fixed30};
 use super::{
     Block, Reject, TOO_LARGE, blockmix_salsa, bytes_from_lanes, hmac, integerify, lanes_from_bytes,
-    pbkdf2, salsa20, wrap,
+    pbkdf2, wrap,
 };
 
 /// Flag of section 1.
@@ -154,13 +155,7 @@ fn blockmix(block: &[u64], sbox: Option<&[u64]>, tuning: &Tuning) -> Block {
         }
         out[i * lanes..(i + 1) * lanes].copy_from_slice(&x);
     }
-    let last = (groups - 1) * lanes / 8;
-    let mixed = salsa20(&out[8 * last..8 * last + 8], tuning.salsa);
-    out[8 * last..8 * last + 8].copy_from_slice(&mixed);
-    for i in last + 1..out.len() / 8 {
-        let before = xor(&out[8 * i..8 * i + 8], &out[8 * i - 8..8 * i]);
-        out[8 * i..8 * i + 8].copy_from_slice(&salsa20(&before, tuning.salsa));
-    }
+    salsa_from(&mut out, (groups - 1) * lanes / 8, tuning.salsa);
     out
 }
 
@@ -177,10 +172,7 @@ impl Loop<'_> {
     /// The ROM block for `x`, if step `i` reads one under `mask`.
     fn rom_block(&self, i: u64, mask: impl Fn(u64) -> u64, x: &[u64]) -> Option<Block> {
         let rom = self.rom.filter(|rom| i & mask(rom.mask) == 1)?;
-        let at = (integerify(x) & (self.nrom - 1)) as usize * 8 * x.len();
-        let bytes = &rom.image[at..at + 8 * x.len()];
-        let lanes = bytes.chunks_exact(8).map(|lane| u64::from_le_bytes(lane.try_into().unwrap()));
-        Some(lanes.collect())
+        Some(block_of(&rom.image, integerify(x) & (self.nrom - 1), x.len()))
     }
 
     /// The first loop (4).
@@ -222,14 +214,7 @@ impl Loop<'_> {
 /// The loop counts (6) of one SMix over `p` slices: of all steps, and of those that write.
 fn loop_counts(params: &Params, p: u64, init: Init) -> [u64; 2] {
     let (n, t) = (params.n / p, u64::from(params.t));
-    let all = match (params.has(RW), t) {
-        (true, 0) => n.div_ceil(3),
-        (true, 1) => (2 * n).div_ceil(3),
-        (true, _) => n * (t - 1),
-        (false, 0) => n,
-        (false, 1) => n + n.div_ceil(2),
-        (false, _) => n * t,
-    };
+    let all = second_loop(params.has(RW), n, t);
     let writing = match init {
         Init::Fill | Init::Again => all,
         Init::No if params.has(RW) => all / p,
@@ -376,10 +361,6 @@ pub fn rom_init(
     let start = (Init::Fill, Vec::new());
     (d, upper) = call([seed, &d], &half, Some(&rom(&lower)), start, length)?;
     Ok(([image_of(&lower), image_of(&upper)].concat(), d))
-}
-
-fn image_of(memory: &[Block]) -> Vec<u8> {
-    memory.iter().flatten().flat_map(|lane| lane.to_le_bytes()).collect()
 }
 
 /// A parsed setting.

@@ -24,6 +24,18 @@ pub fn lanes_from_bytes(bytes: &[u8]) -> Block {
     lanes
 }
 
+/// Shuffled lanes as they are, little-endian: the image of a ROM.
+pub(super) fn image_of(blocks: &[Block]) -> Vec<u8> {
+    blocks.iter().flatten().flat_map(|lane| lane.to_le_bytes()).collect()
+}
+
+/// Block `j` of an image, of `lanes` lanes.
+pub(super) fn block_of(image: &[u8], j: u64, lanes: usize) -> Block {
+    let at = j as usize * 8 * lanes;
+    let bytes = &image[at..at + 8 * lanes];
+    bytes.as_chunks().0.iter().map(|lane| u64::from_le_bytes(*lane)).collect()
+}
+
 /// Shuffled lanes back to bytes in natural order (3).
 #[must_use]
 pub fn bytes_from_lanes(lanes: &[u64]) -> Vec<u8> {
@@ -168,16 +180,18 @@ pub fn blockmix_pwxform(block: &[u64], boxes: &mut Boxes, tuning: &Tuning) -> Bl
         pwxform(&mut x, boxes, tuning);
         out[group].copy_from_slice(&x);
     }
-    // step 5
-    let last = (groups - 1) * lanes / 8;
-    let mixed = salsa20(&out[8 * last..8 * last + 8], tuning.salsa_pwx);
-    out[8 * last..8 * last + 8].copy_from_slice(&mixed);
-    // step 6
-    for i in last + 1..out.len() / 8 {
-        let before = xor(&out[8 * i..8 * i + 8], &out[8 * i - 8..8 * i]);
-        out[8 * i..8 * i + 8].copy_from_slice(&salsa20(&before, tuning.salsa_pwx));
-    }
+    // steps 5 and 6
+    salsa_from(&mut out, (groups - 1) * lanes / 8, tuning.salsa_pwx);
     out
+}
+
+/// Salsa20 on sub-block `first`, and on each after it with the one before (8 steps 5 and 6).
+pub(super) fn salsa_from(block: &mut [u64], first: usize, rounds: u32) {
+    let mut x = vec![0; 8];
+    for sub_block in block.chunks_exact_mut(8).skip(first) {
+        x = salsa20(&xor(&x, sub_block), rounds);
+        sub_block.copy_from_slice(&x);
+    }
 }
 
 /// The first eight bytes, in natural order, of the last sub-block, as a number (9).

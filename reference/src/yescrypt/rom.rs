@@ -1,7 +1,8 @@
 //! The ROM: its image, its tag and how it is filled (18); the checks of a call that may have one.
 
+use super::mix::image_of;
 use super::params::{INIT, MAX_MEMORY, TOO_LARGE};
-use super::{Block, Params, Reject, body};
+use super::{Params, Reject, body};
 
 /// What stands 48 bytes before the end of a ROM.
 const TAG: &[u8; 16] = b"yescrypt-ROMhash";
@@ -116,8 +117,4 @@ pub fn rom_init(seed: &[u8], params: &Params) -> Result<Rom, Reject> {
     image.extend_from_slice(TAG);
     image.extend_from_slice(&pass.output);
     Ok(Rom { image })
-}
-
-fn image_of(memory: &[Block]) -> Vec<u8> {
-    memory.iter().flatten().flat_map(|lane| lane.to_le_bytes()).collect()
 }

@@ -1,8 +1,8 @@
 //! The two loops, how often they run, and SMix (10 – 13).
 
 use super::mix::{
-    Block, Boxes, blockmix_pwxform, blockmix_salsa, bytes_from_lanes, integerify, lanes_from_bytes,
-    p2floor, wrap, xor,
+    Block, Boxes, block_of, blockmix_pwxform, blockmix_salsa, bytes_from_lanes, integerify,
+    lanes_from_bytes, p2floor, wrap, xor,
 };
 use super::params::INIT;
 use super::{Params, Tuning, hmac};
@@ -48,13 +48,8 @@ impl Loop<'_> {
 
     /// XOR with the ROM block that `choose` picks from the number of blocks.
     fn xor_rom(x: &[u64], rom: &RomPlan<'_>, choose: impl Fn(u64) -> u64) -> Block {
-        let (image, bytes) = (rom.image, 8 * x.len());
-        let at = choose((image.len() / bytes) as u64) as usize * bytes;
-        let block: Block = image[at..at + bytes]
-            .chunks_exact(8)
-            .map(|lane| u64::from_le_bytes(lane.try_into().expect("eight bytes")))
-            .collect();
-        xor(x, &block)
+        let nrom = (rom.image.len() / (8 * x.len())) as u64;
+        xor(x, &block_of(rom.image, choose(nrom), x.len()))
     }
 
     /// The first loop (10): `n` blocks are made from `block`, which is replaced by the result.
@@ -141,14 +136,7 @@ pub struct LoopCounts {
 pub fn loop_counts(params: &Params) -> LoopCounts {
     let (p, t) = (u64::from(params.p), u64::from(params.t));
     let n = params.n / p;
-    let all = match (params.is_rw(), t) {
-        (true, 0) => n.div_ceil(3),
-        (true, 1) => (2 * n).div_ceil(3),
-        (true, _) => n * (t - 1),
-        (false, 0) => n,
-        (false, 1) => n + n.div_ceil(2),
-        (false, _) => n * t,
-    };
+    let all = second_loop(params.is_rw(), n, t);
     // The division is of the unrounded count.
     let rw = if params.flags & INIT != 0 {
         all
@@ -158,6 +146,18 @@ pub fn loop_counts(params: &Params) -> LoopCounts {
         0
     };
     LoopCounts { chunk: n - n % 2, all: all + all % 2, rw: rw + rw % 2 }
+}
+
+/// Rounds of the second loop over `n` blocks (12), before they are made even.
+pub(super) fn second_loop(rw: bool, n: u64, t: u64) -> u64 {
+    match (rw, t) {
+        (true, 0) => n.div_ceil(3),
+        (true, 1) => (2 * n).div_ceil(3),
+        (true, _) => n * (t - 1),
+        (false, 0) => n,
+        (false, 1) => n + n.div_ceil(2),
+        (false, _) => n * t,
+    }
 }
 
 /// Fills the S-boxes from the first 128 bytes of a block, which change (13 steps 5 and 6).

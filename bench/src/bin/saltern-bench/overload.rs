@@ -4,7 +4,6 @@
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
@@ -54,12 +53,12 @@ struct Target {
 /// What became of the items.
 #[derive(Default)]
 struct Count {
-    submitted: AtomicU64,
-    in_time: AtomicU64,
-    late: AtomicU64,
-    expired: AtomicU64,
-    refused: AtomicU64,
-    wrong: AtomicU64,
+    submitted: u64,
+    in_time: u64,
+    late: u64,
+    expired: u64,
+    refused: u64,
+    wrong: u64,
 }
 
 /// Run the subcommand.
@@ -73,23 +72,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let target = Target { pool, hasher, stored };
     let turns = (args.seconds / TURN).round().max(1.0) as u32;
     let length = Duration::from_secs_f64(args.seconds / f64::from(turns));
-    let count = Count::default();
+    let mut count = Count::default();
     let (mut full, mut over) = (Spent::default(), Spent::default());
     let mut done = target.capacity(length, &mut full)?;
     for _ in 0..turns {
         let rate = done as f64 / full.passed;
-        over.of(|| target.overload(args, rate, length, &count));
+        over.of(|| target.overload(args, rate, length, &mut count));
         done += target.capacity(length, &mut full)?;
     }
-    let [submitted, in_time, late, expired, refused, wrong] = [
-        &count.submitted,
-        &count.in_time,
-        &count.late,
-        &count.expired,
-        &count.refused,
-        &count.wrong,
-    ]
-    .map(|count| count.load(Relaxed));
+    let Count { submitted, in_time, late, expired, refused, wrong } = count;
     let stats = target.pool.stats();
     println!(
         "{submitted} submitted: {in_time} in time, {late} late, {expired} expired, {refused} \
@@ -151,7 +142,7 @@ impl Target {
     }
 
     /// Submits evenly, so many times the capacity, and waits for what was taken on.
-    fn overload(&self, args: &Args, capacity: f64, length: Duration, count: &Count) {
+    fn overload(&self, args: &Args, capacity: f64, length: Duration, count: &mut Count) {
         let within = Duration::from_millis(args.within);
         let pause = Duration::from_secs_f64(1.0 / (args.times * capacity));
         let (start, mut next) = (Instant::now(), Instant::now());
@@ -159,17 +150,13 @@ impl Target {
         while start.elapsed() < length {
             next += pause;
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
-            count.submitted.fetch_add(1, Relaxed);
+            count.submitted += 1;
             let due = Instant::now() + within;
             let terms = Terms::interactive().by(due);
             match self.pool.verify_one(&self.hasher, "password", &self.stored, terms) {
                 Ok(ticket) => tickets.push((due, ticket)),
-                Err(Error::TooLate { .. } | Error::Overloaded { .. }) => {
-                    count.refused.fetch_add(1, Relaxed);
-                }
-                Err(_) => {
-                    count.wrong.fetch_add(1, Relaxed);
-                }
+                Err(Error::TooLate { .. } | Error::Overloaded { .. }) => count.refused += 1,
+                Err(_) => count.wrong += 1,
             }
             let mut open = Vec::with_capacity(tickets.len());
             for (due, ticket) in tickets.drain(..) {
@@ -187,13 +174,13 @@ impl Target {
 }
 
 impl Count {
-    fn ended(&self, due: Instant, answer: Result<bool, Error>) {
-        let which = match answer {
-            Ok(true) if Instant::now() <= due => &self.in_time,
-            Ok(true) => &self.late,
-            Err(Error::Expired) => &self.expired,
-            _ => &self.wrong,
+    fn ended(&mut self, due: Instant, answer: Result<bool, Error>) {
+        let ended = match answer {
+            Ok(true) if Instant::now() <= due => &mut self.in_time,
+            Ok(true) => &mut self.late,
+            Err(Error::Expired) => &mut self.expired,
+            _ => &mut self.wrong,
         };
-        which.fetch_add(1, Relaxed);
+        *ended += 1;
     }
 }

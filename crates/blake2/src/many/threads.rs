@@ -1,8 +1,7 @@
 //! Several threads for one piece of work: leaves of a tree, or parts of a batch.
 //!
 //! No pool is kept: each call starts its threads and waits for them, which takes some tens of
-//! microseconds. So threads are only started where each of them has [`WORTH_A_THREAD`] bytes to
-//! hash.
+//! microseconds. So threads are only started if each of them has [`WORTH_A_THREAD`] bytes to hash.
 
 use std::num::NonZero;
 use std::thread;
@@ -12,13 +11,13 @@ use super::{hash_many, run};
 use crate::job::Job;
 use crate::variant::Variant;
 
-/// Bytes that a thread must have to do to be started: some hundred microseconds' worth.
+/// The least number of bytes for which a thread is started: some hundred microseconds of work.
 pub(crate) const WORTH_A_THREAD: usize = 512 << 10;
 
-/// As [`hash_many`](crate::many::hash_many), by up to `threads` threads, or as many as there are
-/// processors for `None`.
+/// Like [`hash_many`](crate::many::hash_many), with up to `threads` threads; `None` means as many
+/// as there are processors.
 ///
-/// The messages are dealt out by length, so that each thread has about the same number of bytes.
+/// The messages are distributed by length, so that each thread has about the same number of bytes.
 ///
 /// ```
 /// use saltern_blake2::{blake2b, many};
@@ -39,7 +38,7 @@ pub fn hash_many_threaded<V: Variant>(
     let kernels = jobs[0].params.kernels();
     let mut order: Vec<&mut Job<'_, V>> = jobs.iter_mut().collect();
     order.sort_by_cached_key(|job| core::cmp::Reverse(job.input.len()));
-    // Longest first, each to the thread that has least so far: near enough to the best partition.
+    // Longest first, each to the thread with the least so far: close enough to the best partition.
     let mut parts: Vec<(usize, Vec<&mut Job<'_, V>>)> =
         (0..threads).map(|_| (0, Vec::new())).collect();
     for job in order {
@@ -55,7 +54,7 @@ pub fn hash_many_threaded<V: Variant>(
     });
 }
 
-/// How many threads to use for so many bytes: at most as many as wished for, or as there are
+/// How many threads to use for this many bytes: at most as many as requested, or as there are
 /// processors.
 pub(crate) fn worthwhile(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
     let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);

@@ -1,4 +1,4 @@
-//! The scheduler in simulated time: threads that take as long as they are told.
+//! The scheduler in simulated time: threads take as long as the simulation prescribes.
 
 use super::*;
 use crate::rate::tests::ms;
@@ -36,7 +36,7 @@ struct Simulation {
     fates: Vec<Fate>,
     /// Milliseconds for a unit of work of an item alone; a pair takes 1.36 times that.
     pace: f64,
-    /// From when the next group stands still, and for how long.
+    /// When the next group stops, and for how long.
     pause: Option<(u64, u64)>,
 }
 
@@ -158,7 +158,7 @@ fn ten_times_too_much_work_with_deadlines_gives_the_capacity_as_goodput() {
     assert!(late * 100 <= capacity, "{late} late");
 }
 
-/// The pool gets three times slower: what was promised cannot be kept, but goodput goes on.
+/// The pool becomes three times slower: predictions cannot be kept, but goodput continues.
 #[test]
 fn goodput_goes_on_when_the_rate_drops() {
     let load = arrivals(1, 10_000, 2, item(Terms::interactive().within(ms(300)), 10));
@@ -172,7 +172,7 @@ fn goodput_goes_on_when_the_rate_drops() {
     assert!(after * 100 >= capacity * 90, "{after} of {capacity}");
 }
 
-/// The process stands still for three seconds, or the machine is ten times slower for one: a second
+/// The process is stopped for three seconds, or the machine is ten times slower for one: a second
 /// later logins are served as before.
 #[test]
 fn a_pause_is_forgotten_within_a_second() {
@@ -187,7 +187,7 @@ fn a_pause_is_forgotten_within_a_second() {
     simulation.run(&load, 20_000);
     let all = from(19_000) - from(9000);
     assert!(good(&simulation) * 100 >= all * 98, "{} of {all}", good(&simulation));
-    // The very first hash, of which nothing is known.
+    // The very first hash, about which nothing is known.
     let mut simulation = Simulation::new(1);
     simulation.pause = Some((0, 3000));
     simulation.run(&load, 20_000);
@@ -221,7 +221,7 @@ fn a_long_item_does_not_keep_a_pause_in_mind() {
     assert!(good * 100 >= all * 98, "{good} of {all}");
 }
 
-/// What is admitted because nobody waits for it is not found to be late for what it is measured by.
+/// An item that an idle pool admits is not later judged too late by the same measurement.
 #[test]
 fn what_an_idle_pool_takes_on_is_computed() {
     let mut simulation = Simulation::new(8);
@@ -251,7 +251,7 @@ fn patient_items_in_overload_still_give_goodput() {
 fn a_refusal_says_how_long_it_would_take() {
     let mut simulation = Simulation::new(1);
     let login = Terms::interactive().within(ms(100));
-    // Nothing is known yet: all are taken on.
+    // Nothing is known yet: all are accepted.
     simulation.run(&[item(login, 20), item(login, 20)], 30);
     assert_eq!(simulation.count(|fate| *fate == Fate::Refused), 0);
     // A pair takes 27 ms. With two begun, these wait for half of that and for each other.
@@ -266,7 +266,7 @@ fn a_refusal_says_how_long_it_would_take() {
     assert_eq!(*allowed, ms(100));
     assert!((85..200).contains(&(predicted.as_millis())), "{predicted:?}");
     assert!((2..=5).contains(&refused.len()), "{refused:?}");
-    // Who has more time is taken on, and before it whoever is due earlier.
+    // An item with more time is accepted, and so is one that is due before it.
     let patient = Terms::interactive().within(ms(2000));
     assert!(simulation.submit(Arrival { at: 100, ..item(patient, 20) }).is_ok());
     let wait = simulation.scheduler.predicted_wait(simulation.now(100)).unwrap();

@@ -1,4 +1,4 @@
-//! An image in pieces of one size, as it is read and checked: which of them a block lies in.
+//! An image in pieces of one size, as it is read and checked, and which of them a block lies in.
 
 /// How an image is cut into pieces, which are read and checked as wholes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,17 +9,16 @@ pub struct Grid {
     pub piece: usize,
 }
 
-/// The pieces that some bytes of an image lie in, with the bytes `skip` bytes behind their
-/// beginning.
+/// The pieces that contain some bytes of an image, which begin `skip` bytes into them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Where in the image the first piece begins.
     pub offset: u64,
     /// Bytes of all pieces.
     pub len: usize,
-    /// How many of them come before the bytes in question.
+    /// Bytes before the bytes in question.
     pub skip: usize,
-    /// How many of them the image has: a piece at its end may reach beyond it.
+    /// How many of the bytes are in the image: a piece at its end may reach beyond it.
     pub extent: usize,
 }
 

@@ -44,6 +44,23 @@ pub fn read_text(file: impl AsRef<Path>) -> io::Result<String> {
     Ok(text.to_owned())
 }
 
+/// The line of a file of settings where a key stands, such as `pool.threads` or `keys[0].file`, for
+/// an error about its value. It is counted from 1; where there is no such key, the line is that of
+/// the table that lacks it, and `None` if there is no such table either or the text is not TOML.
+///
+/// ```
+/// use saltern::policy::line_of;
+/// let text = "[pool]\nthreads = 0\n";
+/// assert_eq!(line_of(text, "pool.threads"), Some(2));
+/// assert_eq!(line_of(text, "pool.queue"), Some(1));
+/// assert_eq!(line_of(text, "limits.memory"), None);
+/// ```
+#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+#[must_use]
+pub fn line_of(text: &str, key: &str) -> Option<u32> {
+    Document::parse(text).ok()?.placed(Invalid::new(key, "", "")).line
+}
+
 impl Policy {
     /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
     /// to the folder of this one.

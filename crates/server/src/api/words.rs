@@ -54,9 +54,15 @@ macro_rules! words {
         }
 
         #[cfg(feature = "server")]
+        impl $name {
+            /// All words.
+            pub(crate) const WORDS: &[&str] = &[$($word),*];
+        }
+
+        #[cfg(feature = "server")]
         impl $crate::api::schema::Schema for $name {
             fn schema() -> serde_json::Value {
-                serde_json::json!({ "type": "string", "enum": [$($word),*] })
+                serde_json::json!({ "type": "string", "enum": Self::WORDS })
             }
         }
     };

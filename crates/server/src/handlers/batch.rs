@@ -210,13 +210,9 @@ async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, P
             let password = password(asked.password, asked.password_hex)?;
             patiently(call, means, op, (&Work::Hash(&password), until)).await
         }
-        Asked::Verify(asked) => {
-            let login = Login {
-                account: asked.account.as_ref().map_or("", |account| account),
-                password: &password(asked.password, asked.password_hex)?,
-                hash: asked.hash.0.as_ref().map(|hash| hash.as_str()),
-                updates: asked.update.unwrap_or(true),
-            };
+        Asked::Verify(mut asked) => {
+            let password = password(asked.password.take(), asked.password_hex.take())?;
+            let login = Login::of(&asked, &password);
             patiently(call, means, op, (&Work::Verify(&login), until)).await
         }
         Asked::NeedsRehash(asked) => needs_rehash(&means, &asked.hash),

@@ -25,14 +25,10 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
             hash(&passwords, &password, Some(time)).await
         }
         Op::Verify => {
-            let request = Verify::parse(body)?;
+            let mut request = Verify::parse(body)?;
             let (passwords, time) = call.within(request.timeout_ms)?;
-            let login = Login {
-                account: request.account.as_ref().map_or("", |account| account),
-                password: &password(request.password, request.password_hex)?,
-                hash: request.hash.0.as_ref().map(|hash| hash.as_str()),
-                updates: request.update.unwrap_or(true),
-            };
+            let password = password(request.password.take(), request.password_hex.take())?;
+            let login = Login::of(&request, &password);
             verify(&call.means, &passwords, &login, Some(time)).await
         }
         Op::NeedsRehash => needs_rehash(&call.means, &Stored::parse(body)?.hash),
@@ -64,16 +60,26 @@ async fn in_time<T: Send + 'static>(
 
 /// A login.
 pub(super) struct Login<'a> {
-    pub(super) account: &'a str,
-    pub(super) password: &'a [u8],
-    pub(super) hash: Option<&'a str>,
-    pub(super) updates: bool,
+    account: &'a str,
+    password: &'a [u8],
+    hash: Option<&'a str>,
+    updates: bool,
 }
 
-impl Login<'_> {
+impl<'a> Login<'a> {
+    /// What is asked for, with the password of it.
+    pub(super) fn of(asked: &'a Verify, password: &'a [u8]) -> Self {
+        Login {
+            account: asked.account.as_ref().map_or("", |account| account),
+            password,
+            hash: asked.hash.0.as_ref().map(|hash| hash.as_str()),
+            updates: asked.update.unwrap_or(true),
+        }
+    }
+
     /// Counts a login of its account, if that is limited. It is given back with the result, unless
     /// that is told to stand.
-    fn is_not_too_often(&self, means: &Means) -> Result<Counted<'_>, Problem> {
+    fn is_not_too_often(&self, means: &Means) -> Result<Counted<'a>, Problem> {
         let (accounts, account) = (means.current.accounts.as_ref(), self.account.as_bytes());
         if let Some(accounts) = accounts {
             if account.is_empty() {

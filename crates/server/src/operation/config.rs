@@ -2,20 +2,21 @@
 //! in the policy, a file of its own, which the program `saltern` reads as well.
 
 mod clients;
+mod listen;
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern::policy::{parse_time, read_text};
+use saltern::policy::{line_of, parse_time, read_text};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use self::clients::ClientEntry;
+pub(crate) use self::listen::Listen;
 use crate::site::{Accounts, Clients, Rate};
-use crate::transport::{Limits, TlsFiles};
+use crate::transport::Limits;
 
 /// What `salternd.toml` says. Names of other files in it are relative to its folder.
 ///
@@ -71,20 +72,6 @@ pub struct Config {
     pub(crate) listen: Vec<Listen>,
     clients: Vec<ClientEntry>,
     limits: LimitEntries,
-}
-
-/// Where the service listens.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize, Debug)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Listen {
-    pub(crate) unix: Option<PathBuf>,
-    /// Of the socket, octal.
-    pub(crate) mode: Option<String>,
-    pub(crate) tcp: Option<SocketAddr>,
-    pub(crate) client: Option<String>,
-    pub(crate) certificate: Option<PathBuf>,
-    pub(crate) key: Option<PathBuf>,
-    pub(crate) authorities: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -150,20 +137,33 @@ impl Default for LimitEntries {
     }
 }
 
-/// What is wrong with `salternd.toml`, in one line: the file, the place, and what is allowed.
+/// What is wrong with `salternd.toml`, in one line: the file, the line, the key, and what is
+/// allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConfigError(String);
+pub struct ConfigError {
+    file: PathBuf,
+    line: Option<u32>,
+    /// Empty where it is in the text behind it, or there is none.
+    key: String,
+    what: String,
+}
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        write!(f, "{}:", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, "{line}:")?;
+        }
+        write!(f, " {}{}", self.key, self.what)
     }
 }
 
 impl std::error::Error for ConfigError {}
 
-fn wrong<T>(text: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError(text.into()))
+/// What is wrong with a key: `" = 0: expected 1 or more"`.
+fn wrong(key: impl Into<String>, what: impl fmt::Display) -> ConfigError {
+    let (file, line) = ("salternd.toml".into(), None);
+    ConfigError { file, line, key: key.into(), what: what.to_string() }
 }
 
 impl Config {
@@ -173,13 +173,10 @@ impl Config {
     /// If it cannot be read, is not TOML, has a key that is not known or a value that is not
     /// allowed, or contradicts itself.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        let named = |why: &dyn fmt::Display| ConfigError(format!("{}: {why}", file.display()));
-        let text = read_text(file).map_err(|error| named(&error))?;
+        let named = |error| ConfigError { file: file.to_owned(), ..error };
+        let text = read_text(file).map_err(|error| named(wrong("", error)))?;
         let beside = file.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, beside).map_err(|error| {
-            // Places are `LINE: …` already.
-            ConfigError(format!("{}:{}", file.display(), error.0))
-        })
+        Self::parse(&text, beside).map_err(named)
     }
 
     /// Parses the text of a file. Names of other files in it are relative to `beside`.
@@ -189,10 +186,9 @@ impl Config {
     pub fn parse(text: &str, beside: &Path) -> Result<Self, ConfigError> {
         let mut config: Config = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| {
-                1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
+                1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() as u32
             });
-            let line = line.map(|line| format!("{line}:")).unwrap_or_default();
-            ConfigError(format!("{line} {}", error.message().replace('\n', " ")))
+            ConfigError { line, ..wrong("", error.message().replace('\n', " ")) }
         })?;
         config.policy = config.policy.map(|policy| beside.join(policy));
         for listen in &mut config.listen {
@@ -204,59 +200,58 @@ impl Config {
             ];
             files.into_iter().flatten().for_each(|file| *file = beside.join(&*file));
         }
-        config.check()?;
+        let placed = |error: ConfigError| ConfigError { line: line_of(text, &error.key), ..error };
+        config.check().map_err(placed)?;
         Ok(config)
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        for listen in &self.listen {
-            listen.check()?;
+        for (at, listen) in self.listen.iter().enumerate() {
+            let key = format!("listen[{at}]");
+            listen.check(&key)?;
             if let Some(client) = &listen.client
                 && !self.clients.iter().any(|known| known.name == *client)
             {
-                return wrong(format!(
-                    " listen.client = {client:?}: expected a name of [[clients]]"
-                ));
+                let what = format!(" = {client:?}: expected a name of [[clients]]");
+                return Err(wrong(key + ".client", what));
             }
         }
         for (at, client) in self.clients.iter().enumerate() {
-            if self.clients[..at].iter().any(|other| other.name == client.name) {
-                return wrong(format!(
-                    " clients.name = {:?}: expected each name once",
-                    client.name
-                ));
+            let (key, name) = (format!("clients[{at}]"), &client.name);
+            if self.clients[..at].iter().any(|other| other.name == *name) {
+                return Err(wrong(key + ".name", format!(" = {name:?}: expected each name once")));
             }
-            client.check()?;
+            client.check(&key)?;
             if client.is_nobody() && !self.listen.iter().any(|listen| listen.stands_for(client)) {
-                let name = &client.name;
-                return wrong(format!(
-                    " clients.name = {name:?}: nobody can be this client: expected `users`, \
-                     `groups` or `certificates`, or a [[listen]] that names it"
-                ));
+                let what = format!(
+                    " = {name:?}: nobody can be this client: expected `users`, `groups` or \
+                     `certificates`, or a [[listen]] that names it"
+                );
+                return Err(wrong(key + ".name", what));
             }
         }
         let limits = &self.limits;
         if limits.head < 8192 {
-            return wrong(format!(" limits.head = {}: expected 8192 or more", limits.head));
+            let what = format!(" = {}: expected 8192 or more", limits.head);
+            return Err(wrong("limits.head", what));
         }
-        within("body", limits.body, 16 << 20)?;
+        within("limits.body", limits.body, 16 << 20)?;
         // A line of a batch begins once there is room for the longest.
         if limits.bodies < 4 * limits.body || limits.bodies > 1 << 30 {
             let (value, least) = (limits.bodies, 4 * limits.body);
-            return wrong(format!(
-                " limits.bodies = {value}: expected {least} (4 * limits.body) to 1073741824"
-            ));
+            let what = format!(" = {value}: expected {least} (4 * limits.body) to 1073741824");
+            return Err(wrong("limits.bodies", what));
         }
-        within("connections", limits.connections, 1 << 20)?;
+        within("limits.connections", limits.connections, 1 << 20)?;
         let own = limits.client_connections.unwrap_or(1);
-        within("client_connections", own, limits.connections)?;
-        within("accounts", limits.accounts, 1 << 28)?;
+        within("limits.client_connections", own, limits.connections)?;
+        within("limits.accounts", limits.accounts, 1 << 28)?;
         limits.rate()?;
         if self.listen.is_empty() {
-            return wrong(" listen: the file has no [[listen]]");
+            return Err(wrong("listen", ": the file has no [[listen]]"));
         }
         if self.policy.is_none() {
-            return wrong(" policy: the name of the policy's file is missing");
+            return Err(wrong("policy", ": the name of the policy's file is missing"));
         }
         Ok(())
     }
@@ -289,8 +284,10 @@ impl Config {
     /// The clients, with what is counted of those of before that have the same name.
     pub(crate) fn clients(&self, before: Option<&Clients>) -> Result<Clients, ConfigError> {
         let named = |name: &str| before.and_then(|before| before.named(name));
-        let client = |entry: &ClientEntry| entry.client(named(&entry.name)).map(Arc::new);
-        self.clients.iter().map(client).collect::<Result<_, _>>().map(Clients)
+        let client = |(at, entry): (usize, &ClientEntry)| {
+            entry.client(&format!("clients[{at}]"), named(&entry.name)).map(Arc::new)
+        };
+        self.clients.iter().enumerate().map(client).collect::<Result<_, _>>().map(Clients)
     }
 
     /// What counts the logins of accounts: that of before, if it is to be the same.
@@ -305,75 +302,28 @@ impl Config {
     }
 }
 
-impl Listen {
-    fn check(&self) -> Result<(), ConfigError> {
-        let files = [&self.certificate, &self.key, &self.authorities];
-        let named = files.iter().filter(|file| file.is_some()).count();
-        match (&self.unix, self.tcp, &self.client) {
-            (Some(_), None, None) if named == 0 => self.mode().map(drop),
-            (None, Some(tcp), Some(_)) if !tcp.ip().is_loopback() => {
-                wrong(format!(" listen.tcp = \"{tcp}\": expected a loopback address with `client`"))
-            }
-            (None, Some(_), Some(_)) if named == 0 && self.mode.is_none() => Ok(()),
-            (None, Some(_), None) if named == 3 && self.mode.is_none() => Ok(()),
-            _ => wrong(
-                " listen: expected `unix`, with or without `mode`; or `tcp` with `certificate`, `key` \
-                 and `authorities`; or `tcp` with `client`",
-            ),
-        }
-    }
-
-    /// Whether everybody who connects there is this client.
-    fn stands_for(&self, client: &ClientEntry) -> bool {
-        self.client.as_ref() == Some(&client.name)
-    }
-
-    /// The files for TLS, if there are any.
-    pub(crate) fn tls(&self) -> Option<TlsFiles> {
-        Some(TlsFiles {
-            certificate: self.certificate.clone()?,
-            key: self.key.clone()?,
-            authorities: self.authorities.clone()?,
-        })
-    }
-
-    /// The mode of the socket; for the owner alone if nothing is said.
-    pub(crate) fn mode(&self) -> Result<u32, ConfigError> {
-        let Some(text) = &self.mode else { return Ok(0o600) };
-        let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
-        mode.map_or_else(
-            || wrong(format!(" listen.mode = {text:?}: expected octal digits such as \"0660\"")),
-            Ok,
-        )
-    }
-}
-
 impl LimitEntries {
     fn rate(&self) -> Result<Option<Rate>, ConfigError> {
         if self.account_burst.is_some() && self.account.is_none() {
-            return wrong(" limits.account_burst: expected only with `account`");
+            return Err(wrong("limits.account_burst", ": expected only with `account`"));
         }
         rate("limits.account", self.account.as_deref(), self.account_burst.unwrap_or(10))
     }
 }
 
 /// Refuses a limit that is not from 1 to the most.
-fn within(name: &str, value: usize, most: usize) -> Result<(), ConfigError> {
+fn within(key: &str, value: usize, most: usize) -> Result<(), ConfigError> {
     match (1..=most).contains(&value) {
         true => Ok(()),
-        false => wrong(format!(" limits.{name} = {value}: expected 1 to {most}")),
+        false => Err(wrong(key, format!(" = {value}: expected 1 to {most}"))),
     }
 }
 
 fn rate(key: &str, text: Option<&str>, burst: u32) -> Result<Option<Rate>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
-    Rate::parse(text, burst).map_or_else(
-        || {
-            let allowed = "a rate such as \"10/min\" (or /s, /h) and a burst of at least 1";
-            wrong(format!(" {key} = {text:?}, burst {burst}: expected {allowed}"))
-        },
-        |rate| Ok(Some(rate)),
-    )
+    let allowed = "a rate such as \"10/min\" (or /s, /h) and a burst of at least 1";
+    let wrong = || wrong(key, format!(" = {text:?}, burst {burst}: expected {allowed}"));
+    Rate::parse(text, burst).map(Some).ok_or_else(wrong)
 }
 
 #[cfg(test)]
@@ -450,5 +400,41 @@ mod tests {
         assert!(endless.contains("/dev/zero: it is not a regular file"), "{endless}");
         let twice = "[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\n";
         assert!(error(&twice.repeat(2)).contains("each name once"));
+    }
+
+    /// In the form of the errors of a policy.
+    #[test]
+    fn the_line_of_a_value_is_told_where_the_whole_file_says_that_it_is_wrong() {
+        let client = "[[clients]]\nname = \"a\"\nrights = []\n";
+        let known = format!("{client}users = [1]\n");
+        for (text, told) in [
+            ("# limits\n[limits]\nbody = 0".into(), "3: limits.body = 0: expected 1 to 16777216"),
+            ("[limits]\n\nhead = 1".into(), "3: limits.head = 1: expected 8192 or more"),
+            ("[limits]\naccount_burst = 7".into(), "2: limits.account_burst: "),
+            (
+                "[limits]\nbodies = 1".into(),
+                "2: limits.bodies = 1: expected 262144 (4 * limits.body)",
+            ),
+            ("\n\n[[listen]]\nkey = \"a\"".into(), "3: listen[0]: expected `unix`"),
+            (
+                "[[listen]]\nunix = \"a\"\n[[listen]]\ntcp = \"1.1.1.1:1\"\nclient = \"a\"".into(),
+                "4: listen[1].tcp = \"1.1.1.1:1\": expected a loopback address",
+            ),
+            (
+                "[[listen]]\ntcp = \"127.0.0.1:1\"\nclient = \"a\"".into(),
+                "3: listen[0].client = \"a\": expected a name of [[clients]]",
+            ),
+            ("[[listen]]\nunix = \"a\"\nmode = \"8\"".into(), "3: \"8\": expected octal digits"),
+            (client.to_owned(), "2: clients[0].name = \"a\": nobody can be this client"),
+            (known.clone() + &known, "6: clients[1].name = \"a\": expected each name once"),
+            (known.clone() + "burst = 2", "5: clients[0].burst: expected only with `rate`"),
+            (known.clone() + "requests = 0", "5: clients[0].requests = 0: expected 1 or more"),
+            (known.clone() + "rate = \"7\"", "5: clients[0].rate = \"7\", burst "),
+            (client.to_owned() + "groups = [\"?\"]", "4: clients[0].groups = \"?\": expected a "),
+            ("policy = \"a\"".into(), " listen: the file has no [[listen]]"),
+        ] {
+            let (error, told) = (error(&text), format!("salternd.toml:{told}"));
+            assert!(error.starts_with(&told), "{text}: {error}");
+        }
     }
 }

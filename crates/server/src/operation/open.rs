@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::time::sleep;
 
 use super::config::Listen;
-use crate::transport::{Access, Bound, Tls};
+use crate::transport::{Bound, Proof, Tls};
 
 /// Where a service listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,11 +39,10 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket that listens, and how whoever connects proves who they are.
+/// A socket that listens.
 pub(super) struct Opened {
     pub(super) endpoint: Endpoint,
     pub(super) bound: Bound,
-    pub(super) access: Access,
     /// A file that goes with the service; one of the service manager stays.
     pub(super) file: Option<Made>,
 }
@@ -107,12 +106,13 @@ fn canonical(path: &Path) -> Option<PathBuf> {
 
 /// Opens what an entry of the file asks for, unless the service manager has.
 pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result<Opened> {
-    let (handed, mode) = (passed.of(listen), listen.mode()?);
+    let handed = passed.of(listen);
     if let Some(path) = &listen.unix {
         let (listener, file) = match handed {
             Some(Handed::Unix(listener)) => (listener, None),
             _ => {
-                let made = unix(path, mode).await;
+                // For the owner alone if nothing is said.
+                let made = unix(path, listen.mode.map_or(0o600, |mode| mode.0)).await;
                 let (listener, file) = made.map_err(|error| named(path.display(), &error))?;
                 (listener, Some(file))
             }
@@ -120,12 +120,12 @@ pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result
         listener.set_nonblocking(true)?;
         let bound = Bound::Unix(UnixListener::from_std(listener)?);
         let endpoint = Endpoint::Unix(path.clone());
-        return Ok(Opened { endpoint, bound, access: Access::Socket, file });
+        return Ok(Opened { endpoint, bound, file });
     }
     let Some(tcp) = listen.tcp else { anyhow::bail!("there is no address to listen on") };
-    let access = match (listen.tls(), &listen.client) {
-        (Some(files), _) => Access::Tls(Arc::new(Tls::open(files)?)),
-        (None, Some(client)) => Access::Anybody { client: client.clone() },
+    let proof = match (listen.tls(), &listen.client) {
+        (Some(files), _) => Proof::Tls(Arc::new(Tls::open(files)?)),
+        (None, Some(client)) => Proof::Anybody { client: client.clone() },
         (None, None) => anyhow::bail!("clients that connect to {tcp} would not be authenticated"),
     };
     let listener = match handed {
@@ -134,12 +134,12 @@ pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result
     };
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let bound = Bound::Tcp(TcpListener::from_std(listener)?);
-    let endpoint = match access {
-        Access::Tls(_) => Endpoint::Tls(address),
-        _ => Endpoint::Tcp(address),
+    let endpoint = match proof {
+        Proof::Tls(_) => Endpoint::Tls(address),
+        Proof::Anybody { .. } => Endpoint::Tcp(address),
     };
-    Ok(Opened { endpoint, bound, access, file: None })
+    let bound = Bound::Tcp(TcpListener::from_std(listener)?, proof);
+    Ok(Opened { endpoint, bound, file: None })
 }
 
 fn named(what: impl fmt::Display, error: &io::Error) -> anyhow::Error {

@@ -18,7 +18,7 @@ use super::notify::notify;
 use super::open::{Endpoint, Opened, Passed, open};
 use super::start::{OWN, Sources};
 use crate::site::State;
-use crate::transport::{Access, Service, Tls, serve};
+use crate::transport::{Bound, Proof, Service, Tls, serve};
 
 /// What a service manager is told, and shows, once requests are done.
 const READY: &str = "READY=1\nSTATUS=Ready";
@@ -105,12 +105,12 @@ async fn live(
     let (mut made, mut listeners) = (Vec::new(), JoinSet::new());
     let started = Arc::clone(config);
     let mut files = Files { sources: sources.clone(), started, tls: Vec::new() };
-    for Opened { bound, access, file, .. } in opened {
+    for Opened { bound, file, .. } in opened {
         made.extend(file);
-        if let Access::Tls(tls) = &access {
+        if let Bound::Tcp(_, Proof::Tls(tls)) = &bound {
             files.tls.push(Arc::clone(tls));
         }
-        listeners.spawn(serve(bound, access, Arc::clone(&service), ending.clone()));
+        listeners.spawn(serve(bound, Arc::clone(&service), ending.clone()));
     }
     let result = until_ended(&files, state, &mut signals, || listening(&endpoints)).await;
     state.end();

@@ -139,11 +139,6 @@ impl Clients {
     }
 
     /// The client that a peer is.
-    pub(crate) fn find(&self, peer: &Peer) -> Option<&Arc<Client>> {
-        self.0.iter().find(|client| client.who.is(&client.name, peer))
-    }
-
-    /// The client that a peer is.
     ///
     /// # Errors
     /// *Forbidden* for a stranger.
@@ -157,7 +152,8 @@ impl Clients {
             }
             Peer::Anybody { client } => format!("the client {client} is none of [[clients]]"),
         };
-        self.find(peer).ok_or_else(|| Problem::new("forbidden", stranger()))
+        let found = self.0.iter().find(|client| client.who.is(&client.name, peer));
+        found.ok_or_else(|| Problem::new("forbidden", stranger()))
     }
 }
 
@@ -182,7 +178,7 @@ mod tests {
             client("remote", names(&["login.example"]), &[Right::Hash]),
             client("all", Who { groups: vec![7], ..users(&[33, 44]) }, &[Right::Admin]),
         ]);
-        let name = |peer: Peer| clients.find(&peer).map(|client| client.name.clone());
+        let name = |peer: Peer| clients.of(&peer).ok().map(|client| client.name.clone());
         let user = |uid, gid| name(Peer::User { uid, gid });
         assert_eq!(user(33, 7).as_deref(), Some("login"));
         assert_eq!((user(44, 0).as_deref(), user(1, 7).as_deref()), (Some("all"), Some("all")));

@@ -54,7 +54,7 @@ pub(super) const CLASSES: usize = 13;
 pub(crate) struct Metrics {
     pub(super) requests: [[AtomicU64; OUTCOMES.len()]; OPS],
     pub(super) times: [Times; OPS],
-    pub(super) reasons: [AtomicU64; 32],
+    pub(super) reasons: [AtomicU64; REASONS.len()],
     /// Lines of batches.
     pub(super) lines: [[AtomicU64; OUTCOMES.len()]; OPS],
     /// Stored strings, by scheme and class of memory.
@@ -130,5 +130,21 @@ fn add(counts: &[[AtomicU64; OUTCOMES.len()]; OPS], op: Op, outcome: &str) {
     let counts = counts.get(op.index());
     if let Some(count) = at.zip(counts).and_then(|(at, counts)| counts.get(at)) {
         count.fetch_add(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Completion, Counting, Freshness, Hashing, Kind, Rekeying, Verdict};
+
+    #[test]
+    fn every_word_of_an_answer_or_a_problem_is_counted() {
+        let answers = [Hashing::WORDS, Verdict::WORDS, Freshness::WORDS, Rekeying::WORDS];
+        let others = [Counting::WORDS, Completion::WORDS, Kind::WORDS];
+        let said: Vec<_> = [answers.concat(), others.concat()].concat();
+        assert!(said.iter().all(|word| OUTCOMES.contains(word)), "{said:?}");
+        let more = OUTCOMES.iter().filter(|outcome| !said.contains(outcome));
+        assert_eq!(more.collect::<Vec<_>>(), [&"ok", &"gone"]);
     }
 }

@@ -27,14 +27,12 @@ pub(crate) const TURNED_AWAY: usize = 64;
 /// A socket that listens.
 pub(crate) enum Bound {
     Unix(UnixListener),
-    Tcp(TcpListener),
+    Tcp(TcpListener, Proof),
 }
 
 /// How whoever connects over TCP proves who they are. On a Unix socket the system tells.
 #[derive(Clone)]
-pub(crate) enum Access {
-    /// By the user that the process runs as.
-    Socket,
+pub(crate) enum Proof {
     /// By a certificate.
     Tls(Arc<Tls>),
     /// Not at all: everybody is this client.
@@ -44,7 +42,7 @@ pub(crate) enum Access {
 /// An accepted connection.
 enum Stream {
     Unix(UnixStream),
-    Tcp(TcpStream, IpAddr),
+    Tcp(TcpStream, IpAddr, Proof),
 }
 
 impl Bound {
@@ -53,8 +51,9 @@ impl Bound {
             Bound::Unix(listener) => {
                 listener.accept().await.map(|(stream, _)| Stream::Unix(stream))
             }
-            Bound::Tcp(listener) => {
-                listener.accept().await.map(|(stream, from)| Stream::Tcp(stream, from.ip()))
+            Bound::Tcp(listener, proof) => {
+                let (stream, from) = listener.accept().await?;
+                Ok(Stream::Tcp(stream, from.ip(), proof.clone()))
             }
         }
     }
@@ -65,15 +64,9 @@ impl Bound {
 ///
 /// Beyond the limit of connections nothing is accepted: whoever connects waits in the queue of the
 /// system. Whoever has as many of them as one client may is turned away.
-pub(crate) async fn serve(
-    bound: Bound,
-    access: Access,
-    service: Arc<Service>,
-    mut ending: watch::Receiver<bool>,
-) {
+pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(service.limits.connections));
     let listener = Listener {
-        access,
         holders: Holders::new(service.limits.client_connections),
         turned_away: Arc::new(Semaphore::new(TURNED_AWAY)),
         ending: ending.clone(),
@@ -111,7 +104,6 @@ pub(crate) async fn serve(
 /// What every connection of a listener needs.
 #[derive(Clone)]
 struct Listener {
-    access: Access,
     service: Arc<Service>,
     holders: Arc<Holders>,
     turned_away: Arc<Semaphore>,
@@ -122,8 +114,8 @@ impl Listener {
     /// Finds out who is at the other end, and does what it asks for.
     async fn begin(self, stream: Stream, place: OwnedSemaphorePermit) {
         let (time, state) = (self.service.limits.answer_time, &self.service.state);
-        match (stream, &self.access) {
-            (Stream::Unix(socket), _) => match socket.peer_cred() {
+        match stream {
+            Stream::Unix(socket) => match socket.peer_cred() {
                 Ok(peer) => {
                     let peer = Peer::User { uid: peer.uid(), gid: peer.gid() };
                     let socket = Arc::new(socket);
@@ -132,13 +124,13 @@ impl Listener {
                 }
                 Err(_) => state.metrics.ended(Ended::Unknown),
             },
-            (Stream::Tcp(socket, from), Access::Anybody { client }) => {
+            Stream::Tcp(socket, from, Proof::Anybody { client }) => {
                 let _ = socket.set_nodelay(true);
-                let (peer, socket) = (Peer::Anybody { client: client.clone() }, Arc::new(socket));
+                let (peer, socket) = (Peer::Anybody { client }, Arc::new(socket));
                 let stream = Patient::new(&socket, time, state);
                 self.hold(stream, &*socket, peer, Some(from), place).await;
             }
-            (Stream::Tcp(socket, from), Access::Tls(tls)) => {
+            Stream::Tcp(socket, from, Proof::Tls(tls)) => {
                 let _ = socket.set_nodelay(true);
                 // Until it has shown a certificate, it counts for where it comes from.
                 let Some(held) = self.holders.take(Holder::of_address(from), 1) else {
@@ -154,7 +146,6 @@ impl Listener {
                     _ => state.metrics.ended(Ended::Unknown),
                 }
             }
-            (Stream::Tcp(..), Access::Socket) => state.metrics.ended(Ended::Unknown),
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::daemon::{Daemon, POLICY, ask, config, until};
+use super::daemon::{Daemon, POLICY, SLOW, ask, config, key_entry, until};
 
 /// Of 1 MiB, made with "secret".
 const OLD: &str = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
@@ -48,11 +48,10 @@ fn an_outdated_string_has_an_update_after_a_match_only() {
         json!({ "outcome": "outdated", "outdated": ["cost"] })
     );
     // A string of the old cost: made under the old policy.
-    std::fs::write(daemon.file("saltern.toml"), POLICY).unwrap();
+    daemon.write("saltern.toml", POLICY);
     daemon.reload();
     let old = daemon.hash("secret");
-    std::fs::write(daemon.file("saltern.toml"), "[params]\ncost = 2\n[pool]\nthreads = 2\n")
-        .unwrap();
+    daemon.write("saltern.toml", "[params]\ncost = 2\n[pool]\nthreads = 2\n");
     daemon.reload();
     let login = json!({ "account": "a", "password": "secret", "hash": old });
     let (status, answer) = verify(&daemon, &login);
@@ -78,14 +77,8 @@ fn a_string_is_moved_to_the_active_key() {
     let request = json!({ "hash": plain }).to_string();
     assert_eq!(daemon.post("/v1/rekey", &request).json(), json!({ "outcome": "unchanged" }));
     let moved_to = |name: &str, bytes: [u8; 32]| {
-        std::fs::write(daemon.file("key"), bytes).unwrap();
-        let key = saltern::policy::Secret::new(bytes).key().unwrap();
-        let fingerprint = key.fingerprint();
-        let keys = format!(
-            "{POLICY}[[keys]]\nname = \"{name}\"\nfile = \"key\"\nfingerprint = \
-             \"{fingerprint}\"\nactive = true\n"
-        );
-        std::fs::write(daemon.file("saltern.toml"), keys).unwrap();
+        daemon.write("key", bytes);
+        daemon.write("saltern.toml", POLICY.to_owned() + &key_entry(name, bytes));
         daemon.reload();
     };
     moved_to("2026", [7; 32]);
@@ -115,7 +108,7 @@ fn a_string_is_moved_to_the_active_key() {
     let before = refused();
     let warned = daemon.said().matches("\"event\":\"failed\"").count();
     until(|| {
-        let answer = daemon.lines("/v1/batch", &(line.clone() + "\n"));
+        let answer = daemon.post("/v1/batch", &(line.clone() + "\n"));
         assert!(answer.body.contains("unavailable"), "{}", answer.body);
         std::thread::sleep(std::time::Duration::from_millis(100));
         daemon.said().matches("\"event\":\"failed\"").count() > warned
@@ -172,8 +165,7 @@ fn what_is_wrong_with_a_request_is_a_problem() {
 /// What cannot be done in time is refused at once, and says when it may be.
 #[test]
 fn deadlines_come_from_the_request_or_from_a_proxy() {
-    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
-    let daemon = Daemon::start(&config(""), policy);
+    let daemon = Daemon::start(&config(""), SLOW);
     daemon.hash("x"); // From now on its time is known.
     let start = Instant::now();
     let late = daemon.post("/v1/hash", r#"{"password":"x","timeout_ms":1}"#);

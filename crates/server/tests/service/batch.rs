@@ -6,7 +6,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::daemon::{Daemon, POLICY, config, until};
+use super::daemon::{CHUNKED, Daemon, POLICY, chunk, config, head, post, read, until};
+
+/// A line that asks for a hash.
+const HASH: &str = "{\"op\":\"hash\",\"password\":\"x\"}\n";
+
+/// A batch of so many of them.
+fn of_hashes(count: usize) -> String {
+    let lines = HASH.repeat(count);
+    head("/v1/batch", &format!("content-length: {}", lines.len())) + &lines
+}
 
 fn answers(text: &str) -> Vec<Value> {
     let mut lines: Vec<Value> =
@@ -33,7 +42,7 @@ fn each_line_has_its_answer() {
         json!({ "op": "rekey", "hash": hash, "password": "x" }).to_string(),
         json!({ "op": "verify", "id": 7, "password": "secret" }).to_string(),
     ];
-    let answer = daemon.lines("/v1/batch", &(lines.join("\n") + "\n"));
+    let answer = daemon.post("/v1/batch", &(lines.join("\n") + "\n"));
     assert_eq!(answer.status, 200, "{answer:?}");
     let mut answers = answers(&answer.body);
     // It has no number.
@@ -79,18 +88,16 @@ fn each_line_has_its_answer() {
 fn lines_are_answered_as_they_come_and_none_is_refused() {
     let policy = "[params]\ncost = 1\n[pool]\nthreads = 1\nqueue = 4\n";
     let daemon = Daemon::start(&config(""), policy);
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-    stream.write_all(b"POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
+    let mut stream = daemon.send(head("/v1/batch", CHUNKED));
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let line = "{\"op\":\"hash\",\"password\":\"x\"}\n";
-    let chunk = format!("{:x}\r\n{line}\r\n", line.len());
-    stream.write_all(chunk.as_bytes()).unwrap();
+    let line = chunk(HASH);
+    stream.write_all(line.as_bytes()).unwrap();
     let mut told = String::new();
     while !told.contains("\"hashed\"") {
         told.clear();
         reader.read_line(&mut told).unwrap();
     }
-    stream.write_all((chunk.repeat(99) + "0\r\n\r\n").as_bytes()).unwrap();
+    stream.write_all((line.repeat(99) + &chunk("")).as_bytes()).unwrap();
     let count = 1 + reader
         .lines()
         .map_while(Result::ok)
@@ -105,14 +112,7 @@ fn lines_are_answered_as_they_come_and_none_is_refused() {
 fn nothing_more_is_done_for_a_client_that_is_gone() {
     let policy = "[params]\ncost = 5\n[pool]\nthreads = 1\n";
     let daemon = Daemon::start(&config(""), policy);
-    let lines = "{\"op\":\"hash\",\"password\":\"x\"}\n".repeat(1000);
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-    let head = format!(
-        "POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\ncontent-length: {}\r\n\r\n",
-        lines.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    stream.write_all(lines.as_bytes()).unwrap();
+    let stream = daemon.send(of_hashes(1000));
     until(|| daemon.metric("saltern_pool_hashes_total", "") > 0.0);
     drop(stream);
     until(|| daemon.metric("saltern_requests_total", "op=\"batch\",outcome=\"gone\"") == 1.0);
@@ -129,18 +129,15 @@ fn a_table_is_counted() {
     let other = "$y$j75$LdJMENpBABJJ3hIHjB1Bi.$LOFz5qVpaHYHlkfy7RM1hH9gRBSqy5mk4KRmFVRFKM4";
     let lines =
         of(&hash).repeat(3) + &of(other) + &of("nonsense") + "{}\n" + &of(&format!("!{hash}"));
-    let answer = daemon.lines("/v1/census", &lines);
+    let answer = daemon.post("/v1/census", &lines);
     assert_eq!((answer.status, &*answer.outcome()), (200, "counted"), "{answer:?}");
     let counts = answer.json();
     let count = |name: &str| counts[name].as_u64().unwrap();
     assert_eq!((count("accounts"), count("bad"), count("locked")), (5, 2, 1));
     assert_eq!(counts["schemes"], json!({ "yescrypt": 5 }));
-    let long = daemon.lines("/v1/census", &"x".repeat(70_000));
+    let long = daemon.post("/v1/census", &"x".repeat(70_000));
     assert_eq!((long.status, &*long.reason()), (413, "too-large"));
 }
-
-const HEAD: &[u8] = b"POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\n\
-    transfer-encoding: chunked\r\n\r\n";
 
 /// A batch that goes on as long as its lines come.
 struct Open {
@@ -150,16 +147,18 @@ struct Open {
 
 impl Open {
     fn begin(daemon: &Daemon) -> Self {
-        let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-        stream.write_all(HEAD).unwrap();
+        let stream = daemon.send(head("/v1/batch", CHUNKED));
         let reader = BufReader::new(stream.try_clone().unwrap());
         Open { stream, reader }
     }
 
+    fn send(&mut self, line: &Value) {
+        self.stream.write_all(chunk(&format!("{line}\n")).as_bytes()).unwrap();
+    }
+
     /// The answer to a line.
     fn ask(&mut self, line: &Value) -> Value {
-        let line = line.to_string() + "\n";
-        write!(self.stream, "{:x}\r\n{line}\r\n", line.len()).unwrap();
+        self.send(line);
         loop {
             let mut told = String::new();
             assert!(self.reader.read_line(&mut told).unwrap() > 0);
@@ -176,13 +175,12 @@ fn answers_that_end_early_do_not_look_complete() {
     let daemon = Daemon::start(&config("[limits]\nanswer_time = \"300ms\"\n"), POLICY);
     let stored = daemon.hash("x");
     let line = json!({ "op": "needs-rehash", "hash": stored }).to_string() + "\n";
-    let chunk = format!("{:x}\r\n{line}\r\n", line.len());
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
+    let lines = chunk(&line).repeat(20_000) + &chunk("");
+    let mut stream = daemon.send(head("/v1/batch", CHUNKED));
     let mut reader = stream.try_clone().unwrap();
     // The service stops reading when nobody takes its answers.
     let writer = std::thread::spawn(move || {
-        let _ = stream.write_all(HEAD);
-        let _ = stream.write_all((chunk.repeat(20_000) + "0\r\n\r\n").as_bytes());
+        let _ = stream.write_all(lines.as_bytes());
     });
     until(|| daemon.metric("saltern_connections_ended_total", "unread") == 1.0);
     until(|| daemon.metric("saltern_requests_total", "op=\"batch\",outcome=\"gone\"") == 1.0);
@@ -198,8 +196,7 @@ fn answers_that_end_early_do_not_look_complete() {
 #[test]
 fn a_line_that_is_too_long_is_one_line() {
     let daemon = Daemon::start(&config("[limits]\nbody = 100\n"), POLICY);
-    let line = "{\"op\":\"hash\",\"password\":\"x\"}\n";
-    let answer = daemon.lines("/v1/batch", &format!("{line}\n{}\n{line}", "x".repeat(30_000)));
+    let answer = daemon.post("/v1/batch", &format!("{HASH}\n{}\n{HASH}", "x".repeat(30_000)));
     let answers = answers(&answer.body);
     assert_eq!(answers[0], json!({ "outcome": "complete", "answers": 3 }), "{answer:?}");
     let told: Vec<_> = answers[1..].iter().map(|one| (&one["line"], &one["outcome"])).collect();
@@ -213,19 +210,18 @@ fn a_line_that_is_too_long_is_one_line() {
 #[test]
 fn a_batch_that_cannot_be_read_to_its_end_says_so_last() {
     let daemon = Daemon::start(&config("[limits]\nbody_time = \"300ms\"\n"), POLICY);
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-    let line = "{\"op\":\"hash\",\"password\":\"x\"}\n";
-    stream.write_all(HEAD).unwrap();
-    write!(stream, "{:x}\r\n\n{line}{line}\r\n", 1 + 2 * line.len()).unwrap();
+    let stream = daemon.send(head("/v1/batch", CHUNKED) + &chunk(&format!("\n{HASH}{HASH}")));
     let mut writer = stream.try_clone().unwrap();
     let slow = std::thread::spawn(move || {
         let start = Instant::now();
-        while writer.write_all(b"1\r\n \r\n").is_ok() && start.elapsed() < Duration::from_secs(5) {
+        while writer.write_all(chunk(" ").as_bytes()).is_ok()
+            && start.elapsed() < Duration::from_secs(5)
+        {
             std::thread::sleep(Duration::from_millis(50));
         }
         start.elapsed()
     });
-    let answer = super::daemon::read(stream);
+    let answer = read(stream);
     assert!(slow.join().unwrap() < Duration::from_secs(4));
     let lines: Vec<Value> =
         answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -240,16 +236,13 @@ fn a_table_that_is_moved_by_a_batch_loses_no_update() {
     let policy = "[params]\ncost = 1\n[pool]\nthreads = 1\nqueue = 16\n";
     let daemon = Daemon::start(&config(""), policy);
     let stored = daemon.hash("x");
-    std::fs::write(daemon.file("saltern.toml"), policy.replace("cost = 1", "cost = 2")).unwrap();
+    daemon.write("saltern.toml", policy.replace("cost = 1", "cost = 2"));
     daemon.reload();
     let line = json!({ "op": "verify", "password": "x", "hash": stored }).to_string() + "\n";
     let batches: Vec<_> = (0..4)
         .map(|_| {
             let (socket, lines) = (daemon.socket(), line.repeat(40));
-            std::thread::spawn(move || {
-                let kind = "content-type: application/x-ndjson\r\n";
-                super::daemon::ask(&socket, "POST", "/v1/batch", kind, &lines)
-            })
+            std::thread::spawn(move || post(&socket, "/v1/batch", &lines))
         })
         .collect();
     let answers = batches.into_iter().map(|batch| batch.join().unwrap().body);
@@ -283,7 +276,7 @@ fn a_batch_is_no_way_around_the_rate_of_a_client() {
     let config = config("").replace("rights =", "rate = \"20/s\"\nburst = 2\nrights =");
     let daemon = Daemon::start(&config, POLICY);
     let start = Instant::now();
-    let answer = daemon.lines("/v1/batch", &"{\"op\":\"hash\",\"password\":\"x\"}\n".repeat(21));
+    let answer = daemon.post("/v1/batch", &HASH.repeat(21));
     assert_eq!(answer.body.matches("\"hashed\"").count(), 21, "{answer:?}");
     // Two at once, with the request itself, and one every 50 ms after that.
     assert!(start.elapsed() >= Duration::from_millis(20 * 50), "{:?}", start.elapsed());
@@ -297,7 +290,7 @@ fn one_line_of_a_batch_waits_for_the_rate() {
     let daemon = Daemon::start(&limited, &POLICY.replace("threads = 2", "threads = 8"));
     let mut batch = Open::begin(&daemon);
     let line = json!({ "op": "hash", "password": "x".repeat(60_000) }).to_string() + "\n";
-    let text = format!("{:x}\r\n{line}\r\n", line.len()).repeat(60);
+    let text = chunk(&line).repeat(60);
     batch.stream.set_write_timeout(Some(Duration::from_millis(700))).unwrap();
     let (mut sent, mut waits) = (0, false);
     while sent < text.len() && !waits {
@@ -308,12 +301,12 @@ fn one_line_of_a_batch_waits_for_the_rate() {
     }
     // The rest is what sockets hold.
     assert!(waits && sent < 1 << 20, "{sent}");
-    std::fs::write(daemon.file("salternd.toml"), config("")).unwrap();
+    daemon.write("salternd.toml", config(""));
     daemon.reload();
     batch.stream.set_write_timeout(None).unwrap();
     batch.stream.write_all(&text.as_bytes()[sent..]).unwrap();
-    batch.stream.write_all(b"0\r\n\r\n").unwrap();
-    let answers = super::daemon::read(batch.reader).body;
+    batch.stream.write_all(chunk("").as_bytes()).unwrap();
+    let answers = read(batch.reader).body;
     assert_eq!(answers.matches("\"over-limit\"").count(), 60);
     assert!(answers.contains("\"complete\""));
 }
@@ -328,8 +321,7 @@ fn a_batch_ends_with_the_service() {
     let line = json!({ "op": "hash", "password": "x" });
     assert_eq!(batch.ask(&line)["outcome"], "hashed");
     // This one waits for the rate.
-    let text = line.to_string() + "\n";
-    write!(batch.stream, "{:x}\r\n{text}\r\n", text.len()).unwrap();
+    batch.send(&line);
     std::thread::sleep(Duration::from_millis(300));
     let start = Instant::now();
     daemon.signal(rustix::process::Signal::TERM);
@@ -354,15 +346,11 @@ fn a_batch_ends_with_the_service() {
 #[test]
 fn a_census_ends_with_the_service() {
     let mut daemon = Daemon::start(&config("drain = \"8s\""), POLICY);
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-    let head = b"POST /v1/census HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\n\
-        transfer-encoding: chunked\r\n\r\n";
-    stream.write_all(head).unwrap();
-    write!(stream, "c\r\n{{\"hash\":\"x\"}}\r\n").unwrap();
+    let stream = daemon.send(head("/v1/census", CHUNKED) + &chunk("{\"hash\":\"x\"}"));
     until(|| daemon.metric("saltern_client_requests", "") == 2.0);
     let start = Instant::now();
     daemon.signal(rustix::process::Signal::TERM);
-    let answer = super::daemon::read(stream);
+    let answer = read(stream);
     assert_eq!((answer.status, &*answer.reason()), (503, "ending"));
     assert!(daemon.ended().success());
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
@@ -375,19 +363,8 @@ fn batches_leave_most_of_the_queue_to_logins() {
     let policy = "[params]\ncost = 3\n[pool]\nthreads = 1\nqueue = 16\n";
     let daemon = Daemon::start(&config(""), policy);
     let stored = daemon.hash("x");
-    let lines = "{\"op\":\"hash\",\"password\":\"x\"}\n".repeat(40);
-    let head = format!(
-        "POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\n\
-         content-length: {}\r\n\r\n{lines}",
-        lines.len()
-    );
-    let batches: Vec<_> = (0..6)
-        .map(|_| {
-            let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-            stream.write_all(head.as_bytes()).unwrap();
-            stream
-        })
-        .collect();
+    let batch = of_hashes(40);
+    let batches: Vec<_> = (0..6).map(|_| daemon.send(&batch)).collect();
     until(|| daemon.metric("saltern_pool_waiting", "") > 0.0);
     let login = json!({ "account": "a", "password": "x", "hash": stored }).to_string();
     for _ in 0..20 {
@@ -405,7 +382,7 @@ fn short_lines_are_fast_where_long_ones_are_allowed() {
     let stored = daemon.hash("x");
     let line = json!({ "hash": stored }).to_string() + "\n";
     let start = Instant::now();
-    let answer = daemon.lines("/v1/census", &line.repeat(10_000));
+    let answer = daemon.post("/v1/census", &line.repeat(10_000));
     assert_eq!(answer.json()["accounts"], 10_000);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }

@@ -4,16 +4,26 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use saltern_rom::{AttachOptions, Create, Seed, attach};
+use saltern_yescrypt::keys::HashKey;
+use saltern_yescrypt::rom::RomParams;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// Hashes of 1 MiB, so that tests take no time.
 pub(crate) const POLICY: &str = "[params]\ncost = 1\n[pool]\nthreads = 2\n";
+
+/// Hashes of 128 MiB, so that one takes a while, and one at a time.
+pub(crate) const SLOW: &str =
+    "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
+
+/// A login to an account that is not there.
+pub(crate) const LOGIN: &str = r#"{"account":"a","password":"x","hash":null}"#;
 
 /// Who runs the tests may do everything.
 pub(crate) fn config(more: &str) -> String {
@@ -27,11 +37,16 @@ pub(crate) fn config(more: &str) -> String {
 /// A listener on TCP for everybody on this machine, as another client with these entries, for a
 /// file; and its address.
 pub(crate) fn another(entries: &str) -> (String, SocketAddr) {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     let text = format!(
         "[[listen]]\ntcp = \"{address}\"\nclient = \"other\"\n[[clients]]\nname = \"other\"\n{entries}\n"
     );
     (text, address)
+}
+
+/// An address of this machine that nobody listens on.
+pub(crate) fn free_address() -> SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
 /// A folder with these files.
@@ -40,6 +55,58 @@ pub(crate) fn folder(config: &str, policy: &str) -> Arc<TempDir> {
     std::fs::write(folder.path().join("salternd.toml"), config).unwrap();
     std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
     Arc::new(folder)
+}
+
+/// The entry of a policy for a key of these bytes in the file `key`, which is the active one.
+pub(crate) fn key_entry(name: &str, bytes: [u8; 32]) -> String {
+    let fingerprint = HashKey::new(bytes).fingerprint();
+    format!(
+        "[[keys]]\nname = \"{name}\"\nfile = \"key\"\nfingerprint = \"{fingerprint}\"\n\
+         active = true\n"
+    )
+}
+
+/// Makes a ROM of so many KiB from a seed; its hash.
+pub(crate) fn rom(image: &Path, kib: u64, seed: &[u8]) -> String {
+    let seed = Seed::from_bytes(seed).unwrap();
+    Create::new(RomParams::new(kib, 8, 1), &seed).file(image).unwrap();
+    attach(image, &AttachOptions::new()).unwrap().manifest().hash.to_string()
+}
+
+/// The entry of a policy for a ROM in the file `a.rom`, which is the active one.
+pub(crate) fn rom_entry(hash: &str, access: &str) -> String {
+    format!(
+        "[[roms]]\nimage = \"a.rom\"\nhash = \"{hash}\"\naccess = \"{access}\"\nactive = true\n"
+    )
+}
+
+/// What `salternd check` says of a folder.
+pub(crate) fn check(folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_salternd"));
+    command.arg("check").arg("--config").arg(folder.join("salternd.toml")).output().unwrap()
+}
+
+/// The head of a request whose body is `length` long, as `content-length: 20` or
+/// [`CHUNKED`] says.
+pub(crate) fn head(path: &str, length: &str) -> String {
+    let kind = kind(path);
+    format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{kind}{length}\r\n\r\n")
+}
+
+/// The length of a body that comes in chunks.
+pub(crate) const CHUNKED: &str = "transfer-encoding: chunked";
+
+/// A chunk of a body.
+pub(crate) fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
+}
+
+/// The content type of what is sent there.
+fn kind(path: &str) -> &'static str {
+    match path {
+        "/v1/batch" | "/v1/census" => "content-type: application/x-ndjson\r\n",
+        _ => "content-type: application/json\r\n",
+    }
 }
 
 /// A service, which is killed in the end.
@@ -175,6 +242,23 @@ impl Daemon {
         kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
     }
 
+    /// A connection to its socket.
+    pub(crate) fn connect(&self) -> UnixStream {
+        UnixStream::connect(self.socket()).unwrap()
+    }
+
+    /// One over which this has been sent.
+    pub(crate) fn send(&self, bytes: impl AsRef<[u8]>) -> UnixStream {
+        let mut stream = self.connect();
+        stream.write_all(bytes.as_ref()).unwrap();
+        stream
+    }
+
+    /// Writes a file in its folder.
+    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.file(name), contents).unwrap();
+    }
+
     /// Whether somebody answers on its socket.
     pub(crate) fn answers(&self) -> bool {
         let Ok(mut stream) = UnixStream::connect(self.socket()) else { return false };
@@ -191,11 +275,7 @@ impl Daemon {
 
     /// The same, without looking whether it has arrived.
     pub(crate) fn unfinished_request(&self) -> UnixStream {
-        let mut stream = UnixStream::connect(self.socket()).unwrap();
-        let head = "POST /v1/hash HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
-                    content-length: 9\r\n\r\n{";
-        stream.write_all(head.as_bytes()).unwrap();
-        stream
+        self.send(head("/v1/hash", "content-length: 9") + "{")
     }
 
     /// Reads its files anew, and waits for that.
@@ -227,11 +307,7 @@ impl Daemon {
     }
 
     pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
-        ask(&self.socket(), "POST", path, "content-type: application/json\r\n", body)
-    }
-
-    pub(crate) fn lines(&self, path: &str, body: &str) -> Answer {
-        ask(&self.socket(), "POST", path, "content-type: application/x-ndjson\r\n", body)
+        post(&self.socket(), path, body)
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
@@ -278,6 +354,11 @@ pub(crate) fn until(mut is: impl FnMut() -> bool) {
     }
 }
 
+/// Sends JSON over a connection of its own.
+pub(crate) fn post(socket: &Path, path: &str, body: &str) -> Answer {
+    ask(socket, "POST", path, kind(path), body)
+}
+
 /// Asks over a connection of its own.
 pub(crate) fn ask(socket: &Path, method: &str, path: &str, head: &str, body: &str) -> Answer {
     let mut stream = UnixStream::connect(socket).unwrap();
@@ -296,10 +377,10 @@ pub(crate) fn ask_tcp(address: SocketAddr, path: &str, body: &str) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let (length, method) = (body.len(), if body.is_empty() { "GET" } else { "POST" });
-    let kind = if path.ends_with("batch") { "x-ndjson" } else { "json" };
+    let kind = kind(path);
     let text = format!(
         "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\
-         content-type: application/{kind}\r\ncontent-length: {length}\r\n\r\n{body}"
+         {kind}content-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(text.as_bytes()).unwrap();
     read(stream)

@@ -1,24 +1,18 @@
 //! Clients that are slow, gone or many, and what is left in memory and in the log.
 
 use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use super::daemon::{Daemon, POLICY, config, read, until};
-
-const HEAD: &[u8] =
-    b"POST /v1/hash HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n";
+use super::daemon::{Daemon, POLICY, SLOW, config, head, read, until};
 
 /// Heads, bodies and connections that never get on are ended, and nobody waits for them.
 #[test]
 fn slow_clients_are_cut_off() {
     let limits = "[limits]\nhead_time = \"300ms\"\nbody_time = \"300ms\"\n";
     let daemon = Daemon::start(&config(limits), POLICY);
-    let connect = || UnixStream::connect(daemon.socket()).unwrap();
-    let (idle, mut head, mut body) = (connect(), connect(), connect());
-    head.write_all(&HEAD[..30]).unwrap();
-    body.write_all(HEAD).unwrap();
-    body.write_all(b"{").unwrap();
+    let begun = head("/v1/hash", "content-length: 20");
+    let idle = daemon.connect();
+    let (head, body) = (daemon.send(&begun[..30]), daemon.send(begun + "{"));
     let start = Instant::now();
     let answer = read(body);
     assert_eq!((answer.status, &*answer.reason()), (408, "slow"));
@@ -32,9 +26,8 @@ fn slow_clients_are_cut_off() {
 #[test]
 fn a_head_in_drops_is_cut_off() {
     let daemon = Daemon::start(&config("[limits]\nhead_time = \"300ms\"\n"), POLICY);
-    let mut stream = UnixStream::connect(daemon.socket()).unwrap();
     let start = Instant::now();
-    stream.write_all(b"POST /v1/hash HTTP/1.1\r\n").unwrap();
+    let mut stream = daemon.send("POST /v1/hash HTTP/1.1\r\n");
     while stream.write_all(b"x: y\r\n").is_ok() {
         assert!(start.elapsed() < Duration::from_secs(5));
         std::thread::sleep(Duration::from_millis(20));
@@ -46,10 +39,8 @@ fn a_head_in_drops_is_cut_off() {
 fn connections_beyond_the_limit_wait() {
     let limits = "[limits]\nconnections = 8\nclient_connections = 8\nhead_time = \"1s\"\n";
     let daemon = Daemon::start(&config(limits), POLICY);
-    let idle: Vec<_> = (0..8).map(|_| UnixStream::connect(daemon.socket()).unwrap()).collect();
-    let waiting = UnixStream::connect(daemon.socket()).unwrap();
-    let mut asking = waiting.try_clone().unwrap();
-    asking.write_all(b"GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+    let idle: Vec<_> = (0..8).map(|_| daemon.connect()).collect();
+    let waiting = daemon.send("GET /health HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
     waiting.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     assert!((&waiting).read(&mut [0]).is_err());
     drop(idle);
@@ -57,23 +48,20 @@ fn connections_beyond_the_limit_wait() {
     assert_eq!(read(waiting).status, 200);
 }
 
-/// A client that goes away takes its place in the queue with it.
+/// A client that goes away takes its place in the queue with it, whatever it has sent after its
+/// request.
 #[test]
 fn a_client_that_is_gone_is_not_computed_for() {
-    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
-    let daemon = Daemon::start(&config(""), policy);
-    let ask = || {
-        let mut stream = UnixStream::connect(daemon.socket()).unwrap();
-        stream.write_all(HEAD).unwrap();
-        stream.write_all(b"{\"password\":\"hello\"}").unwrap();
-        stream
-    };
-    let streams: Vec<_> = (0..20).map(|_| ask()).collect();
-    until(|| daemon.metric("saltern_pool_waiting", "") > 10.0);
-    drop(streams);
-    until(|| daemon.metric("saltern_pool_waiting", "") == 0.0);
-    assert!(daemon.metric("saltern_pool_cancelled_total", "") > 10.0);
-    assert!(daemon.metric("saltern_requests_total", "outcome=\"gone\"") > 10.0);
+    for more in ["", "\r\n"] {
+        let daemon = Daemon::start(&config(""), SLOW);
+        let request = head("/v1/hash", "content-length: 20") + "{\"password\":\"hello\"}" + more;
+        let streams: Vec<_> = (0..20).map(|_| daemon.send(&request)).collect();
+        until(|| daemon.metric("saltern_pool_waiting", "") > 10.0);
+        drop(streams);
+        until(|| daemon.metric("saltern_pool_waiting", "") == 0.0);
+        assert!(daemon.metric("saltern_pool_cancelled_total", "") > 10.0);
+        assert!(daemon.metric("saltern_requests_total", "outcome=\"gone\"") > 10.0);
+    }
 }
 
 #[test]
@@ -131,7 +119,7 @@ fn no_password_stays_in_memory() {
         let login = format!(r#"{{"account":"a","password":"{password}","hash":"{hash}"}}"#);
         assert_eq!(daemon.post("/v1/verify", &login).outcome(), "match");
         let line = format!(r#"{{"op":"verify","password":"{password}","hash":"{hash}"}}"#);
-        assert!(daemon.lines("/v1/batch", &line).body.contains("\"match\""));
+        assert!(daemon.post("/v1/batch", &line).body.contains("\"match\""));
     }
     let _ = daemon.post("/v1/hash", &format!(r#"{{"password":"{password}"#));
     until(|| daemon.metric("saltern_connections_open", "") == 1.0);

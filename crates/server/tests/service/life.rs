@@ -8,7 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::daemon::{Daemon, POLICY, config, until};
+use super::daemon::{
+    Daemon, POLICY, SLOW, ask, check, config, folder, key_entry, post, rom, rom_entry, until,
+};
 
 /// Requests under load see every reload and fail at none; threads and memory stay what they are.
 #[test]
@@ -39,7 +41,7 @@ fn reloads_under_load_cost_no_request_and_no_memory() {
     let (mut before, mut turns) = ((0, 0), 0);
     while turns < 60 || done.load(Relaxed) < 60 {
         let policy = POLICY.replace("cost = 1", costs[turns % 2]);
-        std::fs::write(daemon.file("saltern.toml"), policy).unwrap();
+        daemon.write("saltern.toml", policy);
         daemon.reload();
         turns += 1;
         if turns == 20 {
@@ -67,11 +69,11 @@ fn what_is_wrong_in_the_files_changes_nothing() {
         ("salternd.toml", "nonsense = 1\n"),
     ] {
         let good = std::fs::read_to_string(daemon.file(file)).unwrap();
-        std::fs::write(daemon.file(file), text).unwrap();
+        daemon.write(file, text);
         daemon.reload();
         assert!(daemon.said().contains("\"event\":\"reload\""), "{}", daemon.said());
         assert!(daemon.hash("x").starts_with("$y$j75$"));
-        std::fs::write(daemon.file(file), good).unwrap();
+        daemon.write(file, good);
     }
     assert_eq!(daemon.metric("saltern_reloads_failed_total", ""), 3.0);
     daemon.reload();
@@ -81,18 +83,9 @@ fn what_is_wrong_in_the_files_changes_nothing() {
 /// The last requests are answered, and then it ends.
 #[test]
 fn it_ends_after_what_has_begun() {
-    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
-    let mut daemon = Daemon::start(&config(""), policy);
+    let mut daemon = Daemon::start(&config(""), SLOW);
     let socket = daemon.socket();
-    let request = std::thread::spawn(move || {
-        super::daemon::ask(
-            &socket,
-            "POST",
-            "/v1/hash",
-            "content-type: application/json\r\n",
-            r#"{"password":"x"}"#,
-        )
-    });
+    let request = std::thread::spawn(move || post(&socket, "/v1/hash", r#"{"password":"x"}"#));
     until(|| daemon.metric("saltern_pool_running", "") > 0.0);
     daemon.signal(Signal::TERM);
     let answer = request.join().unwrap();
@@ -161,7 +154,7 @@ fn of_many_that_start_at_once_one_listens() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_turn_that_does_not_come_is_not_waited_for() {
-    let folder = super::daemon::folder(&config(""), POLICY);
+    let folder = folder(&config(""), POLICY);
     let turn = folder.path().join("socket.lock");
     let turn = std::fs::File::options().create(true).append(true).open(turn).unwrap();
     turn.lock().unwrap();
@@ -191,7 +184,7 @@ fn a_lock_of_another_user_is_replaced_or_named() {
     const USER: u32 = 65534;
     let own = |path: &std::path::Path| std::os::unix::fs::chown(path, Some(USER), None).unwrap();
     let config = config("").replace("users = [0]", &format!("users = [0, {USER}]"));
-    let folder = super::daemon::folder(&config, POLICY);
+    let folder = folder(&config, POLICY);
     let lock = folder.path().join("socket.lock");
     std::fs::write(&lock, "").unwrap();
     use std::os::unix::fs::PermissionsExt;
@@ -225,15 +218,9 @@ fn it_starts_after_a_kill_and_not_beside_itself() {
 
 #[test]
 fn files_are_checked_without_a_service() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = folder(&config(""), POLICY);
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    let check = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_salternd"));
-        command.arg("check").arg("--config").arg(folder.path().join("salternd.toml"));
-        command.output().unwrap()
-    };
-    write("salternd.toml", &config(""));
-    write("saltern.toml", POLICY);
+    let check = || check(folder.path());
     let good = check();
     assert!(good.status.success(), "{good:?}");
     for (text, part) in [
@@ -263,29 +250,21 @@ fn files_are_checked_without_a_service() {
 /// A file that was cut short is a valid policy without its key: new hashes would have none.
 #[test]
 fn a_reload_takes_no_key_and_no_rom_away() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
+    let policy = POLICY.to_owned() + &key_entry("main", [8; 32]);
+    let folder = folder(&config(""), &policy);
     std::fs::write(folder.path().join("key"), [8; 32]).unwrap();
-    let mut notes = Vec::new();
-    let key = saltern::policy::Secret::read(folder.path().join("key"), &mut notes).unwrap();
-    let fingerprint = key.key().unwrap().fingerprint();
-    let policy = format!(
-        "{POLICY}[[keys]]\nname = \"main\"\nfile = \"key\"\nfingerprint = \"{fingerprint}\"\n\
-         active = true\n"
-    );
-    std::fs::write(folder.path().join("saltern.toml"), &policy).unwrap();
-    let daemon = Daemon::start_in(Arc::new(folder));
+    let daemon = Daemon::start_in(folder);
     let with_key = || daemon.hash("x").contains("main");
     assert!(with_key());
     let inactive = policy.replace("active = true", "active = false");
     for (failed, text) in ["", POLICY, &inactive].into_iter().enumerate() {
-        std::fs::write(daemon.file("saltern.toml"), text).unwrap();
+        daemon.write("saltern.toml", text);
         daemon.reload();
         assert_eq!(daemon.metric("saltern_reloads_failed_total", ""), failed as f64 + 1.0);
         assert!(with_key(), "{text}");
     }
     assert!(daemon.said().contains("the key main is active"), "{}", daemon.said());
-    std::fs::write(daemon.file("saltern.toml"), policy.replace("cost = 1", "cost = 2")).unwrap();
+    daemon.write("saltern.toml", policy.replace("cost = 1", "cost = 2"));
     daemon.reload();
     assert_eq!(daemon.metric("saltern_reloads_total", ""), 1.0);
 }
@@ -296,7 +275,7 @@ fn what_takes_a_restart_is_told() {
     let daemon = Daemon::simple();
     let needed = || daemon.metric("saltern_restart_needed", "");
     let with = |text: &str| {
-        std::fs::write(daemon.file("salternd.toml"), text).unwrap();
+        daemon.write("salternd.toml", text);
         daemon.reload();
         needed()
     };
@@ -317,12 +296,9 @@ fn what_takes_a_restart_is_told() {
 /// A key in a file that is not the one of its fingerprint keeps the service from starting.
 #[test]
 fn another_key_keeps_it_from_starting() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
+    let folder = folder(&config(""), &key_entry("a", [9; 32]));
     std::fs::write(folder.path().join("key"), [8; 32]).unwrap();
-    let policy = "[[keys]]\nname = \"a\"\nfile = \"key\"\nfingerprint = \"0011223344556677\"\n";
-    std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
-    let mut daemon = Daemon::begin(Arc::new(folder));
+    let mut daemon = Daemon::begin(folder);
     assert_eq!(daemon.ended().code(), Some(2));
     until(|| daemon.said().contains("/key holds the key a+"));
 }
@@ -373,9 +349,7 @@ fn a_service_manager_is_told() {
 /// A service manager may have opened the socket: whoever connects meanwhile waits there.
 #[test]
 fn a_socket_of_the_service_manager_is_used_and_left() {
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
-    std::fs::write(folder.path().join("saltern.toml"), POLICY).unwrap();
+    let folder = folder(&config(""), POLICY);
     let socket = folder.path().join("socket");
     let activate = Command::new("systemd-socket-activate")
         .arg("--listen")
@@ -391,7 +365,7 @@ fn a_socket_of_the_service_manager_is_used_and_left() {
         return saltern_testing::skipped("systemd-socket-activate is not installed");
     };
     until(|| std::os::unix::net::UnixStream::connect(&socket).is_ok());
-    let answer = super::daemon::ask(&socket, "GET", "/health", "", "");
+    let answer = ask(&socket, "GET", "/health", "", "");
     assert_eq!(answer.status, 200);
     // It has become the service.
     let id = rustix::process::Pid::from_child(&activate);
@@ -404,9 +378,7 @@ fn a_socket_of_the_service_manager_is_used_and_left() {
 /// on with what it has.
 #[test]
 fn a_rom_that_is_gone_changes_nothing_until_the_next_start() {
-    use saltern_rom::{AttachOptions, Create, Seed, attach};
-    use saltern_yescrypt::rom::RomParams;
-    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let folder = folder(&config(""), "");
     let image = folder.path().join("a.rom");
     let make = |seed: &[u8]| {
         for file in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
@@ -414,16 +386,11 @@ fn a_rom_that_is_gone_changes_nothing_until_the_next_start() {
                 std::fs::remove_file(file.path()).unwrap();
             }
         }
-        let seed = Seed::from_bytes(seed).unwrap();
-        Create::new(RomParams::new(512, 8, 1), &seed).file(&image).unwrap();
-        attach(&image, &AttachOptions::new()).unwrap().manifest().hash.to_string()
+        rom(&image, 512, seed)
     };
     let hash = make(b"a seed, not for real use");
-    let policy = format!(
-        "[params]\nn = 256\nr = 8\n[floor]\nn = 64\nr = 8\n[pool]\nthreads = 1\n[[roms]]\nimage = \
-         \"a.rom\"\nhash = \"{hash}\"\naccess = \"copy\"\nactive = true\n"
-    );
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
+    let policy = "[params]\nn = 256\nr = 8\n[floor]\nn = 64\nr = 8\n[pool]\nthreads = 1\n";
+    let policy = policy.to_owned() + &rom_entry(&hash, "copy");
     std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
     let daemon = Daemon::start_in(folder.clone());
     let stored = daemon.hash("secret");
@@ -436,9 +403,7 @@ fn a_rom_that_is_gone_changes_nothing_until_the_next_start() {
         assert_eq!((answer.status, &*answer.outcome()), (200, "match"));
     };
     let cannot_start = || {
-        let file = folder.path().join("salternd.toml");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_salternd"));
-        let output = command.arg("check").arg("--config").arg(file).output().unwrap();
+        let output = check(folder.path());
         saltern_testing::program::assert_one_error("salternd", &output, "is unavailable");
     };
     std::fs::remove_file(&image).unwrap();

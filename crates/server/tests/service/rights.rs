@@ -1,40 +1,35 @@
 //! Who may do what, and how often.
 
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use serde_json::json;
 
-use super::daemon::{Daemon, POLICY, ask_tcp as post, read, until};
+use super::daemon::{Daemon, LOGIN, POLICY, SLOW, another, ask_tcp, config, post, read, until};
 
-/// A service on TCP without TLS, whose client has these entries; and its address.
-fn local(entries: &str) -> (Daemon, std::net::SocketAddr) {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let config = format!(
-        "policy = \"saltern.toml\"\n[[listen]]\ntcp = \"{address}\"\nclient = \"local\"\n\
-         [[clients]]\nname = \"local\"\n{entries}\n"
-    );
-    (Daemon::start(&config, POLICY), address)
+/// A service whose client on TCP has these entries; and the address.
+fn local(entries: &str) -> (Daemon, SocketAddr) {
+    let (other, address) = another(entries);
+    (Daemon::start(&(config("") + &other), POLICY), address)
 }
 
 #[test]
 fn a_client_does_what_it_may_and_nothing_else() {
     let (_daemon, address) = local("rights = [\"verify\"]");
-    let login = r#"{"account":"a","password":"x","hash":null}"#;
-    assert_eq!(post(address, "/v1/verify", login).outcome(), "mismatch");
+    assert_eq!(ask_tcp(address, "/v1/verify", LOGIN).outcome(), "mismatch");
     for path in ["/v1/hash", "/v1/rekey"] {
-        let answer = post(address, path, "not even looked at");
+        let answer = ask_tcp(address, path, "not even looked at");
         assert_eq!((answer.status, &*answer.reason()), (403, "forbidden"), "{path}");
     }
     let lines = r#"{"op":"hash","password":"x"}"#.to_owned()
         + "\n"
         + r#"{"op":"verify","password":"x","hash":null}"#;
-    let answer = post(address, "/v1/batch", &lines);
+    let answer = ask_tcp(address, "/v1/batch", &lines);
     assert!(answer.body.contains("problem:forbidden"), "{answer:?}");
     assert!(answer.body.contains("\"outcome\":\"mismatch\""), "{answer:?}");
     // A batch of which no line could be done is none.
     let (_daemon, address) = local("rights = [\"admin\"]");
-    let answer = post(address, "/v1/batch", &lines);
+    let answer = ask_tcp(address, "/v1/batch", &lines);
     assert_eq!((answer.status, &*answer.reason()), (403, "forbidden"));
 }
 
@@ -56,19 +51,17 @@ fn the_socket_is_for_those_whom_the_file_names() {
     let mode =
         |daemon: &Daemon| std::fs::metadata(daemon.socket()).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&Daemon::simple()), 0o600);
-    let config = super::daemon::config("")
-        .replace("unix = \"socket\"", "unix = \"socket\"\nmode = \"0660\"");
+    let config = config("").replace("unix = \"socket\"", "unix = \"socket\"\nmode = \"0660\"");
     assert_eq!(mode(&Daemon::start(&config, POLICY)), 0o660);
 }
 
 #[test]
 fn accounts_and_clients_are_limited() {
     let (_daemon, address) = local("rights = [\"verify\"]\nrate = \"1/min\"\nburst = 3");
-    let login = r#"{"account":"a","password":"x","hash":null}"#;
     for _ in 0..3 {
-        assert_eq!(post(address, "/v1/verify", login).status, 200);
+        assert_eq!(ask_tcp(address, "/v1/verify", LOGIN).status, 200);
     }
-    let refused = post(address, "/v1/verify", login);
+    let refused = ask_tcp(address, "/v1/verify", LOGIN);
     assert_eq!(
         (refused.status, &*refused.reason(), &*refused.outcome()),
         (429, "client-rate", "overloaded")
@@ -76,7 +69,7 @@ fn accounts_and_clients_are_limited() {
     assert!(refused.head.contains("retry-after: "), "{refused:?}");
 
     let limits = "[limits]\naccount = \"1/min\"\naccount_burst = 2\n";
-    let daemon = Daemon::start(&super::daemon::config(limits), POLICY);
+    let daemon = Daemon::start(&config(limits), POLICY);
     let login = |account: &str| {
         let login = json!({ "account": account, "password": "x", "hash": null });
         let answer = daemon.post("/v1/verify", &login.to_string());
@@ -90,12 +83,12 @@ fn accounts_and_clients_are_limited() {
         let answer = daemon.post("/v1/verify", &body);
         assert_eq!((answer.status, &*answer.reason()), (400, "malformed"), "{account}");
         let line = body.replacen('{', r#"{"op":"verify","#, 1);
-        assert!(daemon.lines("/v1/batch", &line).body.contains("`account` is missing"));
+        assert!(daemon.post("/v1/batch", &line).body.contains("`account` is missing"));
     }
     // A batch is no way around it, and a reload forgets nothing.
     daemon.reload();
     let line = r#"{"op":"verify","account":"alice","password":"x","hash":null}"#;
-    assert!(daemon.lines("/v1/batch", line).body.contains("problem:account-rate"));
+    assert!(daemon.post("/v1/batch", line).body.contains("problem:account-rate"));
     assert_eq!((login("bob").0, login("bob").0), (200, 429));
 }
 
@@ -104,26 +97,22 @@ fn accounts_and_clients_are_limited() {
 #[test]
 fn a_rate_without_a_burst_allows_those_of_a_second() {
     let (_daemon, address) = local("rights = [\"verify\"]\nrate = \"20/s\"");
-    let login = r#"{"account":"a","password":"x","hash":null}"#;
-    let told: Vec<_> = (0..20).map(|_| post(address, "/v1/verify", login).status).collect();
+    let told: Vec<_> = (0..20).map(|_| ask_tcp(address, "/v1/verify", LOGIN).status).collect();
     assert_eq!(told, [200; 20]);
 }
 
 /// A batch takes what is left of the rate of its client, and no more than half of its burst.
 #[test]
 fn a_batch_leaves_logins_of_its_client_what_they_need() {
-    let config = super::daemon::config("").replace("rights", "rate = \"10/s\"\nburst = 6\nrights");
+    let config = config("").replace("rights", "rate = \"10/s\"\nburst = 6\nrights");
     let daemon = Daemon::start(&config, POLICY);
     let socket = daemon.socket();
     let lines = "{\"op\":\"needs-rehash\",\"hash\":\"x\"}\n".repeat(1000);
-    let kind = "content-type: application/x-ndjson\r\n";
     // It ends with the service.
-    let batch =
-        std::thread::spawn(move || super::daemon::ask(&socket, "POST", "/v1/batch", kind, &lines));
-    let login = r#"{"account":"a","password":"x","hash":null}"#;
+    let batch = std::thread::spawn(move || post(&socket, "/v1/batch", &lines));
     std::thread::sleep(std::time::Duration::from_secs(1));
     for _ in 0..8 {
-        assert_eq!(daemon.post("/v1/verify", login).status, 200);
+        assert_eq!(daemon.post("/v1/verify", LOGIN).status, 200);
         std::thread::sleep(std::time::Duration::from_millis(300));
     }
     drop(daemon);
@@ -134,7 +123,7 @@ fn a_batch_leaves_logins_of_its_client_what_they_need() {
 #[test]
 fn a_login_without_an_answer_does_not_count() {
     let limits = "[limits]\naccount = \"1/h\"\naccount_burst = 2\n";
-    let daemon = Daemon::start(&super::daemon::config(limits), POLICY);
+    let daemon = Daemon::start(&config(limits), POLICY);
     let hash = daemon.hash("secret");
     let login = |password: &str, hash: &str, more: serde_json::Value| {
         let mut login = json!({ "account": "alice", "password": password, "hash": hash });
@@ -153,20 +142,12 @@ fn a_login_without_an_answer_does_not_count() {
 /// A reload neither gives a client its burst again nor forgets what it has under way.
 #[test]
 fn a_reload_forgets_nothing_of_a_client() {
-    let mut config = super::daemon::config("")
-        .replace("rights", "rate = \"1/h\"\nburst = 9\nrequests = 2\nrights");
+    let config = config("").replace("rights", "rate = \"1/h\"\nburst = 9\nrequests = 2\nrights");
     // Whoever looks is another one.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    config += &format!(
-        "[[listen]]\ntcp = \"{address}\"\nclient = \"looks\"\n[[clients]]\nname = \"looks\"\n\
-         rights = [\"admin\"]\n"
-    );
-    let daemon = Daemon::start(&config, POLICY);
+    let (looks, address) = another("rights = [\"admin\"]");
+    let daemon = Daemon::start(&(config + &looks), POLICY);
     let under_way = || {
-        let mut stream = TcpStream::connect(address).unwrap();
-        let text = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-        stream.write_all(text.as_bytes()).unwrap();
-        let text = read(stream).body;
+        let text = ask_tcp(address, "/metrics", "").body;
         let line = text.lines().find(|line| line.contains("{client=\"tests\"}")).unwrap();
         line.rsplit(' ').next().unwrap().parse::<u32>().unwrap()
     };
@@ -189,8 +170,7 @@ fn a_reload_forgets_nothing_of_a_client() {
 /// What a client asks for is bounded by what the site allows.
 #[test]
 fn no_client_waits_longer_than_the_site_allows() {
-    let policy = "[params]\ncost = 8\n[pool]\nthreads = 1\n[limits]\nmemory = \"256MiB\"\n";
-    let daemon = Daemon::start(&super::daemon::config("timeout = \"20ms\""), policy);
+    let daemon = Daemon::start(&config("timeout = \"20ms\""), SLOW);
     for more in ["", r#","timeout_ms":9007199254740991"#] {
         let answer = daemon.post("/v1/hash", &format!(r#"{{"password":"x"{more}}}"#));
         assert_eq!((answer.status, &*answer.reason()), (503, "too-late"), "{more}");
@@ -202,7 +182,7 @@ fn no_client_waits_longer_than_the_site_allows() {
 fn no_answer_comes_after_its_deadline() {
     let policy = "[params]\ncost = 9\n[pool]\nthreads = 1\n[limits]\nmemory = \"512MiB\"\n";
     let stored = Daemon::simple().hash("secret");
-    let daemon = Daemon::start(&super::daemon::config(""), policy);
+    let daemon = Daemon::start(&config(""), policy);
     let answer = daemon.post("/v1/hash", r#"{"password":"x","timeout_ms":40}"#);
     assert_eq!((answer.status, &*answer.reason()), (503, "too-late"));
     // A thread that makes room for a hash has not begun it, but is not idle either.
@@ -222,7 +202,7 @@ fn no_answer_comes_after_its_deadline() {
         let login = json!({
             "op": "verify", "password": "secret", "hash": stored, "timeout_ms": time
         });
-        let answer = daemon.lines("/v1/batch", &format!("{login}\n"));
+        let answer = daemon.post("/v1/batch", &format!("{login}\n"));
         let first = answer.body.lines().find(|line| line.starts_with('{')).unwrap();
         serde_json::from_str::<serde_json::Value>(first).unwrap()
     };

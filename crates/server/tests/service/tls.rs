@@ -18,7 +18,7 @@ use saltern_server::api::Verdict;
 use saltern_server::client::{Client, Error};
 use tempfile::TempDir;
 
-use super::daemon::{Daemon, POLICY, until};
+use super::daemon::{Daemon, LOGIN, POLICY, folder, free_address, until};
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -80,9 +80,7 @@ fn service() -> (Daemon, Issuer, SocketAddr) {
 /// The files of a service with these entries, the authority of its clients, and its address.
 fn files(entries: &str) -> (Arc<TempDir>, Issuer, SocketAddr) {
     let authority = authority();
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &identity(&authority, "auth.example.org", |_| {}), &authority);
+    let address = free_address();
     let user = rustix::process::geteuid().as_raw();
     let config = format!(
         "policy = \"saltern.toml\"\n{entries}[[listen]]\nunix = \"socket\"\n[[listen]]\ntcp = \"{address}\"\n\
@@ -90,9 +88,9 @@ fn files(entries: &str) -> (Arc<TempDir>, Issuer, SocketAddr) {
          [[clients]]\nname = \"login\"\ncertificates = [\"login.example.org\"]\nrights = [\"verify\"]\n\
          [[clients]]\nname = \"own\"\nusers = [{user}]\nrights = [\"hash\", \"admin\"]\n"
     );
-    std::fs::write(folder.path().join("salternd.toml"), config).unwrap();
-    std::fs::write(folder.path().join("saltern.toml"), POLICY).unwrap();
-    (Arc::new(folder), authority, address)
+    let folder = folder(&config, POLICY);
+    write(folder.path(), &identity(&authority, "auth.example.org", |_| {}), &authority);
+    (folder, authority, address)
 }
 
 /// Makes a certificate of the service a pipe: whoever reads it waits for what is written there.
@@ -158,7 +156,7 @@ async fn wrong_certificates_are_turned_away() {
 async fn certificates_are_read_anew() {
     let (daemon, old, address) = service();
     let new = authority();
-    std::fs::write(daemon.file("server.key"), "nonsense").unwrap();
+    daemon.write("server.key", "nonsense");
     daemon.reload();
     let login = |issuer: &Issuer| identity(issuer, "login.example.org", |_| {});
     let answer = client(address, &old, Some(&login(&old))).verify("a", "x", None).await;
@@ -200,7 +198,7 @@ async fn an_authority_that_is_taken_away_ends_its_connections() {
     // One that stays is no reason.
     assert_eq!(client.verify("a", "x", None).await.unwrap().outcome, Verdict::Mismatch);
     assert_eq!(daemon.metric("saltern_connections_open", ""), 2.0);
-    std::fs::write(daemon.file("clients.pem"), authority().pem()).unwrap();
+    daemon.write("clients.pem", authority().pem());
     daemon.reload();
     assert!(matches!(client.verify("a", "x", None).await, Err(Error::Connection(_))));
 }
@@ -245,8 +243,7 @@ fn a_reload_that_is_asked_for_during_the_start_is_done_after_it() {
     std::fs::rename(path("new.pem"), path("server.pem")).unwrap();
     writer.write_all(&pem[1..]).unwrap();
     drop(writer);
-    let login = r#"{"account":"a","password":"x","hash":null}"#;
-    until(|| daemon.post("/v1/verify", login).status == 200);
+    until(|| daemon.post("/v1/verify", LOGIN).status == 200);
     until(|| daemon.said().matches("\"event\":\"loaded\"").count() == 2);
 }
 

@@ -1,8 +1,8 @@
-//! Many hashes in one thread: those of one shape advance together.
+//! Many hashes in one thread: hashes of the same shape advance together.
 //!
 //! One hash waits most of the time for the results of multiplications and of loads from its
-//! S-boxes. Another one with the same parameters fits into those gaps, so that two take much less
-//! time together than one after the other.
+//! S-boxes. Another one with the same parameters fits into those gaps, so two take much less time
+//! together than one after the other.
 
 use crate::core::blockmix::MAX_LANES;
 use crate::core::dispatch;
@@ -24,7 +24,7 @@ impl CheckedParams {
 
 /// [`derive`](crate::derive) for any number of passwords, [`CheckedParams::degree`] at a time.
 ///
-/// Memory for that many hashes is taken from `workspace`; where it cannot be had, fewer advance
+/// Memory for that many hashes is taken from `workspace`; if it cannot be allocated, fewer advance
 /// together.
 ///
 /// ```
@@ -41,8 +41,8 @@ impl CheckedParams {
 /// ```
 ///
 /// # Errors
-/// Those of [`derive`](crate::derive), which concern all jobs alike. Outputs are then in no defined
-/// state.
+/// Those of [`derive`](crate::derive), which concern all jobs alike. The contents of the outputs
+/// are then unspecified.
 pub fn derive_many(
     jobs: &mut [Derivation<'_>],
     params: &CheckedParams,

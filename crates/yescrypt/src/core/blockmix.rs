@@ -1,4 +1,5 @@
-//! What the loops see of a block mix: a few blocks in, as many out, by a kernel chosen once.
+//! The interface of a block mix for the loops: a few blocks in, as many out, by a kernel chosen
+//! once.
 #![allow(unsafe_code, reason = "the only caller of the kernels, which take pointers")]
 
 use core::marker::PhantomData;
@@ -17,7 +18,7 @@ pub(crate) enum Step {
     Save,
 }
 
-/// What the blocks of all lanes in a call have in common.
+/// The properties that the blocks of all lanes in a call share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Sub-blocks in a block: 2r.
@@ -25,8 +26,8 @@ pub(crate) struct Shape {
     pub(crate) step: Step,
 }
 
-/// How many instances of hashes advance together at most, in one thread: the size of the largest
-/// group, and the most blocks of one [`BlocksNeeded`](crate::hazmat::BlocksNeeded).
+/// The most instances of hashes that advance together in one thread: the size of the largest group,
+/// and the most blocks of one [`BlocksNeeded`](crate::hazmat::BlocksNeeded).
 pub const MAX_LANES: usize = 4;
 
 /// The blocks of one instance in one step, borrowed for `'a`.
@@ -51,7 +52,7 @@ pub(crate) struct Pointers {
 }
 
 impl<'a> Io<'a> {
-    /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`. All blocks have one length.
+    /// `dst <- BlockMix(src)`, or `BlockMix(src ^ other)`. All blocks have the same length.
     #[inline(always)]
     pub(crate) fn mix(
         src: &'a [SubBlock],
@@ -132,12 +133,12 @@ impl<'a> Boxes<'a> {
         Boxes { blocks, rotation: 0, write: 0 }
     }
 
-    /// S-boxes as [`Boxes::state`] said that they stand.
+    /// S-boxes in the state that [`Boxes::state`] returned.
     pub(crate) fn at(blocks: &'a mut [SubBlock], [rotation, write]: [usize; 2]) -> Self {
         Boxes { blocks, rotation, write }
     }
 
-    /// What the blocks do not say.
+    /// The state that is not in the blocks.
     pub(crate) fn state(&self) -> [usize; 2] {
         [self.rotation, self.write]
     }
@@ -207,7 +208,7 @@ impl Kernel {
         unsafe { (self.block)(&self.flavor, boxes, shape, &blocks) }
     }
 
-    /// For the tests of what a hash costs.
+    /// For the tests of hash costs.
     #[cfg(test)]
     fn count(&self, shape: Shape) {
         crate::core::cost::counter::count(|done| {

@@ -1,4 +1,4 @@
-//! Blocks of ROMs in memory as hashes have read them, and whoever can tell whether they are right.
+//! Blocks that hashes have read from ROMs in memory, and the trait for checking them.
 
 use alloc::boxed::Box;
 use core::error::Error;
@@ -9,32 +9,33 @@ use zeroize::Zeroize;
 use crate::core::memory::{self, SubBlock};
 use crate::ids::RomId;
 
-/// Tells whether blocks of a ROM in memory are those that were made.
+/// Checks whether blocks of a ROM in memory are as they were made.
 ///
-/// A hash with a damaged ROM is another hash. So blocks that a hash has read are checked before a
-/// password is said not to match, and before a new hash is given out
+/// A damaged ROM gives a different hash. So the blocks that a hash has read are checked before a
+/// password is reported as not matching, and before a new hash is returned
 /// ([`Resumable::check`](crate::hazmat::Resumable::check)).
 pub trait RomCheck {
-    /// The ROM's name, for errors.
+    /// The ROM's id, for errors.
     fn id(&self) -> RomId;
 
-    /// The most bytes that are hashed to check one block of `len` bytes: what a limit on time has
-    /// to count for each read (`Medium::Checked`).
+    /// The most bytes that are hashed to check one block of `len` bytes: a limit on time must count
+    /// them for each read (`Medium::Checked`).
     fn bytes_for(&self, len: usize) -> usize;
 
-    /// Checks blocks of `len` bytes that a hash has read, in whatever order: each has to be the one
-    /// that was made, and to be what the hash has read ([`BlockRead::was`]).
+    /// Checks blocks of `len` bytes that a hash has read, in any order: each must be as it was
+    /// made, and as the hash read it ([`BlockRead::was`]).
     ///
     /// # Errors
     /// What is wrong.
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault>;
 }
 
-/// What is wrong with a ROM. A pool shares it among answers as a `saltern_pool::Fault`, since it
-/// cannot be cloned.
+/// What is wrong with a ROM. It cannot be cloned; a pool shares it among answers as a
+/// `saltern_pool::Fault`.
 pub type RomFault = Box<dyn Error + Send + Sync>;
 
-/// A block of a ROM in memory that a hash has read: its number, and a sum over what it was.
+/// A block of a ROM in memory that a hash has read: its number, and a checksum of its contents at
+/// that time.
 #[derive(Clone, Copy, Default)]
 pub struct BlockRead {
     pub(crate) block: u64,
@@ -52,17 +53,17 @@ impl BlockRead {
         self.block
     }
 
-    /// Whether these bytes, which are aligned to 64, were there when the hash was about to read the
-    /// block. Others have the same sum by an accident in 2^60, and wherever somebody sees to it:
-    /// this is for memory that nobody can write to. What was summed is what was read unless the
-    /// memory changed in the moment between: the hash loads the block anew.
+    /// Whether the block had these bytes, which must be aligned to 64, when the hash was about to
+    /// read it. Other bytes have the same checksum by an accident in 2^60, or on purpose: this is
+    /// for memory that nobody can write to. The hash loads the block again after the checksum, so
+    /// the two differ only if the memory changed in between.
     #[must_use]
     pub fn was(&self, bytes: &[u8]) -> bool {
         memory::from_bytes(bytes).is_ok_and(|block| sum(block) == self.sum)
     }
 }
 
-/// Which block was read tells something about a password.
+/// The number of the block reveals something about the password.
 impl fmt::Debug for BlockRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("BlockRead")
@@ -76,10 +77,10 @@ impl Zeroize for BlockRead {
     }
 }
 
-/// A hash of all sub-blocks for accidents, not against somebody who chooses them: pairs of words
-/// are multiplied, each XORed with what came before or with a constant, and the halves of the
-/// product added up by XOR. So what a changed word changes depends on other words, and no pattern
-/// of changes cancels out whatever the contents are.
+/// A hash of all sub-blocks against accidents, not against an attacker who chooses them: pairs of
+/// words are multiplied, each XORed with the previous state or with a constant, and the halves of
+/// the product are combined by XOR. So the effect of a changed word depends on other words, and no
+/// pattern of changes cancels out regardless of the contents.
 fn sum(block: &[SubBlock]) -> u64 {
     const FACTORS: [u64; 4] = [
         0x9e37_79b9_7f4a_7c15,
@@ -96,7 +97,7 @@ fn sum(block: &[SubBlock]) -> u64 {
         for (sum, (words, factor)) in
             sums.iter_mut().zip(sub_block.0.as_chunks::<2>().0.iter().zip(FACTORS))
         {
-            // Rotated, so that the next word does not meet a state that a zero has wiped out.
+            // Rotated, so that a zero does not wipe out the state for the next word.
             *sum = product(words[0] ^ *sum, words[1] ^ factor) ^ sum.rotate_left(23);
         }
     }

@@ -1,9 +1,8 @@
-//! What a hash costs in time, whatever its parameters, in one unit: bytes that the default flavour
-//! mixes.
+//! The time cost of a hash with any parameters, in one unit: bytes mixed by the default flavour.
 //!
-//! Each step of the algorithm has a weight. The weights are fitted to measurements of one hash
-//! alone in one thread and rounded up, so that what is booked is a bound and not a forecast: the
-//! example `costs` of saltern-rom shows how near it is.
+//! Each step of the algorithm has a weight. The weights are fitted to measurements of a single hash
+//! in one thread and rounded up, so that the result is an upper bound and not a forecast: the
+//! example `costs` of saltern-rom shows how close it is.
 
 #[cfg(test)]
 pub(crate) mod counter;
@@ -19,25 +18,24 @@ use crate::core::reading::{RomMasks, RomUse, due};
 pub enum Medium {
     /// In memory, shared or the program's own.
     Memory,
-    /// The same, and what was read is checked afterwards.
+    /// In memory, and blocks that were read are checked afterwards.
     Checked {
         /// The most bytes that are hashed to check one block
         /// ([`RomCheck::bytes_for`](crate::rom::RomCheck::bytes_for)).
         bytes: usize,
     },
-    /// In a file on an SSD, from which each block is read when it is needed.
+    /// In a file on an SSD; each block is read when it is needed.
     File,
 }
 
-/// What a block costs beside its bytes, in memory that is larger than the caches: it has to be
-/// found.
+/// The cost of finding a block, beside its bytes, in memory that is larger than the caches.
 pub(crate) const BLOCK: u128 = 512;
 
 /// A read from a file, of any size: about 150 microseconds.
 pub(crate) const FILE_READ: u128 = 256 << 10;
 
-/// The ends of a pass, for each byte of B: PBKDF2-HMAC-SHA256 makes it 32 bytes at a time and takes
-/// it in.
+/// The ends of a pass, for each byte of B: PBKDF2-HMAC-SHA256 produces it 32 bytes at a time and
+/// absorbs it.
 pub(crate) const END_BYTE: u128 = 44;
 
 /// The same for a B of any length, and the secrets around it.
@@ -47,7 +45,7 @@ pub(crate) const ENDS: u128 = 16 << 10;
 const ONE: u128 = 48;
 
 impl Medium {
-    /// A read of so many bytes.
+    /// The cost of reading this many bytes.
     pub(crate) fn read(self, bytes: u128) -> u128 {
         match self {
             Medium::Memory => BLOCK,
@@ -59,7 +57,7 @@ impl Medium {
 }
 
 impl RomUse {
-    /// What its reads in blocks of so many bytes cost, checks included: for
+    /// The cost of its reads in blocks of this many bytes, including checks: for
     /// [`Params::work_with`].
     #[must_use]
     pub fn cost(&self, block: usize) -> (RomMasks, Medium) {
@@ -80,11 +78,11 @@ impl Params {
         pass.fill.saturating_add(pass.mix).saturating_mul(pass.block)
     }
 
-    /// What one hash costs in time: as much as this many bytes mixed by the default flavour, at
-    /// about 2 GB a second in one thread. With NROM, for a ROM in memory.
+    /// The time cost of one hash: that of mixing this many bytes with the default flavour, at about
+    /// 2 GB a second in one thread. With NROM, for a ROM in memory.
     ///
     /// Everything is counted: the pass before the main one, the S-boxes, PBKDF2, the reads of
-    /// memory and ROM; and every flavour by what its steps take.
+    /// memory and ROM; and every flavour by the cost of its steps.
     ///
     /// ```
     /// use saltern_yescrypt::Params;
@@ -94,14 +92,14 @@ impl Params {
     #[must_use]
     pub fn work(&self) -> u128 {
         let plain = match self.mode {
-            // Its strings do not say whether there is a ROM.
+            // The strings do not say whether there is a ROM.
             Mode::Escrypt(flags) if flags.rw => Some(RomMasks::escrypt(1)),
             _ => (self.nrom != 0).then_some(RomMasks::YESCRYPT),
         };
         self.work_with(plain.map(|masks| (masks, Medium::Memory)).as_slice())
     }
 
-    /// [`Params::work`] of a hash that reads ROMs with these masks, wherever they are.
+    /// [`Params::work`] of a hash that reads ROMs with these masks in these places.
     #[must_use]
     pub fn work_with(&self, roms: &[(RomMasks, Medium)]) -> u128 {
         let before = self.prehash();
@@ -110,7 +108,7 @@ impl Params {
         passes.map(work).fold(0, u128::saturating_add)
     }
 
-    /// What the reads of one pass cost.
+    /// The cost of the reads of one pass.
     fn reading(&self, roms: &[(RomMasks, Medium)]) -> u128 {
         let block = 128 * u128::from(self.r);
         let read = |(masks, medium): &(RomMasks, Medium)| {
@@ -173,7 +171,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// All but what is read of ROMs.
+    /// Everything but ROM reads.
     pub(crate) fn work(&self) -> u128 {
         let byte = if self.boxes == 0 { salsa20(self.flavor) } else { pwxform(self.flavor) };
         let step = (self.block.saturating_mul(byte) / ONE).saturating_add(BLOCK);
@@ -186,12 +184,12 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// A byte through the block mix of Salsa20, in 48ths: rounds that depend on each other.
+/// The cost of a byte in the Salsa20 block mix, in 48ths: its rounds depend on each other.
 fn salsa20(flavor: &Flavor) -> u128 {
     45 * u128::from(flavor.salsa_mix())
 }
 
-/// A byte through that of pwxform, in 48ths: what takes longest of three.
+/// The cost of a byte in the pwxform block mix, in 48ths: the largest of three.
 pub(crate) fn pwxform(flavor: &Flavor) -> u128 {
     let [rounds, gather, simple] =
         [flavor.rounds(), flavor.gather(), flavor.simple()].map(u128::from);

@@ -1,5 +1,5 @@
-//! Which kernel runs: the instruction sets, each with three short shells that compile the bodies
-//! for it, and the choice among them. No algorithm.
+//! The choice of kernels: the instruction sets, each with three short wrappers that compile the
+//! bodies for it. No algorithm.
 #![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
 
 use saltern_simd::{Level, PortableRow, PortableWide, Row};
@@ -10,8 +10,8 @@ use crate::core::params::Mode;
 use crate::core::pwxform::{self, Constants, Lane};
 use crate::core::salsa20;
 
-/// How many of `instances` should advance together, one of the numbers of lanes that kernels exist
-/// for. More lanes hide more latency, until they need more registers and L1 cache than there are.
+/// How many of `instances` should advance together: one of the lane counts that kernels exist for.
+/// More lanes hide more latency, until they need more registers and L1 cache than there are.
 pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
     // Without vector registers, two hashes take 531 instructions for each sub-block and one 434.
     let vectors = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
@@ -23,10 +23,10 @@ pub(crate) fn lanes(mode: Mode, instances: usize) -> usize {
     [4, 2].into_iter().find(|lanes| *lanes <= best.min(instances)).unwrap_or(1)
 }
 
-/// What kernels are chosen for.
+/// The target that kernels are chosen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// Has to be available.
+    /// Must be available.
     pub(crate) level: Level,
     /// Two groups of the default flavour in one register, where the level has registers of 256
     /// bits.
@@ -184,7 +184,7 @@ trait Isa: Copy {
     );
 }
 
-/// Stamps the shells of one instruction set: the bodies, compiled with its features, with its
+/// Generates the wrappers of one instruction set: the bodies, compiled with its features, with its
 /// token.
 macro_rules! isa {
     (

@@ -9,7 +9,7 @@ use crate::core::pass::{Derivation, Kind};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
-/// What a ROM is made from, beside its seed.
+/// The parameters of a ROM, beside its seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EscryptRomParams {
@@ -17,9 +17,9 @@ pub struct EscryptRomParams {
     pub nrom: u64,
     /// r: block size in units of 128 bytes.
     pub r: u32,
-    /// p: slices that are filled independently of each other; part of the result.
+    /// p: slices that are filled independently of each other; affects the result.
     pub p: u32,
-    /// Of this only the rounds of Salsa20 matter.
+    /// The flavour, of which only the rounds of Salsa20 matter.
     pub flavor: Flavor,
 }
 
@@ -36,8 +36,8 @@ impl EscryptRomParams {
         (128 * self.r as u64).saturating_mul(self.nrom)
     }
 
-    /// The parameters of the pass over the whole image and of those over a half. All checks are
-    /// made here.
+    /// The parameters of the pass over the whole image and of the passes over a half. All checks
+    /// are made here.
     fn passes(&self) -> Result<[CheckedParams; 2], Error> {
         check_nrom(self.nrom)?;
         let flags = Flags { rw: true, parallel_smix: true, pwxform: false };
@@ -48,9 +48,9 @@ impl EscryptRomParams {
     }
 }
 
-/// Fills a ROM into memory of the caller: exactly [`EscryptRomParams::size`] bytes, aligned to 64.
-/// Its digest goes to `digest` and nowhere else: the image holds none, so keep it if the image is
-/// to be recognised. Digests of another length than 32 bytes are unrelated to that one.
+/// Fills a ROM into the caller's memory: exactly [`EscryptRomParams::size`] bytes, aligned to 64.
+/// Its digest is written to `digest` only: the image does not contain it, so keep it if you need to
+/// recognise the image. Digests of other lengths are unrelated to the one of 32 bytes.
 ///
 /// `seed` is secret. Slices are filled in parallel if p > 1 and [`Workspace::set_threads`] allows
 /// it.

@@ -12,8 +12,8 @@ use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
 
-/// What a ROM is made from, beside its seed. The same values and seed give the same image anywhere
-/// (on machines of one byte order).
+/// The parameters of a ROM, beside its seed. The same parameters and seed give the same image on
+/// all machines with the same byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RomParams {
@@ -23,7 +23,7 @@ pub struct RomParams {
     pub nrom: u64,
     /// r: block size in units of 128 bytes.
     pub r: u32,
-    /// p: slices that are filled independently of each other; part of the result.
+    /// p: slices that are filled independently of each other; affects the result.
     pub p: u32,
     /// t: extra time.
     pub t: u32,
@@ -42,7 +42,7 @@ impl RomParams {
         (128 * self.r as u64).saturating_mul(self.nrom)
     }
 
-    /// Decides whether these parameters define a ROM that this machine can address.
+    /// Checks that these parameters define a ROM that this machine can address.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`], [`Error::OutOfMemory`].
@@ -61,13 +61,13 @@ impl RomParams {
     }
 }
 
-/// Fills a ROM into memory of the caller: exactly [`RomParams::size`] bytes, aligned to 64. Returns
+/// Fills a ROM into the caller's memory: exactly [`RomParams::size`] bytes, aligned to 64. Returns
 /// its digest.
 ///
 /// `seed` may have any length and is secret: with it and the parameters the ROM can be made again.
-/// Costs three passes over half the image and, beside it, a few blocks in `workspace`; with p > 1
-/// and [`Workspace::set_threads`] slices are filled in parallel. An old tag is destroyed first, so
-/// that an image on which this was interrupted is refused.
+/// Takes three passes over half the image and a few blocks in `workspace`; with p > 1 and
+/// [`Workspace::set_threads`], slices are filled in parallel. An old tag is destroyed first, so
+/// that a partly filled image is refused.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] for parameters that define no ROM, [`Error::BufferLength`],
@@ -81,7 +81,7 @@ pub fn init_rom(
     fill(params, seed.as_ref(), image, workspace, None)
 }
 
-/// How far the filling of a ROM is.
+/// The progress of filling a ROM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RomProgress {
@@ -95,8 +95,8 @@ pub struct RomProgress {
     pub total: u64,
 }
 
-/// [`init_rom`] that tells how it goes and can be ended: `watch` is called about once for each MiB,
-/// by any of the threads that work.
+/// [`init_rom`] that reports progress and can be cancelled: `watch` is called about once per MiB,
+/// by any of the working threads.
 ///
 /// ```
 /// use core::ops::ControlFlow;
@@ -110,7 +110,7 @@ pub struct RomProgress {
 /// ```
 ///
 /// # Errors
-/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has answered
+/// Those of [`init_rom`], and [`Error::Cancelled`] after `watch` has returned
 /// [`ControlFlow::Break`]: the image then holds no ROM.
 pub fn init_rom_with(
     params: &RomParams,
@@ -141,7 +141,7 @@ fn fill(
     let blocks = memory::from_bytes_mut(image)?;
     let (lower, upper) = blocks.split_at_mut(blocks.len() / 2);
     let total = 3 * half.rom_work();
-    // Not every processor counts 64 bits at once. Blocks are multiples of this unit.
+    // Not every processor has 64-bit atomics. Blocks are multiples of this unit.
     const UNIT: u64 = 128;
     let (done, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let mut digest = [0; 32];
@@ -190,7 +190,7 @@ pub(crate) fn rom_pass(
     pass.run(&mut [input], [v, scratch])
 }
 
-/// Both generations define ROMs of so many blocks.
+/// Both generations define ROMs with this many blocks.
 pub(crate) fn check_nrom(nrom: u64) -> Result<(), Error> {
     if !nrom.is_power_of_two() || nrom < 4 {
         return Err(Error::invalid("NROM", nrom, "a power of two of at least 4"));

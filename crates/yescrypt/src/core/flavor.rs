@@ -5,9 +5,9 @@ use crate::Error;
 
 /// A tuning of pwxform and of the two uses of Salsa20.
 ///
-/// The default is the only one that other implementations compute. A `$y$` string can name those
-/// with 3 or 6 rounds and the default Salsa20 counts; the rest exist for experiments, and their
-/// hashes verify with Saltern alone.
+/// The default is the only one that other implementations compute. A `$y$` string can express those
+/// with 3 or 6 rounds and the default Salsa20 counts; the rest exist for experiments, and only
+/// Saltern verifies their hashes.
 ///
 /// ```
 /// use saltern_yescrypt::params::Flavor;
@@ -23,8 +23,8 @@ pub struct Flavor {
     sbox_bytes: u32,
     salsa_mix: u32,
     salsa_tail: u32,
-    /// Two S-boxes that are never written, as in escrypt 0.5, instead of three that change places.
-    /// No flavour that is made by the functions of this type has them: see [`Flavor::two_boxes`].
+    /// Two S-boxes that are never written, as in escrypt 0.5, instead of three that rotate. Only
+    /// [`Flavor::two_boxes`] sets this.
     stateless: bool,
 }
 
@@ -72,11 +72,11 @@ impl Flavor {
         Ok(Flavor { rounds, gather, simple, sbox_bytes, ..Self::DEFAULT })
     }
 
-    /// Other constants of generation 0.5, in its specification's terms. Strings mean
-    /// [`Flavor::ESCRYPT`]; others are for comparisons with rebuilt references.
+    /// Other constants for generation 0.5, in the terms of its specification. Strings imply
+    /// [`Flavor::ESCRYPT`]; others are for comparison with references rebuilt with them.
     ///
-    /// * `bits` (S_BITS): log2 of the entries of a box; a box of `8 * simd << bits` bytes has 2 KiB
-    ///   << k, k from 0 to 7.
+    /// *  `bits` (S_BITS): log2 of the number of entries in a box; a box of `8 * simd << bits`
+    ///   bytes has 2 KiB << k, k from 0 to 7.
     /// * `simd` (S_SIMD): lanes of 64 bits in an entry: 1, 2, 4 or 8.
     /// * `groups` (S_P): groups with their own lookups: 1, 2, 4 or 8.
     /// * `rounds` (S_ROUNDS): rounds of pwxform: 1, 2, 3 or 6.
@@ -98,9 +98,9 @@ impl Flavor {
         Ok(Flavor::new(rounds, groups, simd, size)?.with_salsa(salsa, salsa)?.two_boxes())
     }
 
-    /// The same with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also fills
-    /// the S-boxes (8 by default), `tail` at the end of the pwxform block mix (2). An odd count
-    /// ends after a column round.
+    /// The same tuning with other Salsa20 round counts: `mix` in the Salsa20 block mix, which also
+    /// fills the S-boxes (8 by default), `tail` at the end of the pwxform block mix (2). An odd
+    /// count ends after a column round.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a count outside 1 to 8.
@@ -155,7 +155,7 @@ impl Flavor {
         (8 * self.simple * self.gather).div_ceil(128)
     }
 
-    /// The same tuning with boxes of the same size in the manner of escrypt 0.5.
+    /// The same tuning with two boxes of the same size, as in escrypt 0.5.
     const fn two_boxes(self) -> Self {
         let sbox_bytes = self.sbox_bytes / 3 * 2;
         Flavor { sbox_bytes, stateless: true, ..self }
@@ -180,7 +180,7 @@ impl Flavor {
         (self.salsa_mix, self.salsa_tail) == (Self::DEFAULT.salsa_mix, Self::DEFAULT.salsa_tail)
     }
 
-    /// The flavour behind bits 2 to 9 of the flags word, given as a number from 0 to 255.
+    /// The flavour for bits 2 to 9 of the flags word, given as a number from 0 to 255.
     pub(crate) const fn from_bits(bits: u32) -> Self {
         Flavor {
             rounds: if bits & 1 == 0 { 3 } else { 6 },

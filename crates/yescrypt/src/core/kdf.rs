@@ -11,8 +11,8 @@ use crate::core::workspace::Workspace;
 
 /// Derives `out.len()` bytes from a password: the bare function, without strings.
 ///
-/// For every mode but classic a shorter output is a prefix of a longer one. Costs
-/// [`CheckedParams::memory`] bytes in `workspace`, and time in proportion to
+/// In every mode but classic a shorter output is a prefix of a longer one. Takes
+/// [`CheckedParams::memory`] bytes in `workspace`, and time proportional to
 /// [`Params::work`](crate::Params::work).
 ///
 /// # Errors
@@ -32,8 +32,9 @@ pub fn derive(
     derive_together(&mut [Derivation { password, salt, out }], params, rom, workspace)
 }
 
-/// [`derive`] for up to [`MAX_LANES`] independent inputs at once. Errors concern all of them: each
-/// depends on the parameters, the ROM and the machine, not on a password. Outputs have one length.
+/// [`derive`] for up to [`MAX_LANES`] independent inputs at once. Errors concern all of them: they
+/// depend on the parameters, the ROM and the machine, not on a password. All outputs have the same
+/// length.
 pub(crate) fn derive_together(
     inputs: &mut [Derivation<'_>],
     params: &CheckedParams,
@@ -50,13 +51,13 @@ pub(crate) fn derive_together(
     run(inputs, params, &Reads::new(params, list.as_slice())?, workspace)
 }
 
-/// [`derive()`] with any list of ROMs, at most [`MAX_ROMS`](crate::rom::MAX_ROMS), each read as its
-/// masks say.
+/// [`derive()`] with a list of at most [`MAX_ROMS`](crate::rom::MAX_ROMS) ROMs, each read according
+/// to its masks.
 ///
-/// In a step where several are to be read, the first of them is: list the rarest first. The first
+/// If several are due in a step, only the first of them is read: list the rarest first. The first
 /// step of the first loop reads the last block of the first ROM with a mask for that loop. One ROM
-/// with [`RomMasks::YESCRYPT`](crate::rom::RomMasks::YESCRYPT) gives the hash that [`derive()`]
-/// gives for its NROM; every other list gives hashes that only Saltern computes.
+/// with [`RomMasks::YESCRYPT`](crate::rom::RomMasks::YESCRYPT) gives the same hash as [`derive()`]
+/// with its NROM; every other list gives hashes that only Saltern computes.
 ///
 /// # Errors
 /// Those of [`derive()`]; [`Error::InvalidParameter`] for more ROMs, for an NROM in `params`

@@ -1,5 +1,5 @@
-//! What hashes have read of ROMs in memory: written down while they are computed, to be checked
-//! when something depends on it.
+//! The reads of hashes from ROMs in memory: recorded while the hashes are computed, and checked
+//! when an answer depends on them.
 
 use alloc::vec::Vec;
 use core::cell::RefCell;
@@ -12,13 +12,12 @@ use crate::core::params::CheckedParams;
 use crate::core::reading::RomUse;
 use crate::ids::RomId;
 
-/// The reads of a group of hashes, within memory of the workspace that is enough for all of them,
-/// so that it is counted, kept and wiped with the rest. In the four highest bits of a block's
-/// number are the hash and the ROM: there are at most four of each, and blocks have 128 bytes or
-/// more.
+/// The reads of a group of hashes, in workspace memory that is large enough for all of them, so
+/// that it is counted, kept and wiped with the rest. The four highest bits of a block number hold
+/// the hash and the ROM: there are at most four of each, and blocks have 128 bytes or more.
 pub(crate) struct Log<'m> {
     pub(crate) memory: &'m mut [SubBlock],
-    /// How many were noted: more than there is room for, if there were more than there can be.
+    /// The number of reads noted: larger than the room for them if there were more than expected.
     pub(crate) noted: usize,
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn room(params: &CheckedParams, roms: &[RomUse], hashes: usize) -> us
     for pass in [Some(*params), params.prehash()].into_iter().flatten() {
         for used in roms.iter().filter(|used| used.rom.checker().is_some()) {
             let reads = match used.rom.store() {
-                // Only the last block is here, which each instance reads once.
+                // Only the last block is in memory; each instance reads it once.
                 Some(_) => pass.p() as u128,
                 None => pass.params().reads(used.reading.masks),
             };
@@ -47,7 +46,7 @@ pub(crate) fn room(params: &CheckedParams, roms: &[RomUse], hashes: usize) -> us
     usize::try_from(reads.div_ceil(READS as u128)).unwrap_or(usize::MAX)
 }
 
-/// What was noted, to be checked.
+/// Noted reads, for checking.
 pub(crate) struct Noted<'m> {
     pub(crate) memory: &'m [SubBlock],
     pub(crate) count: usize,
@@ -91,11 +90,11 @@ fn tag(hash: usize, rom: usize) -> u64 {
     (hash << 2 | rom) as u64
 }
 
-/// Writes what the lanes of a group of instances read.
+/// Notes what the lanes of a group of instances read.
 #[derive(Clone, Copy)]
 pub(crate) struct Pen<'a> {
     pub(crate) log: &'a RefCell<Log<'a>>,
-    /// The first instance, and how many a hash has.
+    /// The first instance, and the number of instances in a hash.
     pub(crate) first: usize,
     pub(crate) p: usize,
 }

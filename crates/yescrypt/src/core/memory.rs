@@ -22,7 +22,7 @@ impl SubBlock {
     pub(crate) const BYTES: usize = 64;
     pub(crate) const ZERO: SubBlock = SubBlock([0; 8]);
 
-    /// Where word `i` of the shuffled order stands in the natural one.
+    /// The place of word `i` of the shuffled order in the natural one.
     const fn natural(i: usize) -> usize {
         5 * i % 16
     }
@@ -52,20 +52,20 @@ pub(crate) fn as_bytes(blocks: &[SubBlock]) -> &[u8] {
     unsafe { core::slice::from_raw_parts(blocks.as_ptr().cast(), size_of_val(blocks)) }
 }
 
-/// [`as_bytes`], to be changed.
+/// [`as_bytes`], mutable.
 pub(crate) fn as_bytes_mut(blocks: &mut [SubBlock]) -> &mut [u8] {
     // SAFETY: as in `as_bytes`, and every bit pattern is a valid `SubBlock`.
     unsafe { core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), size_of_val(blocks)) }
 }
 
-/// Bytes as sub-blocks, if they are aligned to 64; what is left over at the end is cut off.
+/// Bytes as sub-blocks, if they are aligned to 64; an incomplete one at the end is cut off.
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<&[SubBlock], Error> {
     // SAFETY: every bit pattern is a valid `SubBlock`.
     let (before, blocks, _) = unsafe { bytes.align_to::<SubBlock>() };
     if before.is_empty() { Ok(blocks) } else { Err(Error::RomAlignment) }
 }
 
-/// [`from_bytes`], to be changed.
+/// [`from_bytes`], mutable.
 pub(crate) fn from_bytes_mut(bytes: &mut [u8]) -> Result<&mut [SubBlock], Error> {
     // SAFETY: every bit pattern is a valid `SubBlock`, and every `SubBlock` is valid bytes.
     let (before, blocks, _) = unsafe { bytes.align_to_mut::<SubBlock>() };
@@ -85,10 +85,10 @@ pub(crate) struct Arena {
 /// Which pages to ask the system for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Pages {
-    /// Those that it gives by itself: 4 KiB on most machines.
+    /// The system's default: 4 KiB on most machines.
     Standard,
     /// Transparent huge pages of 2 MiB, by madvise(2), for allocations of at least 8 MiB, which
-    /// take up to 2 MiB more for their alignment. A wish, which the system may grant at once, later
+    /// take up to 2 MiB more for their alignment. The system may grant the request at once, later
     /// or never. Only on Linux and with the feature `os`; elsewhere the same as
     /// [`Pages::Standard`].
     #[default]
@@ -98,11 +98,11 @@ pub enum Pages {
 /// The size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// The alignment of smaller memory: with blocks that begin at a page, none of up to 4 KiB lies on
-/// two.
+/// The alignment of smaller memory: with blocks that begin at a page, no block of up to 4 KiB spans
+/// two pages.
 const PAGE: usize = 4096;
 
-/// The smallest arena for which they are asked for. Below, they save nothing that can be measured.
+/// The smallest arena for which they are requested. Below this they save nothing measurable.
 const MIN_HUGE: usize = 4 * HUGE;
 
 impl Arena {
@@ -121,8 +121,8 @@ impl Arena {
         if huge && cfg!(all(feature = "os", target_os = "linux")) { HUGE } else { PAGE }
     }
 
-    /// The first `len` sub-blocks, after growing if they are not there yet. Contents: anything, but
-    /// initialised.
+    /// The first `len` sub-blocks; grows if necessary. Their contents are initialised but
+    /// arbitrary.
     pub(crate) fn take(&mut self, len: usize) -> Result<&mut [SubBlock], Error> {
         self.reserve(len)?;
         Ok(self.first_mut(len))
@@ -140,8 +140,8 @@ impl Arena {
         &mut self.all()[..len]
     }
 
-    /// Grows to `len` sub-blocks. What was there before is wiped and returned to the system first,
-    /// so that two generations never add up.
+    /// Grows to `len` sub-blocks. The old memory is wiped and returned to the system first, so that
+    /// the two never add up.
     pub(crate) fn reserve(&mut self, len: usize) -> Result<(), Error> {
         if len <= self.len {
             return Ok(());
@@ -157,7 +157,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Asks for huge pages for the whole ones in the arena.
+    /// Requests huge pages for those that lie wholly in the arena.
     fn advise(&self) {
         #[cfg(all(feature = "os", target_os = "linux"))]
         {
@@ -169,7 +169,7 @@ impl Arena {
         }
     }
 
-    /// Overwrites everything that was used with zeros in a way that the compiler does not remove.
+    /// Overwrites all used memory with zeros in a way that the compiler does not remove.
     pub(crate) fn wipe(&mut self) {
         let used = core::mem::take(&mut self.used);
         wipe(&mut self.all()[..used]);
@@ -181,7 +181,7 @@ impl Arena {
         wipe(self.all());
     }
 
-    /// Whether anything but zeros is in it.
+    /// Whether it holds anything but zeros.
     pub(crate) fn residue(&self) -> bool {
         self.first(self.len).iter().any(|block| block.0 != [0; 8])
     }
@@ -229,7 +229,7 @@ impl Drop for Arena {
 
 /// Overwrites sub-blocks with zeros in a way that the compiler does not remove.
 pub(crate) fn wipe(blocks: &mut [SubBlock]) {
-    // Plain stores, at full speed, made to count as read: what `zeroize` does for types of its own.
+    // Plain stores, at full speed, made to count as read: as `zeroize` does for its own types.
     blocks.fill(SubBlock::ZERO);
     zeroize::optimization_barrier(&*blocks);
 }

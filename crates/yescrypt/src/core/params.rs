@@ -1,8 +1,8 @@
-//! Parameters: what a hash costs and computes. Every limit and every byte size is decided here and
-//! only here.
+//! Parameters: what a hash costs and computes. Every limit and every byte size is determined here
+//! and only here.
 //!
 //! [`Params`] is plain data in any combination; [`Params::check`] turns it into [`CheckedParams`],
-//! which is all that the rest of the crate accepts. Nothing is allocated before.
+//! the only form that the rest of the crate accepts. Nothing is allocated before that.
 
 use crate::Error;
 use crate::core::flavor::Flavor;
@@ -18,10 +18,10 @@ pub enum Mode {
     /// yescrypt proper: random reads while filling, writes while mixing, pwxform.
     Rw,
     /// escrypt, or yescrypt 0.5: the generation of March 2014, whose strings begin with `$7X`. It
-    /// is here to verify what was stored long ago.
+    /// exists to verify hashes stored long ago.
     ///
-    /// Against yescrypt 1.1 it has two S-boxes that are never written, Salsa20/8 everywhere
-    /// ([`Flavor::ESCRYPT`]), hashing of its own before and after, and three independent flags.
+    /// Unlike yescrypt 1.1 it has two S-boxes that are never written, Salsa20/8 everywhere
+    /// ([`Flavor::ESCRYPT`]), different hashing before and after, and three independent flags.
     Escrypt(Flags),
 }
 
@@ -35,7 +35,7 @@ impl Mode {
         }
     }
 
-    /// Whether the block mix is that with S-boxes.
+    /// Whether the block mix is the one with S-boxes.
     pub(crate) const fn pwxform(self) -> bool {
         match self {
             Mode::Rw => true,
@@ -54,21 +54,21 @@ impl Mode {
     }
 }
 
-/// What generation 0.5 has in place of a mode: three independent choices. With none of them, and t
-/// = 0, the result is classic scrypt.
+/// Generation 0.5 has three independent choices in place of a mode. With none of them, and t = 0,
+/// the result is classic scrypt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags {
     /// RW, 1: random reads in the first loop, writes in the second. A ROM needs it.
     pub rw: bool,
-    /// PARALLEL_SMIX, 2: p divides the memory instead of multiplying the work. Means nothing where
-    /// p is 1.
+    /// PARALLEL_SMIX, 2: p divides the memory instead of multiplying the work. Has no effect if p
+    /// is 1.
     pub parallel_smix: bool,
-    /// PWXFORM, 4: the block mix with S-boxes instead of the one of Salsa20/8.
+    /// PWXFORM, 4: the block mix with S-boxes instead of the Salsa20/8 one.
     pub pwxform: bool,
 }
 
 impl Flags {
-    /// The flags behind their number.
+    /// The flags for a number.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a number above 7.
@@ -90,8 +90,8 @@ impl Flags {
 
 /// The parameters of one hash, unchecked.
 ///
-/// `128 * r * n` bytes of memory; the work grows with `n`, `r` and `t` (and with `p` outside
-/// [`Mode::Rw`], where `p` divides the memory instead of multiplying it).
+/// A hash takes `128 * r * n` bytes of memory; the work grows with `n`, `r` and `t` (and with `p`
+/// outside [`Mode::Rw`], where `p` divides the memory instead of multiplying it).
 ///
 /// ```
 /// use saltern_yescrypt::{Limits, Params};
@@ -114,7 +114,7 @@ pub struct Params {
     pub p: u32,
     /// t: extra time without extra memory; 0 is recommended.
     pub t: u32,
-    /// g: number of hash upgrades. Reserved: anything but 0 is refused when hashing.
+    /// g: number of hash upgrades. Reserved: values other than 0 are refused when hashing.
     pub g: u32,
     /// NROM: blocks of ROM, a power of two above 1, or 0 for none.
     pub nrom: u64,
@@ -151,8 +151,8 @@ impl Params {
         *self == Self::scrypt(self.n, self.r, self.p)
     }
 
-    /// The parameters behind a cost number of `$y$`, as system crypt libraries choose them: 1 to
-    /// 11, or 0 for the default, 5 (N = 4096, r = 32: 16 MiB).
+    /// The parameters for a `$y$` cost number, as system crypt libraries choose them: 1 to 11, or 0
+    /// for the default, 5 (N = 4096, r = 32: 16 MiB).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a cost above 11.
@@ -165,8 +165,8 @@ impl Params {
         }
     }
 
-    /// The parameters behind a cost number of `$7$`: 6 to 11, or 0 for the default, 7 (N = 16384, r
-    /// = 32: 64 MiB).
+    /// The parameters for a `$7$` cost number: 6 to 11, or 0 for the default, 7 (N = 16384, r = 32:
+    /// 64 MiB).
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for any other cost.
@@ -178,11 +178,11 @@ impl Params {
         }
     }
 
-    /// The mode and flavour behind a flags word: 0 is classic, 1 WORM, 2 plus flavour bits RW (182
-    /// is the default).
+    /// The mode and flavour for a flags word: 0 is classic, 1 WORM, 2 plus flavour bits RW (182 is
+    /// the default).
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for any other word, the internal bits included.
+    /// [`Error::InvalidParameter`] for any other word, including the internal bits.
     pub fn from_flags(flags: u32) -> Result<(Mode, Flavor), Error> {
         match flags {
             0 => Ok((Mode::Classic, Flavor::DEFAULT)),
@@ -192,7 +192,7 @@ impl Params {
         }
     }
 
-    /// The flags word, or none where the tuning has no place in it (1 or 2 pwxform rounds, other
+    /// The flags word, or `None` if it cannot express the tuning (1 or 2 pwxform rounds, other
     /// Salsa20 counts).
     #[must_use]
     pub fn flags(&self) -> Option<u32> {
@@ -213,7 +213,7 @@ impl Params {
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
 
-    /// The pass that runs before the main one when the cost is large: 1/64 of the memory, t = 0.
+    /// The pass that precedes the main one when the cost is large: 1/64 of the memory, t = 0.
     pub(crate) fn prehash(&self) -> Option<Params> {
         let Params { n, r, p, .. } = *self;
         let slice = n / u64::from(p.max(1));
@@ -226,18 +226,18 @@ impl Params {
         if self.mode.pwxform() { self.flavor.sbox_bytes() } else { 0 }
     }
 
-    /// Among how many instances V is divided.
+    /// The number of instances among which V is divided.
     pub(crate) const fn slices(&self) -> u32 {
         if self.mode.divides() { self.p } else { 1 }
     }
 
-    /// [`Params::check`] without limits: what the algorithm and this machine decide.
+    /// [`Params::check`] without limits: only what the algorithm and this machine require.
     pub(crate) fn checked(self) -> Result<CheckedParams, Error> {
         self.validate()?;
         self.sized()
     }
 
-    /// Section 17, but for the ROM's image and the output length.
+    /// Section 17, except for the ROM image and the output length.
     pub(crate) fn validate(&self) -> Result<(), Error> {
         let Params { mode, flavor, n, r, p, t, nrom, .. } = *self;
         let refuse = |name, value: u64, expected| Err(Error::invalid(name, value, expected));
@@ -285,7 +285,7 @@ impl Params {
     /// The sizes as this machine counts them.
     pub(crate) fn sized(self) -> Result<CheckedParams, Error> {
         let memory = self.memory();
-        // Half the address space is the most that one allocation can have.
+        // One allocation can have at most half the address space.
         if usize::try_from(memory).is_ok_and(|bytes| bytes < usize::MAX / 2 - 128) {
             return Ok(CheckedParams { params: self });
         }
@@ -320,7 +320,7 @@ impl CheckedParams {
         self.params.memory() as u64
     }
 
-    /// Output lengths are limited to `32 * (2^32 - 1)` bytes by PBKDF2's block counter.
+    /// Checks an output length: PBKDF2's block counter limits it to `32 * (2^32 - 1)` bytes.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a longer one.
@@ -331,7 +331,7 @@ impl CheckedParams {
         Ok(())
     }
 
-    /// The same where each ROM is described by itself.
+    /// The same parameters where ROMs are described separately.
     pub(crate) fn without_nrom(&self) -> Self {
         CheckedParams { params: Params { nrom: 0, ..self.params } }
     }
@@ -369,8 +369,7 @@ impl CheckedParams {
         self.mode().divides()
     }
 
-    /// Whether this is classic scrypt in the clothes of generation 0.5, without any hashing around
-    /// it.
+    /// Whether this is classic scrypt expressed in generation 0.5, without any hashing around it.
     pub(crate) fn plain(&self) -> bool {
         let Params { mode, p, t, .. } = self.params;
         t == 0 && !mode.rw() && !mode.pwxform() && (p == 1 || !mode.divides())
@@ -381,7 +380,7 @@ impl CheckedParams {
         self.params.prehash().map(|params| CheckedParams { params })
     }
 
-    /// Bytes that go through the block mixes in one of the passes that fill a ROM, these being its
+    /// Bytes that go through the block mixes in one of the passes that fill a ROM with these
     /// parameters.
     pub(crate) fn rom_work(&self) -> u64 {
         let Params { n, r, p, .. } = self.params;
@@ -393,10 +392,10 @@ impl CheckedParams {
         u64::try_from(bytes).map_or(most, |bytes| bytes.min(most))
     }
 
-    /// How often the second loop runs with writes, and without: see [`LoopCounts`].
+    /// The second-loop counts with and without writes: see [`LoopCounts`].
     pub(crate) fn loops(&self, filling_rom: bool) -> [u64; 2] {
         let LoopCounts { all, rw } = LoopCounts::new(&self.params, filling_rom);
-        // Below 2^64 for checked parameters (check 10 of section 17), but for rounding up.
+        // Below 2^64 for checked parameters (check 10 of section 17), except for rounding up.
         [rw, all - rw].map(|count| u64::try_from(count).unwrap_or(u64::MAX))
     }
 }

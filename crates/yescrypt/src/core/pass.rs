@@ -1,5 +1,5 @@
-//! One pass over memory (sections 13 and 14) for one hash or several of one shape: the ends, and
-//! who works on which memory between them.
+//! One pass over memory (sections 13 and 14) for one hash or several of one shape: its two ends,
+//! and the division of memory between them.
 //!
 //! A hash consists of `p` *instances*. Instances are independent while V is filled, so `K` of them,
 //! of one hash or of several, advance together in one thread: a *group*. Groups of a pass are
@@ -21,14 +21,14 @@ use crate::core::reading::Schedule;
 use crate::core::smix::{Cursor, Lanes, Mixer, split};
 use crate::core::threads;
 
-/// What one hash is computed from, and where it goes.
+/// The inputs of one hash, and the buffer for its output.
 #[derive(Default)]
 pub struct Derivation<'a> {
     /// The password.
     pub password: &'a [u8],
     /// The salt.
     pub salt: &'a [u8],
-    /// Where the result goes.
+    /// The buffer for the result.
     pub out: &'a mut [u8],
 }
 
@@ -38,19 +38,19 @@ impl core::fmt::Debug for Derivation<'_> {
     }
 }
 
-/// Which of the passes of the format this is.
+/// The kind of pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Main,
     Prehash,
     RomInit,
-    /// Over a part of a ROM that is there already: the first loop is left out. Only generation 0.5
-    /// has it.
+    /// Over a part of a ROM that is already filled: the first loop is skipped. Only in generation
+    /// 0.5.
     RomAgain,
 }
 
 impl Kind {
-    /// Whether V is what is made.
+    /// Whether V is the result.
     fn fills_rom(self) -> bool {
         matches!(self, Kind::RomInit | Kind::RomAgain)
     }
@@ -77,7 +77,7 @@ impl Sizes {
         let instances = instances.ok_or(too_large)?;
         let lanes = lanes(params, hashes, instances);
         let workers = threads::useful(threads, instances);
-        // Where V is not divided, instances take their turns with V and with S-boxes.
+        // Where V is not divided, instances take turns using V and the S-boxes.
         let (copies, boxes) = match params.divides() {
             true => (hashes, instances),
             false => (workers * lanes, workers * lanes),
@@ -93,8 +93,8 @@ impl Sizes {
     }
 }
 
-/// How many of `instances`, of as many hashes, advance together. Where each needs all of V, no more
-/// of them than there are hashes: one hash stays within its memory whatever its p.
+/// How many of `instances`, of as many hashes, advance together. Where each needs all of V, at most
+/// as many as there are hashes: one hash stays within its memory whatever its p.
 fn lanes(params: &CheckedParams, hashes: usize, instances: usize) -> usize {
     let most = if params.divides() { instances } else { instances.min(hashes) };
     dispatch::lanes(params.mode(), most)
@@ -107,15 +107,15 @@ pub(crate) struct Pass<'a> {
     pub(crate) roms: Schedule<'a>,
     pub(crate) target: Target,
     pub(crate) threads: usize,
-    /// Told how the fill goes on, and asked whether it may.
+    /// Receives the progress of the fill, and decides whether it continues.
     pub(crate) watch: Option<&'a Watch<'a>>,
 }
 
-/// Told of bytes that were mixed since the last time, by any thread; false ends the pass early, its
-/// result then being worthless.
+/// Called with the bytes mixed since the last call, by any thread; `false` ends the pass early, and
+/// its result is then worthless.
 pub(crate) type Watch<'a> = dyn Fn(u64) -> bool + Sync + 'a;
 
-/// About how many bytes of each instance are mixed between two calls of a [`Watch`].
+/// The approximate number of bytes that each instance mixes between two calls of a [`Watch`].
 const WATCHED: usize = 1 << 20;
 
 impl Pass<'_> {
@@ -167,7 +167,7 @@ impl Pass<'_> {
             Mode::Escrypt(_) if self.params.plain() => drop(pbkdf2::extract(password, b, out)),
             Mode::Escrypt(_) => {
                 let key = pbkdf2::extract(&**secret, b, out);
-                // Other lengths are not hashed once more.
+                // Other lengths are not hashed again.
                 if out.len() == 32 {
                     out.copy_from_slice(&*stored(&*key));
                 }
@@ -201,7 +201,7 @@ impl Pass<'_> {
         let mut rest = &mut *v;
         let own = |index| rest.split_off_mut(..slice(index % p, n, p).1 * len);
         let mut slices = list(instances, (0..instances).map_while(own))?;
-        // A thread more gains more than instances that advance together.
+        // Another thread gains more than advancing instances together.
         let each = instances.div_ceil(threads::useful(self.threads, instances));
         let together = |alike: usize| dispatch::lanes(self.params.mode(), alike.min(each));
         let mut rest = (&mut b[..], &mut slices[..], sboxes);
@@ -210,7 +210,7 @@ impl Pass<'_> {
         let mut writers = list(instances, writers)?;
         spread(&mut writers, spare, self.threads, |group, spare| {
             let mixer = self.mixer(group.x.len());
-            // Without anyone to tell, each loop is one piece.
+            // Without a watch, each loop is one piece.
             let told = |bytes| self.watch.is_none_or(|watch| watch(bytes));
             let piece = if self.watch.is_some() { WATCHED } else { usize::MAX };
             if self.kind == Kind::RomAgain {
@@ -229,7 +229,7 @@ impl Pass<'_> {
         spread(&mut readers, spare, self.threads, |group, spare| {
             let lanes = group.x.len();
             let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
-                // Lanes beyond the group's are not looked at.
+                // Lanes beyond the group's are ignored.
                 let hash = (group.first + k.min(lanes - 1)) / p;
                 &v[hash * n * len..][..n * len]
             });
@@ -259,8 +259,8 @@ impl Pass<'_> {
     }
 
     /// Section 13 step 5: the fill sees the S-boxes as V, and the first two sub-blocks of B, r = 1,
-    /// as X. In generation 0.5 it reads V and the ROM as any first loop does, whose blocks are then
-    /// those of 128 bytes at its start.
+    /// as X. In generation 0.5 it reads V and the ROM as any first loop does, with blocks of 128
+    /// bytes from the start of the ROM.
     fn fill_sboxes(&self, b: &mut [&mut [SubBlock]], sboxes: &mut [SubBlock]) {
         let size = self.params.sbox_len();
         if size == 0 {
@@ -288,9 +288,9 @@ impl Pass<'_> {
         }
     }
 
-    /// SMix where V is not divided: instances are independent, and reuse V within a thread. No more
-    /// of them advance together than there are hashes: each needs V of its own, and one hash takes
-    /// no more memory than its parameters say.
+    /// SMix where V is not divided: instances are independent, and reuse V within a thread. At most
+    /// as many advance together as there are hashes: each needs its own V, and one hash takes no
+    /// more memory than its parameters imply.
     fn smix_each(
         &self,
         b: &mut [SubBlock],
@@ -336,8 +336,8 @@ impl Pass<'_> {
     }
 }
 
-/// The loops of one group up to the shared one, in pieces of about as many bytes, until `told` of
-/// one it answers that it is enough.
+/// The loops of one group up to the shared one, in pieces of about this many bytes, until `told`
+/// returns `false` for one.
 fn fill_and_mix(
     mixer: &Mixer<'_>,
     group: &mut Group<'_, '_>,
@@ -401,8 +401,8 @@ impl<'a, 'v> Group<'a, 'v> {
     }
 }
 
-/// Cuts the instances of a pass that divides V into groups whose slices have one length. `lanes`
-/// says how many of some instances that are alike advance together.
+/// Cuts the instances of a pass that divides V into groups whose slices have the same length.
+/// `lanes` returns how many of a number of equal instances advance together.
 pub(crate) fn groups(
     params: &CheckedParams,
     instances: usize,

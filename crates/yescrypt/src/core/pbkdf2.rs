@@ -23,8 +23,8 @@ pub(crate) fn sha256(message: &[u8]) -> Secret {
     finish_sha256(&mut hasher)
 }
 
-/// The digest. The hasher, which has a part of its input in a buffer, is not moved, so that what is
-/// wiped when it is dropped is the only copy.
+/// The digest. The hasher, which buffers a part of its input, is not moved, so that the copy wiped
+/// on drop is the only one.
 pub(crate) fn finish_sha256(hasher: &mut Sha256) -> Secret {
     let mut digest = Zeroizing::new([0; 32]);
     hasher.finalize_into_reset((&mut *digest).into());
@@ -48,7 +48,7 @@ pub(crate) fn fill(password: &[u8], salt: &[u8], blocks: &mut [SubBlock]) {
     }
 }
 
-/// PBKDF2 output with blocks, unshuffled, as the salt: `out` filled, and the first 32 bytes
+/// PBKDF2 output with blocks, unshuffled, as the salt: fills `out` and returns the first 32 bytes,
 /// whatever the length of `out`.
 pub(crate) fn extract(password: &[u8], blocks: &[SubBlock], out: &mut [u8]) -> Secret {
     #[cfg(test)]

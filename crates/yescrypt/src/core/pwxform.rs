@@ -10,8 +10,8 @@
 //! * both table offsets come out of one 64-bit AND;
 //! * `K` independent hashes advance together, round by round, because one alone waits most of the
 //!   time for the multiply, the extraction of the offsets and the loads; their S-boxes lie one
-//!   behind the other, so that one write position and one rotation serve all;
-//! * the boxes are not swapped, a counter says which third is which;
+//!   after the other, so that one write position and one rotation serve all;
+//! *  the boxes are not swapped; a counter tracks which third is which;
 //! * XOR with another block, and storing that sum back, happen in the same pass.
 #![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
 #![allow(clippy::needless_range_loop, reason = "indices k, j and i are the specification's")]
@@ -42,16 +42,16 @@ pub(crate) struct Constants {
     /// escrypt 0.5: two boxes, S0 and S1, which stay as they are, and a block of one group XORed
     /// with itself.
     pub(crate) stateless: bool,
-    /// Of the default flavour or generation 0.5's, for which there may be a kernel by hand.
+    /// The default flavour or generation 0.5's, for which there may be a hand-written kernel.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is none"))]
     pub(crate) usual: bool,
 }
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first so
-/// many are asked for together when the block begins, and its last one, which is needed first; the
-/// others one by one, since a whole block at once delays the loads that are waited for.
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache. The first
+/// `AHEAD_READ` are requested together when the block begins, and its last one, which is needed
+/// first; the others one by one, since a whole block at once delays the loads that are waited for.
 const AHEAD_READ: usize = 4;
-/// How many bytes ahead the lines of the output are asked for.
+/// How many bytes ahead the cache lines of the output are requested.
 const AHEAD_WRITE: usize = 8 * SubBlock::BYTES;
 
 /// The lanes of one group in `K` hashes.
@@ -76,7 +76,7 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
 {
     let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
-    // Written so that the compiler sees what is left over in a whole sub-block: nothing.
+    // Written so that the compiler sees that nothing is left over in a whole sub-block.
     let groups = if lanes <= 8 { len * (8 / lanes) } else { len / (lanes / 8) };
     if step != Step::Plain {
         for io in &io {
@@ -93,8 +93,8 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
         for j in 0..GATHER {
             // SAFETY: as above.
             let input = unsafe { io[k].lanes::<W>(tokens.0, step, last + j * W::LANES) };
-            // A block of one group starts from itself: XOR would leave nothing, which only the old
-            // format does not mind.
+            // A block of one group starts from itself: XOR would leave zeros, which only the old
+            // format accepts.
             let own = lanes > 8 && groups == 1 && !constants.stateless;
             x[k][j] = if own { input.xor(input) } else { input };
         }
@@ -155,12 +155,12 @@ unsafe fn take<W: Lane, const K: usize>(
     // SAFETY: as above, for the steps that have another block.
     let other = unsafe { W::load(token, place.add(at)) };
     if step == Step::Xor && K > 1 {
-        // Several hashes leave no cycle unused: two instructions instead of three, with operands
+        // With several hashes every cycle is used: two instructions instead of three, with operands
         // from memory.
         *x = x.xor(own).fixed().xor(other);
         return;
     }
-    // One hash waits for `x`, which is XORed once.
+    // A single hash waits for `x`, so that is XORed once.
     let sum = own.xor(other);
     if step == Step::Save {
         // SAFETY: as above; `other` is writable in this step.
@@ -206,7 +206,7 @@ impl Tables {
     }
 }
 
-/// Section 7 on `K` states, but for the rotation of the boxes.
+/// Section 7 on `K` states, except for the rotation of the boxes.
 ///
 /// # Safety
 /// [`blockmix`]'s contract for `constants` and for the boxes of `tables`.
@@ -221,9 +221,9 @@ pub(crate) unsafe fn pwxform<L: Lane, const GATHER: usize, const K: usize>(
     let inner = |i: usize| (!constants.stateless).then_some(tables.write / 8 + i * step);
     let long = step * K > 16;
     // The first and the last round write nothing. Written out for the usual numbers of rounds,
-    // since the compiler does not unroll so much by itself; but for wide flavours, whose single
-    // round is long enough, and would take long to compile six times. SAFETY: promised by the
-    // caller, for every round.
+    // since the compiler does not unroll this much by itself; except for wide flavours, whose
+    // single round is long enough, and would take long to compile six times. SAFETY: promised by
+    // the caller, for every round.
     unsafe {
         round(token, constants.mask, tables, x, None);
         if constants.rounds == 6 && !long {
@@ -279,7 +279,7 @@ unsafe fn round<L: Lane, const GATHER: usize, const K: usize>(
 
 /// A group's lanes in one round.
 pub(crate) trait Lane: Wide {
-    /// [`pwxform()`]; written by hand where that was worth it.
+    /// [`pwxform()`]; in assembly where that was worth it.
     ///
     /// # Safety
     /// That of [`pwxform()`].

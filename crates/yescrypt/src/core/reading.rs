@@ -1,15 +1,15 @@
 //! How a hash reads ROMs: which of them at which step of which loop.
 //!
-//! yescrypt 1.1 knows one ROM that is read in every odd step of both loops. Here that is one case
-//! of a list of ROMs, each with a mask for either loop, as escrypt 0.5 had them for one ROM: step
-//! `i` reads the first ROM of the list with `i & mask == 1`.
+//! yescrypt 1.1 has one ROM that is read in every odd step of both loops. Here that is one case of
+//! a list of ROMs, each with a mask for each loop, as escrypt 0.5 had them for one ROM: step `i`
+//! reads the first ROM of the list with `i & mask == 1`.
 
 use crate::core::memory::SubBlock;
 use crate::core::params::{CheckedParams, Mode, Params};
 use crate::core::rom::{Rom, RomView};
 use crate::error::Error;
 
-/// How many ROMs one hash can read.
+/// The most ROMs that one hash can read.
 pub const MAX_ROMS: usize = 4;
 
 /// The largest look-ahead of a ROM: see [`RomReading::look_ahead`].
@@ -28,10 +28,10 @@ pub struct RomMasks {
 }
 
 impl RomMasks {
-    /// Every odd step of both loops: yescrypt 1.1.
+    /// Every odd step of both loops, as in yescrypt 1.1.
     pub const YESCRYPT: RomMasks = RomMasks { fill: 1, mix: 1 };
 
-    /// What `mask` means in escrypt 0.5, where the second loop always reads: there bit 0 counts as
+    /// The masks for `mask` of escrypt 0.5, whose second loop always reads: there bit 0 counts as
     /// set.
     #[must_use]
     pub const fn escrypt(mask: u32) -> Self {
@@ -39,8 +39,8 @@ impl RomMasks {
     }
 }
 
-/// How many of the first `steps` steps of a loop read a ROM with this mask: exactly as many as
-/// there are `i` below `steps` with `i & mask == 1`.
+/// How many of the first `steps` steps of a loop read a ROM with this mask: the number of `i` below
+/// `steps` with `i & mask == 1`.
 pub(crate) fn due(mask: u32, steps: u128) -> u128 {
     if mask & 1 == 0 {
         return 0;
@@ -59,22 +59,21 @@ pub(crate) fn due(mask: u32, steps: u128) -> u128 {
     below
 }
 
-/// How a hash reads one ROM: part of what is hashed, and the same for a ROM in memory, in a file or
+/// How a hash reads one ROM. It affects the hash, and is the same for a ROM in memory, in a file or
 /// named in a string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RomReading {
     /// NROM: the blocks of the hash's r that are used, a power of two above 1. The image may be
     /// larger.
     pub nrom: u64,
-    /// When it is read.
+    /// The steps in which it is read.
     pub masks: RomMasks,
-    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 as yescrypt
-    /// has it.
+    /// How many steps before a read its block is chosen, at most [`MAX_LOOK_AHEAD`]; 0 in yescrypt.
     ///
     /// The read in step `i` of a loop takes Integerify(X) of X as it was at the beginning of step
-    /// `i` minus this many, or of step 0 of the same loop if there are not as many before. It is a
-    /// parameter of the hash. A slow ROM can then be read while the steps between are computed;
-    /// what that means for security is in docs/rom.md.
+    /// `i` minus this many, or of step 0 of the same loop if there are fewer steps before it. The
+    /// look-ahead affects the hash. A slow ROM can then be read while the steps in between are
+    /// computed; docs/rom.md discusses the consequences for security.
     pub look_ahead: u32,
 }
 
@@ -86,8 +85,8 @@ impl RomReading {
         RomReading { nrom, masks: RomMasks::YESCRYPT, look_ahead: 0 }
     }
 
-    /// All of a ROM of `size` bytes for hashes with this r, read as [`RomReading::new`] says; none
-    /// where these are no power of two of blocks, at least 2.
+    /// All of a ROM of `size` bytes for hashes with this r, read as in [`RomReading::new`]; `None`
+    /// unless the number of blocks is a power of two, at least 2.
     ///
     /// ```
     /// use saltern_yescrypt::rom::RomReading;
@@ -104,7 +103,7 @@ impl RomReading {
         }
     }
 
-    /// Refuses what the algorithm does not define.
+    /// Refuses values that the algorithm does not define.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !self.nrom.is_power_of_two() || self.nrom < 2 {
             return Err(Error::invalid("NROM", self.nrom, "a power of two above 1"));
@@ -145,8 +144,7 @@ pub(crate) fn check_list<'r>(
 }
 
 impl CheckedParams {
-    /// Refuses a list of ROMs that no hash with these parameters reads. The images are not looked
-    /// at.
+    /// Refuses a list of ROMs that no hash with these parameters can read. Ignores the images.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`], [`Error::RomNotUsed`].
@@ -210,7 +208,7 @@ impl<'a> Reads<'a> {
         for (index, (reads, used)) in all.reads.iter_mut().zip(list).enumerate() {
             let RomUse { rom, reading: RomReading { nrom, masks, look_ahead } } = used?;
             if rom.elsewhere() && !opening {
-                // Only passes of 1.1 can stop at a read.
+                // Only yescrypt 1.1 passes can stop at a read.
                 return Err(Error::RomUnavailable { nrom });
             }
             if rom.is_tagged() != opening {
@@ -224,7 +222,7 @@ impl<'a> Reads<'a> {
         Ok(all)
     }
 
-    /// Refuses ROMs that are not in memory, for whoever cannot stop at them.
+    /// Refuses ROMs that are not in memory, for callers that cannot stop at their reads.
     pub(crate) fn in_memory(self) -> Result<Self, Error> {
         match self.reads[..self.count].iter().find(|rom| rom.elsewhere) {
             Some(rom) => Err(Error::RomUnavailable { nrom: rom.nrom }),
@@ -309,7 +307,7 @@ impl Default for RomInUse<'_> {
 /// All ROMs of one computation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Schedule<'a> {
-    /// Where several are to be read in one step, the first one is.
+    /// If several are due in one step, the first one is read.
     pub(crate) roms: &'a [RomInUse<'a>],
     /// Whether the first step of the first loop reads the last block of the first ROM that this
     /// loop reads at all. (A ROM's last block has its digest, so every bit of the ROM reaches every
@@ -351,7 +349,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Bits above those of the steps rule nothing out.
+        /// Mask bits above those of the step numbers exclude nothing.
         #[test]
         fn due_steps_are_counted_exactly(
             mask in prop_oneof![any::<u32>(), 0..8192_u32, (0..32_u32).prop_map(|k| u32::MAX << k | 1)],

@@ -1,5 +1,5 @@
-//! Hashes that stop where they need a block of a ROM that is not in memory, and go on when they are
-//! given it.
+//! Hashes that stop where they need a block of a ROM that is not in memory, and continue when they
+//! are given the block.
 
 mod running;
 
@@ -36,7 +36,7 @@ impl BlocksNeeded {
     }
 }
 
-/// Forgets which blocks it was of.
+/// Forgets the block numbers.
 impl Zeroize for BlocksNeeded {
     fn zeroize(&mut self) {
         self.blocks.zeroize();
@@ -47,11 +47,11 @@ impl Zeroize for BlocksNeeded {
 /// Where a hash has stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
-    /// It will need these blocks: with a look-ahead later, otherwise at once. Reading can begin.
-    /// Nothing has to be supplied, and who does not read ahead can ignore it. The reads of each ROM
-    /// are announced in the order in which they are needed.
+    /// It will need these blocks: later with a look-ahead, otherwise at once. Reading can begin.
+    /// Nothing must be supplied yet, and callers that do not read ahead can ignore this. The reads
+    /// of each ROM are announced in the order in which they are needed.
     Announces(BlocksNeeded),
-    /// It needs these blocks, which were announced before, to go on.
+    /// It needs these blocks, which were announced before, to continue.
     Needs(BlocksNeeded),
     /// It is finished.
     Done,
@@ -60,12 +60,11 @@ pub enum Advance {
 /// A few hashes of one shape that advance together in the calling thread, and stop where they need
 /// ROM blocks that are not in memory.
 ///
-/// What it computes is what [`derive_with_roms`](crate::rom::derive_with_roms) computes for the
-/// same ROMs. With many of these, a thread that would have to wait for a read takes another one
-/// instead.
+/// It computes the same as [`derive_with_roms`](crate::rom::derive_with_roms) for the same ROMs.
+/// With many of these, a thread works on another one instead of waiting for a read.
 ///
-/// Its memory, that of a [`Workspace`], is kept for the next hashes. What is in there and what
-/// hashes depend on is wiped when it is dropped and by [`Resumable::wipe`].
+/// Its memory, that of a [`Workspace`], is kept for the next hashes. The memory and the inputs of
+/// hashes are wiped on drop and by [`Resumable::wipe`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -112,15 +111,15 @@ pub struct Resumable {
 }
 
 impl Resumable {
-    /// Nothing to compute yet. The workspace's number of threads is not used for hashes with ROMs.
+    /// Begins nothing yet. The workspace's number of threads is not used for hashes with ROMs.
     #[must_use]
     pub fn new(workspace: Workspace) -> Self {
         Resumable { workspace, running: None }
     }
 
-    /// How many bytes of memory a workspace with these pages holds after [`Resumable::begin`] for
-    /// as many hashes, if it had less before: what they work on, and what they note of their reads
-    /// ([`Resumable::check`]). `None` for sizes that no memory has.
+    /// The bytes of memory that a workspace with these pages holds after [`Resumable::begin`] for
+    /// this many hashes, if it had less before: their working memory, and their records of reads
+    /// ([`Resumable::check`]). `None` for sizes that cannot be addressed.
     #[must_use]
     pub fn memory_for(
         params: &CheckedParams,
@@ -133,20 +132,20 @@ impl Resumable {
         Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }
 
-    /// Bytes that its workspace holds.
+    /// Bytes of memory that its workspace holds.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.workspace.memory()
     }
 
-    /// Takes on passwords and salts of one to four hashes, `len` bytes of output each; what was
-    /// there before is dropped. [`CheckedParams::degree`] of them are computed best. They are
+    /// Takes the passwords and salts of one to four hashes, with `len` bytes of output each;
+    /// earlier ones are dropped. [`CheckedParams::degree`] is the most efficient number. They are
     /// copied, and nothing is computed yet.
     ///
     /// # Errors
     /// Those of [`derive_with_roms`](crate::rom::derive_with_roms), [`Error::BufferLength`] for a
-    /// last block of another length than 128 * r, and [`Error::InvalidParameter`] for another
-    /// number of hashes.
+    /// last block whose length is not 128 * r, and [`Error::InvalidParameter`] for another number
+    /// of hashes.
     pub fn begin(
         &mut self,
         inputs: &[(&[u8], &[u8])],
@@ -168,17 +167,16 @@ impl Resumable {
 
     /// Computes until the hashes are done or blocks of a ROM are needed.
     ///
-    /// `supplied` is empty, but after [`Advance::Needs`]: then it is those blocks, in order, as
-    /// they are in the image, each aligned to 64 bytes. Without them the answer is the same again.
-    /// Once done, or without anything begun, it is [`Advance::Done`].
+    /// `supplied` is empty, except after [`Advance::Needs`]: then it is those blocks, in order, as
+    /// they are in the image, each aligned to 64 bytes. Without them the same answer is returned
+    /// again. Once all hashes are done, or if nothing was begun, the answer is [`Advance::Done`].
     ///
-    /// Wrong contents of a block give a wrong hash without any error: who reads has to know that
+    /// Wrong contents of a block give a wrong hash without any error: the caller must ensure that
     /// the read was complete.
     ///
     /// # Errors
-    /// [`Error::BufferLength`] for another number of blocks than are needed, or another length;
-    /// [`Error::RomAlignment`]; [`Error::OutOfMemory`]. Nothing was computed then and the call can
-    /// be repeated.
+    /// [`Error::BufferLength`] for a wrong number or length of blocks; [`Error::RomAlignment`];
+    /// [`Error::OutOfMemory`]. Nothing was computed then and the call can be repeated.
     pub fn advance(&mut self, supplied: &[&[u8]]) -> Result<Advance, Error> {
         match &mut self.running {
             Some(running) => running.advance(supplied, &mut self.workspace),
@@ -192,30 +190,29 @@ impl Resumable {
         self.running.as_ref()?.output(index)
     }
 
-    /// Whether what hash `index` has read of ROMs in memory that can be checked
-    /// ([`checker`](crate::rom::RomMemory::checker)) is what was made. Ask before its output is
-    /// said not to be the expected one, and before a new one is given out. The cost is that of
-    /// checking as many blocks as the hash reads.
+    /// Checks the blocks that hash `index` has read from ROMs in memory that have a
+    /// [`checker`](crate::rom::RomMemory::checker). Call this before reporting a mismatch, and
+    /// before returning a new hash. The cost is that of checking as many blocks as the hash reads.
     ///
     /// # Errors
-    /// The ROM that is not what was made, and what its checker says.
+    /// The id of the damaged ROM, and what its checker reported.
     pub fn check(&self, index: usize) -> Result<(), (RomId, RomFault)> {
         self.running.as_ref().map_or(Ok(()), |running| running.check(index, &self.workspace))
     }
 
-    /// Drops what was begun, with its passwords, salts and outputs, and keeps memory as it is for
-    /// the next hashes.
+    /// Drops the hashes with their passwords, salts and outputs, and keeps the memory as it is for
+    /// the next ones.
     pub fn clear(&mut self) {
         self.running = None;
     }
 
-    /// Drops what was begun and overwrites all memory that hashes have used with zeros.
+    /// Drops the hashes and overwrites all memory that they have used with zeros.
     pub fn wipe(&mut self) {
         self.running = None;
         self.workspace.wipe();
     }
 
-    /// The workspace, for something else. What was begun is dropped.
+    /// The workspace, for other uses. The hashes are dropped.
     #[must_use]
     pub fn into_workspace(self) -> Workspace {
         self.workspace

@@ -1,5 +1,5 @@
-//! A ROM as the algorithm sees it (section 18): an image that ends in a tag and a digest. No file
-//! and no system call; whoever maps an image brings it here as bytes.
+//! A ROM as the algorithm sees it (section 18): an image that ends in a tag and a digest. There are
+//! no files and no system calls here; callers that map an image pass it as bytes.
 
 use alloc::sync::Arc;
 use core::any::Any;
@@ -11,7 +11,7 @@ use crate::core::memory::{self, Arena, Pages, SubBlock};
 use crate::error::Error;
 
 pub(crate) const TAG: &[u8; 16] = b"yescrypt-ROMhash";
-/// The tag as the numbers that stand in an image.
+/// The tag as the numbers in an image.
 const TAG_LANES: [u64; 2] = {
     let (words, _) = TAG.as_chunks();
     [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
@@ -24,7 +24,7 @@ pub trait RomMemory: Send + Sync {
     /// The whole image, aligned to 64 bytes. The same bytes at each call.
     fn bytes(&self) -> &[u8];
 
-    /// Whoever can tell whether blocks of it are right, if there is one. The same at each call.
+    /// The checker of its blocks, if there is one. The same at each call.
     fn checker(&self) -> Option<&dyn RomCheck> {
         None
     }
@@ -40,30 +40,30 @@ impl<M: RomMemory + ?Sized> RomMemory for Arc<M> {
     }
 }
 
-/// A ROM that is not in memory, as far as a hash has to know it: its size and its end. Who computes
-/// such a hash gets the blocks by other means ([`Resumable`](crate::hazmat::Resumable)), and finds
-/// them by looking into this value as [`Any`]: this crate does no I/O, so that what reads blocks
-/// (`saltern_pool::source::BlockRom`) is described above it.
+/// A ROM that is not in memory, reduced to what a hash must know: its size and its end. The code
+/// that computes such a hash supplies the blocks itself ([`Resumable`](crate::hazmat::Resumable)),
+/// and finds their source by downcasting this value as [`Any`]. This crate does no I/O: the trait
+/// for reading blocks (`saltern_pool::source::BlockRom`) is in a crate above it.
 pub trait RomStore: Any + Send + Sync {
     /// Bytes in the image.
     fn size(&self) -> u64;
 
     /// The last `len` bytes of the image, aligned to 64, if they are kept in memory; the last 64
     /// always are. They contain the block that the first step of a hash reads, for every r up to
-    /// what the store has decided.
+    /// the store's limit.
     fn tail(&self, len: usize) -> Option<&[u8]>;
 
-    /// Whoever can tell whether the end is still what was made, if there is one: it is asked about
-    /// the last block that hashes have read here, and about no other. The same at each call.
+    /// The checker of the end of the image, if there is one: it is only asked about the last block,
+    /// which hashes read from here. The same at each call.
     fn checker(&self) -> Option<&dyn RomCheck> {
         None
     }
 }
 
-/// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory goes back
+/// A ROM that sets and hashers hold. Clones are cheap and share the image, whose memory is freed
 /// when the last of them is dropped.
 ///
-/// Two of these are equal if they are clones of one another.
+/// Two values are equal if they are clones of one another.
 ///
 /// ```
 /// use saltern_yescrypt::{Workspace, rom::{Rom, RomImage, RomParams}};
@@ -97,8 +97,8 @@ impl Rom {
         Ok(Rom { place: Place::Memory(Arc::new(memory)), size, digest })
     }
 
-    /// A ROM of generation 0.5, see [`RomView::untagged`]. It has no digest, and nobody checks what
-    /// hashes read of it: damage makes other hashes, also in a pool.
+    /// A ROM of generation 0.5, see [`RomView::untagged`]. It has no digest, and what hashes read
+    /// from it is not checked, even in a pool: damage results in different hashes.
     ///
     /// # Errors
     /// [`Error::RomAlignment`].
@@ -117,11 +117,11 @@ impl Rom {
         Ok(Rom { digest, size: store.size(), place: Place::Store(store) })
     }
 
-    /// The image as hashes of this r read it: all of it or, of a ROM that is not in memory, the
+    /// The image as hashes with this r read it: all of it or, for a ROM that is not in memory, the
     /// last block.
     ///
     /// # Errors
-    /// [`Error::RomTooSmall`] for an r with whose blocks the ROM is not kept; [`Error::RomTag`],
+    /// [`Error::RomTooSmall`] for an r whose last block is not kept in memory; [`Error::RomTag`],
     /// [`Error::RomAlignment`] for memory that has changed since the ROM was made of it.
     pub fn view(&self, r: u32) -> Result<RomView<'_>, Error> {
         match &self.place {
@@ -136,7 +136,7 @@ impl Rom {
         }
     }
 
-    /// Where its blocks are, if it is not in memory.
+    /// The store that has its blocks, if it is not in memory.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn RomStore>> {
         match &self.place {
@@ -145,9 +145,8 @@ impl Rom {
         }
     }
 
-    /// Whoever can tell whether blocks of it are right, if there is one: of a ROM that is not in
-    /// memory, whether the last one is. There is none for ROMs of generation 0.5, whose hashes note
-    /// nothing.
+    /// The checker of its blocks, if there is one; for a ROM that is not in memory, of the last
+    /// block. ROMs of generation 0.5 have none: their hashes do not record what they read.
     #[must_use]
     pub fn checker(&self) -> Option<&dyn RomCheck> {
         match &self.place {
@@ -169,7 +168,7 @@ impl Rom {
         self.size
     }
 
-    /// What tells ROMs apart that exist at the same time.
+    /// Distinguishes ROMs that exist at the same time.
     pub(crate) fn address(&self) -> usize {
         match &self.place {
             Place::Memory(memory) | Place::Untagged(memory) => Arc::as_ptr(memory).addr(),
@@ -199,7 +198,7 @@ impl fmt::Debug for Rom {
     }
 }
 
-/// What of a ROM is here.
+/// Which part of a ROM is in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -212,8 +211,8 @@ enum Part {
 /// A ROM as one computation reads it: a borrowed image that has a tag at its end, or its last
 /// block.
 ///
-/// Whether it is the *right* ROM only its digest tells: compare [`RomView::digest`] with the one
-/// that you know. A wrong ROM of the right size gives wrong hashes without any error.
+/// Only the digest shows whether it is the *right* ROM: compare [`RomView::digest`] with the digest
+/// you expect. A wrong ROM of the right size gives wrong hashes without any error.
 #[derive(Clone, Copy)]
 pub struct RomView<'a> {
     blocks: &'a [SubBlock],
@@ -229,8 +228,8 @@ impl<'a> RomView<'a> {
         Self::from_bytes(image.as_bytes())
     }
 
-    /// The ROM in any memory that is aligned to 64 bytes and stays as it is: its length a multiple
-    /// of 64.
+    /// The ROM in any memory that is aligned to 64 bytes and does not change; its length must be a
+    /// multiple of 64.
     ///
     /// # Errors
     /// [`Error::RomAlignment`], [`Error::RomTag`].
@@ -243,8 +242,8 @@ impl<'a> RomView<'a> {
         Ok(RomView { blocks, part: Part::Whole })
     }
 
-    /// A ROM that is not in memory, but for its last block of 128 * r bytes: it has the tag and the
-    /// digest at its end, and is the one that the first step of a hash reads. Only for
+    /// A ROM of which only the last block of 128 * r bytes is in memory. That block ends in the tag
+    /// and the digest, and is the one that the first step of a hash reads. Only for
     /// [`Resumable`](crate::hazmat::Resumable).
     ///
     /// # Errors
@@ -255,8 +254,8 @@ impl<'a> RomView<'a> {
 
     /// A ROM of generation 0.5 in any memory that is aligned to 64 bytes.
     ///
-    /// There is nothing in such an image to tell whether it is a ROM at all, or which: another
-    /// image of the same size gives other hashes without any error.
+    /// Nothing in such an image shows whether it is a ROM at all, or which one: another image of
+    /// the same size gives different hashes without any error.
     ///
     /// # Errors
     /// [`Error::RomAlignment`].
@@ -275,18 +274,18 @@ impl<'a> RomView<'a> {
         digest
     }
 
-    /// Bytes of it that are here.
+    /// The number of its bytes that are in memory.
     #[must_use]
     pub fn size(&self) -> usize {
         size_of_val(self.blocks)
     }
 
-    /// Whether it is a ROM of 1.1.
+    /// Whether it is a yescrypt 1.1 ROM.
     pub(crate) fn is_tagged(&self) -> bool {
         self.part != Part::Untagged
     }
 
-    /// Whether only its last block is here.
+    /// Whether only its last block is in memory.
     pub(crate) fn elsewhere(&self) -> bool {
         self.part == Part::Last
     }
@@ -316,7 +315,7 @@ impl fmt::Debug for RomView<'_> {
     }
 }
 
-/// An image in memory of its own: 64-byte aligned, allocated fallibly, wiped on drop.
+/// An owned image: 64-byte aligned, allocated fallibly, wiped on drop.
 pub struct RomImage {
     arena: Arena,
     /// Sub-blocks.
@@ -324,7 +323,7 @@ pub struct RomImage {
 }
 
 impl RomImage {
-    /// An image of zeros, `bytes` being a multiple of 64. Not a ROM until it is filled.
+    /// An image of zeros; `bytes` must be a multiple of 64. Not a ROM until it is filled.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for another length, [`Error::OutOfMemory`].
@@ -344,7 +343,7 @@ impl RomImage {
         memory::as_bytes(self.arena.first(self.len))
     }
 
-    /// The bytes of the image, to be changed.
+    /// The bytes of the image, mutable.
     #[must_use]
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
         memory::as_bytes_mut(self.arena.first_mut(self.len))
@@ -368,9 +367,9 @@ fn check_tag(blocks: &[SubBlock]) -> Result<(), Error> {
     if found { Ok(()) } else { Err(Error::RomTag) }
 }
 
-/// Writes tag and digest over the end of an image (section 18, step 6). They are numbers, as all of
-/// an image is: lanes 2 to 7 of the last sub-block, in the byte order of this machine. Hashes read
-/// that block, so that the order is part of the result.
+/// Writes tag and digest over the end of an image (section 18, step 6). They are stored as numbers,
+/// like the rest of the image: lanes 2 to 7 of the last sub-block, in the byte order of this
+/// machine. Hashes read that block, so the byte order affects the result.
 pub(crate) fn write_trailer(blocks: &mut [SubBlock], digest: &[u8; 32]) {
     let Some(last) = blocks.last_mut() else { return };
     last.0[2..4].copy_from_slice(&TAG_LANES);

@@ -12,13 +12,13 @@ use saltern_simd::{Row, prefetch_read, prefetch_write};
 use crate::core::blockmix::{Pointers, Shape, Step};
 use crate::core::memory::SubBlock;
 
-/// How many sub-blocks ahead of the mix the other block is fetched into the cache, and the lines of
-/// the output are asked for. The first so many of the other block are asked for when the block
-/// begins, with its last one, which is needed first.
+/// How many sub-blocks ahead of the mix the other block is fetched into the cache, and the cache
+/// lines of the output are requested. The first `AHEAD` of the other block are requested when the
+/// block begins, with its last one, which is needed first.
 const AHEAD: usize = 4;
 const AHEAD_WRITE: usize = AHEAD * SubBlock::BYTES;
 
-/// A sub-block in registers, or one of each state.
+/// A sub-block in registers, or one for each state.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<R>([R; 4]);
 
@@ -32,8 +32,8 @@ impl<R: Row> Rows<R> {
             let words = unsafe { &(*from(state)).0 };
             [words[2 * i], words[2 * i + 1]]
         };
-        // Written out, here and below: in a closure that is called in a loop, the compiler leaves
-        // the instructions of a level as functions of their own.
+        // Written out, here and below: in a closure that is called in a loop, the compiler does not
+        // inline the instructions of a level.
         let [a, b] = [R::load(token, |k| pair(k, 0)), R::load(token, |k| pair(k, 1))];
         let [c, d] = [R::load(token, |k| pair(k, 2)), R::load(token, |k| pair(k, 3))];
         Rows([a, b, c, d])
@@ -92,7 +92,7 @@ impl<R: Row> Rows<R> {
     }
 }
 
-/// Section 5 on as many blocks at once as `K` values of `Rows` hold states.
+/// Section 5 on as many blocks at once as `K` values of `Rows` hold.
 ///
 /// # Safety
 /// [`Pointers`]'s contract for `shape`; `src` and `dst` do not overlap.

@@ -1,8 +1,8 @@
 //! The two loops over memory (sections 9 to 11), for a group of instances that advance together.
 //!
 //! Everything here sees blocks as slices of `len` = 2r sub-blocks and knows nothing of what a
-//! kernel does inside. V of one instance is one slice; block `i` is `V[i * len..][..len]`. Slices
-//! of slices have one entry for each lane of the group.
+//! kernel does inside. V of one instance is one slice; block `i` is `V[i * len..][..len]`. A slice
+//! of slices has one entry for each lane of the group.
 
 use zeroize::Zeroize;
 
@@ -11,7 +11,7 @@ use crate::core::log::Pen;
 use crate::core::memory::SubBlock;
 use crate::core::reading::{Loop, MAX_LOOK_AHEAD, MAX_ROMS, RomInUse, Schedule};
 
-/// Blocks or memories of a group's instances, empty ones behind the last.
+/// Blocks or memories of a group's instances, padded with empty ones.
 pub(crate) type Lanes<'a> = [&'a mut [SubBlock]; MAX_LANES];
 
 /// `memory` cut into pieces of `len`.
@@ -20,7 +20,7 @@ pub(crate) fn split(memory: &mut [SubBlock], len: usize) -> Lanes<'_> {
     core::array::from_fn(|_| pieces.next().unwrap_or_default())
 }
 
-/// What both loops need beside memory.
+/// The state that both loops need beside memory.
 pub(crate) struct Mixer<'a> {
     pub(crate) kernel: Kernel,
     pub(crate) roms: Schedule<'a>,
@@ -32,7 +32,7 @@ pub(crate) struct Mixer<'a> {
     pub(crate) pen: Option<Pen<'a>>,
 }
 
-/// How far a loop has come. Each loop begins with a new one.
+/// The progress of a loop. Each loop begins with a new one.
 pub(crate) struct Cursor {
     /// The next step.
     pub(crate) step: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Cursor {
     pause: u64,
     /// For each ROM, the first step whose read has not been announced.
     announced: [u64; MAX_ROMS],
-    /// Whether the blocks that the next step needs are there.
+    /// Whether the blocks that the next step needs are available.
     pub(crate) fed: bool,
     trail: Trail,
 }
@@ -60,14 +60,13 @@ impl Default for Cursor {
     }
 }
 
-/// Why a loop returned before its end, or the step where it should pause. Only ROMs that are
-/// elsewhere stop one.
+/// Why a loop returned before its end or its pause. Only ROMs that are not in memory stop a loop.
 #[derive(Clone, Copy)]
 pub(crate) enum Stop {
-    /// A later step will read these blocks of a ROM, or this one will. Reads of a ROM are announced
-    /// in the order in which they are needed.
+    /// This step or a later one will read these blocks of a ROM. Reads of a ROM are announced in
+    /// the order in which they are needed.
     Announces { rom: usize, blocks: [u64; MAX_LANES] },
-    /// The next step reads what was announced for it. It goes on with `supplied`.
+    /// The next step reads the blocks announced for it. It continues with `supplied`.
     Needs { rom: usize },
 }
 
@@ -91,7 +90,7 @@ impl Mixer<'_> {
         }
     }
 
-    /// [`Mixer::fill`] for `K` lanes: what is done for each block is then straight code.
+    /// [`Mixer::fill`] for `K` lanes: the code for each block is then straight-line.
     fn fill_lanes<const K: usize>(
         &self,
         boxes: &mut Boxes<'_>,
@@ -215,7 +214,8 @@ impl Mixer<'_> {
         None
     }
 
-    /// The beginning of a step of the second loop with ROMs that are read ahead or are elsewhere.
+    /// The beginning of a step of the second loop with ROMs that are read ahead or are not in
+    /// memory.
     #[inline(never)]
     fn arrive(
         &self,
@@ -233,8 +233,8 @@ impl Mixer<'_> {
         self.stop(cursor, (Loop::Mix, i, loops), now, x.len())
     }
 
-    /// Whether a loop has to stop at step `i` of `steps`, X there being what `now` gives for each
-    /// lane. If so, `cursor` remembers the step.
+    /// Whether a loop must stop at step `i` of `steps`, where `now` gives X for each lane. If so,
+    /// `cursor` remembers the step.
     fn stop(
         &self,
         cursor: &mut Cursor,
@@ -243,7 +243,7 @@ impl Mixer<'_> {
         lanes: usize,
     ) -> Option<Stop> {
         for (index, rom) in self.roms.roms.iter().enumerate().filter(|(_, rom)| rom.elsewhere) {
-            // Reads whose index is that of this step: in the first step all of the first ones,
+            // Reads whose index comes from this step: in the first step all of the first ones,
             // later one at most.
             let until = (i + u64::from(rom.look_ahead) + 1).min(steps);
             while cursor.announced[index] < until {
@@ -295,8 +295,8 @@ impl Mixer<'_> {
         block
     }
 
-    /// Where the kernel wrote to `spare`, that is the new `x`. After an even number of steps both
-    /// are where they were.
+    /// If the kernel wrote to `spare`, that becomes the new `x`. After an even number of steps both
+    /// are back in their places.
     #[inline(always)]
     fn settle<'b, const K: usize>(
         &self,
@@ -396,7 +396,7 @@ impl Trail {
         }
     }
 
-    /// What a read at step `i` takes as its index, if it is not the value of this step.
+    /// The index for a read at step `i`, if it is not the value of this step.
     #[inline]
     fn look(&self, look_ahead: u32, i: u64, lane: usize) -> Option<u64> {
         if look_ahead == 0 {

@@ -1,12 +1,12 @@
-//! Threads for one computation; without the `std` feature the same work in one.
+//! Threads for one computation; without the `std` feature, a single thread.
 
-/// How many of `threads` have anything to do with `pieces` of work.
+/// How many of `threads` have anything to do, given `pieces` of work.
 pub(crate) fn useful(threads: usize, pieces: usize) -> usize {
     if cfg!(feature = "std") { threads.clamp(1, pieces.max(1)) } else { 1 }
 }
 
-/// Runs `work` on each piece, in as many threads as there are pieces, the calling one included. A
-/// thread that cannot be had is done without.
+/// Runs `work` on each piece, in as many threads as there are pieces, the calling one included. If
+/// a thread cannot be started, the others do its work.
 #[cfg(feature = "std")]
 pub(crate) fn for_each<T: Send>(
     pieces: impl ExactSizeIterator<Item = T> + Send,

@@ -1,17 +1,16 @@
-//! The memory that hashes use one after the other.
+//! Memory that successive hashes reuse.
 
 use saltern_simd::{Level, UnavailableLevel};
 
 use crate::core::dispatch::Target;
 use crate::core::memory::{Arena, Pages};
 
-/// Memory that hashes use one after the other, the CPU level of the kernels, and the number of
-/// threads for one hash.
+/// Memory that successive hashes reuse, the CPU level of the kernels, and the number of threads for
+/// one hash.
 ///
-/// Reusing one is what makes hashing fast: fresh memory costs a page fault for every 4 KiB, a large
-/// part of a short hash's time. It grows to the largest hash computed with it and keeps that until
-/// dropped; contents are overwritten by the next hash and wiped on [`Workspace::wipe`], on growing
-/// and on drop.
+/// Reuse it: fresh memory costs a page fault for every 4 KiB, a large part of a short hash's time.
+/// It grows to the largest hash computed with it and keeps that until dropped; contents are
+/// overwritten by the next hash and wiped on [`Workspace::wipe`], on growing and on drop.
 ///
 /// ```
 /// use saltern_yescrypt::{Limits, Params, Workspace, derive};
@@ -50,8 +49,8 @@ impl Workspace {
         Workspace { arena, target: Target { level, paired: false }, threads: 1 }
     }
 
-    /// With other pages for the memory that it will allocate, which has to be none yet: what it
-    /// held is given back.
+    /// Sets the kind of pages for the memory that it will allocate. Memory that it already holds is
+    /// freed.
     #[must_use]
     pub fn with_pages(mut self, pages: Pages) -> Self {
         self.arena = Arena::new(pages);
@@ -76,7 +75,7 @@ impl Workspace {
         self.arena.wipe();
     }
 
-    /// Bytes that the workspace holds.
+    /// Bytes of memory that the workspace holds.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.arena.bytes()

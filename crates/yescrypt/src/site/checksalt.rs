@@ -6,9 +6,9 @@ use crate::text::encoding::Setting;
 use crate::text::scheme::Scheme;
 
 impl Setting {
-    /// Whether crypt(3) of a plain Linux hashes with this text, a setting or complete string of
-    /// `$y$` or `$7$`: with one flavour, without ROM or key, and in its narrower ranges. Computes
-    /// nothing; what it would cost is not looked at.
+    /// Whether crypt(3) on a plain Linux hashes with this text, a setting or complete string of
+    /// `$y$` or `$7$`: with the default flavour, without ROM or key, and in its narrower ranges.
+    /// Computes nothing and ignores what the hash would cost.
     ///
     /// ```
     /// use saltern_yescrypt::Setting;
@@ -19,7 +19,7 @@ impl Setting {
     /// ```
     ///
     /// # Errors
-    /// [`Error::RefusedByCrypt`] for what Saltern could compute all the same; [`Error::Malformed`],
+    /// [`Error::RefusedByCrypt`] for what Saltern could compute nevertheless; [`Error::Malformed`],
     /// [`Error::InvalidParameter`], [`Error::FlavorNotAllowed`] or [`Error::RomUnavailable`] for
     /// the rest.
     pub fn checksalt(text: impl AsRef<[u8]>) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! Hash encryption (section 22): salt and hash are replaced by encrypted ones of the same length,
-//! so that hashes are of no use without a key kept elsewhere, and can be moved to another key
-//! without any password.
+//! so that hashes are useless without a key kept elsewhere, and can be moved to another key without
+//! the password.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,11 +16,11 @@ use crate::text::ascii;
 use crate::text::encoding::{HashString, Setting};
 use crate::text::scheme::Scheme;
 
-/// What no other use of SHA-256 on a key begins with: hash encryption begins with a zero.
+/// A prefix that no other use of SHA-256 on a key has: hash encryption begins with a zero.
 const FINGERPRINT: &[u8] = b"saltern hash key fingerprint 1";
 
-/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing. However often
-/// the value is moved, the key stays where it is in memory, so that nothing is left behind.
+/// A key of 32 bytes for hash encryption. Wiped on drop; its `Debug` shows nothing. Moving the
+/// value does not move the key in memory, so no copies are left behind.
 pub struct HashKey(Box<[u8; 32]>);
 
 impl Clone for HashKey {
@@ -36,7 +36,7 @@ impl Drop for HashKey {
 }
 
 impl HashKey {
-    /// A key from the random generator of your choice.
+    /// Takes a key, which should come from a random generator.
     #[must_use]
     pub fn new(mut key: [u8; 32]) -> Self {
         let boxed = Self::copied(&key);
@@ -63,8 +63,8 @@ impl HashKey {
 
     /// The first eight bytes of `SHA-256("saltern hash key fingerprint 1" || key)`.
     ///
-    /// It stands in strings, for everybody to see. Of a key from a random generator it tells
-    /// nothing that helps to find it; of one that can be guessed it confirms the guess.
+    /// Strings contain it in clear text. It does not help to find a key that came from a random
+    /// generator; for a key that can be guessed, it confirms the guess.
     #[must_use]
     pub fn fingerprint(&self) -> KeyFingerprint {
         scrubbed(|| {
@@ -118,8 +118,8 @@ impl HashKey {
     }
 }
 
-/// Does something with a key, and overwrites the part of the stack where a block of a hash function
-/// that holds the key may have been left by moving it.
+/// Does something with a key, then overwrites the part of the stack where moves may have left a
+/// block of a hash function that holds the key.
 #[inline(never)]
 fn scrubbed<T>(work: impl FnOnce() -> T) -> T {
     #[inline(never)]
@@ -141,12 +141,12 @@ impl core::fmt::Debug for HashKey {
     }
 }
 
-/// Moves a `$y$` hash from one key to another, or encrypts one (`from` none), or decrypts one (`to`
-/// none), as `yescrypt_reencrypt` of the C library does. No password is needed.
+/// Moves a `$y$` hash from one key to another, or encrypts it (`from` is `None`), or decrypts it
+/// (`to` is `None`), as `yescrypt_reencrypt` in the C library does. No password is needed.
 ///
-/// The string does not say which key it has, so that nothing can notice a wrong `from`, nor that a
-/// string was encrypted before: the result then matches no password. [`Hasher::rekey`] and
-/// [`Hasher::without_key`] write the name of the key into the string and do nothing twice.
+/// The string does not say which key it is encrypted with, so neither a wrong `from` nor an earlier
+/// encryption can be detected: the result then matches no password. [`Hasher::rekey`] and
+/// [`Hasher::without_key`] keep the name of the key in the string and do nothing twice.
 ///
 /// [`Hasher::rekey`]: crate::Hasher::rekey
 /// [`Hasher::without_key`]: crate::Hasher::without_key
@@ -162,7 +162,7 @@ impl core::fmt::Debug for HashKey {
 ///
 /// # Errors
 /// [`Error::Malformed`] for anything that is not a complete `$y$` hash, [`Error::KeyNotApplicable`]
-/// for a `$7$` or extended one, and for one with the name of its key before it.
+/// for a `$7$` or extended one, and for one preceded by the name of its key.
 pub fn reencrypt(
     hash: impl AsRef<[u8]>,
     from: Option<&HashKey>,
@@ -176,8 +176,8 @@ pub fn reencrypt(
     Ok(ascii(rekeyed(&parsed, setting, from, to)))
 }
 
-/// A hash, moved from one key to another and written under `setting`, which differs from its own in
-/// names only.
+/// A hash moved from one key to another and written under `setting`, which differs from its own in
+/// ids only.
 pub(crate) fn rekeyed(
     parsed: &HashString,
     setting: &Setting,

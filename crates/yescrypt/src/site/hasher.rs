@@ -1,4 +1,4 @@
-//! Hashing and verifying passwords: what a server holds.
+//! Hashing and verifying passwords: the value that a server keeps.
 
 mod keys;
 mod plan;
@@ -31,10 +31,10 @@ use crate::text::ascii;
 use crate::text::encoding::{HashString, Setting};
 use crate::text::roms::NamedRom;
 
-/// Limits, parameters for new hashes, and, where there are any, hash keys and ROMs.
+/// Limits, parameters for new hashes, and hash keys and ROMs, if any.
 ///
-/// A hasher is a value that never changes: clones are cheap and share everything. A service that
-/// changes its ROMs, keys or costs makes a new one from the old, and hashes with that from then on.
+/// A hasher is immutable; clones are cheap and share everything. A service that changes its ROMs,
+/// keys or costs makes a new hasher from the old one and hashes with it from then on.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace};
@@ -48,7 +48,7 @@ use crate::text::roms::NamedRom;
 #[derive(Clone, Default, Debug)]
 pub struct Hasher {
     config: Arc<Config>,
-    /// Of hashes through the traits, which have no workspaces.
+    /// For hashes through the traits, which have no workspaces.
     #[cfg(feature = "password-hash")]
     memory: Arc<Shelf>,
 }
@@ -81,65 +81,66 @@ impl Hasher {
         Arc::make_mut(&mut self.config)
     }
 
-    /// Other parameters for new hashes. They are checked when hashing, by the same limits as those
-    /// of stored hashes.
+    /// Sets the parameters for new hashes. They are checked when hashing, against the same limits
+    /// as those of stored hashes.
     #[must_use]
     pub fn with_params(mut self, params: Params) -> Self {
         self.config().params = params;
         self
     }
 
-    /// Other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.config().limits = limits;
         self
     }
 
-    /// Encrypt new hashes with this key, and assume that stored ones are encrypted with it: see
-    /// [`KeySet::assume_unnamed`]. Nothing checks that; [`Hasher::with_keys`] takes keys with
-    /// names.
+    /// Encrypts new hashes with this key and assumes that stored ones are encrypted with it: see
+    /// [`KeySet::assume_unnamed`]. Nothing checks the assumption; [`Hasher::with_keys`] takes named
+    /// keys.
     #[must_use]
     pub fn assuming_unnamed_key(mut self, key: HashKey) -> Self {
         self.config().keys.assume_unnamed(key);
         self
     }
 
-    /// Several keys, each with a name that stands in the strings that need it. Replaces all others.
+    /// Sets the named keys; strings contain the name of the key they need. Replaces all others.
     #[must_use]
     pub fn with_keys(mut self, keys: KeySet) -> Self {
         self.config().keys = keys;
         self
     }
 
-    /// The ROM for parameters with NROM. Those without are hashed without it. Strings do not say
-    /// which ROM it is, so that this one is assumed ([`RomSet::assume_unnamed`]): with another ROM
-    /// of the same size, right passwords do not match. [`Hasher::with_roms`] takes ROMs with names.
+    /// Sets the ROM for parameters with NROM; those without are hashed without it. Strings do not
+    /// name this ROM: it is assumed ([`RomSet::assume_unnamed`]), and with another ROM of the same
+    /// size, right passwords do not match. [`Hasher::with_roms`] takes ROMs with ids.
     #[must_use]
     pub fn with_rom(mut self, rom: Rom) -> Self {
         self.config().roms.assume_unnamed(rom);
         self
     }
 
-    /// Several ROMs, each with a name that stands in the strings that need it. Replaces all others.
+    /// Sets the ROMs with their ids; strings contain the id of the ROM they need. Replaces all
+    /// others.
     #[must_use]
     pub fn with_roms(mut self, roms: RomSet) -> Self {
         self.config().roms = roms;
         self
     }
 
-    /// Hash new passwords with this list of ROMs, as
-    /// [`derive_with_roms`](crate::rom::derive_with_roms) does, into extended strings. The
-    /// parameters then have NROM 0.
+    /// Hashes new passwords with this list of ROMs, as
+    /// [`derive_with_roms`](crate::rom::derive_with_roms) does, into extended strings. NROM in the
+    /// parameters must then be 0.
     #[must_use]
     pub fn with_named_roms(mut self, list: &[NamedRom]) -> Self {
         self.config().named_roms = list.to_vec();
         self
     }
 
-    /// The ROM for `$7X` strings, and its mask: they name neither, so it serves all of them that
-    /// have RW (the others never have a ROM), and without it none has one. Nobody can check it:
-    /// where it is damaged, right passwords do not match.
+    /// Sets the ROM for `$7X` strings, and its mask. The strings name neither, so it is used for
+    /// all of them that have RW (the others never use a ROM); without it, none uses one. Nothing
+    /// can check it: if it is damaged, right passwords do not match.
     #[must_use]
     pub fn with_escrypt_rom(mut self, rom: Rom, mask: u32) -> Self {
         self.config().escrypt_rom = Some((rom, mask));
@@ -158,23 +159,24 @@ impl Hasher {
         &self.config.limits
     }
 
-    /// The ROMs, to make a changed copy of.
+    /// The ROMs, for making a changed copy.
     #[must_use]
     pub fn roms(&self) -> &RomSet {
         &self.config.roms
     }
 
-    /// The setting of a new hash with this salt: `$7$` for classic scrypt, otherwise `$y$` wherever
-    /// that suffices, with the names of the active ROM and key before it, if there are such, and
-    /// otherwise extended (for a list of ROMs, or a flavour that `$y$` cannot say).
+    /// The setting of a new hash with this salt: `$7$` for classic scrypt; `$y$` wherever that
+    /// suffices, preceded by the ROM id and key name that are active, if any; otherwise extended
+    /// (for a list of ROMs, or a flavour that `$y$` cannot express).
     ///
     /// # Errors
-    /// What the limits refuse; those of [`Setting::new`] or [`Setting::extended`];
+    /// Those of the limits; those of [`Setting::new`] or [`Setting::extended`];
     /// [`Error::RomNotLoaded`] for a ROM of the list that is not attached;
-    /// [`Error::KeyNotApplicable`] for an extended string and a key without a name.
+    /// [`Error::KeyNotApplicable`] for a `$7$` string with a key, or an extended one with an
+    /// unnamed key.
     pub fn setting(&self, salt: impl AsRef<[u8]>) -> Result<Setting, Error> {
         let Config { params, named_roms, limits, keys, roms, .. } = &*self.config;
-        // Refuse before hashing what could not be verified afterwards.
+        // Refuse what could not be verified afterwards, before hashing.
         params.check(limits)?;
         let key = keys.active();
         let unnamed = key.is_none() && keys.unnamed().is_some();
@@ -223,8 +225,8 @@ impl Hasher {
         self.hash_new(workspace, password.as_ref(), &self.random_setting()?)
     }
 
-    /// Hashes a password with a given salt of at most 64 bytes into a string. Salts have to be
-    /// unique: prefer [`Hasher::hash`].
+    /// Hashes a password with a given salt of at most 64 bytes into a string. Salts must be unique:
+    /// prefer [`Hasher::hash`].
     ///
     /// # Errors
     /// Those of [`Hasher::setting`] and of [`Hasher::hash_with_setting`].
@@ -237,7 +239,7 @@ impl Hasher {
         self.hash_new(workspace, password.as_ref(), &self.setting(salt)?)
     }
 
-    /// A string under a setting of [`Hasher::setting`], which is text.
+    /// A hash string under a setting from [`Hasher::setting`], which is always text.
     fn hash_new(
         &self,
         workspace: &mut Workspace,
@@ -248,8 +250,8 @@ impl Hasher {
         Ok(ascii(self.complete(setting, &hash)?.into_bytes()))
     }
 
-    /// What crypt(3) does: hashes a password under a setting of any scheme. A complete hash serves
-    /// as its own setting.
+    /// Hashes a password under a setting of any scheme, as crypt(3) does. A complete hash serves as
+    /// its own setting.
     ///
     /// # Errors
     /// [`Error::Malformed`] for a string that is no setting; [`Error::InvalidParameter`] or
@@ -273,7 +275,7 @@ impl Hasher {
     ///
     /// # Errors
     /// As [`Hasher::hash_with_setting`]; also [`Error::Malformed`] for a hash that is not exactly
-    /// 32 bytes. None of these is a mismatch: the password was not tried.
+    /// 32 bytes. None of these is a mismatch: the password was not checked.
     pub fn verify(
         &self,
         workspace: &mut Workspace,
@@ -299,7 +301,7 @@ impl Hasher {
         Ok(hash)
     }
 
-    /// What a hash that this process computes is made from.
+    /// The inputs of a hash that this process computes.
     fn admit(&self, password: &[u8], setting: &Setting) -> Result<Plan, Error> {
         let plan = self.plan(password, setting)?;
         let Some(at) = plan.roms.iter().position(|used| used.rom.store().is_some()) else {
@@ -345,7 +347,7 @@ impl Hasher {
 }
 
 /// Hashes a password with the defaults of [`Hasher::new`] and a random salt. Allocates 16 MiB for
-/// the time of the call: a program that hashes more than now and then keeps a [`Workspace`].
+/// the duration of the call; a program that hashes regularly should keep a [`Workspace`].
 ///
 /// # Errors
 /// [`Error::Random`], [`Error::OutOfMemory`], and [`Error::OverLimit`] for a password of more than

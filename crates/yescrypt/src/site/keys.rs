@@ -1,4 +1,4 @@
-//! Keys for hash encryption with names, so that a string can say which of them it needs.
+//! Named keys for hash encryption, so that a string can say which key it needs.
 
 use alloc::vec::Vec;
 
@@ -9,9 +9,9 @@ use crate::site::encrypt::HashKey;
 /// The keys of a site: any number with names, one of them active, and perhaps one without a name.
 ///
 /// The active key encrypts new hashes, which then carry its name and fingerprint. A stored string
-/// that names a key is taken to be encrypted with that one, or is an [`Error::KeyNotLoaded`].
-/// Strings that name none are taken to be unencrypted, unless [`KeySet::assume_unnamed`] says
-/// otherwise.
+/// that names a key is taken to be encrypted with that key; if it is not loaded, the result is
+/// [`Error::KeyNotLoaded`]. Strings that name no key are taken to be unencrypted, unless
+/// [`KeySet::assume_unnamed`] was called.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace, keys::{HashKey, KeySet}};
@@ -39,11 +39,11 @@ impl KeySet {
         KeySet { named: Vec::new(), active: None, unnamed: None }
     }
 
-    /// Adds a key, which does not make it the active one.
+    /// Adds a key without making it the active one.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if there is a key of this name; [`Error::KeyNotLoaded`] if a
-    /// fingerprint is given and this key has another.
+    /// [`Error::InvalidParameter`] if there already is a key of this name; [`Error::KeyNotLoaded`]
+    /// if a fingerprint is given that is not this key's.
     pub fn add(&mut self, id: KeyId, key: HashKey) -> Result<(), Error> {
         let known = id.with_fingerprint(key.fingerprint());
         if !id.may_be(&known) {
@@ -66,11 +66,11 @@ impl KeySet {
         Ok(())
     }
 
-    /// Assume that strings that name no key are encrypted with this one, and encrypt new ones with
-    /// it as long as no key is active.
+    /// Assumes that strings that name no key are encrypted with this one, and encrypts new ones
+    /// with it as long as no key is active.
     ///
-    /// Nothing can check that: if the assumption is wrong, or the string is plain, right passwords
-    /// do not match, and who encrypts such a string encrypts it twice. Give keys names.
+    /// Nothing can check the assumption: if it is wrong, or the string is not encrypted, right
+    /// passwords do not match, and encrypting such a string encrypts it twice. Prefer named keys.
     pub fn assume_unnamed(&mut self, key: HashKey) {
         self.unnamed = Some(key);
     }
@@ -90,7 +90,7 @@ impl KeySet {
         Ok(&self.find(id)?.1)
     }
 
-    /// The key of this name; one with another fingerprint is not it.
+    /// The key of this name; a key with another fingerprint does not count.
     fn find(&self, id: &KeyId) -> Result<&(KeyId, HashKey), Error> {
         let found = self.named.iter().find(|(known, _)| id.may_be(known));
         found.ok_or(Error::KeyNotLoaded { id: *id })

@@ -1,4 +1,4 @@
-//! Limits: what one hash may cost, decided before anything is allocated.
+//! Limits: what one hash may cost, checked before anything is allocated.
 
 use alloc::vec::Vec;
 
@@ -13,41 +13,41 @@ use crate::{Error, Limit, Params};
 pub enum FlavorPolicy {
     /// Only the default one: what every crypt(3) computes.
     DefaultOnly,
-    /// Those that a `$y$` string can name.
+    /// Those that a `$y$` string can express.
     Encodable,
     /// All that Saltern computes.
     Any,
 }
 
-/// Which strings and passwords are taken.
+/// Which strings and passwords are accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Syntax {
-    /// Of `$y$` and `$7$` what crypt(3) of a current Linux takes (libxcrypt 4.4): no byte outside
-    /// printable ASCII, nor any of `!*:;\\`; only base-64 digits in the salt of `$7$`; at most 339
-    /// characters; N from 4 to 2^31 and, for RW, N / p of at least 4. Passwords have at most 511
-    /// bytes, none of them zero.
+    /// The `$y$` and `$7$` strings that crypt(3) on a current Linux accepts (libxcrypt 4.4): no
+    /// byte outside printable ASCII, none of `!*:;\\`; only base-64 digits in the salt of `$7$`; at
+    /// most 339 characters; N from 4 to 2^31 and, for RW, N / p of at least 4. Passwords have at
+    /// most 511 bytes, none of them zero.
     ///
-    /// Flavours and ROMs are matters of their own: [`Limits::flavors`], [`Limits::rom`]. Of strings
-    /// that only Saltern computes the characters and the length are held to it, but not those of
-    /// extended ones, whose text has nothing to choose.
+    /// Flavours and ROMs have their own limits: [`Limits::flavors`], [`Limits::rom`]. For strings
+    /// that only Saltern computes, characters and length are checked too, except in extended
+    /// strings, whose text leaves no choice.
     Crypt3,
-    /// All that the format allows, as the reference does.
+    /// Everything that the format allows, as in the reference.
     Wide,
 }
 
 /// Ceilings on what one hash may cost, applied alike when hashing and when verifying, before
 /// anything is allocated.
 ///
-/// A stored hash string is input like any other: without a ceiling, whoever can write one decides
-/// how much memory and time a login takes.
+/// A stored hash string is untrusted input: without a ceiling, anyone who can write one decides how
+/// much memory and time a login takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of memory for one hash ([`Params::memory`]).
     pub max_memory: u64,
-    /// Time, as [`Params::work`] counts it: in bytes that the default flavour mixes, of which one
-    /// processor does about 2 GB a second. Reads of a ROM in a file are counted as such, and so
-    /// are the checks of what was read of one in memory.
+    /// Time, as [`Params::work`] counts it: in bytes mixed by the default flavour, about 2 GB a
+    /// second on one processor. Reads of a ROM in a file count with their own cost, as do the
+    /// checks of blocks read from a ROM in memory.
     pub max_work: u64,
     /// N.
     pub max_n: u64,
@@ -68,7 +68,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What a server can live with, and the default.
+    /// Limits suitable for a server; the default.
     ///
     /// | limit | value | reason |
     /// |---|---|---|
@@ -81,9 +81,9 @@ impl Limits {
     /// | syntax | that of crypt(3) | what others refuse is refused before it is stored |
     /// | ROM | allowed | it has to be attached by the operator in the first place |
     ///
-    /// Of the strings that crypt(3) makes, these are costs 1 to 9 of `$y$` and 6 to 8 of `$7$`.
-    /// The costliest that is admitted takes about six times as long as the slowest of them, a
-    /// second and a half.
+    /// Of the strings that crypt(3) makes, these limits admit costs 1 to 9 of `$y$` and 6 to 8 of
+    /// `$7$`. The costliest hash that is admitted takes about six times as long as the slowest of
+    /// these: a second and a half.
     #[must_use]
     pub const fn server() -> Self {
         Limits {
@@ -114,9 +114,9 @@ impl Limits {
         }
     }
 
-    /// Whether a password may be hashed and verified at all, which does not depend on the string
-    /// that is stored. Looks at its length, and for a zero byte: who asks before looking for the
-    /// account tells nobody which accounts there are.
+    /// Whether a password may be hashed and verified at all, regardless of the stored string.
+    /// Checks its length, and for zero bytes. Called before the account is looked up, it does not
+    /// reveal which accounts exist.
     ///
     /// ```
     /// use saltern_yescrypt::{Error, Limits};
@@ -134,7 +134,7 @@ impl Limits {
         self.admit_crypt3(crypt3::password_refused_by_crypt(password))
     }
 
-    /// Refuses what crypt(3) refuses, and why, where the limits are as strict.
+    /// Refuses what crypt(3) refuses, with the reason, if the limits are as strict.
     pub(crate) fn admit_crypt3(&self, refused: Option<&'static str>) -> Result<(), Error> {
         match refused.filter(|_| self.syntax == Syntax::Crypt3) {
             Some(why) => Err(Error::RefusedByCrypt { why }),
@@ -142,7 +142,7 @@ impl Limits {
         }
     }
 
-    /// Refuses reads of ROMs that take longer than allowed, which the parameters do not tell of.
+    /// Refuses ROM reads that take longer than allowed, which the parameters do not reveal.
     pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
         let block = 128 * params.r as usize;
         let roms: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
@@ -182,7 +182,7 @@ impl Default for Limits {
 }
 
 impl Params {
-    /// Decides whether a hash with these parameters can and may be computed.
+    /// Checks whether a hash with these parameters can and may be computed.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for what the algorithm does not define (section 17 of the

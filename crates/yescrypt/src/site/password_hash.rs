@@ -1,7 +1,7 @@
-//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them:
-//! `$y$` strings out, or `$7$` where the parameters are those of classic scrypt; strings of every
-//! [`Scheme`] in. Memory is kept from call to call, by a hasher and its clones: as many workspaces
-//! as there were calls at once, each as large as its largest hash.
+//! The traits of the `password-hash` crate on [`Hasher`], for programs that are generic over them.
+//! They make `$y$` strings, or `$7$` for parameters of classic scrypt, and verify strings of every
+//! [`Scheme`]. A hasher and its clones keep memory between calls: as many workspaces as there were
+//! simultaneous calls, each as large as its largest hash.
 
 use alloc::string::String;
 
@@ -23,8 +23,8 @@ impl PasswordHasher<String> for Hasher {
 impl CustomizedPasswordHasher<String> for Hasher {
     type Params = Params;
 
-    /// `algorithm` is `y`, or `7` for classic scrypt, if given; it has to be that of the
-    /// parameters. The formats have no versions.
+    /// `algorithm`, if given, is `y`, or `7` for classic scrypt, and must match the parameters. The
+    /// formats have no versions.
     fn hash_password_customized(
         &self,
         password: &[u8],

@@ -1,4 +1,4 @@
-//! Several ROMs by name, so that a string can say which of them it needs.
+//! Several ROMs by id, so that a string can say which of them it needs.
 
 use alloc::vec::Vec;
 
@@ -8,14 +8,14 @@ use crate::core::rom::Rom;
 use crate::error::Error;
 use crate::ids::RomId;
 
-/// The ROMs of a site: any number by their names, one of them active, and perhaps one for strings
+/// The ROMs of a site: any number with their ids, one of them active, and perhaps one for strings
 /// that name none.
 ///
-/// The active ROM is for new `$y$` strings with NROM, which then carry its name. A stored string
-/// that names a ROM is computed with that one, or is an [`Error::RomNotLoaded`]. A `$y$` string
-/// that has NROM and names no ROM does not say which it needs: it is computed with the ROM that is
-/// assumed ([`RomSet::assume_unnamed`]), and without one it is an [`Error::RomUnavailable`], since
-/// any other ROM would look like a wrong password.
+/// New `$y$` strings with NROM use the active ROM and carry its id. A stored string that names a
+/// ROM is computed with that one; if it is not attached, the result is [`Error::RomNotLoaded`]. A
+/// `$y$` string that has NROM and names no ROM does not say which it needs: it is computed with the
+/// assumed ROM ([`RomSet::assume_unnamed`]). Without one the result is [`Error::RomUnavailable`],
+/// since any other ROM would look like a wrong password.
 ///
 /// ```
 /// use saltern_yescrypt::{Hasher, Params, Workspace, rom::{Rom, RomImage, RomParams, RomSet}};
@@ -35,10 +35,9 @@ use crate::ids::RomId;
 /// # Ok::<(), saltern_yescrypt::Error>(())
 /// ```
 ///
-/// A set is a value: whoever changes the ROMs of a service makes a new [`Hasher`](crate::Hasher)
-/// with a changed copy of the set, and hashes from then on with that one. The memory of a ROM that
-/// was taken out goes back when the last hash that uses it has ended and the last hasher that has
-/// it is gone.
+/// To change the ROMs of a service, make a new [`Hasher`](crate::Hasher) with a changed copy of the
+/// set, and hash with it from then on. The memory of a detached ROM is freed when the last hash
+/// that uses it has ended and the last hasher that holds it is dropped.
 #[derive(Clone, Default, Debug)]
 pub struct RomSet {
     roms: Vec<(RomId, Rom)>,
@@ -53,12 +52,13 @@ impl RomSet {
         RomSet { roms: Vec::new(), active: None, unnamed: None }
     }
 
-    /// Adds a ROM under a name; this does not make it the active one. A second copy of a ROM takes
-    /// the place of the first.
+    /// Adds a ROM under an id without making it the active one. A second copy of a ROM replaces the
+    /// first.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for a ROM with the name and not the digest of one that is there,
-    /// [`Error::BufferLength`] for one with its digest and another size, which is no whole copy.
+    /// [`Error::InvalidParameter`] if an attached ROM has this id and another digest,
+    /// [`Error::BufferLength`] if it has the same digest and another size: one of them is not a
+    /// whole copy.
     pub fn attach(&mut self, id: RomId, rom: Rom) -> Result<(), Error> {
         let Some((_, known)) = self.roms.iter_mut().find(|(known, _)| *known == id) else {
             self.roms.push((id, rom));
@@ -76,8 +76,8 @@ impl RomSet {
         Ok(())
     }
 
-    /// Takes a ROM out; whether it was there. New strings have no ROM by name until another one is
-    /// made active.
+    /// Removes a ROM; returns whether it was there. If it was the active one, new strings name no
+    /// ROM until another is made active.
     pub fn detach(&mut self, id: RomId) -> bool {
         let Some(at) = self.roms.iter().position(|(known, _)| *known == id) else { return false };
         let (_, rom) = self.roms.remove(at);
@@ -86,35 +86,35 @@ impl RomSet {
         true
     }
 
-    /// Takes this ROM for new strings from now on.
+    /// Uses this ROM for new strings from now on.
     ///
     /// # Errors
-    /// [`Error::RomNotLoaded`] if there is none of this name.
+    /// [`Error::RomNotLoaded`] if no ROM has this id.
     pub fn activate(&mut self, id: RomId) -> Result<(), Error> {
         self.rom(id)?;
         self.active = Some(id);
         Ok(())
     }
 
-    /// Assumes that strings which need a ROM and name none need this one, which need not be
-    /// attached. As long as no ROM is active it is also for new strings, which then do not name it.
-    /// Nothing can check that: with another ROM of the same size, right passwords do not match.
+    /// Assumes that strings that need a ROM and name none need this one, which need not be
+    /// attached. As long as no ROM is active, new strings use it too, without naming it. Nothing
+    /// can check the assumption: with another ROM of the same size, right passwords do not match.
     pub fn assume_unnamed(&mut self, rom: Rom) {
         self.unnamed = Some(rom);
     }
 
-    /// The name of the active ROM.
+    /// The id of the active ROM.
     #[must_use]
     pub const fn active(&self) -> Option<RomId> {
         self.active
     }
 
-    /// The names of all ROMs, in the order in which they were attached.
+    /// The ids of all ROMs, in the order in which they were attached.
     pub fn ids(&self) -> impl Iterator<Item = RomId> {
         self.roms.iter().map(|(id, _)| *id)
     }
 
-    /// The ROM of this name.
+    /// The ROM with this id.
     ///
     /// # Errors
     /// [`Error::RomNotLoaded`]

@@ -18,8 +18,8 @@ pub(crate) fn digit(character: u8) -> Option<u32> {
     Some(u32::from(character - base))
 }
 
-/// How variable-length numbers are spread over leading digits: the first digit of a range, digits
-/// in the range, digits that follow.
+/// How leading digits encode variable-length numbers: the first digit of a range, digits in the
+/// range, digits that follow.
 const RANGES: [(u32, u32, u32); 6] =
     [(0, 48, 0), (48, 8, 1), (56, 4, 2), (60, 2, 3), (62, 1, 4), (63, 1, 5)];
 

@@ -1,23 +1,23 @@
-//! What crypt(3) of a current Linux (libxcrypt) accepts, which is less than the format allows.
+//! What crypt(3) on a current Linux (libxcrypt) accepts, which is less than the format allows.
 //!
 //! Found by differential test: `tests/system_crypt.rs` asks the machine's own library.
 
 use super::HASH_DIGITS;
 use crate::core::params::{Mode, Params};
 
-/// The longest result, with the zero byte that ends it there.
+/// The longest result, including its terminating zero byte.
 const RESULT: usize = 384;
 
-/// The longest text that it takes: it makes room for a hash behind whatever it is given.
+/// The longest text that it accepts: it reserves room for a hash after whatever it is given.
 const TEXT: usize = RESULT - 1 - HASH_DIGITS - 1;
 
-/// The longest password that it takes.
+/// The longest password that it accepts.
 pub(crate) const PASSWORD: usize = 511;
 
 /// Where the salt of a `$7$` string begins.
 const SCRYPT_SALT: usize = "$7$".len() + 1 + 5 + 5;
 
-/// Why it refuses a text that parses, whatever it hashes with it: a setting, or a complete string.
+/// Why it refuses a text that parses, a setting or a complete string, for any password.
 pub(crate) fn text_refused(text: &[u8]) -> Option<&'static str> {
     if text.len() > TEXT {
         return Some("it has more than 339 characters");
@@ -32,13 +32,13 @@ pub(crate) fn text_refused(text: &[u8]) -> Option<&'static str> {
     salt.is_some_and(|salt| !scrypt_salt_passes(salt)).then_some(why)
 }
 
-/// Whether crypt(3) of a current Linux (libxcrypt) refuses any text with this byte.
+/// Whether crypt(3) on a current Linux (libxcrypt) refuses any text with this byte.
 #[must_use]
 pub const fn byte_refused_by_crypt(byte: u8) -> bool {
     !byte.is_ascii_graphic() || matches!(byte, b'!' | b'*' | b':' | b';' | b'\\')
 }
 
-/// Why it refuses parameters that the algorithm defines, those of a ROM and of flavours apart.
+/// Why it refuses parameters that the algorithm defines, apart from ROMs and flavours.
 pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
     if params.n < 4 || params.n >> 32 != 0 {
         return Some("N is not between 4 and 2^31");
@@ -47,8 +47,8 @@ pub(crate) fn params_refused(params: &Params) -> Option<&'static str> {
     slices.then_some("N / p is below 4")
 }
 
-/// Why crypt(3) of a current Linux (libxcrypt) refuses a password; none if it takes it. A setting
-/// is asked with [`Setting::refused_by_crypt`](crate::Setting::refused_by_crypt).
+/// Why crypt(3) on a current Linux (libxcrypt) refuses a password; `None` if it accepts it. For
+/// settings see [`Setting::refused_by_crypt`](crate::Setting::refused_by_crypt).
 ///
 /// ```
 /// use saltern_yescrypt::params::password_refused_by_crypt;
@@ -63,9 +63,8 @@ pub fn password_refused_by_crypt(password: &[u8]) -> Option<&'static str> {
     (password.len() > PASSWORD).then_some("the password has more than 511 bytes")
 }
 
-/// The look that it takes at what follows the parameters of `$7$`: digits and `$` up to the first
-/// byte that is neither, which passes right after a `$` only, and then nothing further is looked
-/// at.
+/// How it checks what follows the parameters of `$7$`: digits and `$` up to the first byte that is
+/// neither, which passes only right after a `$`; nothing after that is checked.
 fn scrypt_salt_passes(salt: &[u8]) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'$');
     match salt.iter().position(|&byte| !plain(byte)) {

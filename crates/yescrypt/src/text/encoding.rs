@@ -1,5 +1,5 @@
-//! `$y$` and `$7$` strings (sections 20, 21 and 23): parse and format, nothing is hashed here. Also
-//! what these share with the extended strings, whose text is in `extended.rs`.
+//! `$y$` and `$7$` strings (sections 20, 21 and 23): parsing and formatting; nothing is hashed
+//! here. Also what they share with the extended strings, whose text is in `extended.rs`.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,8 +16,8 @@ use crate::ids::RomId;
 use crate::text::roms::NamedRom;
 use crate::{Error, Params};
 
-/// A setting: scheme, parameters and salt, as text and decoded, and the names of the ROMs and the
-/// key that it needs.
+/// A setting: scheme, parameters and salt, as text and decoded, and the ids of the ROMs and the key
+/// that it needs.
 ///
 /// ```
 /// use saltern_yescrypt::{Params, Setting};
@@ -36,7 +36,7 @@ pub struct Setting {
     /// Where the salt's text starts.
     salt_start: usize,
     salt: Vec<u8>,
-    /// Of an extended string the key alone.
+    /// For an extended string, the key only.
     ids: Ids,
     /// Of an extended string.
     roms: Vec<NamedRom>,
@@ -44,20 +44,21 @@ pub struct Setting {
     refused: Option<&'static str>,
 }
 
-/// What a PHC string holds: a setting, and the hash if there is one.
+/// The contents of a PHC string: a setting, and the hash if there is one.
 type WithHash = (Setting, Option<[u8; HASH]>);
 
 impl Setting {
-    /// Parses a setting. A complete hash is one too: what follows the last `$` after the parameters
-    /// is ignored, except that an extended string has a hash of the right form there or nothing.
+    /// Parses a setting. A complete hash is also a setting: what follows the last `$` after the
+    /// parameters is ignored, except that an extended string must have a well-formed hash there or
+    /// nothing.
     ///
-    /// Before `$y$` there may be the name of a ROM and of a key, as in
+    /// Before `$y$` there may be the id of a ROM and the name of a key, as in
     /// `{rom=00ff1122334455aa,key=2026}$y$…`: docs/strings.md. Parameters are not checked beyond
     /// what the text requires; [`Params::check`] does that.
     ///
     /// # Errors
-    /// [`Error::Malformed`], which says what was expected; [`Error::InvalidParameter`] for numbers
-    /// in extended strings and names.
+    /// [`Error::Malformed`], with what was expected; [`Error::InvalidParameter`] for numbers in
+    /// extended strings and in ids.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         let text = text.as_ref();
         if let Some(parsed) = Self::parse_phc(text) {
@@ -98,8 +99,8 @@ impl Setting {
         Ok(Setting { scheme, params, text, salt_start, salt, ids, roms, refused })
     }
 
-    /// A setting or complete string of a scheme in the PHC string format, and the hash of the
-    /// latter; nothing for the others.
+    /// Parses a setting or complete string of a scheme in the PHC string format, with the hash of
+    /// the latter; `None` for other schemes.
     fn parse_phc(text: &[u8]) -> Option<Result<WithHash, Error>> {
         let scheme = Scheme::of(text)?;
         let parsed = match scheme {
@@ -123,12 +124,12 @@ impl Setting {
         Self::parse(Self::encode(params, salt)?)
     }
 
-    /// The text of a `$y$` setting, as the encoder of the format makes it: some of what it can
-    /// write cannot be hashed with (g ≠ 0, a salt of more than 64 bytes, N / p below 2).
+    /// The text of a `$y$` setting, as the format's encoder makes it. Some of the settings it can
+    /// write cannot be used for hashing (g ≠ 0, a salt of more than 64 bytes, N / p below 2).
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what has no text: a tuning without a flags value, N or NROM
-    /// not a power of two above 1, r * p of 2^30 or more, fields that are 0 or too large.
+    /// [`Error::InvalidParameter`] for what cannot be encoded: a tuning without a flags value, N or
+    /// NROM not a power of two above 1, r * p of 2^30 or more, fields that are 0 or too large.
     pub fn encode(params: &Params, salt: impl AsRef<[u8]>) -> Result<String, Error> {
         let flags = params.flags().ok_or(Error::FlavorNotAllowed)?;
         let flavor = if flags < 2 { flags } else { 2 + (flags >> 2) };
@@ -162,7 +163,7 @@ impl Setting {
     /// A `$7$` setting for classic scrypt, whose salt is the *text* of these bytes in base 64.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for parameters that `$7$` cannot say.
+    /// [`Error::InvalidParameter`] for parameters that `$7$` cannot express.
     pub fn scrypt(params: &Params, salt: impl AsRef<[u8]>) -> Result<Self, Error> {
         if !params.is_plain_scrypt() {
             return Err(Error::invalid("mode", 0, "plain classic scrypt for $7$"));
@@ -173,8 +174,7 @@ impl Setting {
 
     /// An extended setting, for any parameters (with NROM 0), any list of at most
     /// [`MAX_ROMS`](crate::rom::MAX_ROMS) ROMs in the RW mode, and a key. It is longer than a `$y$`
-    /// setting, and only Saltern computes it: where [`Setting::new`] suffices, that is the better
-    /// choice.
+    /// setting, and only Saltern computes it: prefer [`Setting::new`] where that suffices.
     ///
     /// ```
     /// use saltern_yescrypt::{Params, Setting, rom::{NamedRom, RomMasks, RomReading}};
@@ -190,8 +190,8 @@ impl Setting {
     /// # Errors
     /// [`Error::InvalidParameter`] for what the algorithm does not define, masks under which
     /// nothing is read, a ROM that is never read because one before it is read in all of its steps,
-    /// more ROMs, or a salt of other than 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in another
-    /// mode.
+    /// too many ROMs, or a salt that does not have 8 to 64 bytes; [`Error::RomNotUsed`] for ROMs in
+    /// another mode.
     pub fn extended(
         params: &Params,
         roms: &[NamedRom],
@@ -202,11 +202,11 @@ impl Setting {
         Self::parse(extended.setting(salt.as_ref())?)
     }
 
-    /// The same `$y$` setting with the names of its ROM and its key before it, or without.
+    /// The same `$y$` setting preceded by the ids of its ROM and its key, or without them.
     ///
     /// # Errors
-    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for the name of a ROM
-    /// where there is no NROM.
+    /// [`Error::KeyNotApplicable`] for another scheme, [`Error::RomNotUsed`] for a ROM id without
+    /// NROM.
     pub fn with_ids(&self, rom: Option<RomId>, key: Option<KeyId>) -> Result<Self, Error> {
         if self.scheme != Scheme::Yescrypt {
             return Err(Error::KeyNotApplicable);
@@ -257,7 +257,7 @@ impl Setting {
         &self.params
     }
 
-    /// The name of the ROM before a `$y$` string that has one.
+    /// The id of the ROM before a `$y$` string, if it has one.
     #[must_use]
     pub const fn rom_id(&self) -> Option<RomId> {
         self.ids.rom
@@ -276,22 +276,21 @@ impl Setting {
     }
 
     /// The salt that goes into the KDF (before decryption, if the hash is encrypted). For `$7$` and
-    /// `$7X` the characters themselves.
+    /// `$7X`, the characters themselves.
     #[must_use]
     pub fn salt(&self) -> &[u8] {
         &self.salt
     }
 
-    /// The salt as it stands in the text.
+    /// The salt as written in the text.
     #[must_use]
     pub fn salt_text(&self) -> &[u8] {
         &self.text[self.salt_start..]
     }
 
-    /// Why crypt(3) refuses this, though it is of a flavour and a ROM that it has: characters and
-    /// length of the text that it was parsed from, hash included, or ranges of parameters. The
-    /// names before a string are not looked at, and of strings that only Saltern computes no more
-    /// than characters and length.
+    /// Why crypt(3) refuses this, apart from flavours and ROMs: characters or length of the text
+    /// that it was parsed from, hash included, or ranges of parameters. Ids before a string are
+    /// ignored; for strings that only Saltern computes, only characters and length are checked.
     #[must_use]
     pub fn refused_by_crypt(&self) -> Option<&'static str> {
         let params = || crypt3::params_refused(&self.params);
@@ -301,7 +300,7 @@ impl Setting {
         }
     }
 
-    /// The text of the setting: up to the end of the salt, without a `$` behind it.
+    /// The text of the setting: up to the end of the salt, without a `$` after it.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
@@ -323,7 +322,7 @@ impl Setting {
         Setting { text, salt: salt.to_vec(), ..self.clone() }
     }
 
-    /// The same, for a hash that is encrypted with the key of this name, or with none that has one.
+    /// The same, for a hash that is encrypted with the key of this name, or with no named key.
     ///
     /// # Errors
     /// [`Error::KeyNotApplicable`] for `$7$`.
@@ -345,11 +344,11 @@ impl Setting {
 
 /// A complete hash: a setting and 32 bytes.
 ///
-/// It is what functions return that take a setting, whose salt may be no text (`$7$`); those that
-/// make the setting themselves return a `String`.
+/// Functions that take a setting return it, since the salt may not be text (`$7$`); those that make
+/// the setting themselves return a `String`.
 ///
-/// Strict where [`Setting::parse`] is not: the text after the salt has to be exactly 43 digits that
-/// decode to 32 bytes. A truncated hash is an error and never compares as a prefix.
+/// Stricter than [`Setting::parse`]: the text after the salt must be exactly 43 digits that decode
+/// to 32 bytes. A truncated hash is an error and never compares as a prefix.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HashString {
     setting: Setting,
@@ -383,7 +382,7 @@ impl HashString {
         HashString { setting, hash, text }
     }
 
-    /// The string. It is text, unless the salt of a `$7$` or `$7X` setting was none.
+    /// The string. It is text unless the salt of a `$7$` or `$7X` setting is not.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
@@ -398,7 +397,7 @@ impl HashString {
     /// The string as text.
     ///
     /// # Errors
-    /// If the salt of a `$7$` or `$7X` setting was none.
+    /// If the salt of a `$7$` or `$7X` setting is not text.
     pub fn to_str(&self) -> Result<&str, core::str::Utf8Error> {
         core::str::from_utf8(&self.text)
     }
@@ -422,7 +421,7 @@ impl AsRef<[u8]> for HashString {
     }
 }
 
-/// Without the salt, and the text, which holds it.
+/// Omits the salt, and the text, which holds it.
 impl core::fmt::Debug for Setting {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Setting { scheme, params, ids, roms, .. } = self;

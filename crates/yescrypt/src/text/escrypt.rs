@@ -10,8 +10,8 @@ use crate::error::Error;
 /// Reads flags and numbers.
 ///
 /// # Errors
-/// [`Error::Malformed`], which says what was expected, and [`Error::InvalidParameter`] for flags
-/// that do not exist.
+/// [`Error::Malformed`], with what was expected, and [`Error::InvalidParameter`] for flags that do
+/// not exist.
 pub(super) fn params(reader: &mut Reader<'_>) -> Result<Params, Error> {
     let mut bits = 1;
     if !reader.accept(b"$") {
@@ -27,9 +27,9 @@ pub(super) fn params(reader: &mut Reader<'_>) -> Result<Params, Error> {
     Ok(params)
 }
 
-/// The text of a setting, as the encoder of the format makes it: some of what it can write cannot
-/// be hashed with (flags above 7, an N of 1). Without flags that is a `$7$` setting, of classic
-/// scrypt. The salt is the *text* of these bytes in base 64.
+/// The text of a setting, as the format's encoder makes it. Some of the settings it can write
+/// cannot be used for hashing (flags above 7, an N of 1). Without flags it is a `$7$` setting, of
+/// classic scrypt. The salt is the *text* of these bytes in base 64.
 ///
 /// Only vectors and tests need it: new hashes are better made with `$y$`.
 ///

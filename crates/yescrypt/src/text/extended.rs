@@ -1,8 +1,8 @@
-//! `$saltern-yescrypt$` strings: what `$y$` cannot say, in the form of the PHC string format.
+//! `$saltern-yescrypt$` strings: what `$y$` cannot express, in the PHC string format.
 //! docs/strings.md has the grammar.
 //!
-//! Every setting has exactly one spelling: what is parsed is written again and has to come out as
-//! it went in.
+//! Every setting has exactly one spelling: a parsed string is written again and must come out
+//! unchanged.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,14 +18,14 @@ use crate::core::reading::{MAX_ROMS, RomMasks, RomReading};
 use crate::ids::KeyId;
 use crate::{Error, Params};
 
-/// What these strings start with.
+/// The prefix of these strings.
 pub(crate) const PREFIX: &str = "$saltern-yescrypt$";
 const VERSION: &str = "v=1";
-/// More than any of these strings has.
+/// Longer than any of these strings.
 const MAX_TEXT: usize = 512;
 const MIN_SALT: usize = 8;
 
-/// What a string says, but for its salt.
+/// The contents of a string, except its salt.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Extended {
     /// NROM is 0: `roms` has them.
@@ -44,8 +44,7 @@ pub(crate) struct Parsed {
     pub(crate) hash: Option<[u8; HASH]>,
 }
 
-/// Parses a setting or a complete string. Parameters are checked as far as [`Params::validate`]
-/// goes.
+/// Parses a setting or a complete string. Parameters are checked by [`Params::validate`].
 pub(super) fn parse(text: &[u8]) -> Result<Parsed, Error> {
     if text.len() > MAX_TEXT {
         return Err(Error::malformed("an extended string of at most 512 characters"));
@@ -81,8 +80,8 @@ impl Extended {
     /// The text of a setting.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for what has no meaning, or a salt of another length than 8 to
-    /// 64 bytes.
+    /// [`Error::InvalidParameter`] for what has no meaning, or a salt that does not have 8 to 64
+    /// bytes.
     pub(super) fn setting(&self, salt: &[u8]) -> Result<Vec<u8>, Error> {
         if !(MIN_SALT..=MAX_SALT).contains(&salt.len()) {
             let expected = "8 to 64 bytes in an extended string";
@@ -127,7 +126,7 @@ impl Extended {
         Ok(text)
     }
 
-    /// Refuses what no string says.
+    /// Refuses what no string can express.
     fn validate(&self) -> Result<(), Error> {
         self.params.validate()?;
         roms::check(&self.params, &self.roms)?;
@@ -226,7 +225,7 @@ fn named_rom(text: &str) -> Result<NamedRom, Error> {
     Ok(NamedRom { id, reading })
 }
 
-/// Exactly so many numbers with dots between them.
+/// Exactly `COUNT` numbers with dots between them.
 fn numbers<const COUNT: usize>(text: &str, expected: Error) -> Result<[u32; COUNT], Error> {
     let mut values = [0; COUNT];
     let mut texts = text.split('.');
@@ -264,7 +263,7 @@ pub(super) fn push(text: &mut Vec<u8>, bytes: &[u8]) {
     text.extend_from_slice(Base64Unpadded::encode_string(bytes).as_bytes());
 }
 
-/// Bytes of at least `least` and at most `MOST`; each byte string has exactly one encoding.
+/// Decodes at least `least` and at most `MOST` bytes; each byte string has exactly one encoding.
 pub(super) fn decode<const MOST: usize>(text: &str, least: usize) -> Option<Vec<u8>> {
     let mut bytes = [0; MOST];
     let bytes = Base64Unpadded::decode(text, &mut bytes).ok()?;

@@ -1,6 +1,5 @@
-//! The names before a `$y$` string: `{rom=<id>,key=<id>}$y$…`, either or both of them. The string
-//! itself says neither which ROM nor which key it needs, and stays as every other program writes
-//! it.
+//! The ids before a `$y$` string: `{rom=<id>,key=<id>}$y$…`, either or both of them. The string
+//! itself, which does not say which ROM or key it needs, stays as every other program writes it.
 
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -8,7 +7,7 @@ use core::str::FromStr;
 use crate::Error;
 use crate::ids::{KeyFingerprint, KeyId, MAX_KEY_ID, RomId};
 
-/// What stands before a `$y$` string.
+/// The ids before a `$y$` string.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Ids {
     pub(crate) rom: Option<RomId>,
@@ -16,12 +15,12 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Whether there may be names before this string.
+    /// Whether ids may precede this string.
     pub(crate) fn precede(text: &[u8]) -> bool {
         text.starts_with(b"{")
     }
 
-    /// Splits names off; none if there are none.
+    /// Splits off the ids, if any.
     pub(crate) fn split(text: &[u8]) -> Result<(Self, &[u8]), Error> {
         let Some(rest) = text.strip_prefix(b"{") else { return Ok((Ids::default(), text)) };
         let expected = Error::malformed("{rom=id}, {key=id} or {rom=id,key=id} before $y$");
@@ -41,7 +40,7 @@ impl Ids {
         Ok((Ids { rom, key }, rest))
     }
 
-    /// Appends the names; nothing if there are none.
+    /// Appends the ids, if any.
     pub(crate) fn push(&self, text: &mut Vec<u8>) {
         let names = match (self.rom, self.key) {
             (None, None) => return,
@@ -62,7 +61,7 @@ impl FromStr for RomId {
     }
 }
 
-/// The eight bytes of an id; `length` and `digit` name what may be wrong.
+/// The eight bytes of an id; `length` and `digit` describe the possible errors.
 fn decode(text: &[u8], length: &'static str, digit: &'static str) -> Result<[u8; 8], Error> {
     let expected = "16 lower-case hexadecimal digits";
     if text.len() != 16 {
@@ -114,7 +113,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// More than `rom=…,key=…}` can have.
+/// Longer than `rom=…,key=…}` can be.
 const MAX_NAMES: usize = 96;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::core::params::Params;
 use crate::error::Error;
 
 pub(super) const PREFIX: &str = "$scrypt$";
-/// More than any of these strings has.
+/// Longer than any of these strings.
 const MAX_TEXT: usize = 256;
 
 /// Parses a setting or a complete string.

@@ -5,26 +5,26 @@ use crate::core::reading::{RomMasks, RomReading, check_list};
 use crate::error::Error;
 use crate::ids::RomId;
 
-/// One ROM of a hash as a string names it: which ROM, and how it is read.
+/// One ROM of a hash as a string gives it: its id, and how it is read.
 /// [`RomUse`](crate::rom::RomUse) has the ROM itself instead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NamedRom {
-    /// The ROM's name.
+    /// The ROM's id.
     pub id: RomId,
     /// How it is read.
     pub reading: RomReading,
 }
 
 impl NamedRom {
-    /// What yescrypt 1.1 does with a ROM: every odd step, no look-ahead.
+    /// A ROM as yescrypt 1.1 reads it: in every odd step, without look-ahead.
     #[must_use]
     pub const fn new(id: RomId, nrom: u64) -> Self {
         NamedRom { id, reading: RomReading::new(nrom) }
     }
 }
 
-/// Refuses a list that no string says: what the algorithm does not define, and ROMs that are never
-/// read.
+/// Refuses a list that no string can express: what the algorithm does not define, and ROMs that are
+/// never read.
 pub(crate) fn check(params: &Params, list: &[NamedRom]) -> Result<(), Error> {
     check_list(params, list.iter().map(|rom| &rom.reading))?;
     for NamedRom { reading, .. } in list {
@@ -44,11 +44,11 @@ pub(crate) fn check(params: &Params, list: &[NamedRom]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first ROM of a list that is read in no step of either loop, because one before it is read in
-/// all of its steps.
+/// The first ROM of a list that is never read, because another ROM before it is read in all of its
+/// steps.
 ///
-/// A mask's steps are those odd ones that have none of its other bits. The largest number of them
-/// is a step of another mask exactly if that has no further bits, and then so are all of them.
+/// A mask's steps are those odd ones that have none of its other bits. The largest of them is a
+/// step of another mask exactly if that mask has no further bits, and then all of them are.
 fn never_read(list: &[NamedRom]) -> Option<usize> {
     let reads = |mask: u32, step: u32| mask & step == 1;
     let first = |at: usize, mask: fn(&NamedRom) -> u32| {

@@ -1,4 +1,4 @@
-//! The schemes of strings, and how they are told apart.
+//! The schemes of strings, and how to distinguish them.
 
 use super::extended;
 use super::names::Ids;
@@ -12,18 +12,18 @@ pub enum Scheme {
     Yescrypt,
     /// `$7$`: classic scrypt.
     Scrypt,
-    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::params::Mode::Escrypt)). It makes no hashes
-    /// unless asked by a setting.
+    /// `$7X`: generation 0.5 ([`Mode::Escrypt`](crate::params::Mode::Escrypt)). New hashes use it
+    /// only if a setting asks for it.
     ///
-    /// What a string does not say: the ROM and the mask with which it is read. They are
-    /// configuration, see [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). And
-    /// strings of the revision 0.3.1, a little older, look the same but were computed in a way that
-    /// is not known here: for them every password is a mismatch.
+    /// A string does not identify the ROM or the mask with which it is read; they are configured
+    /// with [`Hasher::with_escrypt_rom`](crate::Hasher::with_escrypt_rom). Strings of the slightly
+    /// older revision 0.3.1 look the same but were computed in a way that is not known here: for
+    /// them every password is a mismatch.
     Escrypt,
     /// `$scrypt$ln=`…: classic scrypt in the PHC string format, as other libraries write it.
-    /// Verified, never made; hashes have 32 bytes.
+    /// Verified only, never made; hashes have 32 bytes.
     ScryptPhc,
-    /// `$saltern-yescrypt$`: what `$y$` cannot say, such as several ROMs. Only Saltern computes
+    /// `$saltern-yescrypt$`: what `$y$` cannot express, such as several ROMs. Only Saltern computes
     /// these.
     Extended,
 }
@@ -32,7 +32,7 @@ impl Scheme {
     const ALL: [Scheme; 5] =
         [Scheme::Yescrypt, Scheme::Scrypt, Scheme::Escrypt, Scheme::ScryptPhc, Scheme::Extended];
 
-    /// What strings of the scheme start with.
+    /// The prefix of the scheme's strings.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -44,8 +44,7 @@ impl Scheme {
         }
     }
 
-    /// The scheme of a string, by its prefix alone, or by what follows the names `{…}` of a ROM and
-    /// a key.
+    /// The scheme of a string, by its prefix alone, after the ids `{…}` of a ROM and a key, if any.
     #[must_use]
     pub fn of(text: impl AsRef<[u8]>) -> Option<Self> {
         let text = text.as_ref();

@@ -34,15 +34,16 @@ enum Id {
 }
 
 impl ClientEntry {
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    /// Refuses what cannot be, of the entry that stands behind this key.
+    pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         if self.burst.is_some() && self.rate.is_none() {
-            return wrong(" clients.burst: expected only with `rate`");
+            return Err(wrong(format!("{key}.burst"), ": expected only with `rate`"));
         }
         if self.requests == Some(0) {
-            return wrong(" clients.requests = 0: expected 1 or more");
+            return Err(wrong(format!("{key}.requests"), " = 0: expected 1 or more"));
         }
-        self.rate()?;
-        self.who().map(drop)
+        self.rate(key)?;
+        self.who(key).map(drop)
     }
 
     /// Whether no peer can be this client by itself.
@@ -51,9 +52,9 @@ impl ClientEntry {
     }
 
     /// The client, with what is counted of the one of before.
-    pub(super) fn client(&self, before: Option<&Client>) -> Result<Client, ConfigError> {
-        let mut client = Client::new(&self.name, self.who()?, Rights::of(&self.rights));
-        client.rate = self.rate()?.map(|rate| Arc::new(Bucket::new(rate)));
+    pub(super) fn client(&self, key: &str, before: Option<&Client>) -> Result<Client, ConfigError> {
+        let mut client = Client::new(&self.name, self.who(key)?, Rights::of(&self.rights));
+        client.rate = self.rate(key)?.map(|rate| Arc::new(Bucket::new(rate)));
         client.most = self.requests.unwrap_or(usize::MAX);
         if let Some(before) = before {
             client.go_on_from(before);
@@ -61,15 +62,15 @@ impl ClientEntry {
         Ok(client)
     }
 
-    fn rate(&self) -> Result<Option<Rate>, ConfigError> {
+    fn rate(&self, key: &str) -> Result<Option<Rate>, ConfigError> {
         let burst = || self.rate.as_deref().map_or(2, Rate::in_a_second);
-        rate("clients.rate", self.rate.as_deref(), self.burst.unwrap_or_else(burst))
+        rate(&format!("{key}.rate"), self.rate.as_deref(), self.burst.unwrap_or_else(burst))
     }
 
-    fn who(&self) -> Result<Who, ConfigError> {
+    fn who(&self, key: &str) -> Result<Who, ConfigError> {
         Ok(Who {
-            users: ids("clients.users", &self.users, "/etc/passwd")?,
-            groups: ids("clients.groups", &self.groups, "/etc/group")?,
+            users: ids(&format!("{key}.users"), &self.users, "/etc/passwd")?,
+            groups: ids(&format!("{key}.groups"), &self.groups, "/etc/group")?,
             certificates: self.certificates.clone(),
         })
     }
@@ -85,9 +86,8 @@ fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, ConfigError> {
                 let mut fields = line.split(':');
                 (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
             });
-            let unknown =
-                || wrong(format!(" {key} = {name:?}: expected a number or a name in {file}"));
-            found.map_or_else(unknown, Ok)
+            let unknown = || format!(" = {name:?}: expected a number or a name in {file}");
+            found.ok_or_else(|| wrong(key, unknown()))
         }
     };
     ids.iter().map(number).collect()

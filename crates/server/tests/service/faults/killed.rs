@@ -10,19 +10,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::daemon::{Answer, Daemon, read};
+use super::daemon::{Answer, Daemon, head, read, until};
 
 /// A login over a connection of its own, or that there was no service.
 fn login(socket: &Path, password: &str, hash: &str) -> Option<Answer> {
     let body = json!({ "account": "a", "password": password, "hash": hash }).to_string();
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let length = body.len();
-    let text = format!(
-        "POST /v1/verify HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         content-length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(text.as_bytes()).ok()?;
+    let head = head("/v1/verify", &format!("connection: close\r\ncontent-length: {}", body.len()));
+    stream.write_all((head + &body).as_bytes()).ok()?;
     Some(read(stream))
 }
 
@@ -77,7 +73,7 @@ fn kills_under_load_make_no_answer_wrong() {
     let mut strings = Vec::new();
     for turn in 0..5 {
         let before = seen.right.load(Relaxed);
-        super::daemon::until(|| seen.right.load(Relaxed) >= before + 20);
+        until(|| seen.right.load(Relaxed) >= before + 20);
         let password = format!("password {turn}");
         strings.push((daemon.hash(&password), password));
         daemon.signal(Signal::KILL);
@@ -85,7 +81,7 @@ fn kills_under_load_make_no_answer_wrong() {
         daemon = Daemon::start_in(daemon.folder.clone());
     }
     let before = seen.right.load(Relaxed);
-    super::daemon::until(|| seen.right.load(Relaxed) >= before + 20);
+    until(|| seen.right.load(Relaxed) >= before + 20);
     seen.ending.store(true, Relaxed);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert!(seen.broken.load(Relaxed) >= 5, "{}", seen.broken.load(Relaxed));

@@ -2,33 +2,17 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
-use std::path::Path;
-use std::sync::Arc;
 
-use saltern_rom::{AttachOptions, Create, Seed, attach};
 use saltern_yescrypt::keys::HashKey;
-use saltern_yescrypt::rom::RomParams;
 use serde_json::json;
-use tempfile::TempDir;
 
-use super::daemon::{Daemon, config};
-
-/// A ROM of 4 MiB; its hash.
-fn rom(image: &Path, seed: &[u8]) -> String {
-    let seed = Seed::from_bytes(seed).unwrap();
-    Create::new(RomParams::new(4096, 8, 1), &seed).file(image).unwrap();
-    attach(image, &AttachOptions::new()).unwrap().manifest().hash.to_string()
-}
+use super::daemon::{Daemon, POLICY, config, folder, key_entry, rom, rom_entry};
 
 /// A service whose ROM stays in its file.
 fn with_direct_rom() -> (Daemon, String) {
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    let hash = rom(&folder.path().join("a.rom"), b"a seed, not for real use");
-    let policy = format!(
-        "[params]\ncost = 1\n[pool]\nthreads = 1\n[[roms]]\nimage = \"a.rom\"\nhash = \"{hash}\"\n\
-         access = \"direct\"\nactive = true\n"
-    );
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
+    let folder = folder(&config(""), "");
+    let hash = rom(&folder.path().join("a.rom"), 4096, b"a seed, not for real use");
+    let policy = POLICY.to_owned() + &rom_entry(&hash, "direct");
     std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
     let daemon = Daemon::start_in(folder);
     let stored = daemon.hash("secret");
@@ -79,7 +63,7 @@ fn a_rom_whose_content_is_exchanged_while_it_is_read_is_unavailable() {
 fn a_rom_that_is_replaced_as_a_whole_stays_what_it_was_until_the_next_start() {
     let (daemon, hash) = with_direct_rom();
     let other = tempfile::tempdir().unwrap();
-    rom(&other.path().join("a.rom"), b"another seed, not for real use");
+    rom(&other.path().join("a.rom"), 4096, b"another seed, not for real use");
     for file in std::fs::read_dir(other.path()).unwrap().map(Result::unwrap) {
         let (from, to) = (file.path(), daemon.folder.path().join(file.file_name()));
         std::fs::copy(&from, to.with_extension("new")).unwrap();
@@ -93,25 +77,15 @@ fn a_rom_that_is_replaced_as_a_whole_stays_what_it_was_until_the_next_start() {
     assert_eq!(daemon.metric("saltern_reloads_failed_total", ""), 2.0);
 }
 
-fn key(folder: &TempDir, bytes: [u8; 32]) -> String {
-    std::fs::write(folder.path().join("key"), bytes).unwrap();
-    HashKey::new(bytes).fingerprint().to_string()
-}
-
 /// The policy names a key by its fingerprint: another one in its file is found at the reload, which
 /// then changes nothing, and strings are verified with the key that is in memory.
 #[test]
 fn another_key_in_the_file_is_not_taken_at_a_reload() {
-    let folder = Arc::new(tempfile::tempdir().unwrap());
-    let fingerprint = key(&folder, [7; 32]);
-    let policy = format!(
-        "[params]\ncost = 1\n[[keys]]\nname = \"k\"\nfile = \"key\"\nfingerprint = \
-         \"{fingerprint}\"\nactive = true\n"
-    );
-    std::fs::write(folder.path().join("salternd.toml"), config("")).unwrap();
-    std::fs::write(folder.path().join("saltern.toml"), policy).unwrap();
-    let daemon = Daemon::start_in(folder.clone());
+    let folder = folder(&config(""), &(POLICY.to_owned() + &key_entry("k", [7; 32])));
+    std::fs::write(folder.path().join("key"), [7; 32]).unwrap();
+    let daemon = Daemon::start_in(folder);
     let hash = daemon.hash("secret");
+    let fingerprint = HashKey::new([7; 32]).fingerprint().to_string();
     assert!(hash.contains(&fingerprint), "{hash}");
     let goes_on = |failed: f64| {
         daemon.reload();
@@ -121,12 +95,12 @@ fn another_key_in_the_file_is_not_taken_at_a_reload() {
             assert_eq!(outcome(&daemon, "Secret", &hash), "mismatch");
         }
     };
-    key(&folder, [8; 32]);
+    daemon.write("key", [8; 32]);
     goes_on(1.0);
-    std::fs::write(folder.path().join("key"), [7; 31]).unwrap();
+    daemon.write("key", [7; 31]);
     goes_on(2.0);
-    std::fs::remove_file(folder.path().join("key")).unwrap();
+    std::fs::remove_file(daemon.file("key")).unwrap();
     goes_on(3.0);
-    key(&folder, [7; 32]);
+    daemon.write("key", [7; 32]);
     goes_on(3.0);
 }

@@ -1,10 +1,9 @@
 //! Two groups of 128 bits in one 256-bit register, for the default flavour: half as many
-//! multiplications and additions, but offsets have to be moved out of the upper half, and entries
-//! into it.
+//! multiplications and additions, but offsets must be moved out of the upper half, and entries into
+//! it.
 //!
-//! This is the form that was once hoped to make AVX2 useful here. It is kept as a kernel to be
-//! chosen by hand, so that the question can be asked of any processor; see docs/seeds.md for its
-//! answers.
+//! This form was meant to make AVX2 useful here. It is kept as a kernel that can be selected
+//! explicitly, so that any processor can be measured; docs/seeds.md has results.
 
 use core::arch::x86_64::{
     __m256i, _mm_cvtsi128_si64, _mm_load_si128, _mm256_blend_epi32, _mm256_broadcastsi128_si256,
@@ -66,7 +65,7 @@ impl Paired {
     }
 }
 
-/// The entry at one offset in the lower half, that at another in the upper half.
+/// The entry at one offset in the lower half, the entry at another in the upper half.
 ///
 /// # Safety
 /// The processor has AVX2, and an entry of 16 bytes can be loaded at each offset behind `table`.

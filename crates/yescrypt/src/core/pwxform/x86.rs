@@ -1,5 +1,5 @@
-//! pwxform's lanes in XMM, YMM and ZMM registers, and all of pwxform for the default flavour by
-//! hand.
+//! pwxform's lanes in XMM, YMM and ZMM registers, and all of pwxform for the default flavour in
+//! assembly.
 
 use core::arch::asm;
 
@@ -23,8 +23,8 @@ impl Lane for Wide128 {
         match states {
             [state] if constants.usual => {
                 if let Some(lanes) = four(state) {
-                    // SAFETY: promised by the caller; `usual` constants are those that the texts
-                    // are for.
+                    // SAFETY: promised by the caller; `usual` constants are those that the assembly
+                    // is for.
                     return unsafe {
                         match constants.stateless {
                             false => one::<3>(lanes, tables),
@@ -102,16 +102,17 @@ fn four<const GATHER: usize>(state: &mut [Wide128; GATHER]) -> Option<[&mut Wide
     if let [a, b, c, d] = groups { Some([a, b, c, d]) } else { None }
 }
 
-/// The text of section 7 for the default flavour, for lanes in the registers `xmm0` and on, four of
-/// each state: [`super::pwxform`] with the lane of [`Lane::round_dense`], its loops left to the
-/// assembler. `keep` is where in the 256 bytes behind S2's write position a round puts its lanes,
-/// and -1 for a round that does not; where a state has two boxes, as in generation 0.5, none does.
+/// The assembly of section 7 for the default flavour, for lanes in the registers from `xmm0` on,
+/// four for each state: [`super::pwxform`] with the lane of [`Lane::round_dense`], its loops
+/// expanded by the assembler. `keep` is where in the 256 bytes after S2's write position a round
+/// puts its lanes, or -1 for a round that stores none; where a state has two boxes, as in
+/// generation 0.5, no round does.
 ///
 /// One piece of assembly for the whole call, so that the compiler has nothing to spill, copy or
-/// encode otherwise in it: 243 instead of 281 instructions a sub-block for one hash and 237 instead
-/// of 255 for two together, and in time 1.25 and 1.06 (medians on a shared core, 4 MiB). Its
-/// encodings are SSE's on every level, since `paddq` with two registers in its address is one
-/// operation and `vpaddq` two.
+/// encode differently: 243 instead of 281 instructions a sub-block for one hash and 237 instead of
+/// 255 for two together, and in time 1.25 and 1.06 (medians on a shared core, 4 MiB). Its encodings
+/// are SSE's on every level, since `paddq` with two registers in its address is one operation and
+/// `vpaddq` two.
 macro_rules! six_rounds {
     ($lanes:literal, $boxes:ident, $tables:ident, $($register:tt $x:ident),*) => {{
         let [s0, s1, s2] = $tables.boxes;
@@ -150,9 +151,9 @@ macro_rules! six_rounds {
 /// generation 0.5, which has two.
 ///
 /// # Safety
-/// That of [`super::pwxform`] for [`Constants::DEFAULT`] or [`Constants::ESCRYPT`]: of what the
-/// text reads, masked offsets are below 4096 - 15 in boxes of 4096 bytes, and of what it writes,
-/// 256 bytes from S2's write position on are within S2, of which the position divides the size.
+/// That of [`super::pwxform`] for [`Constants::DEFAULT`] or [`Constants::ESCRYPT`]: for reads,
+/// masked offsets are below 4096 - 15 in boxes of 4096 bytes; for writes, the 256 bytes from S2's
+/// write position on are within S2, whose size the position divides.
 #[inline(always)]
 unsafe fn one<const BOXES: usize>([a, b, c, d]: [&mut Wide128; 4], tables: &Tables) {
     [*a, *b, *c, *d] = six_rounds!(

@@ -1,6 +1,6 @@
 //! The passes of [`Resumable`](super::Resumable), cut where a loop stops.
 //!
-//! What a loop needs is found from numbers each time it goes on, so nothing here borrows the memory
+//! A loop finds its memory from indices each time it continues, so nothing here borrows the memory
 //! in between.
 
 use alloc::collections::VecDeque;
@@ -28,7 +28,7 @@ use crate::{Error, Workspace};
 
 /// One of the hashes.
 struct Hash {
-    /// What goes into the pass: after the pre-hash its result.
+    /// The input of the pass: after the pre-hash, its result.
     password: Zeroizing<Vec<u8>>,
     salt: Zeroizing<Vec<u8>>,
     out: Zeroizing<Vec<u8>>,
@@ -39,11 +39,11 @@ struct Group {
     /// The index of the first in the pass.
     first: usize,
     lanes: usize,
-    /// How the S-boxes stand, once the group has stopped.
+    /// The state of the S-boxes, once the group has stopped.
     boxes: [usize; 2],
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The beginning of a pass.
@@ -58,7 +58,7 @@ enum Stage {
     Done,
 }
 
-/// Hashes on their way.
+/// Hashes in progress.
 pub(super) struct Running {
     /// Of the main pass.
     main: CheckedParams,
@@ -71,18 +71,18 @@ pub(super) struct Running {
     groups: Vec<Group>,
     stage: Stage,
     cursor: Cursor,
-    /// For each ROM, the reads that have been announced and not been needed yet.
+    /// For each ROM, the reads that have been announced but not needed yet.
     announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
     needed: Option<BlocksNeeded>,
-    /// What the workspace has for the hashes, and behind that for notes of what they read.
+    /// The workspace's memory for the hashes, followed by the log of their reads.
     plan: Sizes,
     log: usize,
-    /// How many notes there are.
+    /// The number of reads in the log.
     noted: usize,
 }
 
 impl Drop for Running {
-    /// Which blocks were read tells something of the password.
+    /// The block numbers reveal something about the password.
     fn drop(&mut self) {
         for announced in &mut self.announced {
             announced.clear();
@@ -243,7 +243,7 @@ impl Running {
         Ok(Advance::Done)
     }
 
-    /// The memory of this pass, which is all of the main one's or the first part of it.
+    /// The memory of this pass: all of the main pass's, or the first part of it.
     fn memory<'m>(&self, all: &'m mut [SubBlock]) -> Memory<'m> {
         let (v, rest) = all.split_at_mut(self.plan.v);
         let (scratch, log) = rest.split_at_mut(self.plan.scratch);

@@ -1,4 +1,5 @@
-//! The keys of a hasher: which one a string needs, and moving strings from one to another.
+//! The keys of a hasher: finding the one that a string needs, and moving strings from one key to
+//! another.
 
 use alloc::string::String;
 
@@ -12,9 +13,9 @@ use crate::text::scheme::Scheme;
 use crate::text::{HASH, ascii};
 
 impl Hasher {
-    /// Moves a stored hash from the key that it names (without a name: from the key for such
-    /// strings, if there is one) to the active key, which it then names. No password is needed, and
-    /// nothing is hashed.
+    /// Moves a stored hash from the key that it names (if it names none, from the assumed key, if
+    /// there is one) to the active key, which it then names. No password is needed, and nothing is
+    /// hashed.
     ///
     /// ```
     /// use saltern_yescrypt::{Hasher, keys::{HashKey, KeySet}};
@@ -28,8 +29,8 @@ impl Hasher {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
-    /// not there, [`Error::InvalidParameter`] if none is active, [`Error::KeyNotApplicable`] for
+    /// [`Error::Malformed`] for anything but a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// missing, [`Error::InvalidParameter`] if no key is active, [`Error::KeyNotApplicable`] for
     /// `$7$` and `$7X`.
     pub fn rekey(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
@@ -41,14 +42,14 @@ impl Hasher {
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
     }
 
-    /// Moves a stored hash from the key that it names to none: the string that it would be without
-    /// hash encryption. One that names no key is returned as it is.
+    /// Decrypts a stored hash with the key that it names: the result is the string without hash
+    /// encryption. A string that names no key is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for what is not a complete hash, [`Error::KeyNotLoaded`] if its key is
-    /// not there, [`Error::KeyNotApplicable`] for a `$y$` string where a key is assumed for strings
-    /// that name none: the result would name none, would be taken to be encrypted with that key,
-    /// and its password would not match any more. [`Hasher::rekey`] gives it a key with a name.
+    /// [`Error::Malformed`] for anything but a complete hash, [`Error::KeyNotLoaded`] if its key is
+    /// missing, [`Error::KeyNotApplicable`] for a `$y$` string if a key is assumed for strings that
+    /// name none: the result would name no key, would be taken to be encrypted with the assumed
+    /// one, and its password would no longer match. [`Hasher::rekey`] gives it a named key.
     pub fn without_key(&self, hash: impl AsRef<[u8]>) -> Result<String, Error> {
         let stored = HashString::parse(hash)?;
         let renamed = stored.setting().with_key_id(None)?;

@@ -1,4 +1,4 @@
-//! Strings whose bytes somebody else computes: from what, and what becomes of them.
+//! Strings whose hash bytes the caller computes: their inputs, and finishing them.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::text::HASH;
 use crate::text::encoding::{HashString, Setting};
 
-/// What the 32 bytes of a hash are computed from, beside the password.
+/// The inputs of the 32 bytes of a hash, except the password.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Plan {
@@ -37,7 +37,7 @@ impl fmt::Debug for Plan {
     }
 }
 
-/// For those that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
+/// For callers that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
 /// [`Resumable`](crate::hazmat::Resumable) with ROMs that are not in memory.
 impl Hasher {
     /// What a password has to be hashed with under a setting. ROMs need not be in memory
