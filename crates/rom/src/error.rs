@@ -15,31 +15,31 @@ use crate::format::identity::RomHash;
 pub enum Error {
     /// The operating system refused something.
     Io {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// With what.
+        /// The file or directory.
         path: PathBuf,
-        /// Its answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something is there already and was not to be replaced.
+    /// Something exists already and replacing it was not requested.
     Exists {
         /// What.
         path: PathBuf,
     },
-    /// Another process is making this ROM right now.
+    /// Another process is creating this ROM right now.
     Busy {
-        /// The image that it makes.
+        /// The image that it is creating.
         path: PathBuf,
     },
-    /// What is in the place of the unfinished file belongs to somebody else, or is no file with
-    /// this name only.
+    /// The file in place of the unfinished file belongs to somebody else, is not a regular file, or
+    /// has other names as well.
     Foreign {
         /// The unfinished file.
         path: PathBuf,
     },
-    /// What would be used unread, in shared memory or mapped, belongs neither to root nor to this
-    /// user, or others may write to it.
+    /// An image or manifest that would be used without being read in full, in shared memory or
+    /// mapped, belongs neither to root nor to this user, or others may write to it.
     Untrusted {
         /// The image or its manifest.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
         /// What.
         path: PathBuf,
     },
-    /// The file system has too little room.
+    /// The file system has too little space.
     NoSpace {
         /// Where.
         path: PathBuf,
@@ -77,41 +77,41 @@ pub enum Error {
         /// Bytes available, if that is known.
         available: Option<u64>,
     },
-    /// An image is to be replaced that nobody can change or replace.
+    /// The image to be replaced is immutable.
     Immutable {
         /// The file.
         path: PathBuf,
     },
     /// Pages could not be locked in memory (RLIMIT_MEMLOCK).
     NotLocked {
-        /// Bytes to be locked.
+        /// Bytes to lock.
         needed: u64,
         /// The limit, if there is one.
         limit: Option<u64>,
     },
-    /// There is no manifest where it was looked for.
+    /// There is no manifest at the expected path.
     NoManifest {
         /// Where.
         path: PathBuf,
     },
-    /// The manifest is not one, or not of a version known here.
+    /// The manifest is invalid, or has an unknown version.
     Manifest {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// The image is not as large as its manifest says: truncated, or another ROM.
+    /// The image does not have the size in its manifest: it is truncated, or another ROM.
     Size {
         /// The image.
         path: PathBuf,
         /// Bytes that the manifest states.
         expected: u64,
-        /// Bytes that are there.
+        /// Actual bytes.
         actual: u64,
     },
-    /// The image has no tag at its end: filling it was not finished, or it is no ROM of this size
-    /// and byte order.
+    /// The image has no tag at its end: filling it was not finished, or it is not a ROM of this
+    /// size and byte order.
     NotFilled {
         /// The image.
         path: PathBuf,
@@ -122,20 +122,20 @@ pub enum Error {
         path: PathBuf,
         /// The ROM that was expected.
         expected: RomHash,
-        /// The ROM that is there, if that is known.
+        /// The actual ROM, if known.
         actual: Option<RomHash>,
     },
-    /// The image is not what was made: the hash of a chunk differs, or its contents from the
+    /// The image is damaged: the hash of a chunk is wrong, or its contents differ from the
     /// recomputed ones.
     Damaged {
         /// The image.
         path: PathBuf,
-        /// Where the first difference is, or the chunk with it begins, if that is known.
+        /// The offset of the first difference, or of the chunk with it, if known.
         offset: Option<u64>,
     },
-    /// The table of hashes is missing, or not the one that the ROM's hash was made of. The image
-    /// may be good all the same; [`rebuild_sums`](crate::rebuild_sums) tells, and makes the table
-    /// anew.
+    /// The table of hashes is missing, or is not the one that the ROM's hash was computed from. The
+    /// image may still be good; [`rebuild_sums`](crate::rebuild_sums) checks it and writes a new
+    /// table.
     Sums {
         /// The table.
         path: PathBuf,
@@ -147,19 +147,19 @@ pub enum Error {
         /// What.
         what: &'static str,
     },
-    /// The seed is empty; or one that is read is too short or too long.
+    /// The seed is empty; or a seed that is read is too short or too long.
     SeedLength {
-        /// Its bytes, of which not many more than the limit are counted.
+        /// Its length in bytes, counted only slightly beyond the limit.
         actual: usize,
     },
-    /// The caller ended the work. What was half-made is gone.
+    /// The caller cancelled the work. Unfinished files have been removed.
     Cancelled,
-    /// The parameters define no ROM, or memory for the computation could not be had.
+    /// The parameters do not define a ROM, or memory for the computation could not be allocated.
     Yescrypt(saltern_yescrypt::Error),
 }
 
 impl Error {
-    /// A function that adds to an error of the operating system what was being done with what.
+    /// A function that adds the action and the path to an error of the operating system.
     pub(crate) fn io<E: Into<io::Error>>(
         action: &'static str,
         path: &Path,
@@ -167,7 +167,7 @@ impl Error {
         move |source| Error::Io { action, path: path.to_owned(), source: source.into() }
     }
 
-    /// The file that a message is about and begins with.
+    /// The file with which the message begins.
     fn path(&self) -> Option<&Path> {
         match self {
             Error::Exists { path }
@@ -191,7 +191,7 @@ impl fmt::Display for Error {
         let known = |before: &str, number: &Option<u64>| {
             number.map(|number| format!("{before}{number}")).unwrap_or_default()
         };
-        // What it is about, where that comes first.
+        // The path, if the message begins with it.
         if let Some(path) = self.path() {
             write!(f, "{} ", path.display())?;
         }
@@ -284,7 +284,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            // What it says is in this error's own words already, and would be said twice.
+            // Its message is part of this error's own message already.
             Error::Io { source, .. } => source.source(),
             Error::Yescrypt(error) => error.source(),
             _ => None,

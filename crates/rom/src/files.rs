@@ -1,4 +1,4 @@
-//! Images, manifests and tables as they lie in files: found, opened once, and written whole.
+//! Images, manifests and tables in files: found, opened once, and written atomically.
 
 pub(crate) mod image;
 pub(crate) mod kept;

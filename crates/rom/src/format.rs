@@ -1,4 +1,4 @@
-//! What is written down of a ROM, and what its name promises: bytes and text, no files.
+//! The formats of manifests, ids and tables: bytes and text, no files.
 
 pub(crate) mod hex;
 pub(crate) mod identity;

@@ -1,4 +1,4 @@
-//! ROMs while hashes are computed with them: read block by block, and checked.
+//! ROMs in use by hashes: reading them block by block, and checking them.
 
 pub(crate) mod checked;
 pub(crate) mod direct;

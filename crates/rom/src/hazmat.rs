@@ -1,11 +1,11 @@
-//! What fuzzing needs, and no application does. Versions promise nothing about it.
+//! For fuzzing; applications do not need it. Exempt from semantic versioning.
 
 use std::path::PathBuf;
 
 use crate::Manifest;
 use crate::format::sums::Sums;
 
-/// Whether a chunk is the one that a table names, the table being all of these bytes.
+/// Whether a chunk matches a table, which consists of all of these bytes.
 ///
 /// # Errors
 /// What is wrong with the table.

@@ -1,9 +1,8 @@
-//! Site-specific ROMs for yescrypt, as an operator needs them: made once, from a secret seed and of
-//! any size; shared by every process of a host; recognised, and checked before anything is hashed
-//! with them.
+//! Site-specific ROMs for yescrypt, for operators: created once from a secret seed, in any size;
+//! shared by all processes of a host; identified and checked before anything is hashed with them.
 //!
-//! A ROM is an *image*, some gigabytes that whoever wants to try passwords must have too, and a
-//! [`Manifest`] beside it, which says how it was made and how to recognise it. [`Create`] makes
+//! A ROM is an *image*, some gigabytes that an attacker who guesses passwords must have too, and a
+//! [`Manifest`] beside it, which describes how it was made and identifies it. [`Create`] makes
 //! both, [`attach`] puts an image into memory, [`verify`] checks all of it. [`RomFile`] reads
 //! single blocks of an image that is larger than memory.
 //!
@@ -27,9 +26,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! On Linux images can be in memory that processes share, on huge pages, and read past the page
-//! cache. Elsewhere they are in files, from which they are copied into memory or read block by
-//! block by a few threads; what else is asked for is one clear error.
+//! On Linux, images can be in shared memory, on huge pages, and can be read bypassing the page
+//! cache. On other systems they are in files, from which they are copied into memory or read block
+//! by block by a few threads; everything else is one clear error.
 
 mod error;
 mod files;

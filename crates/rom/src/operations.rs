@@ -1,4 +1,4 @@
-//! What an operator does with a ROM.
+//! Operations of an operator on ROMs.
 
 pub(crate) mod attach;
 pub(crate) mod check;

@@ -1,19 +1,19 @@
-//! How far long work is, for those who wait, and a way to end it.
+//! Progress of long operations, and a way to cancel them.
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::Error;
 
-/// How far some work is.
+/// The progress of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
     /// Bytes of this stage so far.
     pub done: u64,
-    /// What `done` will be at its end.
+    /// What `done` will be at the end of the stage.
     pub total: u64,
 }
 
@@ -21,9 +21,9 @@ pub struct Progress {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Computing the ROM, in the pass that is named, 1 to 3; bytes are those of all three.
+    /// Computing the ROM, in this pass, 1 to 3; bytes are those of all three.
     Fill(u8),
-    /// Hashing the image, and writing it where that is still to be done.
+    /// Hashing the image, and writing it if necessary.
     Write,
     /// Reading the image.
     Read,
@@ -39,13 +39,13 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Is told of progress every MiB or so, by any thread, and ends the work by answering
+/// Receives progress every MiB or so, from any thread, and cancels the work by returning
 /// [`ControlFlow::Break`].
 ///
-/// A handler of Ctrl-C can set a flag that it looks at.
+/// For example, it can check a flag that a Ctrl-C handler sets.
 pub type Watch<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 
-/// A [`Watch`] that looks away.
+/// A [`Watch`] that ignores progress.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -62,7 +62,7 @@ pub fn unwatched(_: Progress) -> ControlFlow<()> {
 /// Bytes that are hashed, read and written at a time: a multiple of every chunk.
 pub(crate) const PIECE: usize = 4 << 20;
 
-/// Hands out memory piece by piece, each with its place, and tells how far that is.
+/// Passes on memory piece by piece, each with its offset, and reports progress.
 pub(crate) fn each_piece(
     bytes: &[u8],
     stage: Stage,
@@ -78,7 +78,7 @@ pub(crate) fn each_piece(
     Ok(())
 }
 
-/// Goes on unless whoever watches ends it.
+/// Reports progress; fails if the watch cancels.
 pub(crate) fn tell(watch: Watch<'_>, progress: Progress) -> Result<(), Error> {
     if watch(progress).is_break() { Err(Error::Cancelled) } else { Ok(()) }
 }

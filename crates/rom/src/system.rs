@@ -1,5 +1,5 @@
-//! What the operating system gives: memory, segments, and what it knows of files. Elsewhere than on
-//! Linux there is only what the standard library has; everything else is one clear error.
+//! The operating system: memory, segments, and properties of files. On systems other than Linux
+//! only the standard library is used; everything else is one clear error.
 
 pub(crate) mod buffer;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! What strings of one cost have in common: a string of that cost without what is its own.
+//! A common form for strings of one cost: such a string without its individual parts.
 
 use saltern_yescrypt::Scheme as Ours;
 use saltern_yescrypt::Setting;
@@ -10,15 +10,15 @@ use crate::stored::{Hash, Stored, wrapped};
 /// Digits of a digest of 32 bytes.
 const DIGEST: usize = 43;
 
-/// The setting of a hash with a salt that says nothing, of the same length: the same for all that
-/// cost the same.
+/// The setting of a hash with a neutral salt of the same length: the same for all hashes of one
+/// cost.
 pub(crate) fn label(hash: &Hash) -> String {
     match hash {
         Hash::Ours(ours) => unsalted(ours.setting()),
         Hash::Foreign(foreign) => foreign.setting.unsalted(),
         Hash::Wrapped(inner, outer) => {
             let outer = unsalted(outer.setting());
-            // What `unsalted` writes can be read again.
+            // The output of `unsalted` can be parsed again.
             let inner = foreign::specimen(&inner.unsalted()).map(|inner| inner.setting);
             inner.map_or_else(|_| outer.clone(), |inner| wrapped(&*inner, &outer))
         }
@@ -40,7 +40,7 @@ const fn zero(scheme: Ours) -> &'static str {
     }
 }
 
-/// A hash that costs what this string costs, whether it has a digest or not.
+/// A hash with the cost of this string, whether the string has a digest or not.
 pub(crate) fn specimen(text: &str) -> Result<Hash, Error> {
     if let Ok(Stored { hash: Some(hash), locked: false, .. }) = Stored::parse(text) {
         return Ok(hash);

@@ -1,4 +1,4 @@
-//! What a login for an account costs that is not there.
+//! The cost of a login for an account that does not exist.
 
 use saltern_blake2::{Error as Blake2, blake2b};
 
@@ -8,10 +8,10 @@ use crate::policy::{Policy, Secret, read_key};
 use crate::scheme::Scheme;
 use crate::stored::Hash;
 
-/// What no other use of the key begins with.
+/// A personalisation that no other use of the key has.
 const PERSONAL: &[u8] = b"saltern decoy 1";
 
-/// The costs of a table, and who has which.
+/// The costs of a table, and their assignment to names.
 pub(crate) struct Decoys {
     choice: blake2b::Params,
     /// Each with the sum of its share and those before it.
@@ -21,7 +21,7 @@ pub(crate) struct Decoys {
 }
 
 impl Decoys {
-    /// Those of a policy, or else those of new hashes, whose setting this is.
+    /// The costs of a policy, or else that of new hashes, which have the setting `new`.
     pub(crate) fn new(policy: &Policy, new: &str, notes: &mut Vec<String>) -> Result<Self, Error> {
         let key = policy.decoy.key.as_ref().map(|source| read_key(source, notes)).transpose()?;
         // Without a key there is one cost only.
@@ -40,13 +40,13 @@ impl Decoys {
         Ok(Decoys { choice, costs, last })
     }
 
-    /// The hash whose cost an account has that is not there: always the same for one name.
+    /// The hash whose cost an account that does not exist gets: always the same for one name.
     pub(crate) fn of(&self, account: &[u8]) -> &Hash {
         let hash = self.choice.hash(account);
         let first = hash.as_bytes().first_chunk().copied().unwrap_or_default();
         let total = self.last.0;
-        // The hash as a fraction of 2^64, in shares. Those of costs that stay keep most of their
-        // accounts when shares change.
+        // The hash as a fraction of 2^64, in shares. Costs that stay keep most of their accounts
+        // when shares change.
         let at = (u128::from(u64::from_be_bytes(first)) * u128::from(total)) >> 64;
         let found = self.costs.iter().find(|(sum, _)| u128::from(*sum) > at);
         &found.unwrap_or(&self.last).1

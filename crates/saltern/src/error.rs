@@ -9,19 +9,19 @@ use crate::scheme::Scheme;
 
 /// Why something was refused or could not be computed. A wrong password is never an error.
 ///
-/// [`Error::kind`] says what can be done about it. Errors carry names, numbers and places, never
-/// passwords, salts, keys or hashes.
+/// [`Error::kind`] tells what the caller can do about it. Errors carry names, numbers and places,
+/// never passwords, salts, keys or hashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The pool or a yescrypt hash refused or failed: a full queue, a deadline, a limit, a key or a
-    /// ROM that is not there, a damaged `$y$` or `$7$` string.
+    /// The pool or a yescrypt hash refused or failed: a full queue, a deadline, a limit, a missing
+    /// key or ROM, a damaged `$y$` or `$7$` string.
     Pool(saltern_pool::Error),
     /// The policy is not valid.
     Policy(Box<Invalid>),
     /// A stored string is damaged, or is of no known scheme.
     Malformed {
-        /// The scheme that the string begins like, or what was looked for.
+        /// The scheme that the string's beginning suggests, or what was expected.
         what: &'static str,
         /// What was expected.
         expected: &'static str,
@@ -31,7 +31,7 @@ pub enum Error {
         /// The scheme.
         scheme: Scheme,
     },
-    /// A stored string is of a scheme that is known by name only.
+    /// The scheme of a stored string is known only by name.
     NoVerifier {
         /// The name that the scheme's own documentation uses.
         name: &'static str,
@@ -48,14 +48,14 @@ pub enum Error {
         /// The limit of the policy.
         limit: u64,
     },
-    /// A key, a ROM, a file or a library that is needed is missing, or is not the right one.
+    /// A key, a ROM, a file or a library is missing, or is the wrong one.
     Unavailable {
         /// What is unavailable.
         what: String,
-        /// Why it is.
+        /// Why it is unavailable.
         why: String,
     },
-    /// A key or a ROM that was to be retired is still needed.
+    /// A key or a ROM cannot be retired because it is still needed.
     InUse {
         /// The key or the ROM.
         what: String,
@@ -72,7 +72,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What can be done about it.
+    /// What the caller can do about the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -25,22 +25,22 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::scheme::Scheme;
 
-/// All of a string but its digest: what a password is computed with. Its text is what stands in
-/// `{over=…}`.
+/// A string without its digest: everything that a password is hashed with. Its text is the content
+/// of `{over=…}`.
 pub(crate) trait Setting: fmt::Display + Send + Sync {
     fn scheme(&self) -> Scheme;
 
-    /// What one computation costs for a password of so many bytes: a bound, fitted by the example
-    /// `costs`.
+    /// The cost of one computation for a password of this many bytes: an upper bound, fitted by the
+    /// example `costs`.
     fn cost(&self, password: usize) -> Task;
 
     /// Bytes of the salt.
     fn salt(&self) -> usize;
 
-    /// The text of the same setting with a salt of the same length that says nothing.
+    /// The text of the same setting with a neutral salt of the same length.
     fn unsalted(&self) -> String;
 
-    /// The digest, as strings of the scheme write it. Constant in time but for lengths.
+    /// The digest, as strings of the scheme write it. The time depends only on lengths.
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error>;
 }
 
@@ -69,11 +69,11 @@ impl Foreign {
     }
 }
 
-/// The setting with this text, as it stands between the braces of `{over=…}`.
+/// The setting with this text, as written between the braces of `{over=…}`.
 pub(crate) fn setting(text: &str) -> Result<Arc<dyn Setting>, Error> {
     let setting = specimen(text)?.setting;
-    // One spelling each: what stands there is what would be written. A brace would end it too soon:
-    // some schemes have them in salts.
+    // There is one spelling each: the text must equal what would be written. A brace, which some
+    // schemes allow in salts, would end it too soon.
     let plain = !text.contains('}') && setting.to_string() == text;
     if plain { Ok(setting) } else { Err(UNKNOWN) }
 }
@@ -109,7 +109,7 @@ const SCHEMES: &[Known] = &[
     Known { parse: libcrypt::parse, complete: libcrypt::complete },
 ];
 
-/// Whether what the schemes need is there: the machine's libcrypt, if it is accepted.
+/// Checks that what the schemes need is available: the machine's libcrypt, if it is accepted.
 pub(crate) fn ready(schemes: &[Scheme]) -> Result<(), Error> {
     match schemes.contains(&Scheme::Libcrypt) {
         #[cfg(feature = "libcrypt")]
@@ -126,8 +126,8 @@ fn decimal(text: &str) -> Option<u32> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Refuses a password with a zero byte: programs that take C strings end there, so that no such
-/// password can have been hashed.
+/// Refuses a password with a zero byte: C strings end there, so no such password can have been
+/// hashed.
 #[allow(dead_code, reason = "which features there are decides")]
 fn without_zeros(password: &[u8]) -> Result<&[u8], Error> {
     let why = "a zero byte in a password";

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// An invalid value in a policy: which one, where it stands, and what is allowed there.
+/// An invalid value in a policy: the value, its place, and what is allowed there.
 ///
 /// The message is one line, in the form that compilers use: `saltern.toml:12: pool.threads = 0:
 /// expected 1 to 1024`. It never contains a secret key.
@@ -16,9 +16,9 @@ pub struct Invalid {
     pub line: Option<u32>,
     /// The key with the tables around it, such as `pool.threads`. Empty if the text is not TOML.
     pub key: String,
-    /// The value as it is written there. Empty if there is none.
+    /// The value as written there. Empty if there is none.
     pub value: String,
-    /// What would be allowed there.
+    /// What is allowed there.
     pub allowed: String,
 }
 

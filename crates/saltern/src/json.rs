@@ -1,5 +1,5 @@
-//! Reading of JSON that holds passwords: into memory that is wiped, where a JSON library leaves
-//! copies in buffers of its own and quotes them in its errors. For programs that take requests.
+//! Reading JSON that contains passwords, for programs that take requests. Values go into memory
+//! that is wiped; a JSON library would leave copies in its own buffers and quote them in errors.
 
 mod fields;
 
@@ -7,10 +7,10 @@ use zeroize::Zeroizing;
 
 pub use self::fields::{Fields, Malformed, Read, password};
 
-/// What a JSON string stands for, if `raw` is one. `raw` has to be JSON, such as that of a
-/// `serde_json::value::RawValue`: only what that leaves open is looked at.
+/// The value of a JSON string, if `raw` is one. `raw` must be valid JSON, such as that of a
+/// `serde_json::value::RawValue`; its syntax is not checked again.
 ///
-/// Nothing is copied but into the result, which never grows.
+/// The only copy is the result, which is never reallocated.
 ///
 /// ```
 /// assert_eq!(saltern::json::decode(r#""caf\u00e9""#).unwrap().as_str(), "café");
@@ -40,7 +40,8 @@ pub fn decode(raw: &str) -> Option<Zeroizing<String>> {
     Some(text)
 }
 
-/// The character of `\uXXXX`, or of two of them; `None` for half a pair, which is no character.
+/// The character of `\uXXXX`, or of two of them; `None` for half a surrogate pair, which is not a
+/// character.
 fn unicode(rest: &mut &str) -> Option<char> {
     let first = digits(rest)?;
     if !(0xd800..0xdc00).contains(&first) {

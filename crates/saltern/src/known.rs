@@ -1,5 +1,5 @@
-//! Every scheme whose strings are recognised, and how what stands in the place of a stored string
-//! is told from its first characters.
+//! Every scheme whose strings are recognised, and identifying stored strings by their first
+//! characters.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ pub struct Known {
     pub prefix: &'static str,
     /// The name that crypt(5) or the scheme's own documentation uses.
     pub name: &'static str,
-    /// The scheme that a policy has to accept for such strings to be verified; `None` if they are
-    /// known by name only.
+    /// The scheme that a policy must accept for such strings to be verified; `None` if they are
+    /// known only by name.
     pub scheme: Option<Scheme>,
 }
 
-/// With the prefix, as in `sha512crypt ($6$)`.
+/// Includes the prefix, as in `sha512crypt ($6$)`.
 impl fmt::Display for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.prefix {
@@ -31,15 +31,15 @@ impl fmt::Display for Known {
     }
 }
 
-/// What stands in the place of a stored string. A string may still be malformed.
+/// The kind of a stored string. The string may still be malformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Kind<'t> {
     /// Nothing: the account has no password.
     Empty,
-    /// A lone `x`: the string is in another file, such as `/etc/shadow`.
+    /// A single `x`: the string is in another file, such as `/etc/shadow`.
     Elsewhere,
-    /// The marks of a locked account, `!` or `*`, whatever follows them: no password matches.
+    /// The marks of a locked account, `!` or `*`, with anything after them: no password matches.
     Locked,
     /// A string of yescrypt or scrypt, without `{CRYPT}`.
     Ours(&'static Known, &'t str),
@@ -54,7 +54,7 @@ pub enum Kind<'t> {
     },
 }
 
-/// Tells what stands in the place of a stored string. Nothing is computed.
+/// Identifies the kind of a stored string. Nothing is computed.
 ///
 /// ```
 /// use saltern::table::{Kind, identify};
@@ -66,39 +66,39 @@ pub enum Kind<'t> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Malformed`] for what is nothing that is known.
+/// [`Error::Malformed`] for anything unknown.
 pub fn identify(stored: &str) -> Result<Kind<'_>, Error> {
     let (before, text) = split(stored);
     if is_locked(before) { Ok(Kind::Locked) } else { kind(text) }
 }
 
-/// What begins a wrapped string.
+/// The prefix of a wrapped string.
 pub(crate) const OVER: &str = "{over=";
-/// What LDAP writes before strings of crypt(3).
+/// The prefix that LDAP writes before crypt(3) strings.
 const CRYPT: &str = "{CRYPT}";
 
 /// The marks of a locked account: any number of them, before or after `{CRYPT}`.
 const MARKS: [char; 2] = ['!', '*'];
 
-/// What is before a string, and the string.
+/// The part before a string, and the string.
 pub(crate) fn split(text: &str) -> (&str, &str) {
     let unmarked = text.trim_start_matches(MARKS);
     let rest = strip_crypt(unmarked).map_or(unmarked, |rest| rest.trim_start_matches(MARKS));
     text.split_at(text.len() - rest.len())
 }
 
-/// Whether what is before a string marks a locked account.
+/// Whether the part before a string marks a locked account.
 pub(crate) fn is_locked(before: &str) -> bool {
     before.contains(MARKS)
 }
 
-/// The rest, if it begins so, in any case of letters.
+/// The rest, if the text begins with this prefix, ignoring case.
 fn strip_crypt(text: &str) -> Option<&str> {
     let (head, rest) = text.split_at_checked(CRYPT.len())?;
     head.eq_ignore_ascii_case(CRYPT).then_some(rest)
 }
 
-/// What a string is, without what [`split`] finds before it.
+/// The kind of a string, without the part that [`split`] finds before it.
 pub(crate) fn kind(text: &str) -> Result<Kind<'_>, Error> {
     match text {
         "" => return Ok(Kind::Empty),
@@ -136,7 +136,7 @@ const fn known(prefix: &'static str, name: &'static str, scheme: Scheme) -> Know
     Known { prefix, name, scheme: Some(scheme) }
 }
 
-/// Verified by nothing here.
+/// A scheme that is not verified here.
 const fn by_name(prefix: &'static str, name: &'static str) -> Known {
     Known { prefix, name, scheme: None }
 }

@@ -11,24 +11,24 @@
 //! ```
 //!
 //! In async code, write `.await` instead of `.wait()`, under any executor: hashes are computed in
-//! the threads of a pool, which has a budget of memory and a queue that knows deadlines.
+//! the threads of a pool, which has a memory budget and a queue with deadlines.
 //!
-//! A server reads its policy from a file with [`Policy::read`]. The policy says what new hashes
-//! cost and what stored ones may cost, which schemes, keys and ROMs there are, and what logins to
-//! unknown accounts cost; the module [`policy`] describes it. The module [`table`] works on stored
+//! A server reads its policy from a file with [`Policy::read`]. The policy sets the cost of new
+//! hashes and the limits for stored ones, the schemes, keys and ROMs, and the cost of logins to
+//! unknown accounts; the module [`policy`] describes it. The module [`table`] works on stored
 //! strings without passwords: it counts them, finds outdated ones, and moves a whole table to
 //! another key.
 //!
 //! # Outcomes
-//! The password matches, it does not, or the account is locked: [`Outcome`]. Everything else is an
-//! [`Error`] of one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
+//! The password matches, it does not match, or the account is locked: [`Outcome`]. Everything else
+//! is an [`Error`] of one of five kinds ([`ErrorKind`]), and never means that a password is wrong.
 //!
 //! # Features
 //! * `file` (default): policies in files.
 //! * `rom`: ROMs.
 //! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `digest`: verifiers for strings of other schemes
 //!   ([`policy::Scheme`]). `legacy` stands for all of these.
-//! * `libcrypt`: also the schemes that only the machine's libcrypt knows, loaded at run time.
+//! *  `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
 //! * `json`: tables as lines of JSON, and passwords in JSON.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

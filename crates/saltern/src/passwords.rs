@@ -1,6 +1,6 @@
 //! The value that a program keeps: hashing and verifying under a policy.
 
-// Size: what callers see of a login is one type, and all that it promises is told beside it.
+// Size: the interface of a login is one type, and everything it promises is documented with it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -58,12 +58,12 @@ impl Inner {
     }
 }
 
-/// The result of a login. That something could not be found out is an [`Error`] instead.
+/// The result of a login. If the answer could not be determined, there is an [`Error`] instead.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// The password is right.
     Match {
-        /// In what the stored string is not what a new one would be.
+        /// The ways in which the stored string differs from a new one.
         outdated: Reasons,
         /// The replacement to store, if the stored string is outdated.
         update: Option<Update>,
@@ -71,15 +71,15 @@ pub enum Outcome {
     /// The password is wrong, or there is no such account.
     Mismatch,
     /// The account is locked: its stored string has `!` or `*` before it. No password matches, and
-    /// none is tried.
+    /// none is checked.
     Locked,
 }
 
-/// A new string to store in the place of the one that was verified.
+/// A new string to store in place of the one that was verified.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Update {
-    /// The string that was verified. Write the new one only where this one still stands (`UPDATE …
+    /// The string that was verified. Write the new one only if this one is still stored (`UPDATE …
     /// WHERE id = … AND hash = old`): another login, or a change of the password, may have come in
     /// between.
     pub old: String,
@@ -96,30 +96,29 @@ impl Outcome {
 }
 
 impl Passwords {
-    /// Reads the files with keys, attaches the ROMs, and starts the threads.
+    /// Reads the key files, attaches the ROMs, and starts the threads.
     ///
-    /// Everything that would make logins fail later is refused here: a missing key, a ROM that is
-    /// not the one of the policy, a decoy that cannot be computed, libcrypt where it is accepted
-    /// and not installed. Attaching a ROM checks all of it, which takes a second for some
-    /// gigabytes.
+    /// Everything that would make logins fail later is refused here: a missing key, a ROM other
+    /// than the policy's, a decoy that cannot be computed, libcrypt if it is accepted but not
+    /// installed. Attaching a ROM checks all of it, which takes a second for some gigabytes.
     ///
     /// # Errors
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key, a ROM
-    /// or a library is missing or is not the right one; the errors of [`Pool::new`].
+    /// or a library is missing or is the wrong one; the errors of [`Pool::new`].
     pub fn new(policy: Policy) -> Result<Self, Error> {
         let prepared = Prepared::new(policy)?;
         let pool = Pool::new(prepared.pool_config())?;
         Ok(Self::in_pool(&prepared, Arc::new(pool)))
     }
 
-    /// The same site under another policy: for servers that take a new policy, new keys or new ROMs
-    /// without a pause. Use the result for new calls and drop this one. What has begun here ends
-    /// under the old policy.
+    /// The same site under another policy: for servers that switch to a new policy, new keys or new
+    /// ROMs without interruption. Use the result for new calls and drop this one. Calls that have
+    /// begun here end under the old policy.
     ///
-    /// Keys are read again. ROMs that are in memory already, and are named in the same way, stay
-    /// where they are, unless one of them has been found damaged ([`Passwords::damage`]). The
-    /// threads and their memory are taken over, unless [`Policy::pool`] has changed: then there are
-    /// new ones beside the old ones until what has begun here has ended.
+    /// Keys are read again. ROMs that are already in memory, with the same entry in the policy,
+    /// stay where they are, unless one of them has been found damaged ([`Passwords::damage`]). The
+    /// threads and their memory are reused, unless [`Policy::pool`] has changed: then new ones
+    /// exist beside the old ones until the calls that began here have ended.
     ///
     /// ```
     /// use saltern::{Passwords, Policy, policy::Params};
@@ -132,9 +131,9 @@ impl Passwords {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Passwords::new`]. Nothing has changed then.
+    /// Those of [`Passwords::new`]. Nothing changes then.
     pub fn renew(&self, policy: Policy) -> Result<Self, Error> {
-        // What is damaged is attached again.
+        // Damaged ROMs are attached again.
         let sound = self.damage().is_empty().then(|| &self.table().site);
         let prepared = Prepared::beside(&policy, sound)?;
         let (present, asked) = (&self.inner.pool, prepared.pool_config());
@@ -145,9 +144,8 @@ impl Passwords {
         Ok(Self::in_pool(&prepared, pool))
     }
 
-    /// Makes a `Passwords` that computes in a pool which others use as well, whatever
-    /// [`Policy::pool`] says. ROMs that are left in their files need a pool that can read them:
-    /// [`Prepared::pool_config`].
+    /// Makes a `Passwords` that computes in a shared pool, ignoring [`Policy::pool`]. ROMs that
+    /// stay in their files need a pool that can read them: [`Prepared::pool_config`].
     #[must_use]
     pub fn in_pool(prepared: &Prepared, pool: Arc<Pool>) -> Self {
         let within = prepared.table().policy().deadline;
@@ -156,7 +154,7 @@ impl Passwords {
         Passwords { inner: Arc::new(inner), bulk: false, within, updates: true }
     }
 
-    /// Reads a policy from a file and makes a `Passwords` of it: [`Policy::read`], then
+    /// Reads a policy from a file and makes a `Passwords` from it: [`Policy::read`], then
     /// [`Passwords::new`].
     ///
     /// # Errors
@@ -167,9 +165,9 @@ impl Passwords {
         Self::new(Policy::read(policy)?)
     }
 
-    /// A handle whose calls have this much time each, instead of [`Policy::deadline`]. A call that
-    /// cannot be finished in time is refused at once, as far as the pool can tell; one that has not
-    /// begun by its deadline never begins. Both are [`ErrorKind::Overloaded`](crate::ErrorKind).
+    /// A handle whose calls have this much time each, instead of [`Policy::deadline`]. A call that,
+    /// by the pool's prediction, cannot finish in time is refused at once; one that has not begun
+    /// by its deadline never begins. Both are [`ErrorKind::Overloaded`](crate::ErrorKind).
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Passwords { within: Some(time), ..self.clone() }
@@ -183,7 +181,7 @@ impl Passwords {
     }
 
     /// A handle for callers that do not store updates: a match has none, and no new hash is
-    /// computed after it. What the string is outdated in is told all the same.
+    /// computed after it. The ways in which the string is outdated are still reported.
     #[must_use]
     pub fn without_updates(&self) -> Self {
         Passwords { updates: false, ..self.clone() }
@@ -202,7 +200,7 @@ impl Passwords {
     }
 
     /// Remarks for the operator about the files of keys and ROMs, such as permissions that let
-    /// others read a key, or huge pages that could not be had. Log them at the start.
+    /// others read a key, or huge pages that were not available. Log them at the start.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         self.table().notes()
@@ -213,8 +211,8 @@ impl Passwords {
     /// [`Policy::check_roms`].
     ///
     /// No answer depends on these checks: what a hash has read is checked before a mismatch or a
-    /// new hash is given out, and damage there is an error. But they find damage before a login
-    /// does. Ask from time to time, as for a health check.
+    /// new hash is returned, and damage there is an error. But they find damage before a login
+    /// does. Call this from time to time, for example in a health check.
     #[must_use]
     pub fn damage(&self) -> Vec<String> {
         self.inner.watch.damage()
@@ -231,8 +229,8 @@ impl Passwords {
         Ticket::of(inner.pool.hash_one(&inner.parts().hasher, password, terms))
     }
 
-    /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts have to be unique: this is
-    /// for systems that make and keep salts themselves, and for tests.
+    /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts must be unique: this is for
+    /// systems that make and keep salts themselves, and for tests.
     ///
     /// # Errors
     /// As there, and *bad input* for a salt that is too long.
@@ -254,22 +252,22 @@ impl Passwords {
     /// Verifies a password against the stored string of an account. Pass `None` for the string if
     /// there is no such account, or if it has no password.
     ///
-    /// If the password matches, the outcome says in what the string is outdated, as
-    /// [`Table::needs_rehash`] does, and if it is, has an [`Update`] with a new string; but one of
-    /// another scheme that is stronger than new hashes is kept even if its salt is short. The new
-    /// string is computed once the answer is known, within the same deadline: if too little
+    /// If the password matches, the outcome reports in which ways the string is outdated, as
+    /// [`Table::needs_rehash`] does, and if it is, has an [`Update`] with a new string; but a
+    /// string of another scheme that is stronger than new hashes is kept even if its salt is short.
+    /// The new string is computed once the answer is known, within the same deadline: if too little
     /// time is left, or another login waits, the match comes without it, and a later login gets it.
-    /// `{CRYPT}` before a string stays before its update.
+    /// `{CRYPT}` before a string is kept in its update.
     ///
-    /// For an unknown or a locked account as much is computed as for an account of the table, so
-    /// that the time of the answer does not give it away: see [`Decoy`](crate::policy::Decoy). The
-    /// name of the account is used for nothing else, and is part of no hash.
+    /// For an unknown or a locked account as much is computed as for an account in the table, so
+    /// that the response time does not give it away: see [`Decoy`](crate::policy::Decoy). The
+    /// account name is used for nothing else, and does not affect any hash.
     ///
     /// # Errors
-    /// In the ticket, and none of them says that the password is wrong. *Bad input* for a string
-    /// that is damaged or of no known scheme, or a password that its scheme cannot have; *over
-    /// limit* for a scheme or a cost that the policy does not allow; *unavailable* if a key or a
-    /// ROM is missing; *overloaded*; *internal*.
+    /// In the ticket. None of them means that the password is wrong. *Bad input* for a string that
+    /// is damaged or of no known scheme, or a password that its scheme does not allow; *over limit*
+    /// for a scheme or a cost that the policy does not allow; *unavailable* if a key or a ROM is
+    /// missing; *overloaded*; *internal*.
     pub fn verify(
         &self,
         account: impl AsRef<[u8]>,
@@ -285,16 +283,16 @@ impl Passwords {
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
     }
 
-    /// Puts a new hash over a stored one of another scheme, without the password:
-    /// `{over=…}$y$…`. Such a string is verified like any other, and the update after a match is a
-    /// plain hash of the password. The result is `None` for a string that needs no hash over it:
-    /// one of yescrypt or scrypt, a wrapped one, or that of a locked account without a hash.
+    /// Wraps a stored hash of another scheme in a new one, without the password: `{over=…}$y$…`.
+    /// Such a string is verified like any other, and the update after a match is a plain hash of
+    /// the password. The result is `None` for a string that needs no wrapping: one of yescrypt or
+    /// scrypt, a wrapped one, or that of a locked account without a hash.
     ///
-    /// Store the result only where the old string still stands.
+    /// Store the result only if the old string is still stored.
     ///
     /// # Errors
-    /// In the ticket: those of [`Passwords::verify`] for the string. A string whose salt has a `}`
-    /// cannot be wrapped, which is *bad input*.
+    /// In the ticket: those of [`Passwords::verify`] for the string. A string whose salt contains a
+    /// `}` cannot be wrapped, which is *bad input*.
     pub fn wrap(&self, stored: &str) -> Ticket<Option<String>> {
         let started = self.wrapping(stored);
         started.unwrap_or_else(|error| Ticket::done(Err(error)))
@@ -346,7 +344,7 @@ impl Passwords {
         Ok(self.compare(&hash, password, terms, move |matches| matched.outcome(matches)))
     }
 
-    /// Computes as much as a login of an account of the table would.
+    /// Computes as much as a login to an account in the table would.
     fn pretend(
         &self,
         account: &[u8],
@@ -359,7 +357,7 @@ impl Passwords {
         Ok(self.compare(hash, password, self.terms(), then))
     }
 
-    /// Finds out whether a password is that of a hash, and then does what follows.
+    /// Compares a password with a hash, and then does what follows.
     fn compare(
         &self,
         hash: &Hash,
@@ -399,7 +397,7 @@ impl Passwords {
     }
 }
 
-/// Whether a pool is what a configuration asks for. What reads ROMs may be more than is needed.
+/// Whether a pool meets a configuration. It may be able to read ROMs without need.
 fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
     let threads = |config: &PoolConfig| (config.threads, config.in_flight, config.level);
     let memory = |config: &PoolConfig| (config.memory, config.pages, config.wipe, config.prepare);
@@ -414,7 +412,7 @@ struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,
     old: String,
-    /// Bytes of the old string before the hash, which stay there.
+    /// Bytes of the old string before the hash, which are kept.
     before: usize,
     hash: Hash,
     /// Whether the caller stores updates.
@@ -431,9 +429,9 @@ impl Matched {
         }
     }
 
-    /// The outcome of a match, with an update if one is due. Whoever knows the password gets in,
-    /// whether it can be made or not. While logins wait, none is made for a login: it would take
-    /// the place of one of them.
+    /// The outcome of a match, with an update if one is due. The login succeeds whether the update
+    /// can be made or not. While logins wait, no update is made for a login: it would take the
+    /// place of one of them.
     fn update(self) -> Ticket<Outcome> {
         let Matched { inner, password, old, before, hash, updates, terms } = self;
         let site = &inner.prepared.table().site;
@@ -466,7 +464,7 @@ impl Matched {
         Ticket::known(without, until, item, move |hashed| Ticket::done(Ok(matched(hashed.ok()))))
     }
 
-    /// Until when an update is waited for where the login has no deadline: later logins may pass it
+    /// How long to wait for an update if the login has no deadline: later logins may overtake it
     /// for as long as the pool is overloaded.
     fn patience(pool: &Pool, hasher: &Hasher, stats: &PoolStats) -> Option<Instant> {
         let work = hasher.params().work() as f64;
@@ -486,7 +484,7 @@ impl std::fmt::Debug for Passwords {
     }
 }
 
-/// Without salts and hashes: for logs.
+/// Omits salts and hashes, for logs.
 impl std::fmt::Debug for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -500,7 +498,7 @@ impl std::fmt::Debug for Outcome {
     }
 }
 
-/// The same.
+/// Omits salts and hashes, for logs.
 impl std::fmt::Debug for Update {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Update").finish_non_exhaustive()

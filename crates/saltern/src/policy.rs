@@ -1,5 +1,5 @@
-//! The policy of a site: what new hashes cost, what stored ones may cost, and which keys, ROMs,
-//! threads and memory there are to compute them with.
+//! The policy of a site: what new hashes cost, what stored ones may cost, and the keys, ROMs,
+//! threads and memory to compute them with.
 //!
 //! A policy is made in code from [`Policy::default`], or read from a file with [`Policy::read`]:
 //!
@@ -55,9 +55,9 @@
 //! # What is refused
 //! Unknown keys, values out of their range, and combinations that contradict each other, such as
 //! new hashes that the limits would refuse. The error is an [`Invalid`], which names the file, the
-//! line, the key, the value, and what is allowed. The files of keys and ROMs are looked at by
-//! [`Passwords::new`](crate::Passwords::new): if one is missing, or is not the one that the policy
-//! describes, that is *unavailable* there, before the first login.
+//! line, the key, the value, and what is allowed. [`Passwords::new`](crate::Passwords::new) opens
+//! the files of keys and ROMs: if one is missing, or is not the one that the policy describes, it
+//! fails with *unavailable*, before the first login.
 
 #[cfg(feature = "file")]
 mod document;
@@ -110,38 +110,38 @@ pub use crate::strength::Strength;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The cost of new hashes, which are `$y$` strings. NROM has to be 0 here; hashes get it from
-    /// the active ROM. The default is cost 5, which takes 16 MiB.
+    /// The cost of new hashes, which are `$y$` strings. NROM must be 0 here; hashes get it from the
+    /// active ROM. The default is cost 5, which takes 16 MiB.
     pub params: Params,
     /// Hashes that are weaker than these parameters are below the floor. The default is cost 1,
     /// which takes 1 MiB.
     pub floor: Params,
-    /// Strings with a shorter salt than this are replaced, in bytes, at most 16. The default is 8.
+    /// Strings with a salt of fewer bytes than this are replaced; at most 16. The default is 8.
     pub min_salt: usize,
-    /// Ceilings of memory and work, which hold for every scheme, and other limits. The default is
+    /// Ceilings of memory and work, which apply to every scheme, and other limits. The default is
     /// [`Limits::server`].
     pub limits: Limits,
-    /// The schemes of stored strings that are verified; `yescrypt` has to be among them. The
-    /// default is `yescrypt` alone.
+    /// The schemes of stored strings that are verified; `yescrypt` must be among them. The default
+    /// is `yescrypt` alone.
     pub schemes: Vec<Scheme>,
-    /// The keys of hash encryption.
+    /// The keys for hash encryption.
     pub keys: Vec<Key>,
     /// A key for `$y$` strings that do not name one, which are then all taken to be encrypted with
-    /// it. Nothing can check that: if it is the wrong key, or a string is not encrypted, right
-    /// passwords do not match. This is only for tables that were encrypted before keys had names,
-    /// until all of their strings have been moved to a key with a name. While no key is active, new
-    /// hashes are encrypted with it as well.
+    /// it. Nothing can check the assumption: if it is the wrong key, or a string is not encrypted,
+    /// right passwords do not match. This is only for tables that were encrypted before keys had
+    /// names, until all of their strings have been moved to a named key. While no key is active,
+    /// new hashes are encrypted with it as well.
     pub assume_unnamed_key: Option<KeySource>,
     /// The ROMs.
     pub roms: Vec<SiteRom>,
-    /// Which of the ROMs `$y$` strings need that need one and do not name it. Nothing can check
-    /// that: if it is another ROM of the same size, right passwords do not match. Without it such
-    /// strings are *unavailable*. This is only for hashes that crypt(3) with a ROM has made, and
-    /// other strings without names.
+    /// The ROM for `$y$` strings that need one and do not name it. Nothing can check the
+    /// assumption: if it is another ROM of the same size, right passwords do not match. Without it
+    /// such strings are *unavailable*. This is only for hashes that crypt(3) with a ROM has made,
+    /// and other strings without ids.
     pub assume_unnamed_rom: Option<RomId>,
-    /// How old the last check of all of a ROM in memory may become before it is checked again:
+    /// How old the last complete check of a ROM in memory may become before it is checked again:
     /// see [`Passwords::damage`](crate::Passwords::damage). A check reads the ROM at some gigabytes
-    /// a second of one processor. The default is 10 minutes.
+    /// a second on one processor. The default is 10 minutes.
     pub check_roms: Duration,
     /// The threads, the memory and the queue.
     pub pool: PoolConfig,
@@ -152,10 +152,10 @@ pub struct Policy {
     pub decoy: Decoy,
 }
 
-/// A key of hash encryption.
+/// A key for hash encryption.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// Its name. If the name has a fingerprint, the key has to have it as well.
+    /// Its name. If the name has a fingerprint, the key must match it.
     pub name: KeyId,
     /// Where the key is.
     pub source: KeySource,
@@ -166,9 +166,9 @@ pub struct Key {
 /// Where a key is.
 #[derive(Clone, Debug)]
 pub enum KeySource {
-    /// In a regular file, which has 32 bytes, or 64 hexadecimal digits and perhaps an end of line.
-    /// If there is a file beside it whose name has `.fingerprint` after it
-    /// ([`fingerprint_path`]), the fingerprint in there has to be that of the key.
+    /// In a regular file of 32 bytes, or of 64 hexadecimal digits with an optional end of line. If
+    /// there is a file beside it with `.fingerprint` appended to its name ([`fingerprint_path`]),
+    /// the fingerprint in it must be that of the key.
     File(PathBuf),
     /// In memory.
     Value(Secret),
@@ -196,22 +196,22 @@ pub enum RomSource {
         path: PathBuf,
         /// The hash of the whole image.
         hash: RomHash,
-        /// How the image gets into memory; `None` if it stays in its file, from which blocks are
-        /// read when a hash needs them. One in shared memory is mapped then.
+        /// How the image gets into memory; with `None` it stays in its file, from which blocks are
+        /// read when a hash needs them. An image in shared memory is mapped then.
         access: Option<Access>,
     },
     /// In memory.
     Value(Rom),
 }
 
-/// What logins to unknown accounts cost, so that their time does not give them away.
+/// The cost of logins to unknown accounts, so that their response time does not give them away.
 ///
-/// Such a login computes a hash of one of these costs. A keyed hash of the account's name chooses
-/// it: always the same one for the same name, and over many names as often as the table has it.
+/// Such a login computes a hash of one of these costs. A keyed hash of the account name selects it:
+/// always the same one for the same name, and over many names as often as in the table.
 /// [`Census::costs`](crate::table::Census::costs) counts the costs of a table.
 #[derive(Clone, Default, Debug)]
 pub struct Decoy {
-    /// A secret key, without which nobody can foretell which cost a name gets. Needed if there are
+    /// A secret key, without which nobody can predict which cost a name gets. Required if there are
     /// several costs. Use the same key on all machines of a site.
     pub key: Option<KeySource>,
     /// The costs. If there are none, unknown accounts cost as much as new hashes.

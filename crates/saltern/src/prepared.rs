@@ -13,13 +13,13 @@ use crate::site::Site;
 use crate::stored::Stored;
 use crate::table::Table;
 
-/// All that [`Passwords`](crate::Passwords) need but threads: a policy whose keys have been read
-/// and whose ROMs are attached. Clones are cheap and share everything.
+/// Everything that [`Passwords`](crate::Passwords) need except threads: a policy whose keys have
+/// been read and whose ROMs are attached. Clones are cheap and share everything.
 ///
 /// For programs that start their threads later or share one pool among several policies
 /// ([`Passwords::in_pool`](crate::Passwords::in_pool)). One that is made before a process forks
-/// serves the children as well, each with a pool of its own: memory that ROMs were copied into is
-/// then there once.
+/// serves the children as well, each with its own pool: they share the memory that ROMs were copied
+/// into.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,15 +43,15 @@ pub(crate) struct Parts {
 }
 
 impl Prepared {
-    /// Reads the files with keys and attaches the ROMs.
+    /// Reads the key files and attaches the ROMs.
     ///
     /// # Errors
-    /// Those of [`Passwords::new`](crate::Passwords::new), but for the ones of the pool.
+    /// Those of [`Passwords::new`](crate::Passwords::new), except those of the pool.
     pub fn new(policy: Policy) -> Result<Self, Error> {
         Self::beside(&policy, None)
     }
 
-    /// The same, with what a present site has in memory.
+    /// The same, reusing what a present site has in memory.
     pub(crate) fn beside(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
         let mut site = Site::attach(policy, present)?;
         let new = site.hasher.setting([0; 16])?;
@@ -59,7 +59,7 @@ impl Prepared {
         foreign::ready(&policy.schemes)?;
         let decoys = Decoys::new(policy, &new, &mut site.notes)?;
         for hash in decoys.hashes() {
-            // An error that only unknown accounts had would give them away.
+            // An error that occurs only for unknown accounts would give them away.
             let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
             site.can_compute(hash).map_err(failed)?;
         }
@@ -67,14 +67,14 @@ impl Prepared {
         Ok(Prepared(Arc::new(Parts { table: Table { site }, hasher, decoys })))
     }
 
-    /// What can be done with stored strings without passwords.
+    /// The operations on stored strings that need no password.
     #[must_use]
     pub fn table(&self) -> &Table {
         &self.0.table
     }
 
     /// Whether a stored string could be verified: it can be read, the policy admits it, and its key
-    /// and its ROM are there. Computes no hash, and says nothing about the password. `false` for a
+    /// and its ROM are available. Computes no hash, and does not involve a password. `false` for a
     /// locked account without a hash.
     ///
     /// ```
@@ -95,8 +95,8 @@ impl Prepared {
         site.can_compute(&hash).map(|()| true)
     }
 
-    /// What a pool for this policy is like: [`Policy::pool`], and what reads ROMs that are left in
-    /// their files.
+    /// The configuration of a pool for this policy: [`Policy::pool`], with the sources for ROMs
+    /// that stay in their files.
     #[must_use]
     pub fn pool_config(&self) -> PoolConfig {
         let site = &self.0.table.site;

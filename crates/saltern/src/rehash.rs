@@ -1,4 +1,4 @@
-//! Which stored strings are not what new ones are, and what becomes of them at a login.
+//! Which stored strings differ from new ones, and how a login replaces them.
 
 use saltern_yescrypt::Scheme as Ours;
 use saltern_yescrypt::keys::KeyId;
@@ -12,8 +12,8 @@ use crate::strength::Strength;
 /// The ways in which a stored string differs from a new one.
 ///
 /// A string that is stronger than new hashes is not outdated for that, and is kept. Strength is
-/// memory times work; ROMs are not counted. Whoever tries passwords on a wrapped hash has to
-/// compute both hashes, so that its strength is that of the stronger one.
+/// memory times work; ROMs are not counted. Guessing passwords against a wrapped hash takes both
+/// hashes, so its strength is that of the stronger one.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Reasons {
@@ -30,7 +30,7 @@ pub struct Reasons {
     pub key: bool,
     /// It does not use the active ROM, or uses a ROM although none is active.
     pub rom: bool,
-    /// It is a hash over a hash of another scheme, and that one is not stronger than a new hash.
+    /// It wraps a hash of another scheme that is not stronger than a new hash.
     pub wrapped: bool,
 }
 
@@ -41,7 +41,7 @@ impl Reasons {
         self.key || self.needs_password()
     }
 
-    /// Whether there is a reason that only a login can remove, because it takes the password.
+    /// Whether there is a reason that only a login can remove, because that needs the password.
     #[must_use]
     pub const fn needs_password(&self) -> bool {
         let Reasons { scheme, cost, floor, salt, rom, wrapped, key: _ } = *self;
@@ -73,7 +73,7 @@ impl Reasons {
     }
 }
 
-/// What new hashes are.
+/// The form of new hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// With the NROM of the active ROM.
@@ -95,14 +95,14 @@ pub(crate) struct ActiveRom {
 }
 
 impl ActiveRom {
-    /// NROM of all of it for this r; none if there is no such number.
+    /// NROM for all of it with this r; `None` if there is no such number.
     pub(crate) fn blocks(self, r: u32) -> Option<u64> {
         RomReading::whole(self.size, r).map(|whole| whole.nrom)
     }
 }
 
 impl Target {
-    /// In what a stored hash is not what a new one would be.
+    /// The ways in which a stored hash differs from a new one.
     pub(crate) fn reasons(&self, hash: &Hash) -> Reasons {
         let (stored, new) = (Strength::of(hash), Strength::of_params(&self.params));
         let mut reasons = Reasons {
@@ -123,9 +123,9 @@ impl Target {
         reasons
     }
 
-    /// Whether a string is to be encrypted with another key than it is. Without an active key that
-    /// is none, but where strings without the name of a key are taken to be encrypted, a string
-    /// that is not would be lost.
+    /// Whether a string should be encrypted with another key than it is. Without an active key it
+    /// should not be encrypted; but if strings without a key name are assumed to be encrypted,
+    /// decrypting a string would make it useless.
     pub(crate) fn other_key(&self, ours: &HashString) -> bool {
         let setting = ours.setting();
         let applicable = match setting.scheme() {
@@ -145,8 +145,8 @@ impl Target {
             || listed.is_some_and(|named| self.rom.is_none_or(|rom| rom.id != named.id))
     }
 
-    /// Whether a hash is stronger than new ones by what is not ours in it: it has no successor,
-    /// which would be weaker.
+    /// Whether the part of a hash that is of another scheme makes it stronger than new ones: it has
+    /// no successor, which would be weaker.
     fn inner_is_kept(&self, hash: &Hash) -> bool {
         let strength = Strength::of(hash);
         let ours = |ours: &HashString| Strength::of_params(ours.setting().params());
@@ -154,8 +154,8 @@ impl Target {
             && hash.ours().is_none_or(|hash| ours(hash) < strength)
     }
 
-    /// The parameters of the hash that takes the place of a stored one: those of new ones, or its
-    /// own, if it is stronger; none if nothing takes its place.
+    /// The parameters of the hash that replaces a stored one: those of new ones, or its own if it
+    /// is stronger; `None` if nothing replaces it.
     pub(crate) fn successor(&self, hash: &Hash, outdated: Reasons) -> Option<Params> {
         if !outdated.needs_password() || self.inner_is_kept(hash) {
             return None;
@@ -165,7 +165,7 @@ impl Target {
         }
         let own = hash.ours()?.setting();
         let mut params = *own.params();
-        // Another scheme of ours that is stronger cannot be said in new strings.
+        // New strings cannot express another scheme of ours that is stronger.
         let sayable = own.scheme() == Ours::Yescrypt && params.flags() == self.params.flags();
         params.nrom = match self.rom {
             Some(rom) => rom.blocks(params.r)?,

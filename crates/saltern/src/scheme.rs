@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A scheme of stored strings, or a family of them, that a policy accepts or does not. The name in
-/// a policy stands first.
+/// A scheme of stored strings, or a family of them, that a policy may accept. Each description
+/// begins with the name in policies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Scheme {
@@ -17,27 +17,26 @@ pub enum Scheme {
     /// associated data. Feature `argon2`.
     Argon2,
     /// `bcrypt`: `$2a$`, `$2b$`, `$2y$` and `$2x$`, each as libxcrypt computes it. For a few
-    /// passwords with bytes above 127, `$2a$` differs from `$2b$`. `$2x$` is for strings of an old
-    /// program with a mistake in such bytes.
+    /// passwords with bytes above 127, `$2a$` differs from `$2b$`. `$2x$` is for strings made by an
+    /// old program that handled such bytes wrongly.
     ///
-    /// Only the first 72 bytes of a password count, so that a longer one matches by its beginning.
-    /// The update after a match is a hash of the whole password that was given then. Feature
-    /// `bcrypt`.
+    /// Only the first 72 bytes of a password count, so a longer one matches by its beginning. The
+    /// update after a match is a hash of the whole password that was given then. Feature `bcrypt`.
     Bcrypt,
     /// `sha-crypt`: `$5$` and `$6$`. Feature `sha-crypt`.
     ShaCrypt,
-    /// `pbkdf2`: PBKDF2 with HMAC of SHA-1, SHA-256 or SHA-512, as the PHC string format, passlib
-    /// and Django write it. Feature `pbkdf2`.
+    /// `pbkdf2`: PBKDF2 with HMAC of SHA-1, SHA-256 or SHA-512, as written in the PHC string format
+    /// and by passlib and Django. Feature `pbkdf2`.
     Pbkdf2,
     /// `ldap`: `{SSHA}`, `{SSHA256}`, `{SSHA512}` and `{SMD5}`, and `{SHA}` and `{MD5}`, which have
     /// no salt. One fast digest each: wrap such a table at once. Feature `digest`.
     Ldap,
     /// `hex`: the hexadecimal digits of MD5, SHA-1, SHA-256 or SHA-512 and nothing else; their
-    /// number tells which. As weak as `ldap` without salt. Feature `digest`.
+    /// number determines which. As weak as `ldap` without salt. Feature `digest`.
     Hex,
     /// `libcrypt`: `$1$`, `$gy$`, `$sha1$`, `$md5`, `$3$`, DES and BSDi's DES, computed by the
-    /// libcrypt of the machine (libxcrypt 4.4). Of a password DES counts the first 8 bytes only;
-    /// the update after a match is a hash of the whole password that was given then. Feature
+    /// libcrypt of the machine (libxcrypt 4.4). DES uses only the first 8 bytes of a password; the
+    /// update after a match is a hash of the whole password that was given then. Feature
     /// `libcrypt`.
     Libcrypt,
 }

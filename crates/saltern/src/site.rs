@@ -1,4 +1,4 @@
-//! What a policy becomes when its files have been read: keys, ROMs, and what new hashes are.
+//! A policy whose files have been read: keys, ROMs, and the form of new hashes.
 
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
@@ -20,12 +20,12 @@ pub(crate) struct Site {
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
     pub(crate) roms: OpenRoms,
-    /// For people.
+    /// Remarks for the operator.
     pub(crate) notes: Vec<String>,
 }
 
 impl Site {
-    /// With its keys, and of its ROMs what their manifests say.
+    /// Reads the keys, and the manifests of the ROMs.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Error> {
         policy.check()?;
         let mut notes = Vec::new();
@@ -57,7 +57,7 @@ impl Site {
         })
     }
 
-    /// With its ROMs as well. Those that a present site has in memory are taken from there.
+    /// Attaches the ROMs as well. Those that a present site has in memory are taken from there.
     pub(crate) fn attach(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
         let mut site = Self::open(policy)?;
         let mut set = RomSet::new();
@@ -74,7 +74,7 @@ impl Site {
         site.hasher = site.hasher.with_roms(set);
         #[cfg(feature = "rom")]
         site.notes.extend_from_slice(site.roms.notes());
-        // What is refused now would be refused at every login.
+        // Anything refused now would be refused at every login.
         site.hasher.setting([0; 16])?;
         Ok(site)
     }
@@ -82,7 +82,7 @@ impl Site {
 
 #[cfg(feature = "rom")]
 impl Site {
-    /// A ROM of a new policy, if it is in memory here, from the same image in the same way.
+    /// A ROM of a new policy, if it is in memory here, from the same image with the same access.
     fn held(&self, rom: &SiteRom) -> Option<std::sync::Arc<saltern_rom::Attached>> {
         let RomSource::Image { path, hash, access } = &rom.source else { return None };
         let same = |other: &&SiteRom| {
@@ -94,17 +94,17 @@ impl Site {
     }
 }
 
-/// What takes the place of a stored string after a match.
+/// The replacement for a stored string after a match.
 pub(crate) enum Successor {
-    /// The same under another key.
+    /// The same hash under another key.
     Rekeyed(String),
-    /// A hash with these parameters.
+    /// A new hash with these parameters.
     Hashed(Params),
 }
 
 impl Site {
-    /// Whether a hash can be computed here, as far as that can be told before it is. libcrypt alone
-    /// knows what it refuses, so that it is asked.
+    /// Whether a hash can be computed here, as far as that is known in advance. Only libcrypt knows
+    /// what it refuses, so it is asked.
     pub(crate) fn can_compute(&self, hash: &Hash) -> Result<(), Error> {
         if let Some(ours) = hash.ours() {
             self.hasher.plan([], ours.setting())?;
@@ -114,7 +114,7 @@ impl Site {
         if asked { setting.compute(b"").map(drop) } else { Ok(()) }
     }
 
-    /// What takes the place of a hash after a match, if it is outdated in something.
+    /// The replacement for a hash after a match, if it is outdated.
     pub(crate) fn successor(
         &self,
         hash: &Hash,
@@ -126,8 +126,8 @@ impl Site {
         }
     }
 
-    /// The same hash under the active key, or under none if none is active; nothing if it is
-    /// already, or if it cannot be encrypted.
+    /// The same hash under the active key, or under none if none is active; `None` if it already
+    /// is, or if it cannot be encrypted.
     pub(crate) fn rekeyed(&self, hash: &Hash) -> Result<Option<String>, Error> {
         let Some(ours) = hash.ours().filter(|ours| self.target.other_key(ours)) else {
             return Ok(None);
@@ -144,7 +144,7 @@ fn named(id: RomId) -> String {
     format!("the ROM {id}")
 }
 
-/// How large a ROM is.
+/// The size of a ROM.
 fn measure(rom: &SiteRom) -> Result<ActiveRom, Error> {
     let size = match &rom.source {
         RomSource::Value(value) => value.size(),

@@ -1,4 +1,4 @@
-//! A stored string, parsed once: what is before it, and what it is.
+//! A stored string, parsed once: its prefix and its hash.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::foreign::{self, Foreign, Setting};
 use crate::known::{self, Kind};
 use crate::scheme::Scheme;
 
-/// What stands in the place of a stored string.
+/// A stored string.
 #[derive(Clone)]
 pub(crate) struct Stored<'t> {
-    /// What is before the string and stays where it is: `!` or `*` of a locked account, and
+    /// The part before the hash, which is always kept: `!` or `*` of a locked account, and
     /// `{CRYPT}`.
     pub(crate) before: &'t str,
     pub(crate) locked: bool,
-    /// `None` only for a locked account whose marks have no string after them.
+    /// `None` only for a locked account without a string after its marks.
     pub(crate) hash: Option<Hash>,
 }
 
@@ -32,9 +32,9 @@ pub(crate) enum Hash {
 }
 
 impl<'t> Stored<'t> {
-    /// A string, or one behind the marks of a locked account. What follows such marks and is no
-    /// string (`*LK*`, `!!`, Django's `!` and random characters) is none, unless it begins as one
-    /// does: a damaged string may need a key, and is not to be overlooked.
+    /// Parses a string, or one after the marks of a locked account. Text after such marks that is
+    /// not a string (`*LK*`, `!!`, Django's `!` and random characters) is ignored, unless it begins
+    /// like a string: a damaged string may need a key, and must not be overlooked.
     pub(crate) fn parse(text: &'t str) -> Result<Self, Error> {
         let (before, rest) = known::split(text);
         let locked = known::is_locked(before);
@@ -48,7 +48,7 @@ impl<'t> Stored<'t> {
     }
 }
 
-/// Whether it is that of a locked account, whatever follows.
+/// Whether it is that of a locked account, whatever follows the marks.
 pub(crate) fn locked(text: &str) -> bool {
     known::is_locked(known::split(text).0)
 }
@@ -83,7 +83,7 @@ impl Hash {
         }
     }
 
-    /// Its scheme; of a wrapped one, that of the hash within.
+    /// Its scheme; for a wrapped hash, that of the hash within.
     pub(crate) fn scheme(&self) -> Scheme {
         match self {
             Hash::Ours(hash) => match hash.setting().scheme() {
@@ -112,7 +112,7 @@ impl Hash {
         }
     }
 
-    /// Bytes of memory that its computation takes; of a wrapped one, the larger of both.
+    /// Bytes of memory that its computation takes; for a wrapped hash, the larger of both.
     pub(crate) fn memory(&self) -> u64 {
         let ours = self.ours().map_or(0, |ours| ours.setting().params().memory());
         let foreign = self.foreign().map_or(0, |setting| setting.cost(0).memory);
@@ -130,7 +130,7 @@ impl Hash {
         setting.rom_id().into_iter().chain(setting.roms().iter().map(|rom| rom.id)).collect()
     }
 
-    /// Bytes of its salt; of a wrapped one, that of the hash around it.
+    /// Bytes of its salt; for a wrapped hash, that of the outer hash.
     pub(crate) fn salt(&self) -> usize {
         match self {
             Hash::Ours(ours) | Hash::Wrapped(_, ours) => ours.setting().salt().len(),
@@ -138,7 +138,7 @@ impl Hash {
         }
     }
 
-    /// The same with another string of ours in it.
+    /// The same string with another yescrypt string in it.
     pub(crate) fn with_ours(&self, ours: &str) -> String {
         match self {
             Hash::Wrapped(inner, _) => wrapped(&**inner, ours),

@@ -1,18 +1,18 @@
-//! How much a hash asks of whoever tries passwords: one number for every scheme.
+//! How much a hash costs an attacker who guesses passwords: one number for every scheme.
 
 use saltern_yescrypt::Params;
 
 use crate::foreign::Setting;
 use crate::stored::Hash;
 
-/// What a hash asks of whoever tries passwords, to be compared: bytes of memory times units of
-/// work, which is the area that a chip needs, for the time that it needs it. A policy's floor is
-/// such a strength. ROMs are not counted: they come on top.
+/// What a hash costs an attacker who guesses passwords, for comparison: bytes of memory times units
+/// of work, which correspond to the area that a chip needs and the time. A policy's floor is such a
+/// strength. ROMs are not counted: they come on top.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Strength(u128);
 
 impl Strength {
-    /// Of a hash with these parameters.
+    /// The strength of a hash with these parameters.
     #[must_use]
     pub fn of_params(params: &Params) -> Self {
         let mut params = *params;
@@ -25,7 +25,8 @@ impl Strength {
         Strength(u128::from(cost.memory) * u128::from(cost.work))
     }
 
-    /// Of a wrapped one, the stronger of both: whoever tries a password computes both.
+    /// The strength of a hash; for a wrapped one, the stronger of both: guessing a password takes
+    /// both.
     pub(crate) fn of(hash: &Hash) -> Self {
         let ours = hash.ours().map(|ours| Self::of_params(ours.setting().params()));
         let foreign = hash.foreign().map(|setting| Self::of_setting(&**setting));

@@ -6,12 +6,12 @@
 //!
 //! # Moving to another key
 //! 1. Add the new key to the policy and make it the active one. Keep the old key.
-//! 2. Put every string through [`Table::rekey`], and write the result where the old string still
-//!    stands. This may be done as often as you like: a second run changes nothing.
+//! 2.  Pass every string through [`Table::rekey`], and write the result if the old string is still
+//!    stored. This may be done as often as you like: a second run changes nothing.
 //! 3. When every server has the new policy, and the logins that began under the old one have ended,
 //!    count the table again ([`Census`]): until then a login may still write a string with the old
 //!    key.
-//! 4. When [`Table::retire_key`] has no objection, take the old key out of the policy.
+//! 4.  When [`Table::retire_key`] reports no error, remove the old key from the policy.
 //!
 //! ROMs retire in the same way ([`Table::retire_rom`]), but only logins move strings from one ROM
 //! to another.
@@ -31,7 +31,7 @@ use crate::site::Site;
 use crate::stored::{Hash, Stored};
 
 /// A policy, for work on stored strings that needs no password and computes no hash. It starts no
-/// thread, attaches no ROM, and takes no memory worth mentioning.
+/// thread, attaches no ROM, and takes little memory.
 ///
 /// ```
 /// use saltern::{Policy, table::Table};
@@ -46,11 +46,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the files with keys, and the manifests of ROMs.
+    /// Reads the key files, and the manifests of ROMs.
     ///
     /// # Errors
     /// [`Error::Policy`] if the policy contradicts itself; [`Error::Unavailable`] if a key or a ROM
-    /// is missing or is not the right one.
+    /// is missing or is the wrong one.
     pub fn open(policy: &Policy) -> Result<Self, Error> {
         Site::open(policy).map(|site| Table { site })
     }
@@ -61,8 +61,7 @@ impl Table {
         &self.site.policy
     }
 
-    /// Remarks for the operator about the files of keys, such as permissions that let others read
-    /// them.
+    /// Remarks for the operator about the key files, such as permissions that let others read them.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.site.notes
@@ -74,17 +73,17 @@ impl Table {
     /// that is stronger than new hashes is kept even if its salt is short.
     ///
     /// # Errors
-    /// *Bad input* for what is not a stored string.
+    /// *Bad input* for text that is not a stored string.
     pub fn needs_rehash(&self, stored: &str) -> Result<Reasons, Error> {
         let hash = Stored::parse(stored)?.hash;
         Ok(hash.map(|hash| self.site.target.reasons(&hash)).unwrap_or_default())
     }
 
-    /// The same hash encrypted with the active key, or not encrypted if no key is active. `None`
-    /// if nothing changes: it is so already, or it is of a scheme that cannot be encrypted. The
-    /// password stays what it was, and the marks of locked accounts stay. Where the policy has
-    /// [`Policy::assume_unnamed_key`] and no active key, nothing changes either: a string without
-    /// the name of a key would be taken to be encrypted.
+    /// The same hash encrypted with the active key, or not encrypted if no key is active. `None` if
+    /// nothing changes: it already is, or its scheme cannot be encrypted. The password remains the
+    /// same, and the marks of locked accounts are kept. If the policy has
+    /// [`Policy::assume_unnamed_key`] and no active key, nothing changes either: a string without a
+    /// key name would be taken to be encrypted.
     ///
     /// ```
     /// use saltern::{Policy, policy::{Key, KeySource, Secret}, table::Table};
@@ -101,8 +100,8 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// *Bad input* for what is not a stored string; *unavailable* if the string names a key that
-    /// the policy does not have.
+    /// *Bad input* for text that is not a stored string; *unavailable* if the string names a key
+    /// that the policy does not have.
     pub fn rekey(&self, stored: &str) -> Result<Option<String>, Error> {
         let Stored { before, hash, .. } = Stored::parse(stored)?;
         let rekeyed = hash.map(|hash| self.site.rekeyed(&hash)).transpose()?.flatten();
@@ -112,7 +111,7 @@ impl Table {
     /// Counts a string in a census.
     ///
     /// # Errors
-    /// *Bad input* for what is not a stored string, which is counted in [`Census::bad`].
+    /// *Bad input* for text that is not a stored string, which is counted in [`Census::bad`].
     pub fn count(&self, stored: &str, census: &mut Census) -> Result<(), Error> {
         match Stored::parse(stored) {
             Ok(stored) => {
@@ -129,17 +128,17 @@ impl Table {
         }
     }
 
-    /// Adds a census of another part of the same table, which was counted under this policy: a
-    /// table can be counted in pieces, at the same time.
+    /// Adds a census of another part of the same table, counted under this policy: parts of a table
+    /// can be counted in parallel.
     pub fn merge(&self, census: &mut Census, part: Census) {
         census.merge(part, &self.site);
     }
 
-    /// Whether a key can be taken out of the policy, as far as a census of the whole table tells:
-    /// it is not the active one, no string and no decoy needs it, and every string could be read.
+    /// Checks, by a census of the whole table, whether a key can be removed from the policy: it is
+    /// not the active one, no string and no decoy needs it, and every string could be read.
     ///
     /// # Errors
-    /// [`Error::InUse`], which says what needs it; [`Error::Unavailable`] if the policy has no key
+    /// [`Error::InUse`], with what still needs it; [`Error::Unavailable`] if the policy has no key
     /// of this name.
     pub fn retire_key(&self, name: &str, census: &Census) -> Result<(), Error> {
         let what = format!("the key {name}");
@@ -152,8 +151,8 @@ impl Table {
         retire(what, active, [used, self.decoys(needs)], census)
     }
 
-    /// The same as [`Table::retire_key`] for a ROM, which is named by its id. Strings that need a
-    /// ROM and name none are taken to need this one.
+    /// [`Table::retire_key`] for a ROM, given by its id. Strings that need a ROM and name none are
+    /// taken to need this one.
     ///
     /// # Errors
     /// As there.
@@ -168,24 +167,24 @@ impl Table {
         retire(what, active, [used, self.decoys(needs)], census)
     }
 
-    /// How many costs of decoys are such.
+    /// How many decoy costs need it.
     fn decoys(&self, needs: impl Fn(&Hash) -> bool) -> u64 {
         let costs = self.policy().decoy.costs.iter();
         costs.filter(|cost| specimen(&cost.like).is_ok_and(|hash| needs(&hash))).count() as u64
     }
 }
 
-/// The scheme of a stored string, whether a policy accepts it or not: for a wrapped string that of
+/// The scheme of a stored string, whether a policy accepts it or not; for a wrapped string that of
 /// the hash within, and `None` for a locked account without a hash.
 ///
 /// # Errors
-/// *Bad input* for what is not a stored string.
+/// *Bad input* for text that is not a stored string.
 pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
     Ok(Stored::parse(stored)?.hash.map(|hash| hash.scheme()))
 }
 
-/// The scheme of a stored string as [`scheme`] tells it, and the bytes of memory that one
-/// verification takes; `None` for a locked account without a hash.
+/// The [`scheme`] of a stored string, and the bytes of memory that one verification takes; `None`
+/// for a locked account without a hash.
 ///
 /// ```
 /// use saltern::{policy::Scheme, table::cost};
@@ -196,13 +195,13 @@ pub fn scheme(stored: &str) -> Result<Option<Scheme>, Error> {
 /// ```
 ///
 /// # Errors
-/// *Bad input* for what is not a stored string.
+/// *Bad input* for text that is not a stored string.
 pub fn cost(stored: &str) -> Result<Option<(Scheme, u64)>, Error> {
     let hash = Stored::parse(stored)?.hash;
     Ok(hash.map(|hash| (hash.scheme(), hash.memory())))
 }
 
-/// Whether something is needed by the policy, by stored strings, or by decoys.
+/// Refuses to retire something that the policy, stored strings, or decoys need.
 fn retire(
     what: String,
     active: bool,

@@ -1,4 +1,4 @@
-//! Functions of one's own among the hashes.
+//! The caller's own functions among the hashes.
 
 use saltern_pool::task::Task;
 
@@ -6,10 +6,10 @@ use crate::passwords::Passwords;
 use crate::ticket::Ticket;
 
 impl Passwords {
-    /// Computes a function of one's own in a thread of the pool, beside the hashes: work on many
-    /// stored strings, say. It has the place in the queue, and the deadline, that other calls of
-    /// this handle have; keep it short (some milliseconds), since a login that comes meanwhile
-    /// waits for it.
+    /// Runs a function of the caller's in a thread of the pool, beside the hashes: for example work
+    /// on many stored strings. It has the same place in the queue and the same deadline as other
+    /// calls of this handle; keep it short (some milliseconds), since logins that arrive meanwhile
+    /// wait for it.
     ///
     /// ```
     /// use saltern::{Passwords, Policy};
@@ -21,7 +21,7 @@ impl Passwords {
     /// # Errors
     /// In the ticket: *overloaded* if the queue is full; *internal* if the function panics.
     pub fn run<T: Send + 'static>(&self, run: impl FnOnce() -> T + Send + 'static) -> Ticket<T> {
-        // Predictions are for hashes, and learn nothing from it.
+        // It does not affect predictions, which are for hashes.
         let task = Task { memory: 0, work: 0 };
         Ticket::of(self.pool().run_one(task, run, self.terms()))
     }

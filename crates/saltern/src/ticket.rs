@@ -1,4 +1,4 @@
-//! What a caller holds while something is computed, in one step or in several.
+//! Tickets, which callers hold while something is computed, in one step or in several.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use crate::error::Error;
 
 /// A result that is being computed. It can be waited for, or awaited under any executor.
 ///
-/// Dropping the ticket gives up what has not begun yet. Where one step follows another, as the new
+/// Dropping the ticket cancels work that has not begun. If one step follows another, as the new
 /// hash follows a match, the second is submitted once the first has ended and somebody waits for
 /// the ticket or polls it.
 #[must_use = "dropping a ticket cancels what it stands for"]
@@ -25,7 +25,7 @@ enum State<T> {
     Over,
 }
 
-/// A step on its way to a result.
+/// A step towards a result.
 trait Step<T>: Send {
     fn wait(self: Box<Self>) -> Ticket<T>;
     fn wait_until(self: Box<Self>, until: Instant) -> Result<Ticket<T>, Box<dyn Step<T>>>;
@@ -37,19 +37,19 @@ trait Step<T>: Send {
 struct Then<S: Send + 'static, T> {
     item: OneTicket<S>,
     next: Option<Next<S, T>>,
-    /// A result that the item can only add to, and how long that is waited for.
+    /// A result to which the item can only add, and how long to wait for that.
     known: Option<(T, Option<Instant>)>,
 }
 
 type Next<S, T> = Box<dyn FnOnce(Result<S, Error>) -> Ticket<T> + Send>;
 
 impl<T: Send + 'static> Ticket<T> {
-    /// One that is there already.
+    /// A ticket with a result.
     pub(crate) fn done(result: Result<T, Error>) -> Self {
         Ticket(State::Done(result))
     }
 
-    /// An item of the pool, if it was taken on, and then what follows from its result.
+    /// An item of the pool, if it was accepted, and then what follows from its result.
     pub(crate) fn then<S: Send + 'static>(
         item: Result<OneTicket<S>, saltern_pool::Error>,
         next: impl FnOnce(Result<S, Error>) -> Ticket<T> + Send + 'static,
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Ticket<T> {
         Ticket(State::Running(Box::new(Then { item, next: Some(Box::new(next)), known })))
     }
 
-    /// An item of the pool whose result is all.
+    /// An item of the pool whose result is the ticket's result.
     pub(crate) fn of(item: Result<OneTicket<T>, saltern_pool::Error>) -> Self {
         Self::then(item, Ticket::done)
     }
@@ -89,7 +89,7 @@ impl<T: Send + 'static> Ticket<T> {
     /// Waits for the result, however long it takes.
     ///
     /// # Errors
-    /// The errors that are documented for the call that made the ticket.
+    /// The errors documented for the call that made the ticket.
     pub fn wait(self) -> Result<T, Error> {
         let mut ticket = self;
         loop {
@@ -101,10 +101,10 @@ impl<T: Send + 'static> Ticket<T> {
         }
     }
 
-    /// Waits for the result, but no longer than this.
+    /// Waits for the result for at most this long.
     ///
     /// # Errors
-    /// The ticket itself, to wait again or to drop, if there is no result by then.
+    /// The ticket itself, to wait again or to drop, if there is no result in time.
     pub fn wait_timeout(self, timeout: Duration) -> Result<Result<T, Error>, Self> {
         let until = Instant::now().checked_add(timeout);
         let Some(until) = until else { return Ok(self.wait()) };
@@ -121,8 +121,8 @@ impl<T: Send + 'static> Ticket<T> {
     }
 
     /// Gives up what is still being computed, and returns what is known without it: the match of a
-    /// login whose update is not there yet. `None` if nothing is known. Whoever waits in a thread
-    /// has it at the deadline of the login; a future has no clock, and is asked by this.
+    /// login whose update is not ready yet. `None` if nothing is known. [`Ticket::wait`] returns it
+    /// at the login's deadline by itself; a future has no clock, so call this.
     ///
     /// ```
     /// # use saltern::{Outcome, Passwords, Policy};
@@ -187,7 +187,7 @@ impl<S: Send + 'static, T: Send + 'static> Step<T> for Then<S, T> {
     }
 }
 
-/// A ticket whose result is there already, for operations that compute nothing.
+/// A ticket with a result, for operations that compute nothing.
 impl<T: Send + 'static> From<Result<T, Error>> for Ticket<T> {
     fn from(result: Result<T, Error>) -> Self {
         Ticket::done(result)

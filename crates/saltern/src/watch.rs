@@ -1,4 +1,4 @@
-//! Whole checks of the ROMs in memory, again and again while a site runs.
+//! Repeated whole checks of the ROMs in memory while a site runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +16,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to check the ROMs of a site, if it has any in memory. Where the system has no thread
-    /// for it, there are no such checks: no answer depends on them.
+    /// Begins to check the ROMs of a site, if it has any in memory. If no thread can be started,
+    /// there are no such checks; no answer depends on them.
     pub(crate) fn start(site: &Site) -> Self {
         let damage = Arc::new(Damage::default());
         #[cfg(feature = "rom")]

@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(rungs[0].threads, 4);
         assert!(bounds().memory_ends(last, 40 << 20) && !bounds().memory_ends(last, 80 << 20));
         let refused = bounds().ladder(32, 4, 1 << 20).unwrap_err().to_string();
-        assert!(refused.contains("what binds: memory for hashing"), "{refused}");
-        assert!(refused.contains("takes 3.02 MiB, and there is 1 MiB"), "{refused}");
+        assert!(refused.contains("bottleneck: memory for hashing"), "{refused}");
+        assert!(refused.contains("takes 3.02 MiB, but there is 1 MiB"), "{refused}");
     }
 
     #[test]

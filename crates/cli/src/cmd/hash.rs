@@ -40,7 +40,7 @@ Examples:
   saltern hash --rom shm:site            needs that ROM to verify
   saltern hash --rom big.rom --rom-access direct
                                          reads that ROM from its file
-  saltern hash --policy saltern.toml     with the site's cost and keys
+  saltern hash --policy saltern.toml     as new strings of the site
   saltern hash -m help                   the schemes
   saltern hash --jsonl < users.jsonl     many, on all processors
 

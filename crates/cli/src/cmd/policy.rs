@@ -17,7 +17,7 @@ Examples:
   saltern policy check --text saltern.toml
                                          without its keys and ROMs
   saltern policy show saltern.toml       with the defaults filled in
-  saltern hash --policy saltern.toml     with its cost, key and ROM
+  saltern hash --policy saltern.toml     as new strings of the site
 
 An error names the file, the line, the key, its value, and what was
 expected:

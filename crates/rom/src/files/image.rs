@@ -1,4 +1,4 @@
-//! What is looked at in an image, and read of it.
+//! Reading and checking images.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::progress::{PIECE, Progress, Stage, Watch, tell};
 use crate::system::filesystem::read_exact_at;
 use crate::system::map::Mapping;
 
-/// The last sub-block of an image, which has its tag and its digest.
+/// The last sub-block of an image, which holds its tag and its digest.
 #[repr(align(64))]
 struct End([u8; 64]);
 
-/// The digest at the end of an image, if its tag is there.
+/// The digest at the end of an image, if it has a tag.
 pub(crate) fn digest_of(image: &[u8]) -> Option<[u8; 32]> {
     let end = End(*image.last_chunk()?);
     Some(RomView::from_bytes(&end.0).ok()?.digest())
@@ -32,7 +32,7 @@ pub(crate) fn check_image(path: &Path, manifest: &Manifest, image: &[u8]) -> Res
     Err(Error::WrongRom { path: path.to_owned(), expected: manifest.hash, actual: None })
 }
 
-/// Whether a ROM is the one that is expected, if one is.
+/// Checks that a ROM is the expected one, if one is expected.
 pub(crate) fn check_hash(
     path: &Path,
     expected: Option<RomHash>,
@@ -70,7 +70,7 @@ pub(crate) fn read_exact(
     }
 }
 
-/// Reads a whole image into memory, where every chunk is checked.
+/// Reads a whole image into memory and checks every chunk there.
 pub(crate) fn read_image(
     file: &File,
     path: &Path,

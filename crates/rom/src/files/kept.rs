@@ -28,9 +28,10 @@ impl Manifest {
         Self::read_with(image).map(|(manifest, _)| manifest)
     }
 
-    /// The same for whoever opens, or writes to, what it names: a manifest that names an image
-    /// elsewhere than beside itself, and any in shared memory, has to belong to root or to this
-    /// user, with nobody else allowed to write to it. Otherwise anybody could choose the file.
+    /// [`Manifest::read`] for callers that open or write to the image it names: a manifest that
+    /// names an image not beside itself, and any manifest in shared memory, must belong to root or
+    /// to this user, and nobody else may have write permission. Otherwise anybody could choose the
+    /// file.
     ///
     /// # Errors
     /// Those of [`Manifest::read`]; [`Error::Untrusted`].
@@ -38,7 +39,7 @@ impl Manifest {
         Self::followed(image).map(|(manifest, _)| manifest)
     }
 
-    /// The same, and what is to be known of its file.
+    /// The same, with the metadata of its file.
     pub(crate) fn followed(image: &Path) -> Result<(Self, Metadata), Error> {
         let (manifest, found, kind) = Self::read_from(image)?;
         if manifest.location != Location::Beside || kind != Kind::Disk {
@@ -47,7 +48,7 @@ impl Manifest {
         Ok((manifest, found))
     }
 
-    /// The manifest, and what is to be known of its file.
+    /// The manifest, with the metadata of its file.
     pub(crate) fn read_with(image: &Path) -> Result<(Self, Metadata), Error> {
         Self::read_from(image).map(|(manifest, found, _)| (manifest, found))
     }
@@ -66,12 +67,12 @@ impl Manifest {
         Ok((Self::parse(&text).map_err(refused)?, found, kind))
     }
 
-    /// Writes it to its place, and the table of its image before it, replacing what is there: each
-    /// whole or not at all.
+    /// Writes the table of its image and then the manifest to their places, replacing existing
+    /// ones: each atomically.
     ///
     /// Between the two there is a table without its manifest, which the next creation replaces, or,
-    /// where one ROM replaces another, a table that does not fit the old manifest, which is noticed
-    /// when blocks are to be read.
+    /// if one ROM replaces another, a table that does not match the old manifest, which is detected
+    /// when blocks are read.
     pub(crate) fn write(&self, image: &Path, sums: &Sums) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
@@ -86,8 +87,8 @@ impl Manifest {
 }
 
 impl ImageHasher {
-    /// [`ImageHasher::finish`] for an image that has to be the one of a manifest. Where it is not,
-    /// the table beside `known`, if there is one, tells the place.
+    /// [`ImageHasher::finish`] for an image that must be the one of a manifest. If it is not, the
+    /// table beside `known`, if there is one, shows where it differs.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -108,7 +109,7 @@ impl ImageHasher {
 }
 
 impl Sums {
-    /// Opens the table of a ROM; one that is not what the manifest's hash was made of is refused.
+    /// Opens the table of a ROM; refuses one that does not match the manifest's hash.
     pub(crate) fn open(image: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let path = path_for(image);
         let bad = |reason| Error::Sums { path: path.clone(), reason };
@@ -119,7 +120,7 @@ impl Sums {
         Ok(sums)
     }
 
-    /// Writes it to where it will be renamed from.
+    /// Writes it to the file that will be renamed.
     fn stage(&self, image: &Path) -> Result<Staged, Error> {
         let path = path_for(image);
         let staged = Staged::begin(&path, 0o644)?;
@@ -137,15 +138,15 @@ pub(crate) fn path_for(image: &Path) -> PathBuf {
     beside(image, ".sums")
 }
 
-/// Whether a file begins as tables do, those of earlier versions included.
+/// Whether a file begins like a table, of this or an earlier version.
 fn is_table(path: &Path) -> bool {
     let mut magic = [0; 16];
     let read = open_file(path).is_ok_and(|(mut file, _)| file.read_exact(&mut magic).is_ok());
     read && (magic == MAGIC || magic == *b"saltern-sums-1\n\0")
 }
 
-/// Refuses to overwrite what has the table's name and is none, another image for instance, unless
-/// there is a manifest that speaks for it.
+/// Refuses to overwrite a file with the table's name that is not a table, another image for
+/// instance, unless there is a manifest to which it belongs.
 pub(crate) fn check_place(image: &Path) -> Result<(), Error> {
     let path = path_for(image);
     let Ok(found) = path.symlink_metadata() else { return Ok(()) };
@@ -165,7 +166,7 @@ pub(crate) fn remove_stray(image: &Path) -> Result<bool, Error> {
     if !found || !is_table(&path) {
         return Ok(false);
     }
-    // Whoever puts a table into its place holds this lock until the manifest is in its own.
+    // A writer of a table holds this lock until the manifest is in its place.
     let lock = match Staged::begin(&Manifest::path_for(image), 0o644) {
         Err(Error::Busy { .. }) => return Ok(false),
         other => other?,

@@ -1,5 +1,5 @@
-//! ROMs as they are found: manifest and image, each opened once. What is asked about a file is
-//! asked of its descriptor and not of a path, which may name another file by then.
+//! ROMs as they are found: manifest and image, each opened once. Files are examined through their
+//! descriptors and not by path, since a path may name another file by then.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl ImageFile {
         Ok(ImageFile { file, path: path.to_owned(), found, kind, page })
     }
 
-    /// What was told of a file that is open already.
+    /// Examines a file that is already open.
     pub(crate) fn of(file: File, path: &Path) -> Result<Self, Error> {
         let found = file.metadata().map_err(Error::io("access", path))?;
         let (kind, page) = filesystem::kind_and_page(&file, path)?;
@@ -45,8 +45,8 @@ impl ImageFile {
         self.found.len()
     }
 
-    /// Compares size, tag and digest with the manifest. A file of huge pages is as long as these
-    /// are whole.
+    /// Compares size, tag and digest with the manifest. The length of a file on huge pages is
+    /// rounded up to whole pages.
     pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Error> {
         let (expected, actual) = (manifest.size(), self.size());
         let whole = if self.kind == Kind::Hugetlbfs { self.page as u64 } else { 1 };
@@ -56,8 +56,8 @@ impl ImageFile {
         check_tail(&self.path, manifest, &self.file)
     }
 
-    /// Refuses a file to which others may write, or may have written. Of one that keeps its bytes
-    /// the mode means nothing, but its owner has chosen them, and where it is.
+    /// Refuses a file to which others may write, or may have written. If a file cannot be changed
+    /// any more, its mode does not matter, but its owner does, who has chosen its contents.
     pub(crate) fn check_trust(&self) -> Result<(), Error> {
         let (owner, mode) = owner_and_mode(&self.found);
         let fixed = filesystem::keeps_its_bytes(&self.file);
@@ -71,7 +71,7 @@ pub(crate) enum Image {
     Segment(Segment),
 }
 
-/// A ROM that was found.
+/// A ROM that has been found.
 pub(crate) struct Opened {
     pub(crate) manifest: Manifest,
     pub(crate) image: Image,
@@ -80,8 +80,8 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens manifest and image and compares size, tag and digest. The ROM has to be the one that
-    /// is expected, if one is.
+    /// Opens manifest and image and compares size, tag and digest. The ROM must be the expected
+    /// one, if one is expected.
     pub(crate) fn open(image: &Path, expect: Option<RomHash>) -> Result<Self, Error> {
         let opened = Self::find(image)?;
         let manifest = &opened.manifest;
@@ -93,8 +93,8 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Opens manifest and image. A manifest that leads elsewhere has to be trusted, and so has a
-    /// segment: what its owner writes to it would be read a second time.
+    /// Opens manifest and image. A manifest that names an image elsewhere must be trusted, and so
+    /// must a segment: its owner could change it after it was checked.
     pub(crate) fn find(image: &Path) -> Result<Self, Error> {
         let (manifest, manifest_file) = Manifest::followed(image)?;
         let found = match (&manifest.location, manifest.image_path(image)) {
@@ -106,8 +106,8 @@ impl Opened {
         Ok(Opened { manifest, image: found, manifest_path, manifest_file })
     }
 
-    /// Refuses what others may write to, or may have written: an image, or the manifest that says
-    /// which ROM it is.
+    /// Refuses an image, or the manifest that identifies it, if others may write to it or may have
+    /// written to it.
     pub(crate) fn check_trust(&self) -> Result<(), Error> {
         check_file_owner(&self.manifest_path, &self.manifest_file)?;
         match &self.image {
@@ -117,13 +117,13 @@ impl Opened {
         }
     }
 
-    /// Whether the image is in a file of a disk.
+    /// Whether the image is in a file on a disk.
     pub(crate) fn is_on_disk(&self) -> bool {
         matches!(&self.image, Image::File(file) if file.kind == Kind::Disk)
     }
 
-    /// The same for what is in shared memory, where anybody may put files. A file on a disk has to
-    /// be checked instead, all that is read of it.
+    /// The same for images in shared memory, where anybody may put files. For a file on a disk,
+    /// everything that is read from it must be checked instead.
     pub(crate) fn check_shared(&self) -> Result<(), Error> {
         if self.is_on_disk() { Ok(()) } else { self.check_trust() }
     }
@@ -137,13 +137,13 @@ pub(crate) fn trusted_segment(key: i32) -> Result<Segment, Error> {
     Ok(segment)
 }
 
-/// A segment in memory. It cannot be shortened, so that it may be mapped.
+/// A segment in memory. It cannot be shortened, so it may be mapped.
 pub(crate) fn map_segment(segment: &Segment) -> Result<Mapping, Error> {
     Mapping::segment(segment, false).map_err(Error::io("attach", &segment.name()))
 }
 
 impl Image {
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) fn name(&self) -> PathBuf {
         match self {
             Image::File(file) => file.path.clone(),
@@ -151,7 +151,7 @@ impl Image {
         }
     }
 
-    /// Refuses one of another size.
+    /// Refuses a segment of another size.
     pub(crate) fn check_size(&self, expected: u64) -> Result<(), Error> {
         let actual = match self {
             Image::File(file) => file.size(),
@@ -163,7 +163,7 @@ impl Image {
         Err(Error::Size { path: self.name(), expected, actual })
     }
 
-    /// Hands out `total` bytes of the image in order.
+    /// Passes on `total` bytes of the image in order.
     pub(crate) fn each_piece(
         &self,
         total: u64,

@@ -1,5 +1,5 @@
-//! The place where an image will be: a file or a segment, taken by one creator at a time, with what
-//! may not be overwritten.
+//! The place of a new image: a file or a segment, held by one creator at a time, with checks of
+//! what may not be overwritten.
 
 use std::fs::File;
 use std::io::Write;
@@ -25,25 +25,25 @@ use crate::system::sysv::Segment;
 
 /// A place for an image.
 pub(crate) struct Place<'a> {
-    /// What the manifest is beside.
+    /// The path that the manifest is beside.
     pub(crate) image: &'a Path,
     pub(crate) location: &'a Location,
     pub(crate) params: RomParams,
     pub(crate) replace: bool,
     /// Permissions of the image.
     pub(crate) mode: u32,
-    /// Of a segment, or advised for a mapped file.
+    /// The pages of a segment, or those advised for a mapped file.
     pub(crate) pages: RomPages,
 }
 
-/// What is known of an image that was put into its place.
+/// What is known about an image that was put into its place.
 pub(crate) struct Made {
     pub(crate) manifest: Manifest,
     pub(crate) sums: Sums,
 }
 
 impl Made {
-    /// Of an image of which all bytes are known, and this digest at its end.
+    /// For an image whose bytes are all hashed, with this digest at its end.
     pub(crate) fn new(
         params: RomParams,
         sums: Sums,
@@ -61,7 +61,7 @@ impl Made {
 pub(crate) enum Sink<'a> {
     /// Written, from the beginning.
     File(&'a File),
-    /// Memory that is the image already.
+    /// Memory that already is the image.
     Memory(&'a mut Mapping),
 }
 
@@ -70,16 +70,16 @@ impl Place<'_> {
         self.params.size()
     }
 
-    /// The file of the image; none for a segment.
+    /// The file of the image; `None` for a segment.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.location.file(self.image)
     }
 
     /// Lets `produce` make the image and its manifest, and puts both into their places; on any
-    /// error both are as before. Only a segment that is to be replaced is gone then, there being
-    /// room for one under its key.
+    /// error both are as before. Only a segment that was being replaced is gone then, since a key
+    /// can have only one.
     ///
-    /// A file is mapped for `produce` if `mapped` says so or nothing else is possible.
+    /// A file is mapped for `produce` if `mapped` is set or nothing else is possible.
     pub(crate) fn put(
         &self,
         mapped: bool,
@@ -112,8 +112,8 @@ impl Place<'_> {
         let (kind, page) = filesystem::kind_and_page(&staged.file, staged.path())?;
         let mapped_only = kind == Kind::Hugetlbfs;
         if kind == Kind::Memory {
-            // Its limit may be above what the machine has left: the kernel would end other
-            // processes to make room.
+            // The file system's limit may be above the memory that is left: the kernel would kill
+            // other processes to make room.
             check_memory(size)?;
         }
         let whole = if mapped_only { page as u64 } else { 1 };
@@ -127,8 +127,7 @@ impl Place<'_> {
             produce(Sink::File(&staged.file))?
         };
         check_hash(self.image, known, manifest.hash)?;
-        // All of them are on the disk before the first gets its name, so that the moments between
-        // are short.
+        // All are on the disk before the first gets its name, to keep the time in between short.
         staged.sync()?;
         manifest.write(self.image, &sums)?;
         staged.commit()?;
@@ -141,8 +140,8 @@ impl Place<'_> {
         key: i32,
         produce: impl FnOnce(Sink<'_>) -> Result<Made, Error>,
     ) -> Result<Manifest, Error> {
-        // Locks out other creators, and says which segment this one has made: what it leaves when
-        // it is killed is known by that.
+        // Locks out other creators, and records which segment this one has made, so that it can be
+        // identified if the creator is killed.
         let lock = Staged::begin(self.image, 0o600)?;
         let name = segment_name(key);
         let old = if_there(Segment::find(key)).map_err(Error::io("access", &name))?;
@@ -172,7 +171,7 @@ impl Place<'_> {
         produced
     }
 
-    /// A new segment on the pages that are wished for, or the next best.
+    /// A new segment on the requested pages, or the next best.
     fn new_segment(&self, key: i32, name: &Path) -> Result<Segment, Error> {
         let (mut pages, len) = (self.pages, length(self.size())?);
         loop {
@@ -188,7 +187,7 @@ impl Place<'_> {
         }
     }
 
-    /// Refuses what renaming could not or should not replace, before long work and before the
+    /// Refuses files that renaming could not or should not replace, before long work and before the
     /// manifest is replaced.
     fn check_replaceable(path: &Path) -> Result<(), Error> {
         let Ok(found) = path.symlink_metadata() else { return Ok(()) };
@@ -197,8 +196,8 @@ impl Place<'_> {
         if fixed { Err(Error::Immutable { path: path.to_owned() }) } else { Ok(()) }
     }
 
-    /// Refuses to replace unasked. If there is a manifest and its image is no longer there, this is
-    /// what the new image has to be.
+    /// Refuses to replace unless requested. If there is a manifest without its image, returns the
+    /// hash that the new image must have.
     fn check_existing(&self, exists: bool, place: &Path) -> Result<Option<RomHash>, Error> {
         check_place(self.image)?;
         if self.replace {
@@ -211,20 +210,20 @@ impl Place<'_> {
         let manifest_exists = || Error::Exists { path: Manifest::path_for(self.image) };
         match Manifest::read(self.image) {
             Ok(known) if known.params == self.params => Ok(Some(known.hash)),
-            // Another ROM's manifest, or something that is none.
+            // Another ROM's manifest, or a file that is not a manifest.
             Ok(_) | Err(Error::Manifest { .. }) => Err(manifest_exists()),
             Err(Error::NoManifest { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What to call the place in errors.
+    /// The name of the place in errors.
     pub(crate) fn name(&self) -> PathBuf {
         self.location.name(self.image)
     }
 }
 
-/// What is written down of a segment while it is being filled.
+/// The record of a segment while it is being filled.
 fn note(segment: &Segment) -> Vec<u8> {
     format!("segment {} of {} bytes\n", segment.identifier(), segment.size).into_bytes()
 }

@@ -1,4 +1,4 @@
-//! Regular files: how they are opened, and whose they are.
+//! Regular files: opening them, and checking their owners.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::Error;
 use crate::system::filesystem::{self, own_user, owner_and_mode};
 
-/// What was found, or nothing where there is nothing.
+/// The result, or `None` if nothing was found.
 pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -15,15 +15,15 @@ pub(crate) fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Opens a file to be read, if there is one. It has to be a regular one, and its name no link,
-/// which somebody else could have put there; nothing is waited for, as a pipe would be.
+/// Opens a file for reading, if there is one. It must be a regular file and not a symbolic link,
+/// which somebody else could have put there. Never blocks, as opening a pipe would.
 pub(crate) fn open_if_there(path: &Path) -> Result<Option<(File, Metadata)>, Error> {
     let opened = if_there(filesystem::open_regular(path)).map_err(Error::io("open", path))?;
     let regular = |opened: Option<_>| opened.ok_or_else(|| not_regular(path));
     opened.map(regular).transpose()
 }
 
-/// The same where there has to be one.
+/// The same for a file that must exist.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
     let opened = filesystem::open_regular(path).map_err(Error::io("open", path))?;
     opened.ok_or_else(|| not_regular(path))
@@ -37,13 +37,13 @@ fn not_regular(path: &Path) -> Error {
     Error::NotRegular { path: path.to_owned() }
 }
 
-/// Whether only root and this user can have written to a file since it was made.
+/// Checks that only root and this user can have written to a file since it was made.
 pub(crate) fn check_file_owner(path: &Path, found: &Metadata) -> Result<(), Error> {
     let (owner, mode) = owner_and_mode(found);
     check_owner(path, &[owner], mode)
 }
 
-/// The same for anything: who owns it, and who may write to it.
+/// The same for any object, given its owners and its mode.
 pub(crate) fn check_owner(path: &Path, owners: &[u32], mode: u32) -> Result<(), Error> {
     let own = [0, own_user()];
     let foreign = owners.iter().find(|owner| !own.contains(owner));

@@ -1,11 +1,11 @@
-//! Files that appear whole or not at all: written beside their place under a name of their own,
-//! synced, and renamed.
+//! Files that appear atomically: written beside their place under a temporary name, synced, and
+//! renamed.
 //!
-//! The name beside is always the same, `.NAME.saltern-part`, which no other program makes, and
-//! whoever writes it holds a lock (flock) on it. So two writers of one file cannot meet, what a
-//! killed one leaves is known by the lock that it no longer holds, and the next writer takes it
-//! over. A file without a name (O_TMPFILE) would leave nothing, but it cannot replace a file, and
-//! file systems such as hugetlbfs and NFS lack it.
+//! The temporary name is always the same, `.NAME.saltern-part`, which no other program uses, and
+//! its writer holds a lock (flock) on it. So there is never more than one writer of a file; a
+//! leftover of a killed writer is recognised because it is not locked, and the next writer takes it
+//! over. An unnamed file (O_TMPFILE) would leave nothing, but it cannot replace a file, and file
+//! systems such as hugetlbfs and NFS lack it.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -18,27 +18,27 @@ use crate::files::regular::{if_there, is_regular_file};
 use crate::format::paths::directory_of;
 use crate::system::filesystem::{self, names, own_user, owner_and_mode, plainly, privately};
 
-/// A file on its way to its place. Dropped before it gets there, it is removed.
+/// An unfinished file. If it is dropped before it is committed, it is removed.
 pub(crate) struct Staged {
     pub(crate) file: File,
     place: PathBuf,
     part: PathBuf,
-    /// Permissions once it is complete, whatever the process's mask. Before that nobody else can
-    /// open it, and so hold its lock.
+    /// Permissions once it is complete, regardless of the process's umask. Before that nobody else
+    /// can open it, and so hold its lock.
     mode: u32,
     committed: bool,
-    /// How began what another writer left behind.
+    /// The beginning of what another writer left behind.
     pub(crate) left: Vec<u8>,
 }
 
-/// How often the lock is asked for, and how long between: who only looks whether it is held, as
-/// listing does, has it for a moment.
+/// How often to try for the lock, and how long to wait in between: a process that only checks
+/// whether it is held, as listing does, holds it for a moment.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How the names of unfinished files end.
+/// The suffix of unfinished files.
 const PART: &str = ".saltern-part";
-/// As much of a leftover is looked at.
+/// How many bytes of a leftover are read.
 const LEFT: u64 = 64;
 
 /// The name under which a file is written.
@@ -49,13 +49,13 @@ pub(crate) fn part_of(place: &Path) -> PathBuf {
     place.with_file_name(name)
 }
 
-/// What it belongs to, by its name.
+/// The file that it belongs to, by its name.
 pub(crate) fn place_of(part: &str) -> Option<&str> {
     let place = part.strip_prefix('.')?.strip_suffix(PART)?;
     (!place.is_empty()).then_some(place)
 }
 
-/// Makes names in the directory of `path` last.
+/// Syncs the names in the directory of `path`.
 pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
     let directory = directory_of(path);
     let synced = filesystem::sync_directory(directory);
@@ -67,8 +67,8 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
 }
 
 impl Staged {
-    /// Begins to write what will be `place`, with these permissions; what another writer left
-    /// behind is emptied.
+    /// Begins to write the file that will be `place`, with these permissions; a leftover of another
+    /// writer is emptied.
     pub(crate) fn begin(place: &Path, mode: u32) -> Result<Self, Error> {
         if place.file_name().is_none() {
             let source = io::Error::from(ErrorKind::InvalidInput);
@@ -95,7 +95,8 @@ impl Staged {
                 continue;
             }
             let mut left = Vec::new();
-            // Only a note of a creator's own is of use; without one nothing is taken for its.
+            // Only a record of a creator is useful; if it cannot be read, no segment is attributed
+            // to it.
             let _ = (&file).take(LEFT).read_to_end(&mut left);
             (&file).rewind().map_err(Error::io("read", &part))?;
             let place = place.to_owned();
@@ -111,7 +112,7 @@ impl Staged {
     }
 
     /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can
-    /// find it full.
+    /// fail for lack of space.
     pub(crate) fn allocate(&self, len: u64) -> Result<(), Error> {
         check_room(&self.place, len)?;
         let full = |error: io::Error| match error.kind() {
@@ -143,8 +144,8 @@ impl Staged {
         }
     }
 
-    /// Syncs the contents and gives the file its permissions and its name, replacing what has it.
-    /// The directory is the caller's to sync.
+    /// Syncs the contents and gives the file its permissions and its name, replacing an existing
+    /// file. The caller must sync the directory.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         let protected = filesystem::set_mode(&self.file, self.mode);
         protected.map_err(Error::io("protect", &self.part))?;
@@ -157,8 +158,8 @@ impl Staged {
         Ok(())
     }
 
-    /// The same where nothing may have the name. A link takes no file's place; some file systems
-    /// have none: there somebody who makes the same file in the same moment loses.
+    /// The same if no file may have the name yet. A hard link never replaces a file; on file
+    /// systems without hard links, a file that somebody else creates at the same moment is lost.
     fn commit_new(self) -> Result<(), Error> {
         let exists = || Error::Exists { path: self.place.clone() };
         self.sync()?;
@@ -166,14 +167,14 @@ impl Staged {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists()),
             Err(_) if self.place.symlink_metadata().is_ok() => Err(exists()),
             Err(_) => self.commit(),
-            // Its other name goes with this.
+            // Dropping this removes its other name.
             Ok(()) => Ok(()),
         }
     }
 }
 
-/// Makes a new file that only its owner may read, for a seed or a key. It has its name only with
-/// all of its bytes, and is on the disk when this returns.
+/// Makes a new file that only its owner may read, for a seed or a key. It gets its name only when
+/// it is complete, and is on the disk when this returns.
 ///
 /// # Errors
 /// [`Error::Exists`] if there is anything under this name: a secret is never overwritten.
@@ -193,16 +194,16 @@ impl Drop for Staged {
         if !self.committed && is_at(&self.file, &self.part).unwrap_or(false) {
             let _ = std::fs::remove_file(&self.part);
         }
-        // Closing would do, but for processes that another thread is just starting: they have the
-        // descriptor until they run their program.
+        // Closing would suffice, except that processes which another thread is just starting hold
+        // the descriptor until they run their program.
         let _ = self.file.unlock();
     }
 }
 
 /// Opens or makes an unfinished file, without emptying it: the lock is not ours yet.
 ///
-/// In a directory where all may write, somebody else may have put a link or a file of his own
-/// there: neither is followed or written to.
+/// In a directory where all may write, somebody else may have put a link or a file there: neither
+/// is followed or written to.
 fn open_own(part: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -210,14 +211,14 @@ fn open_own(part: &Path) -> Result<File, Error> {
     let own = |file: &File| {
         let found = file.metadata().map_err(Error::io("access", part))?;
         let owner = owner_and_mode(&found).0 == own_user();
-        // Without a name it has just been removed, which is noticed later.
+        // Without a name it has just been removed, which is detected later.
         if owner && found.is_file() && names(&found) <= 1 {
             return Ok(());
         }
         Err(Error::Foreign { path: part.to_owned() })
     };
     let file = match options.open(part) {
-        // Killed when it was read-only already, the moment before it got its name.
+        // Its writer was killed when it was already read-only, just before it got its name.
         Err(error) if error.kind() == ErrorKind::PermissionDenied && part.exists() => {
             let reader = plainly(OpenOptions::new().read(true)).open(part);
             let reader = reader.map_err(Error::io("open", part))?;
@@ -239,8 +240,8 @@ fn is_at(file: &File, path: &Path) -> Result<bool, Error> {
     Ok(named.is_some_and(|named| filesystem::is_same(&open, &named)))
 }
 
-/// Removes what a killed writer of `place` left; returns whether there was anything. Nothing that
-/// is being written.
+/// Removes what a killed writer of `place` left; returns whether there was anything. Does not
+/// remove a file that is being written.
 pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
     if part_of(place).symlink_metadata().is_err() {
         return Ok(false);
@@ -252,7 +253,7 @@ pub(crate) fn remove_leftover(place: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Whether a file of `len` more bytes fits where `place` is to be.
+/// Checks that the file system of `place` has room for `len` more bytes.
 pub(crate) fn check_room(place: &Path, len: u64) -> Result<(), Error> {
     if let Some(limit) = filesystem::size_limit().filter(|limit| *limit < len) {
         return Err(Error::FileSizeLimit { needed: len, limit });

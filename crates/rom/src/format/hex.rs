@@ -6,7 +6,7 @@ pub(crate) fn text(bytes: &[u8; 32]) -> String {
     Hash::from(*bytes).to_hex().to_string()
 }
 
-/// The bytes of what [`text`] writes, and of nothing else.
+/// Parses what [`text`] writes, and nothing else.
 pub(crate) fn parse(digits: &str) -> Option<[u8; 32]> {
     let hash: Hash = digits.parse().ok()?;
     hash.as_bytes().try_into().ok().filter(|bytes| text(bytes) == digits)

@@ -1,8 +1,7 @@
-//! What the id of a ROM promises: a hash over every byte of the image and over what it was made
-//! with.
+//! The id of a ROM: a hash over every byte of the image and over its parameters.
 //!
-//! The image is cut into chunks, and a chunk into leaves of 4 KiB. Each level is BLAKE2b with a
-//! personalisation of its own:
+//! The image is cut into chunks, and a chunk into leaves of 4 KiB. Each level is BLAKE2b with its
+//! own personalisation:
 //!
 //! ```text
 //! leaf   BLAKE2b-128, "saltern leaf",  of up to 4 KiB of the image
@@ -12,7 +11,7 @@
 //! ```
 //!
 //! So a chunk can be checked alone, at the cost of hashing it and, once, the 1 KiB of its group.
-//! docs/rom.md has the same in words and in Python.
+//! docs/rom.md describes the same in words and in Python.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +26,7 @@ use crate::format::hex;
 pub(crate) const LEAF: usize = 4096;
 /// Chunks of a group.
 pub(crate) const GROUP: usize = 64;
-/// Leaves that are hashed side by side at most.
+/// The most leaves that are hashed side by side.
 const BATCH: usize = 64;
 
 /// The hash of a leaf, a chunk or a group.
@@ -36,8 +35,8 @@ pub(crate) type Digest = [u8; 16];
 /// The hash of a ROM: over every byte of its image, its parameters and how it is cut into chunks.
 /// Written as 64 lower-case hexadecimal digits.
 ///
-/// The first 16 of them are the ROM's name in stored strings ([`RomHash::id`]), which tells the
-/// ROMs of a site apart. Wherever a ROM has to be the right one, ask for the whole hash.
+/// The first 16 of them are the ROM's id in stored strings ([`RomHash::id`]), which distinguishes
+/// the ROMs of a site. Wherever a ROM must be the right one, require the whole hash.
 ///
 /// ```
 /// use saltern_rom::RomHash;
@@ -50,7 +49,7 @@ pub(crate) type Digest = [u8; 16];
 pub struct RomHash([u8; 32]);
 
 impl RomHash {
-    /// The name that goes with it: its first eight bytes.
+    /// The id that belongs to it: its first eight bytes.
     #[must_use]
     pub fn id(&self) -> RomId {
         RomId::of_digest(&self.0)
@@ -109,7 +108,7 @@ fn level(personal: &[u8], len: usize) -> blake2b::Params {
     params.and_then(|params| params.personal(personal)).expect("at most 16 and 32 bytes")
 }
 
-/// What hashes images: one for each level below the root.
+/// The hash parameters for images: one for each level below the root.
 pub(crate) struct Levels {
     leaf: blake2b::Params,
     chunk: blake2b::Params,
@@ -125,7 +124,7 @@ impl Levels {
         }
     }
 
-    /// The hashes of chunks, in their order: many at once, which takes a fraction of the time of
+    /// The hashes of chunks, in order: hashed many at once, which takes a fraction of the time of
     /// one after the other.
     pub(crate) fn chunks<'b>(&self, chunks: impl Iterator<Item = &'b [u8]>) -> Vec<Digest> {
         let chunks: Vec<&[u8]> = chunks.collect();
@@ -147,7 +146,7 @@ impl Levels {
         found
     }
 
-    /// The hashes of groups, out of those of their chunks.
+    /// The hashes of groups, from those of their chunks.
     pub(crate) fn groups(&self, groups: &[Box<[Digest]>]) -> Vec<Digest> {
         hash_many(&self.group, groups.iter().map(|chunks| chunks.as_flattened()))
     }
@@ -155,15 +154,15 @@ impl Levels {
 
 /// The hashes of many messages.
 fn hash_many<'b>(level: &blake2b::Params, messages: impl Iterator<Item = &'b [u8]>) -> Vec<Digest> {
-    // Which messages these are tells something about passwords.
+    // The choice of messages reveals something about passwords.
     let jobs = messages.map(|message| many::Job::new(level, message));
     let mut jobs = Zeroizing::new(jobs.collect::<Vec<_>>());
     many::hash_many(&mut jobs);
     jobs.iter().map(|job| digest(job.hash().as_bytes())).collect()
 }
 
-/// Makes the hash of the ROM that has these parameters, out of those of its groups of chunks of
-/// this size.
+/// Computes the hash of the ROM that has these parameters from the hashes of its groups of chunks
+/// of this size.
 pub(crate) struct Root(blake2b::Hasher);
 
 impl Root {

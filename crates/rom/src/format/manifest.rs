@@ -1,4 +1,4 @@
-//! What is known of a ROM, in a small file beside its image.
+//! The description of a ROM, in a small file beside its image.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -19,29 +19,29 @@ pub(crate) const CHUNKS: [u64; 2] = [1 << 10, 64 << 10];
 
 /// The version of the format that is written, and the only one that is read.
 const FORMAT: &str = "saltern-rom-2";
-/// Its predecessor, whose id did not depend on all of the image.
+/// Its predecessor, whose id did not depend on the whole image.
 const OLD_FORMAT: &str = "saltern-rom-1";
 /// No manifest is longer.
 pub(crate) const MAX_BYTES: u64 = 64 << 10;
 
-/// What is known of a ROM: how it was made, and how to recognise it. Nothing in it is secret.
+/// The description of a ROM: how it was made, and how to identify it. Nothing in it is secret.
 ///
-/// It lies beside the image, `NAME.json` for an image `NAME`, as JSON. Unknown fields and versions
-/// are refused.
+/// It is stored as JSON beside the image, as `NAME.json` for an image `NAME`. Unknown fields and
+/// versions are refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// What the ROM was made from, beside its seed.
+    /// The parameters that the ROM was made with, beside its seed.
     pub params: RomParams,
     /// The hash over all bytes of the image and over the parameters, which begins with the ROM's
     /// id.
     pub hash: RomHash,
     /// The digest at the end of the image, as the algorithm makes it.
     pub digest: [u8; 32],
-    /// Bytes of a chunk of the image, which has a hash in the table beside it: a power of two, 1
-    /// KiB to 64 KiB. The last one may be shorter.
+    /// Bytes of a chunk of the image; each has a hash in the table beside the image. A power of
+    /// two, 1 KiB to 64 KiB. The last chunk may be shorter.
     pub chunk: u32,
-    /// How the seed is found again.
+    /// Where the seed came from.
     pub seed: SeedSource,
     /// When the image was made (or adopted).
     pub created: SystemTime,
@@ -69,7 +69,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The same for every working directory.
+    /// The same location, independent of the working directory.
     pub(crate) fn absolute(&self) -> Result<Self, Error> {
         match self {
             Location::File { path } => {
@@ -80,7 +80,7 @@ impl Location {
         }
     }
 
-    /// The file of an image whose manifest is beside `image`; none for a segment.
+    /// The file of an image whose manifest is beside `image`; `None` for a segment.
     pub(crate) fn file<'a>(&'a self, image: &'a Path) -> Option<&'a Path> {
         match self {
             Location::Beside => Some(image),
@@ -89,7 +89,7 @@ impl Location {
         }
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) fn name(&self, image: &Path) -> PathBuf {
         match self {
             Location::Sysv { key } => segment_name(*key),
@@ -98,22 +98,22 @@ impl Location {
     }
 }
 
-/// How the seed of a ROM is found again. Never the seed.
+/// Where the seed of a ROM came from, so that it can be found again. Never the seed itself.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "from", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum SeedSource {
     /// It was read from this file.
     File {
-        /// The file, as an absolute path where that could be found.
+        /// The file, as an absolute path if that could be determined.
         path: PathBuf,
     },
     /// It was made by the system's random generator and written to this file.
     Generated {
-        /// The file, as an absolute path where that could be found.
+        /// The file, as an absolute path if that could be determined.
         path: PathBuf,
     },
-    /// It came through a descriptor or from another program.
+    /// It was read from a descriptor or from another program.
     Descriptor,
     /// The image was not made here.
     Unknown,
@@ -151,7 +151,7 @@ struct FlavorFields {
     salsa_tail: u32,
 }
 
-/// What only the version tells.
+/// The version alone.
 #[derive(Deserialize)]
 struct Version {
     format: String,
@@ -164,7 +164,7 @@ impl Manifest {
         beside(image, ".json")
     }
 
-    /// The manifest in a text; strict.
+    /// Parses a manifest strictly.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -244,13 +244,13 @@ impl Manifest {
             created: timestamp::text(self.created),
             image: self.location.clone(),
         };
-        // Only a path that is not UTF-8 can fail; see `check_paths`.
+        // Only a path that is not UTF-8 can make this fail; see `check_paths`.
         let mut text = serde_json::to_string_pretty(&fields).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// The ROM's name: the beginning of its hash.
+    /// The ROM's id: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
         self.hash.id()
@@ -262,13 +262,15 @@ impl Manifest {
         self.params.size()
     }
 
-    /// The file that holds the image, if it is in one; `image` is what the manifest is beside.
+    /// The file that holds the image, if it is in one; `image` is the path that the manifest is
+    /// beside.
     #[must_use]
     pub fn image_path(&self, image: &Path) -> Option<PathBuf> {
         self.location.file(image).map(Path::to_owned)
     }
 
-    /// JSON has no words for paths that are not UTF-8. Said before long work, not after it.
+    /// JSON cannot express paths that are not UTF-8. This is checked before long work, not after
+    /// it.
     pub(crate) fn check_paths(
         image: &Path,
         seed: &SeedSource,
@@ -292,7 +294,7 @@ impl Manifest {
     }
 }
 
-/// How a manifest of the format before can be made one of today, with the parameters that it says.
+/// How to convert a manifest of the previous format to the current one, with its parameters.
 fn conversion(text: &str) -> String {
     let old: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let number = |name: &str| old[name].as_u64().unwrap_or_default();
@@ -374,7 +376,7 @@ mod tests {
             assert!(error.contains(complaint), "{from} -> {to}: {error}");
         }
         assert!(Manifest::parse("").is_err() && Manifest::parse("[]").is_err());
-        // Whatever else is changed is refused or means something.
+        // Any other change is refused or has a meaning.
         for at in 0..text.len() {
             for other in ["", "0", "\"", "}", "-", "\n", "\u{0}", "é"] {
                 let changed = format!("{}{other}{}", &text[..at], &text[at + 1..]);

@@ -1,9 +1,9 @@
-//! The table of the hashes of an image's chunks: what is read of the image later is known by them
-//! to be what was made.
+//! The table of the hashes of an image's chunks, against which everything read from the image later
+//! is checked.
 //!
-//! The id of a ROM covers the table ([`identity`](crate::format::identity)), so that a wrong one is
-//! refused before anything is judged by it: the hashes of groups when it is opened, those of chunks
-//! when the first chunk of their group is looked at.
+//! The id of a ROM covers the table ([`identity`](crate::format::identity)), so a wrong one is
+//! refused before anything is checked against it: the hashes of groups are checked when it is
+//! opened, those of chunks when the first chunk of their group is needed.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,24 +16,24 @@ use crate::Error;
 use crate::format::identity::{Digest, GROUP, Levels, RomHash, Root};
 use crate::format::manifest::{CHUNKS, Manifest};
 
-/// How the file begins; then, as 64-bit numbers in little endian, the bytes of the image and of a
-/// chunk; then the hashes of all groups and of all chunks, 16 bytes each.
+/// The beginning of the file. Then follow, as 64-bit little-endian numbers, the sizes of the image
+/// and of a chunk, then the hashes of all groups and of all chunks, 16 bytes each.
 pub(crate) const MAGIC: [u8; 16] = *b"saltern-sums-2\n\0";
 const HEADER: usize = 32;
-/// So much of a file is read at once.
+/// How many bytes of a file are read at once.
 const PIECE: usize = 4 << 10;
 
-/// The hashes: 16 bytes for each chunk and each group, 1/63 of the image at most. Those of a table
-/// in a file are read when they are needed.
+/// The hashes: 16 bytes for each chunk and each group, at most 1/63 of the image. Hashes from a
+/// table in a file are read when they are needed.
 pub(crate) struct Sums {
     chunk: u64,
     size: u64,
     levels: Levels,
     groups: Vec<Digest>,
-    /// The hashes of the chunks of each group, once known to be right.
+    /// The hashes of the chunks of each group, once they have been checked.
     chunks: Vec<OnceLock<Box<[Digest]>>>,
     file: Option<Box<dyn Bytes>>,
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) path: PathBuf,
 }
 
@@ -101,7 +101,7 @@ impl Sums {
         root.finish()
     }
 
-    /// Checks whole chunks that begin at this byte of what errors call by this name.
+    /// Checks whole chunks that begin at this byte of the image, which errors call by this name.
     pub(crate) fn check(
         &self,
         offset: u64,
@@ -117,8 +117,8 @@ impl Sums {
         self.check_each(&Zeroizing::new(numbers.collect::<Vec<_>>()), chunks, name)
     }
 
-    /// Checks any chunks, whose numbers are these: they tell something about passwords, and are
-    /// wiped here wherever they are copied to. The first chunk that is damaged is named.
+    /// Checks chunks with any numbers. The numbers reveal something about passwords, and all copies
+    /// made here are wiped. The error names the first damaged chunk.
     pub(crate) fn check_each<'b>(
         &self,
         numbers: &[u64],
@@ -142,12 +142,12 @@ impl Sums {
         self.chunks.get(index / GROUP)?.get()?.get(index % GROUP).copied()
     }
 
-    /// Sees to it that the hashes of these chunks are here, out of the file, with those of their
-    /// groups; there may be no such chunks.
+    /// Loads the hashes of these chunks from the file, with those of their groups, if necessary;
+    /// the chunks may not exist.
     fn load(&self, numbers: &[u64]) -> Result<(), Error> {
         let missing = |group: &usize| self.chunks.get(*group).is_some_and(|it| it.get().is_none());
         let groups = numbers.iter().filter_map(|chunk| usize::try_from(chunk / GROUP as u64).ok());
-        // With all the room at once, so that nothing is left behind unwiped where it grows.
+        // Allocated at full size, so that growing does not leave unwiped copies behind.
         let mut groups = {
             let mut list = Zeroizing::new(Vec::with_capacity(numbers.len()));
             list.extend(groups.filter(missing));
@@ -173,13 +173,14 @@ impl Sums {
             if found != self.groups[group] {
                 return Err(bad(format!("its group {group} is damaged")));
             }
-            // Another thread may have been quicker, with the same.
+            // Another thread may have been quicker, with the same list.
             let _ = self.chunks[group].set(list);
         }
         Ok(())
     }
 
-    /// Where this one first differs from one of the same image: a byte of it.
+    /// The offset in the image at which this table first differs from another one of the same
+    /// image.
     pub(crate) fn difference(&self, other: &Self) -> Result<Option<u64>, Error> {
         for number in 0..self.size.div_ceil(self.chunk) {
             for sums in [self, other] {
@@ -192,7 +193,7 @@ impl Sums {
         Ok(None)
     }
 
-    /// Takes on the hash of the next chunk.
+    /// Adds the hash of the next chunk.
     fn push(&mut self, open: &mut Vec<Digest>, digest: Digest) {
         open.push(digest);
         if open.len() == GROUP {
@@ -206,7 +207,7 @@ impl Sums {
         self.chunks.push(OnceLock::from(group));
     }
 
-    /// Writes it.
+    /// Writes the table.
     pub(crate) fn write(&self, mut into: impl Write) -> io::Result<()> {
         into.write_all(&Self::header(self.size, self.chunk))?;
         into.write_all(self.groups.as_flattened())?;
@@ -214,8 +215,8 @@ impl Sums {
         chunks.try_for_each(|chunks| into.write_all(chunks.as_flattened()))
     }
 
-    /// The table of a ROM in `len` bytes that can be read; what the manifest's hash was not made of
-    /// is refused. The hashes of chunks are read later, when they are needed.
+    /// Parses the table of a ROM from `len` readable bytes; refuses one that does not match the
+    /// manifest's hash. The hashes of chunks are read later, when they are needed.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -239,7 +240,7 @@ impl Sums {
         }
         let other = || "it is that of another ROM, or damaged".to_owned();
         let (_, groups) = Self::counts(size, chunk);
-        // Before anything is kept: whoever has made the file has chosen how long it is.
+        // Checked before anything is kept: the file's author has chosen its length.
         let mut root = Root::new(&manifest.params, manifest.chunk);
         let mut piece = [0; PIECE];
         for at in (0..16 * groups).step_by(PIECE) {
@@ -251,7 +252,7 @@ impl Sums {
             return Err(other());
         }
         let mut sums = Self::empty(size, manifest.chunk).map_err(|error| error.to_string())?;
-        // There is room for as many.
+        // The capacity suffices.
         sums.groups.resize(groups as usize, [0; 16]);
         sums.chunks.resize_with(groups as usize, OnceLock::new);
         read(sums.groups.as_flattened_mut(), HEADER as u64)?;
@@ -265,7 +266,7 @@ impl Sums {
 
 /// Where a table is read from.
 pub(crate) trait Bytes: Send + Sync {
-    /// Fills the buffer from this place.
+    /// Fills the buffer from this offset.
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
 }
 
@@ -283,7 +284,7 @@ pub(crate) struct ImageHasher {
     sums: Sums,
     /// Hashes of chunks whose group is not complete.
     group: Vec<Digest>,
-    /// The beginning of a chunk whose end has not come yet.
+    /// The beginning of a chunk whose end has not arrived yet.
     open: Vec<u8>,
 }
 
@@ -297,7 +298,7 @@ impl ImageHasher {
         Ok(ImageHasher { sums: Sums::empty(size, chunk)?, group: Vec::new(), open: Vec::new() })
     }
 
-    /// The next bytes, however many.
+    /// Adds any number of bytes.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         let chunk = self.sums.chunk as usize;
         if !self.open.is_empty() {
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!(whole.difference(&whole).unwrap(), None);
     }
 
-    /// Every parameter is part of the hash, and so is the size of chunks.
+    /// Every parameter affects the hash, and so does the chunk size.
     #[test]
     fn parameters_make_other_hashes() {
         let params = RomParams::new(64, 8, 1);
@@ -415,7 +416,7 @@ mod tests {
         assert_eq!(all.len(), 7);
     }
 
-    /// What is not this ROM's takes no memory, however long it is said to be.
+    /// A table that is not this ROM's takes no memory, whatever its stated length.
     #[test]
     fn a_wrong_table_is_refused_before_anything_is_kept() {
         struct Planted;
@@ -444,7 +445,7 @@ mod tests {
         assert!(refused.contains("enough"), "{refused}");
     }
 
-    /// No ROM has no bytes; its table would have none either.
+    /// No ROM is empty; the table of an empty one would be empty, too.
     #[test]
     fn of_nothing_there_is_an_empty_table() {
         let empty = sums(&[], 4096, 1);

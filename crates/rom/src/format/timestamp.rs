@@ -1,4 +1,4 @@
-//! Points in time as RFC 3339 writes them, in UTC and whole seconds: `2026-01-31T12:00:00Z`.
+//! Timestamps in RFC 3339 format, in UTC and whole seconds: `2026-01-31T12:00:00Z`.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ pub(crate) fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(passed.as_secs())
 }
 
-/// Times before 1970 and after 9999 are written as the nearest within.
+/// Times before 1970 and after 9999 are written as the nearest time in that range.
 pub(crate) fn text(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
     let seconds = seconds.min(253_402_300_799);
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Option<SystemTime> {
     }
     let days = days(year, month, day);
     let time = UNIX_EPOCH + Duration::from_secs(((days * 24 + hour) * 60 + minute) * 60 + second);
-    // What does not come out again was no date, or had other marks between its numbers.
+    // Text that does not survive the round trip was not a date, or had other separators.
     (self::text(time) == text).then_some(time)
 }
 

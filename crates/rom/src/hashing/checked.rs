@@ -1,5 +1,5 @@
-//! What hashes have read of a ROM in memory, checked: what tells a wrong password from a damaged
-//! ROM.
+//! Checking what hashes have read from a ROM in memory, which distinguishes a wrong password from a
+//! damaged ROM.
 
 use saltern_pool::source::{Grid, Window};
 use saltern_yescrypt::rom::{BlockRead, RomCheck, RomFault, RomId, RomMemory};
@@ -7,7 +7,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Attached, DirectBuffer, Error, Manifest};
 
-/// As much of a ROM is copied before it is checked, many chunks at once.
+/// How many bytes of a ROM are copied before they are checked, many chunks at once.
 const AHEAD: usize = 128 << 10;
 
 impl RomMemory for Attached {
@@ -20,8 +20,8 @@ impl RomMemory for Attached {
     }
 }
 
-/// Every chunk that a block is in is copied, the copy has to have the hash that the table says, and
-/// the block in it to be what was read.
+/// Every chunk that a block is in is copied; the copy must have the hash in the table, and the
+/// block in it must be what the hash has read.
 impl RomCheck for Attached {
     fn id(&self) -> RomId {
         self.id()
@@ -37,7 +37,7 @@ impl RomCheck for Attached {
         for read in reads {
             let (block, at) = copies.block(read.block())?;
             if !read.was(block) {
-                // Where it is still wrong, that says so.
+                // If it is still wrong, this reports it.
                 copies.check()?;
                 return Err(self.damaged(at).into());
             }
@@ -51,7 +51,7 @@ pub(super) fn grid(manifest: &Manifest) -> Grid {
     Grid { size: manifest.size(), piece: manifest.chunk as usize }
 }
 
-/// Copies of chunks, which are checked some time later.
+/// Copies of chunks, to be checked later.
 struct Copies<'r> {
     rom: &'r Attached,
     /// Bytes of a block.
@@ -59,7 +59,7 @@ struct Copies<'r> {
     /// Bytes of the buffer for one block with the chunks around it.
     window: usize,
     buffer: DirectBuffer,
-    /// From where in the image, and how much of it, each copy is.
+    /// The offset in the image and the length of each copy.
     copied: Vec<(u64, usize)>,
 }
 
@@ -71,7 +71,7 @@ impl<'r> Copies<'r> {
         Ok(Copies { rom, block, window, buffer, copied: Vec::with_capacity(slots) })
     }
 
-    /// A copy of block `j`, and where the first chunk around it begins.
+    /// A copy of block `j`, and the offset of the first chunk around it.
     fn block(&mut self, j: u64) -> Result<(&[u8], u64), Error> {
         let window = grid(self.rom.manifest()).block(j, self.block);
         let Window { offset: from, skip, extent: len, .. } = window;
@@ -92,7 +92,7 @@ impl<'r> Copies<'r> {
     /// Checks all copies that have not been checked, and forgets them.
     fn check(&mut self) -> Result<(), Error> {
         let chunk = self.rom.manifest().chunk as usize;
-        // With all the room at once, so that nothing is left behind unwiped where it grows.
+        // Allocated at full size, so that growing does not leave unwiped copies behind.
         let mut numbers = Zeroizing::new(Vec::with_capacity(self.buffer.len() / chunk));
         for (from, len) in &self.copied {
             let first = from / chunk as u64;
@@ -107,7 +107,7 @@ impl<'r> Copies<'r> {
 }
 
 impl Drop for Copies<'_> {
-    /// Which blocks were read tells something about passwords.
+    /// The numbers of the blocks read reveal something about passwords.
     fn drop(&mut self) {
         self.buffer.zeroize();
         self.copied.zeroize();

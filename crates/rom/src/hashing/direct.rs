@@ -1,4 +1,4 @@
-//! Reading single blocks of an image that stays in its file, past the page cache: for ROMs that are
+//! Reading single blocks of an image that stays in its file, bypassing the page cache: for ROMs
 //! larger than memory.
 
 use std::fmt;
@@ -22,24 +22,24 @@ use crate::hashing::checked::grid;
 use crate::system::buffer::DirectBuffer;
 use crate::system::filesystem::{self, read_at};
 
-/// The alignment that is taken for enough where the kernel does not tell one.
+/// The alignment assumed to suffice if the kernel does not report one.
 const ALIGNMENT: usize = 4096;
 
-/// An image in a file, checked against its manifest, to be read block by block.
+/// An image in a file, checked against its manifest, for reading block by block.
 ///
-/// Reads go past the page cache (O_DIRECT) where the file system can do that and the place, the
-/// length and the buffer are aligned, and through it elsewhere. A file that is shortened or fails
+/// Reads bypass the page cache (O_DIRECT) if the file system supports that and the offset, the
+/// length and the buffer are aligned, and otherwise use it. A file that is shortened or fails
 /// meanwhile gives errors, never a signal.
 ///
-/// Everything is read in whole chunks ([`Manifest::chunk`]), whose hashes are compared before it is
-/// used. A chunk that does not fit is read once more, through the page cache, which is told to
-/// forget it before. So damage anywhere in the image gives [`Error::Damaged`] and never another
-/// hash. The hashes take 16 bytes of memory for each chunk, once chunks near it have been read.
+/// Everything is read in whole chunks ([`Manifest::chunk`]), whose hashes are checked before the
+/// data is used. A chunk with a wrong hash is read once more, from the disk through the page cache.
+/// So damage anywhere in the image gives [`Error::Damaged`] and never a different hash. The hashes
+/// take 16 bytes of memory for each chunk, once chunks near it have been read.
 pub struct RomFile {
-    /// Through the page cache.
+    /// For reads through the page cache.
     buffered: File,
     direct: Option<File>,
-    /// What place and length, and what the address in memory, have to be multiples of.
+    /// The alignment of offset and length, and that of the address in memory.
     alignment: [usize; 2],
     manifest: Manifest,
     sums: Sums,
@@ -50,8 +50,8 @@ pub struct RomFile {
 }
 
 impl RomFile {
-    /// Opens the image whose manifest is `image.json`, compares size, tag, digest and the table of
-    /// hashes.
+    /// Opens the image whose manifest is `image.json`, and compares size, tag, digest and the table
+    /// of hashes.
     ///
     /// ```
     /// use saltern_rom::{DirectBuffer, Create, RomFile, Seed};
@@ -108,14 +108,14 @@ impl RomFile {
     }
 
     /// Reads block `j` of the image seen as blocks of `128 * r` bytes; `j` is reduced modulo their
-    /// number. `r` has to divide the image into a power of two of blocks, as the ROM's own r and
-    /// its parts do. What is read are the chunks that the block is in: with the ROM's own r its
-    /// size, or up to three times that.
+    /// number. `r` must divide the image into a power of two of blocks, as the ROM's own r and its
+    /// factors do. All chunks that the block is in are read: with the ROM's own r, from one to
+    /// three times the size of the block.
     ///
     /// # Errors
     /// [`Error::Yescrypt`] for another `r` or a buffer of another length than `128 * r`;
-    /// [`Error::Damaged`] if a chunk is not what was made, [`Error::Size`] if the file is shorter
-    /// by now, [`Error::Io`] for a read error.
+    /// [`Error::Damaged`] for a damaged chunk, [`Error::Size`] if the file has become shorter,
+    /// [`Error::Io`] for a read error.
     pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
         let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
         if needed != actual {
@@ -128,7 +128,7 @@ impl RomFile {
     /// How many blocks of `128 * r` bytes the image has, a power of two.
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] if it is none.
+    /// [`Error::Yescrypt`] if it is not a power of two.
     pub fn blocks(&self, r: u32) -> Result<u64, Error> {
         let expected = "such that the number of blocks of the ROM is a power of two";
         let (name, value) = ("r", r.into());
@@ -136,7 +136,7 @@ impl RomFile {
         Ok(RomReading::whole(self.manifest.size(), r).ok_or(refused)?.nrom)
     }
 
-    /// Fills the buffer from any place in the image, with the chunks around it checked.
+    /// Fills the buffer from any offset in the image; checks the chunks around it.
     pub(crate) fn read_range(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         let window = grid(&self.manifest).around(offset, buffer.len());
         let Window { offset: start, skip, extent: len, .. } = window;
@@ -150,13 +150,13 @@ impl RomFile {
         if read.is_ok() {
             buffer.copy_from_slice(&scratch[skip..skip + buffer.len()]);
         }
-        // Which blocks were read tells something about passwords.
+        // The numbers of the blocks read reveal something about passwords.
         scratch[..len].zeroize();
         *kept() = Some(scratch);
         read
     }
 
-    /// Fills the buffer with whole chunks, which are checked.
+    /// Fills the buffer with whole chunks, and checks them.
     fn read_chunks(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         match self.read_exact(self.direct.as_ref(), offset, buffer) {
             Ok(()) if self.fits(offset, buffer) => Ok(()),
@@ -169,8 +169,8 @@ impl RomFile {
         self.check_chunks(offset, chunks).is_ok()
     }
 
-    /// Fills the buffer with whole chunks that could not be read or did not fit: by the other way,
-    /// through the page cache, but from the disk.
+    /// Fills the buffer with whole chunks that could not be read or were wrong: this time through
+    /// the page cache, but from the disk.
     pub(crate) fn read_again(&self, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         filesystem::forget(&self.buffered, offset, buffer.len());
         self.read_exact(None, offset, buffer)?;
@@ -182,13 +182,13 @@ impl RomFile {
         self.sums.check(offset, chunks, || self.path.clone())
     }
 
-    /// What is said of damage at a byte of the image.
+    /// The error for damage at a byte of the image.
     pub(crate) fn damaged(&self, offset: u64) -> Error {
         Error::Damaged { path: self.path.clone(), offset: Some(offset) }
     }
 
-    /// Fills the buffer from any place in the image, as far as possible through this descriptor for
-    /// direct reads.
+    /// Fills the buffer from any offset in the image, as far as possible through this descriptor
+    /// for direct reads.
     fn read_exact(
         &self,
         direct: Option<&File>,
@@ -210,8 +210,8 @@ impl RomFile {
                     let actual = found.len();
                     return Err(Error::Size { path, expected, actual });
                 }
-                // Whatever a short read leaves is read in the same way, or through the cache if it
-                // is unaligned.
+                // The rest of a short read is read in the same way, or through the cache if it is
+                // unaligned.
                 Ok(read) => done += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io("read", &self.path)(error)),
@@ -220,19 +220,19 @@ impl RomFile {
         Ok(())
     }
 
-    /// Whether aligned reads go past the page cache.
+    /// Whether aligned reads bypass the page cache.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.direct.is_some()
     }
 
-    /// What the place in the file and the length of a direct read have to be multiples of.
+    /// The alignment of the offset and the length of a direct read.
     #[must_use]
     pub fn alignment(&self) -> usize {
         self.alignment[0]
     }
 
-    /// What place and length have to be multiples of to be read from [`RomFile::descriptor`] and
+    /// The alignment of the offset and the length of reads from [`RomFile::descriptor`] that can be
     /// checked.
     pub(crate) fn window_alignment(&self) -> usize {
         let needed = if self.is_direct() { self.alignment[0] } else { 1 };
@@ -240,7 +240,7 @@ impl RomFile {
         needed.max(self.sums.chunk() as usize)
     }
 
-    /// One attempt to read from any place in the image, past the page cache if that can be.
+    /// One attempt to read from any offset in the image, bypassing the page cache if possible.
     pub(crate) fn read_once(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         read_at(self.direct.as_ref().unwrap_or(&self.buffered), buffer, offset)
     }
@@ -252,13 +252,13 @@ impl RomFile {
         self.direct.as_ref().unwrap_or(&self.buffered).as_fd()
     }
 
-    /// What the manifest says.
+    /// The manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The ROM's name: the beginning of its hash.
+    /// The ROM's id: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
         self.manifest.id()
@@ -276,7 +276,7 @@ impl RomFile {
         &self.path
     }
 
-    /// What could not be had, and what there is instead: for people.
+    /// Remarks for the operator: what was not available, and what is used instead.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -313,7 +313,7 @@ mod tests {
         for (failing, code) in [write_only as fn() -> File, memory].into_iter().zip(codes) {
             let mut rom = RomFile::open(&path, None).unwrap();
             rom.read_block(0, 32, &mut block).unwrap();
-            // The page cache stands in for direct reads that fail.
+            // The page cache replaces direct reads that fail.
             rom.direct = Some(failing());
             rom.read_block(0, 32, &mut block).unwrap();
             rom.read_block(1, 1, &mut block[..128]).unwrap();

@@ -1,4 +1,4 @@
-//! A ROM that is at hand, wherever its blocks are.
+//! An open ROM, wherever its blocks are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::format::identity::RomHash;
 use crate::operations::attach::{attach, attach_opened};
 use crate::{Access, AttachOptions, Attached, Error, Manifest, RomFile};
 
-/// A ROM that is at hand.
+/// An open ROM.
 #[derive(Clone, Debug)]
 pub enum OpenRom {
-    /// In its file, to be read block by block.
+    /// In its file, read block by block.
     File(Arc<RomFile>),
     /// In memory.
     Memory(Arc<Attached>),
 }
 
 impl OpenRom {
-    /// Opens the ROM whose manifest is `image.json`, with an [`Access`] in memory. Without one not
-    /// all of it is read: an image on a disk stays in its file ([`RomFile`]), one in shared memory
-    /// is mapped ([`Access::Auto`]). With `expect` no other ROM will do.
+    /// Opens the ROM whose manifest is `image.json`: with an [`Access`], in memory; without, an
+    /// image on a disk stays in its file ([`RomFile`]), and one in shared memory is mapped
+    /// ([`Access::Auto`]), so it is not read in full. With `expect`, any other ROM is refused.
     ///
     /// # Errors
     /// Those of [`RomFile::open`] or [`attach`](crate::attach()).
@@ -43,7 +43,7 @@ impl OpenRom {
         Ok(attach_opened(image, &opened, &AttachOptions::new())?.into())
     }
 
-    /// What its manifest says.
+    /// Its manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         match self {
@@ -52,7 +52,7 @@ impl OpenRom {
         }
     }
 
-    /// What could not be had, and what there is instead: for people.
+    /// Remarks for the operator: what was not available, and what is used instead.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         match self {
@@ -61,8 +61,8 @@ impl OpenRom {
         }
     }
 
-    /// The ROM for sets and hashers. With one in a file only a pool computes, that has
-    /// [`RomReaders`](crate::RomReaders).
+    /// The ROM for sets and hashers. Only a pool that has [`RomReaders`](crate::RomReaders)
+    /// computes with one in a file.
     ///
     /// # Errors
     /// Those of [`RomFile::rom`]; [`Error::Yescrypt`] for memory that holds no ROM.

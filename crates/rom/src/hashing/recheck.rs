@@ -1,4 +1,4 @@
-//! Whole checks of attached ROMs by age, for processes that run for long.
+//! Periodic complete checks of attached ROMs, for long-running processes.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -11,24 +11,24 @@ use saltern_pool::hazmat::Process;
 
 use crate::{Attached, Error};
 
-/// A thread that checks all of each ROM again once its last check is older than some age. Ended,
-/// also in the middle of a check, when this is dropped. A forked process does not have it.
+/// A thread that checks all of each ROM again once its last check is older than some age. Dropping
+/// this ends the thread, even in the middle of a check. A forked process does not have it.
 ///
 /// No answer of a pool depends on it: what a hash has read is checked before a mismatch is
-/// said. It finds damage where no hash has been yet. A check reads the image, at some gigabytes
-/// a second of one processor.
+/// reported. It finds damage that no hash has read yet. A check reads the image at some gigabytes a
+/// second on one processor.
 pub struct Recheck {
-    /// Gone at the end.
+    /// Dropped at the end.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     process: Process,
 }
 
 impl Recheck {
-    /// Starts the thread. `tell` is called with each ROM that is damaged, once for each check.
+    /// Starts the thread. `tell` is called with each damaged ROM, once for each check.
     ///
     /// # Errors
-    /// What the system says if it has no thread to give.
+    /// The system's error if no thread can be started.
     pub fn start(
         roms: Vec<Arc<Attached>>,
         age: Duration,
@@ -42,7 +42,7 @@ impl Recheck {
             ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
         };
         let check = move || {
-            // With nothing to check it waits for its end.
+            // With nothing to check it only waits for the end.
             while goes_on(age) {
                 let due = |rom: &&Arc<Attached>| {
                     rom.last_checked().is_none_or(|checked| checked.elapsed() >= age)

@@ -22,7 +22,7 @@ use crate::{DirectBuffer, Error, RomFile};
 /// The end of the image that is kept in memory: the last block of every r up to this size.
 const TAIL: u64 = 1 << 20;
 
-/// How blocks come from a file.
+/// How blocks are read from a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Backend {
@@ -31,7 +31,7 @@ pub enum Backend {
     Auto,
     /// io_uring, with buffers that are registered if RLIMIT_MEMLOCK allows it.
     IoUring,
-    /// A few threads that do nothing but read.
+    /// A few threads that only read.
     Threads,
 }
 
@@ -60,16 +60,16 @@ pub enum Backend {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With one of these, a hash that needs a block has it read and gives its place to another one
-/// meanwhile. So as long as there are enough passwords at once, hashing with a ROM on an SSD is
-/// about as fast as with the same ROM in memory.
+/// With this, while a block is read for a hash, the thread works on another hash. So as long as
+/// there are enough passwords at once, hashing with a ROM on an SSD is about as fast as with the
+/// same ROM in memory.
 ///
 /// Blocks are read in whole chunks whose checksums are compared
-/// ([`Manifest::chunk`](crate::Manifest)). A read that fails, comes short or does not fit is
+/// ([`Manifest::chunk`](crate::Manifest)). A read that fails, is short or has a wrong checksum is
 /// repeated once. If that fails too, the hashes that needed it end in
-/// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others go on. A block is checked
-/// where it lies immediately before hashes use it. The last one, which stays in memory, is checked
-/// after hashes have read it, before they tell of a mismatch or are given out.
+/// [`RomUnavailable`](saltern_pool::Error::RomUnavailable) and the others continue. A block is
+/// checked in place immediately before hashes use it. The last block, which stays in memory, is
+/// checked after hashes have read it, before a mismatch is reported or a hash is returned.
 pub struct RomReaders {
     backend: Backend,
     /// Threads that read, once there are some.
@@ -77,14 +77,14 @@ pub struct RomReaders {
     told: Mutex<Told>,
 }
 
-/// What has come of it.
+/// What the readers have reported.
 #[derive(Default)]
 struct Told {
     backend: Backend,
     notes: Vec<String>,
 }
 
-/// Threads that read, where threads do.
+/// The number of threads that read, with that backend.
 const THREADS: usize = 8;
 
 impl RomReaders {
@@ -95,24 +95,24 @@ impl RomReaders {
         RomReaders { backend, readers: Mutex::new(None), told }
     }
 
-    /// The same, and what could not be had, found out beforehand: for people. No thread is left of
-    /// the trial, so that those that read start with the pool.
+    /// The same, tried in advance, with remarks for the operator on what was not available. No
+    /// thread of the trial remains; those that read start with the pool.
     ///
     /// # Errors
-    /// Those of the system, where nothing can read.
+    /// Those of the system, if no backend works.
     pub fn tried(backend: Backend) -> io::Result<(Self, Vec<String>)> {
         let trial = Self::new(backend);
         trial.open(1)?;
         Ok((Self::new(backend), trial.notes()))
     }
 
-    /// How blocks are read: once a pool uses it, never [`Backend::Auto`].
+    /// How blocks are read; never [`Backend::Auto`] once a pool uses it.
     #[must_use]
     pub fn backend(&self) -> Backend {
         lock(&self.told).backend
     }
 
-    /// What could not be had, and what there is instead: for people.
+    /// Remarks for the operator: what was not available, and what is used instead.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         lock(&self.told).notes.clone()
@@ -121,7 +121,7 @@ impl RomReaders {
     fn tell(&self, backend: Backend, note: Option<String>) {
         let mut told = lock(&self.told);
         told.backend = backend;
-        // Each thread of a pool comes across the same.
+        // Each thread of a pool finds the same.
         if let Some(note) = note.filter(|note| !told.notes.contains(note)) {
             told.notes.push(note);
         }
@@ -144,7 +144,7 @@ impl RomReaders {
 
     fn threads(&self) -> io::Result<Box<dyn BlockSource>> {
         let mut readers = lock(&self.readers);
-        // Those of the process from which this one was forked read nothing here.
+        // Threads of the process from which this one was forked do not exist here.
         if !readers.as_ref().is_some_and(Readers::are_here) {
             *readers = Some(Readers::start(THREADS)?);
         }
@@ -182,13 +182,13 @@ impl RomFile {
     /// image, which is kept in memory: at most 1 MiB.
     ///
     /// # Errors
-    /// [`Error::Damaged`] and other errors of reading; [`Error::Yescrypt`] for an end without a
-    /// tag.
+    /// [`Error::Damaged`] and other read errors; [`Error::Yescrypt`] for an end without a tag.
     pub fn rom(self: &Arc<Self>) -> Result<Rom, Error> {
-        // A power of two of bytes, as every block is that divides the image into a power of two.
+        // A power of two, like the size of every block that divides the image into a power of two
+        // of blocks.
         let len = self.size().min(TAIL);
         let start = self.size() - len;
-        // In whole chunks, so that it can be checked later, too.
+        // In whole chunks, so that they can be checked again later.
         let start = grid(self.manifest()).around(start, len as usize).offset;
         let mut end = DirectBuffer::new((self.size() - start) as usize)?;
         self.read_range(start, &mut end)?;
@@ -215,7 +215,7 @@ impl RomCheck for FileRom {
         grid(self.file.manifest()).longest(len)
     }
 
-    /// The chunks of the last block, and whether hashes have read what is in them.
+    /// Checks the chunks of the last block, and that hashes have read what is in them.
     fn check(&self, len: usize, reads: &mut [BlockRead]) -> Result<(), RomFault> {
         let start = self.file.size().saturating_sub(len as u64);
         let Window { offset, skip, extent, .. } = grid(self.file.manifest()).around(start, len);
@@ -273,8 +273,7 @@ impl BlockRom for FileRom {
 #[cfg(test)]
 mod tests;
 
-/// Nothing in here panics while it holds a lock; if a thread ended in one all the same, what it
-/// left is whole.
+/// Nothing in here panics while it holds a lock; if it did, the data would still be consistent.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,29 +26,28 @@ use crate::system::pages::{ObtainedPages, RomPages};
 
 /// How the image of a file gets into memory.
 ///
-/// A mapped file that somebody shortens kills every process that reads beyond its new end (SIGBUS).
-/// So a file on a disk is mapped only if that cannot happen or is asked for; what is copied, in a
-/// segment or in a sealed memory file cannot be shortened.
+/// If a mapped file is shortened, every process that reads beyond its new end is killed (SIGBUS).
+/// So a file on a disk is mapped only if that cannot happen or is requested; copies, segments and
+/// sealed memory files cannot be shortened.
 ///
-/// What is used where it is, mapped or in shared memory, has to belong to root or to this user, as
-/// its manifest has, and nobody else may be allowed to write to it: everything else is refused
+/// An image that is used in place, mapped or in shared memory, must belong to root or to this user,
+/// as must its manifest, and nobody else may have write permission: everything else is refused
 /// ([`Error::Untrusted`]).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Access {
-    /// Mapped in shared memory (tmpfs, hugetlbfs), where images are replaced and removed but never
-    /// shortened, and elsewhere if nobody can shorten the file (it is sealed, immutable or under
+    /// Mapped if it is in shared memory (tmpfs, hugetlbfs), where images are replaced and removed
+    /// but never shortened, or if nobody can shorten the file (it is sealed, immutable or under
     /// fs-verity); otherwise copied.
     #[default]
     Auto,
-    /// Copied into memory of this process, which costs as much memory as the image has, and reading
-    /// it.
+    /// Copied into memory of this process, which takes as much memory as the image, and reading all
+    /// of it.
     Copy,
-    /// Copied into a sealed memory file, which can be handed on; see [`Attached::descriptor`].
+    /// Copied into a sealed memory file, which can be passed on; see [`Attached::descriptor`].
     Memfd,
-    /// Mapped, whatever happens to the file. Only for files that nobody shortens or changes while
-    /// anybody has them mapped: removing and replacing by renaming, as everything here does it, are
-    /// harmless.
+    /// Always mapped. Only for files that nobody shortens or changes while they are mapped:
+    /// removing them, and replacing them by renaming, as this crate does, are harmless.
     Map,
 }
 
@@ -59,7 +58,7 @@ pub enum Lock {
     /// Left to the system.
     #[default]
     No,
-    /// Locked if that is allowed; [`Attached::locked`] tells.
+    /// Locked if that is allowed; [`Attached::locked`] reports the result.
     Try,
     /// Locked, or [`Error::NotLocked`].
     Require,
@@ -71,22 +70,22 @@ pub enum Lock {
 pub struct AttachOptions<'a> {
     /// How a file's image gets into memory.
     pub access: Access,
-    /// The pages of memory that it is copied to; larger ones fall back to smaller, which
-    /// [`Attached::pages`] and [`Attached::notes`] tell.
+    /// The pages of the memory that it is copied to; larger ones fall back to smaller ones, which
+    /// [`Attached::pages`] and [`Attached::notes`] report.
     pub pages: RomPages,
     /// Whether pages are kept in memory.
     pub lock: Lock,
-    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash, as
-    /// those of a copied one are in any case. Takes as long as reading it.
+    /// Whether every byte of a mapped image or a segment is checked against the ROM's hash; those
+    /// of a copied one always are. Takes as long as reading it.
     pub verify: bool,
-    /// The only ROM that will do, however well another one fits its own manifest.
+    /// The only ROM that is accepted, even if another one matches its own manifest.
     pub expect: Option<RomHash>,
-    /// Is told of progress while all of the image is read, and can end it.
+    /// Receives progress while all of the image is read, and can cancel it.
     pub watch: Watch<'a>,
 }
 
 impl AttachOptions<'_> {
-    /// [`Access::Auto`], transparent huge pages, no locking, no reading of what is only mapped, any
+    /// [`Access::Auto`], transparent huge pages, no locking, no full check of mapped images, any
     /// ROM.
     #[must_use]
     pub fn new() -> Self {
@@ -115,7 +114,7 @@ pub enum ImagePlace {
     Private,
     /// In a sealed memory file.
     Memfd,
-    /// In a file that is mapped.
+    /// In a mapped file.
     Mapped {
         /// The file.
         path: PathBuf,
@@ -149,41 +148,41 @@ impl fmt::Display for ImagePlace {
 /// stays.
 pub struct Attached {
     mapping: Mapping,
-    /// The memory file, if it is in one.
+    /// Its memory file, if it is in one.
     file: Option<File>,
     manifest: Manifest,
     place: ImagePlace,
     asked: RomPages,
     locked: bool,
     sums: Sums,
-    /// When all of it was last found to be what the hash says.
+    /// When all of it was last found to match the hash.
     checked: Mutex<Option<Instant>>,
     notes: Vec<String>,
 }
 
-/// Attaches to the ROM whose manifest is `image.json`, wherever that says the image is.
+/// Attaches to the ROM whose manifest is `image.json`, at the location given there.
 ///
-/// Size, tag, digest and the table of hashes are compared with the manifest, which takes no time
-/// worth mentioning; the rest of a mapped image is checked by a pool as far as hashes read it, or
-/// all of it by [`Attached::verify`]. Where it has to be
-/// copied ([`Access`]), that takes as long as reading it, and every chunk is checked.
+/// Size, tag, digest and the table of hashes are compared with the manifest, which takes very
+/// little time; of a mapped image, a pool checks the blocks that hashes read, and
+/// [`Attached::verify`] checks all of it. If it must be copied ([`Access`]), that takes as long as
+/// reading it, and every chunk is checked.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`],
-/// [`Error::WrongRom`], [`Error::Sums`] for an image that is not what its manifest says or what was
-/// expected; [`Error::Untrusted`] for what others may have written; [`Error::Damaged`] for a copy;
+/// [`Error::WrongRom`], [`Error::Sums`] for an image that does not match its manifest or `expect`;
+/// [`Error::Untrusted`] for files that others may have written; [`Error::Damaged`] for a copy;
 /// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
     attach_opened(image, &Opened::open(image, options.expect)?, options)
 }
 
-/// [`attach`] for a ROM that was found already.
+/// [`attach`] for a ROM that has been found.
 pub(crate) fn attach_opened(
     image: &Path,
     opened: &Opened,
     options: &AttachOptions<'_>,
 ) -> Result<Attached, Error> {
-    // First of all: the table takes memory in proportion to what the manifest says.
+    // Checked first: the table takes memory in proportion to the size in the manifest.
     opened.check_shared()?;
     let sums = Sums::open(image, &opened.manifest)?;
     let mut attached = match &opened.image {
@@ -203,9 +202,9 @@ pub(crate) fn attach_opened(
     Ok(attached)
 }
 
-/// Attaches to an image behind a descriptor that another process has handed on, such as
-/// [`Attached::descriptor`], and that has this manifest. The file has to be sealed against every
-/// change. All of it is read and checked.
+/// Attaches to an image with this manifest, given by a descriptor that another process has passed
+/// on, such as [`Attached::descriptor`]. The file must be sealed against every change. All of it is
+/// read and checked.
 ///
 /// # Errors
 /// Those of [`attach`], and [`Error::Unsupported`] for a descriptor of another kind.
@@ -249,7 +248,7 @@ fn attach_file(
     let trust = opened.check_trust();
     let map = match options.access {
         Access::Map => true,
-        // On a disk a copy will do, which is checked.
+        // On a disk a checked copy suffices.
         Access::Auto => shared || protected && trust.is_ok(),
         Access::Copy | Access::Memfd => false,
     };
@@ -296,7 +295,7 @@ impl Attached {
         }
     }
 
-    /// Of memory that was filled in this process.
+    /// An attached ROM from memory that was filled in this process.
     pub(crate) fn from_memory(
         granted: Granted,
         Made { manifest, sums }: Made,
@@ -310,14 +309,15 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Makes memory that was filled read-only, and a memory file sealed.
+    /// Makes filled memory read-only, and seals a memory file.
     fn finish(&mut self) -> Result<(), Error> {
         let path = Path::new("the image's memory");
         let Some(file) = self.file.take() else {
             return self.mapping.protect().map_err(Error::io("protect", path));
         };
         // A seal against writing is refused while there is a mapping that might become writable, so
-        // this one is made of a descriptor that cannot write. It is the one to hand on.
+        // this mapping is made from a descriptor that cannot write. That descriptor is the one to
+        // pass on.
         let (_, page) = filesystem::kind_and_page(&file, path)?;
         let reader = map::reopen(&file).map_err(Error::io("open", path))?;
         let len = length(self.size())?;
@@ -347,24 +347,24 @@ impl Attached {
         Ok(())
     }
 
-    /// The ROM, for one computation. What a [`RomSet`](saltern_yescrypt::rom::RomSet) holds is made
-    /// of an [`Arc`](std::sync::Arc) of this value: [`Rom::new`](saltern_yescrypt::rom::Rom::new).
+    /// The ROM, for one computation. For a [`RomSet`](saltern_yescrypt::rom::RomSet), pass an
+    /// [`Arc`](std::sync::Arc) of this value to [`Rom::new`](saltern_yescrypt::rom::Rom::new).
     ///
     /// # Errors
-    /// [`Error::Yescrypt`] if the tag is gone, which only somebody who writes to a shared image can
-    /// bring about.
+    /// [`Error::Yescrypt`] if the tag is gone, which can happen only if somebody writes to a shared
+    /// image.
     pub fn rom(&self) -> Result<RomView<'_>, Error> {
         Ok(RomView::from_bytes(self.mapping.bytes())?)
     }
 
-    /// When all of the image was last compared with the ROM's hash in this process: when it was
-    /// copied, or since. Another process may have checked what this one has mapped.
+    /// When this process last compared all of the image with the ROM's hash: when it was copied, or
+    /// later. For a mapped image, another process may have checked it since.
     #[must_use]
     pub fn last_checked(&self) -> Option<Instant> {
         *self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks copies of chunks of the image, whose numbers are these.
+    /// Checks copies of chunks of the image with these numbers.
     pub(crate) fn check_chunks<'b>(
         &self,
         numbers: &[u64],
@@ -373,13 +373,13 @@ impl Attached {
         self.sums.check_each(numbers, chunks, || self.name())
     }
 
-    /// What is said of damage at a byte of the image.
+    /// The error for damage at a byte of the image.
     pub(crate) fn damaged(&self, offset: u64) -> Error {
         Error::Damaged { path: self.name(), offset: Some(offset) }
     }
 
-    /// Checks every byte of the image as it is in memory now against the ROM's hash: now and then
-    /// in a process that runs for long.
+    /// Checks every byte of the image as it is in memory now against the ROM's hash. Long-running
+    /// processes should do this from time to time.
     ///
     /// # Errors
     /// [`Error::Damaged`], [`Error::Sums`], [`Error::Cancelled`].
@@ -392,7 +392,7 @@ impl Attached {
         Ok(())
     }
 
-    /// What errors call the image.
+    /// The name of the image in errors.
     fn name(&self) -> PathBuf {
         match &self.place {
             ImagePlace::Mapped { path, .. } => path.clone(),
@@ -401,13 +401,13 @@ impl Attached {
         }
     }
 
-    /// The ROM's name: the beginning of its hash.
+    /// The ROM's id: the beginning of its hash.
     #[must_use]
     pub fn id(&self) -> RomId {
         self.manifest.id()
     }
 
-    /// What the manifest says.
+    /// The manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -431,7 +431,7 @@ impl Attached {
         &self.place
     }
 
-    /// The pages that it really lies on, as far as this process has touched them. Reads
+    /// The pages that it actually lies on, as far as this process has touched them. Reads
     /// /proc/self/smaps.
     #[must_use]
     pub fn pages(&self) -> ObtainedPages {
@@ -444,14 +444,14 @@ impl Attached {
         self.locked
     }
 
-    /// What was asked for and could not be had, and what there is instead: for people.
+    /// Remarks for the operator: what was requested but not available, and what is used instead.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The descriptor of the sealed memory file that it is in, if it is in one: to be inherited by
-    /// children, sent over a socket, or kept by a service manager, and opened by
+    /// The descriptor of the sealed memory file that it is in, if it is in one: it can be inherited
+    /// by children, sent over a socket, or kept by a service manager, and attached with
     /// [`attach_descriptor`].
     #[cfg(unix)]
     #[must_use]

@@ -1,4 +1,4 @@
-//! Checking images: at a glance, and whole.
+//! Checking images, quickly or completely.
 
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ use crate::system::map::Mapping;
 use crate::system::memory::{acquire, available, length};
 use crate::system::pages::RomPages;
 
-/// Compares the size, the tag and the digest of an image, and the head of its table of hashes, with
-/// its manifest, in no time: that finds a wrong, an unfinished or a truncated image. The table of
-/// what others may have put there is not looked at: it could be as long as they like.
+/// Quickly compares the size, the tag and the digest of an image, and the head of its table of
+/// hashes, with its manifest: this finds a wrong, an unfinished or a truncated image. If others may
+/// have written the files, the table is not read: it could have any length.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`];
@@ -40,14 +40,14 @@ pub fn check(image: &Path, expect: Option<RomHash>) -> Result<Manifest, Error> {
 }
 
 /// Checks every byte of the image whose manifest is `image.json` against the hash in it. The image
-/// is read, not mapped; not if the ROM is not the expected one.
+/// is read, not mapped; a ROM other than the expected one is refused without reading it.
 ///
 /// [`check()`] and attaching compare size, tag, digest and the table of hashes, which finds a wrong
 /// or unfinished ROM; this finds damage anywhere in it.
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`], [`Error::Size`], [`Error::NotFilled`],
-/// [`Error::WrongRom`]; [`Error::Damaged`], with the chunk if the table tells it; [`Error::Sums`]
+/// [`Error::WrongRom`]; [`Error::Damaged`], with the chunk if the table shows it; [`Error::Sums`]
 /// if the image is good and the table is not; [`Error::Cancelled`], [`Error::Io`].
 pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
@@ -60,11 +60,11 @@ pub fn verify(image: &Path, expect: Option<RomHash>, watch: Watch<'_>) -> Result
     Ok(opened.manifest)
 }
 
-/// Makes the table of an image anew, after it was lost or damaged, when all of the image has been
-/// found to be good.
+/// Makes a new table for an image whose table was lost or damaged, after checking that the whole
+/// image is good.
 ///
 /// # Errors
-/// Those of [`verify`] but for [`Error::Sums`]; [`Error::Busy`].
+/// Those of [`verify`] except [`Error::Sums`]; [`Error::Busy`].
 pub fn rebuild_sums(
     image: &Path,
     expect: Option<RomHash>,
@@ -76,7 +76,7 @@ pub fn rebuild_sums(
     Ok(opened.manifest)
 }
 
-/// The table of an image whose hash is that in the manifest.
+/// The table of an image, whose hash must be that in the manifest.
 fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Sums, Error> {
     let manifest = &opened.manifest;
     let mut hasher = ImageHasher::with_chunk(manifest.size(), manifest.chunk)?;
@@ -87,13 +87,13 @@ fn hash_all(image: &Path, opened: &Opened, watch: Watch<'_>) -> Result<Sums, Err
     hasher.finish_as(manifest, Some(image), opened.image.name())
 }
 
-/// Computes the ROM again from its seed, and compares every byte: proof that the seed is the right
-/// one and that the image could be made again. In memory if as much is available, otherwise in an
-/// unfinished file beside the image that is gone afterwards, if that is not in memory itself.
+/// Computes the ROM again from its seed, and compares every byte: proof that the seed is right and
+/// that the image could be made again. Uses memory if enough is available, otherwise a temporary
+/// file beside the image, if that is not in memory itself.
 ///
 /// # Errors
-/// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is another seed;
-/// [`Error::Damaged`] with the place of the first difference; [`Error::NoMemory`],
+/// Those of [`verify`]; [`Error::WrongRom`] with the id that the seed gives if it is the wrong
+/// seed; [`Error::Damaged`] with the offset of the first difference; [`Error::NoMemory`],
 /// [`Error::NoSpace`], [`Error::Busy`].
 pub fn recompute(
     image: &Path,
@@ -109,14 +109,14 @@ pub fn recompute(
         check_room(image, size)?;
         let staged = Staged::begin(&beside(image, ".check"), 0o600)?;
         staged.allocate(size)?;
-        // The mapping keeps the file, which loses its name here.
+        // The mapping keeps the file, whose name is removed here.
         let mapped = Mapping::file(&staged.file, length(size)?, page_size_of_memory(), true);
         mapped.map_err(Error::io("map", staged.path()))?
     } else {
         acquire(size, RomPages::default(), false, &mut Vec::new())?.mapping
     };
     compute(&manifest.params, seed, threads, memory.bytes_mut()?, watch)?;
-    // The digest would do for another seed, and not for a manifest with another hash.
+    // The digest would detect another seed, but not a manifest with another hash.
     let mut hasher = ImageHasher::with_chunk(size, manifest.chunk)?;
     memory.bytes().chunks(PIECE).for_each(|piece| hasher.update(piece));
     let actual = hasher.finish().root(&manifest.params);

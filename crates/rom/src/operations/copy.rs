@@ -1,4 +1,4 @@
-//! Images on their way: copied with a check, adopted from elsewhere.
+//! Copying images with a check, and adopting them from elsewhere.
 
 use std::path::Path;
 
@@ -20,20 +20,20 @@ use crate::system::pages::RomPages;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CopyOptions<'a> {
-    /// Where the copy will be; its manifest is always beside the path that is given.
+    /// Where the copy will be; its manifest is always beside the given path.
     pub location: Location,
-    /// Whether an image that exists may be replaced.
+    /// Whether an existing image may be replaced.
     pub replace: bool,
     /// Permissions of the copy.
     pub mode: u32,
     /// The pages of a segment.
     pub pages: RomPages,
-    /// Is told of progress, and can end it.
+    /// Receives progress, and can cancel the work.
     pub watch: Watch<'a>,
 }
 
 impl CopyOptions<'_> {
-    /// To a file beside its manifest, no replacing, mode 0440, transparent huge pages.
+    /// A copy to a file beside its manifest, no replacing, mode 0440, transparent huge pages.
     #[must_use]
     pub fn new() -> Self {
         CopyOptions {
@@ -52,12 +52,11 @@ impl Default for CopyOptions<'_> {
     }
 }
 
-/// Copies the ROM `from`, with its manifest, to `to` or where [`CopyOptions::location`] says,
-/// checking every byte against the hash in the manifest on the way: a damaged image does not get
-/// its name.
+/// Copies the ROM `from`, with its manifest, to `to` or to [`CopyOptions::location`], and checks
+/// every byte against the hash in the manifest: a damaged image does not get its name.
 ///
-/// This is how a ROM that is kept on a disk gets into shared memory after a boot: to a file in
-/// /dev/shm or on a hugetlbfs, or to a segment. The copy appears whole or not at all, as with
+/// Use this after a boot to copy a ROM from a disk into shared memory: to a file in /dev/shm or on
+/// a hugetlbfs, or to a segment. The copy appears atomically, as with
 /// [`Create::file`](crate::Create::file).
 ///
 /// # Errors
@@ -96,14 +95,14 @@ pub fn copy(from: &Path, to: &Path, options: &CopyOptions<'_>) -> Result<Manifes
 }
 
 /// Writes a manifest for an image that was made elsewhere, for instance by the C implementation, in
-/// the file `image` or, with a key, in a System V segment. Of the parameters only the size can be
-/// checked, so that they have to be known. The image is taken for what it is: who wants a certain
-/// ROM says which (`expect`), or compares the hash in the manifest with one that is known.
+/// the file `image` or, with a key, in a System V segment. Only the size can be checked against the
+/// parameters, so they must be known. Any image is accepted: to require a certain ROM, pass
+/// `expect`, or compare the hash in the manifest with a known one.
 ///
 /// # Errors
 /// [`Error::Untrusted`] for a segment that belongs to somebody else or that others may write to;
 /// [`Error::Exists`] if there is a manifest; [`Error::Size`], [`Error::NotFilled`],
-/// [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that define no ROM;
+/// [`Error::WrongRom`]; [`Error::Yescrypt`] for parameters that do not define a ROM;
 /// [`Error::Cancelled`], [`Error::Io`].
 pub fn adopt(
     image: &Path,

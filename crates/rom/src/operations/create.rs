@@ -1,4 +1,4 @@
-//! Making ROMs.
+//! Creating ROMs.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,22 +23,21 @@ use crate::system::map::Mapping;
 use crate::system::memory::{self, acquire};
 use crate::system::pages::RomPages;
 
-/// Where an image is computed that is to be in a file.
+/// Where to compute an image that will be in a file.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FillIn {
-    /// In memory where it fits well, otherwise in the mapped file.
+    /// In memory if it fits comfortably, otherwise in the mapped file.
     #[default]
     Auto,
-    /// In memory, and written when it is complete: the fill reads all of the image in random order.
+    /// In memory, written when it is complete: the fill reads all of the image in random order.
     Memory,
-    /// In the file, mapped: for images larger than memory. A read error of the disk kills the
-    /// process then (SIGBUS), with nothing but an unfinished file left behind, which the next
-    /// creation takes over.
+    /// In the file, mapped: for images larger than memory. A disk read error then kills the process
+    /// (SIGBUS), leaving only an unfinished file behind, which the next creation takes over.
     Mapping,
 }
 
-/// A ROM to be made. Set what differs from [`Create::new`], then call one of the methods.
+/// A ROM to create. Set what differs from [`Create::new`], then call one of the methods.
 ///
 /// ```
 /// use saltern_rom::{AttachOptions, Create, Seed, attach};
@@ -56,27 +55,28 @@ pub enum FillIn {
 /// ```
 #[non_exhaustive]
 pub struct Create<'a> {
-    /// NROM, r, p, t and flavour. Different p give different ROMs: at least twice the threads lets
-    /// all of them work, and each advance two slices at once, which is faster than one.
+    /// NROM, r, p, t and flavour. Different p give different ROMs. With p at least twice the number
+    /// of threads, all of them work, and each advances two slices at once, which is faster than
+    /// one.
     pub params: RomParams,
     /// The seed.
     pub seed: &'a Seed,
     /// Threads to compute with; at most p of them are used.
     pub threads: usize,
-    /// Whether an image that exists may be replaced.
+    /// Whether an existing image may be replaced.
     pub replace: bool,
-    /// Where the image will be; the manifest is always beside the path that is given.
+    /// Where the image will be; the manifest is always beside the given path.
     pub location: Location,
-    /// Where it is computed, for files.
+    /// Where the image is computed, for files.
     pub fill_in: FillIn,
     /// The pages of the memory that it is computed in, and of a segment.
     pub pages: RomPages,
-    /// Permissions of the image, without write access for anybody by default: whoever may read the
-    /// ROM may copy it.
+    /// Permissions of the image, by default without write access for anybody. Anyone who may read
+    /// the ROM can copy it.
     pub mode: u32,
-    /// The ROM that has to come out, when one is made again.
+    /// The hash that the ROM must have, when it is made again.
     pub expect: Option<RomHash>,
-    /// Is told of progress, and can end the work.
+    /// Receives progress, and can cancel the work.
     pub watch: Watch<'a>,
 }
 
@@ -99,16 +99,16 @@ impl<'a> Create<'a> {
         }
     }
 
-    /// Makes the ROM in the file `image`, or where [`Create::location`] says, with its manifest
+    /// Creates the ROM in the file `image`, or at [`Create::location`], with its manifest
     /// `image.json` beside it.
     ///
     /// The image is written under another name, synced and then renamed, the manifest just before
     /// it, so that at any moment there is the old state, the new one, or a manifest without its
-    /// image, on which the next creation continues. What a killed creator left is taken over. A
-    /// manifest without an image is kept to: the ROM has to come out as it says.
+    /// image, which the next creation completes. It takes over the leftovers of a killed creator.
+    /// If there is a manifest without an image, the ROM must match it.
     ///
-    /// Costs about two block mixes for each block (more with t > 0) and, in memory, the image or
-    /// nothing ([`FillIn`]).
+    /// Takes about two block mixes for each block (more with t > 0) and memory for the image, or
+    /// none, depending on [`FillIn`].
     ///
     /// # Errors
     /// Before anything is written: [`Error::Exists`], [`Error::Busy`], [`Error::NoSpace`],
@@ -141,7 +141,7 @@ impl<'a> Create<'a> {
         })
     }
 
-    /// Makes the ROM in memory of this process alone.
+    /// Creates the ROM in memory of this process only.
     ///
     /// # Errors
     /// [`Error::NoMemory`], [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Yescrypt`].
@@ -149,8 +149,9 @@ impl<'a> Create<'a> {
         self.in_memory(false)
     }
 
-    /// Makes the ROM in a memory file (memfd) that is sealed then, so that nobody can change or
-    /// shorten it, and whose descriptor other processes can be given; see [`Attached::descriptor`].
+    /// Creates the ROM in a memory file (memfd), which is then sealed, so that nobody can change or
+    /// shorten it, and whose descriptor can be passed to other processes; see
+    /// [`Attached::descriptor`].
     ///
     /// # Errors
     /// [`Error::NoMemory`], [`Error::Cancelled`], [`Error::WrongRom`], [`Error::Yescrypt`].
@@ -170,8 +171,8 @@ impl<'a> Create<'a> {
         self.params.size()
     }
 
-    /// Decides where to compute. Whether the file system has room shows when the file is allocated,
-    /// what an interrupted creation had taken having been given back.
+    /// Decides where to compute. Whether the file system has room is checked when the file is
+    /// allocated, after the space of an interrupted creation has been freed.
     fn choose_fill(&self, place: &Path) -> Result<FillIn, Error> {
         let size = self.size();
         let kind = filesystem::kind(place)?;
@@ -179,7 +180,7 @@ impl<'a> Create<'a> {
             // It is memory already.
             _ if kind == Kind::Hugetlbfs => Ok(FillIn::Mapping),
             FillIn::Auto if kind == Kind::Memory => Ok(FillIn::Mapping),
-            // Room for the image and as much again for what else runs, and for the page cache that
+            // Room for the image and as much again for other programs, and for the page cache that
             // takes the writes.
             FillIn::Auto if memory::available().is_none_or(|available| size > available / 2) => {
                 Ok(FillIn::Mapping)
@@ -190,8 +191,8 @@ impl<'a> Create<'a> {
         }
     }
 
-    /// Computes the image in `memory`, checks it against what is known, hashes it, and writes it to
-    /// `file` if it is not there.
+    /// Computes the image in `memory`, checks and hashes it, and writes it to `file` if it is not
+    /// there already.
     fn fill(&self, memory: &mut Mapping, name: &Path, file: Option<&File>) -> Result<Made, Error> {
         let bytes = memory.bytes_mut()?;
         let digest = compute(&self.params, self.seed, self.threads, bytes, self.watch)?;

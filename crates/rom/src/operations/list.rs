@@ -1,4 +1,4 @@
-//! What ROMs there are in a directory.
+//! Listing the ROMs in a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -9,36 +9,36 @@ use crate::files::staged::{part_of, place_of, remove_leftover};
 use crate::format::manifest::Manifest;
 use crate::operations::check::check;
 
-/// A ROM that was found, or what is left of one.
+/// A ROM that was found, or the remains of one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
     /// The path to give to [`attach`](crate::attach()): that of the manifest without `.json`.
     pub image: PathBuf,
-    /// What there is.
+    /// The state of the ROM.
     pub state: State,
 }
 
-/// What there is of a ROM.
+/// The state of a ROM.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum State {
-    /// Manifest and image fit together, by size, tag and digest, and the table of hashes is that of
-    /// the ROM; of a ROM on a disk that others own or may write to, the table was not looked at.
+    /// Manifest and image match by size, tag and digest, and the table of hashes is that of the
+    /// ROM. If the ROM is on a disk and others own it or may write to it, the table was not
+    /// checked.
     Ready(Box<Manifest>),
-    /// There is a manifest, and the image is missing or not what it says; or it is in shared memory
-    /// and could not be attached, others owning it or being allowed to write to it.
+    /// There is a manifest, but the image is missing or does not match it; or the image is in
+    /// shared memory and cannot be attached because others own it or may write to it.
     Bad(Box<Manifest>, Error),
     /// The manifest cannot be used.
     Unusable(Error),
-    /// It is being made right now, by another process.
+    /// Another process is creating it right now.
     InProgress,
-    /// A process that was making it has ended; [`clean`] removes what it left.
+    /// The process that was creating it has ended; [`clean`] removes what it left.
     Interrupted,
 }
 
-/// What ROMs there are in a directory, /dev/shm for instance, by name. Files that have nothing to
-/// do with ROMs are passed over.
+/// Lists the ROMs in a directory, for instance /dev/shm, by name. Other files are skipped.
 ///
 /// # Errors
 /// [`Error::Io`] if the directory cannot be read.
@@ -55,7 +55,7 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
                     };
                     found.push(Found { image, state });
                 }
-                // Any other JSON may lie there too.
+                // There may be other JSON files, too.
                 Err(error) if image.symlink_metadata().is_ok() => {
                     found.push(Found { image, state: State::Unusable(error) });
                 }
@@ -63,8 +63,8 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
             }
         } else if let Some(image) = unfinished(&name) {
             let image = directory.join(image);
-            // Something else of this name is none of ours: a pipe, for instance, that somebody has
-            // put there.
+            // Something else of this name is not ours: for instance a pipe that somebody has put
+            // there.
             let Some(locked) = is_locked(&part_of(&image)) else { continue };
             let state = if locked { State::InProgress } else { State::Interrupted };
             found.push(Found { image, state });
@@ -73,13 +73,13 @@ pub fn list(directory: &Path) -> Result<Vec<Found>, Error> {
     Ok(found)
 }
 
-/// What [`clean`] has done.
+/// The result of [`clean`].
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Cleaned {
-    /// How many files were removed.
+    /// The number of files removed.
     pub removed: usize,
-    /// What was left where it is, and why: files of others, and what could not be removed.
+    /// What was not removed, and why: files of others, and files that could not be removed.
     pub left: Vec<Error>,
 }
 
@@ -103,13 +103,13 @@ pub fn clean(directory: &Path) -> Result<Cleaned, Error> {
     Ok(cleaned)
 }
 
-/// Removes an unfinished file, if it is this user's. What is none is not opened to be written to.
+/// Removes an unfinished file, if it is this user's. Does not open other files for writing.
 fn remove_own(place: &Path) -> Result<bool, Error> {
     open_file(&part_of(place))?;
     remove_leftover(place)
 }
 
-/// The image that a file's name says is unfinished.
+/// The image whose unfinished file has this name.
 fn unfinished(name: &str) -> Option<&str> {
     let beside = |image: &&str| image.ends_with(".json") || image.ends_with(".sums");
     place_of(name).filter(|image| !beside(image))
@@ -125,13 +125,13 @@ fn names(directory: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Whether a writer holds the lock of an unfinished file, if it is one. Asked for shared, and given
-/// back in so many words: a process that another thread is just starting has the descriptor, too,
-/// for a moment after it is closed here.
+/// Whether a writer holds the lock of an unfinished file, if it is one. The lock is requested as
+/// shared and explicitly released: a process that another thread is just starting holds the
+/// descriptor for a moment after it is closed here.
 fn is_locked(part: &Path) -> Option<bool> {
     let file = match open_file(part) {
         Ok((file, _)) => file,
-        // One that may not be read is another user's.
+        // A file that may not be read is another user's.
         Err(Error::Io { .. }) => return Some(false),
         Err(_) => return None,
     };

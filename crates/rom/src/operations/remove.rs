@@ -1,4 +1,4 @@
-//! Taking ROMs away, and keeping them from being taken away.
+//! Removing ROMs, and protecting them from removal.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ use crate::system::sysv::Segment;
 /// and since Linux 6.6 tmpfs.
 ///
 /// # Errors
-/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Untrusted`] for what belongs to others or
-/// others may write to; [`Error::NotRegular`]; [`Error::Io`] where it is not permitted or not
-/// there.
+/// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Untrusted`] for files that belong to others
+/// or that others may write to; [`Error::NotRegular`]; [`Error::Io`] if it is not permitted or not
+/// supported.
 pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
     let opened = Opened::find(image)?;
     opened.check_trust()?;
@@ -34,26 +34,25 @@ pub fn set_immutable(image: &Path, immutable: bool) -> Result<(), Error> {
     }
 }
 
-/// Removes an image, its manifest and its table of hashes, and what an interrupted creation left.
-/// Processes that are attached keep it until they detach.
+/// Removes an image, its manifest and its table of hashes, and the leftovers of an interrupted
+/// creation. Attached processes keep it until they detach.
 ///
-/// Hashes that were made with a ROM can be verified with no other: keep the seed and the manifest,
-/// or a copy, as long as there are any.
+/// Hashes made with a ROM cannot be verified with any other: keep the seed and the manifest, or a
+/// copy, as long as such hashes exist.
 ///
 /// # Errors
 /// [`Error::NoManifest`] if there is none and nothing was left, [`Error::Manifest`],
-/// [`Error::Busy`] while it is being made, [`Error::NotRegular`], [`Error::Io`];
-/// [`Error::Untrusted`] if the manifest says that the image is elsewhere and is neither root's nor
-/// this user's: in a directory where all may write anybody could name any file so; and for a
+/// [`Error::Busy`] while it is being created, [`Error::NotRegular`], [`Error::Io`];
+/// [`Error::Untrusted`] if the manifest names an image elsewhere and belongs neither to root nor to
+/// this user: in a directory where all may write, anybody could name any file this way; and for a
 /// segment that belongs to somebody else.
 pub fn remove(image: &Path) -> Result<(), Error> {
     Removal::of(image)?.map_or(Ok(()), Removal::run)
 }
 
-/// [`remove`] for images in memory only: in a file of a tmpfs or hugetlbfs, which is made
-/// changeable before, or in a segment. An image that is not beside its manifest is removed only if
-/// `named` says that it is meant by a name in shared memory, and not by the path of just any
-/// manifest.
+/// [`remove`] for images in memory only: in a file on a tmpfs or hugetlbfs, which is made mutable
+/// first, or in a segment. An image that is not beside its manifest is removed only if `named` is
+/// set: the caller then names it by a name in shared memory, and not by the path of some manifest.
 ///
 /// # Errors
 /// Those of [`remove`], and [`Error::Unsupported`] for an image that is elsewhere.
@@ -75,30 +74,30 @@ pub fn detach(image: &Path, named: bool) -> Result<(), Error> {
         return Err(on_disk);
     }
     if let Some(file) = found.filter(|file| file.check_trust().is_ok()) {
-        // Where it is not immutable, or may not be told so, removing it tells.
+        // If this is not needed or not permitted, removing the file shows it.
         let _ = filesystem::set_immutable(&file.file, false);
     }
     removal.run()
 }
 
-/// A ROM that is to be removed: what its manifest says, which is read once.
+/// A ROM to remove, with its manifest, which is read once.
 struct Removal<'a> {
     image: &'a Path,
     manifest: Manifest,
 }
 
 impl<'a> Removal<'a> {
-    /// None where there was only what an interrupted creation had left, which is gone then.
+    /// `None` if there were only leftovers of an interrupted creation, which are then removed.
     fn of(image: &'a Path) -> Result<Option<Self>, Error> {
         match Manifest::read_with(image) {
             Err(error @ Error::NoManifest { .. }) => {
-                // Both, whatever comes of the other.
+                // Both, whatever the result of the first.
                 let found = [remove_leftover(image)?, kept::remove_stray(image)?];
                 if found.contains(&true) { Ok(None) } else { Err(error) }
             }
             other => {
                 let (manifest, found) = other?;
-                // Before anything is done to what it names.
+                // Before anything is done to the image.
                 if manifest.location != Location::Beside {
                     check_file_owner(&Manifest::path_for(image), &found)?;
                 }
@@ -110,9 +109,9 @@ impl<'a> Removal<'a> {
     fn run(self) -> Result<(), Error> {
         let Removal { image, manifest } = self;
         let manifest_path = Manifest::path_for(image);
-        // Whoever is making this ROM would otherwise be left without the manifest that it has just
-        // put into its place. Where no lock can be had (a full disk, say), nothing is being made
-        // either.
+        // A process that is creating this ROM would otherwise lose the manifest that it has just
+        // written. If the lock cannot be taken (on a full disk, for example), nothing is being
+        // created either.
         let place = manifest.image_path(image).unwrap_or_else(|| image.to_owned());
         let alone = match Staged::begin(&place, 0o600) {
             Err(busy @ Error::Busy { .. }) => return Err(busy),
@@ -122,18 +121,18 @@ impl<'a> Removal<'a> {
             let name = segment_name(key);
             let found = if_there(Segment::find(key)).map_err(Error::io("access", &name))?;
             if let Some(segment) = found {
-                // By now it may be another program's.
+                // By now it may belong to another program.
                 check_owner(&name, &segment.owners, 0)?;
                 segment.remove().map_err(Error::io("remove", &name))?;
             }
         }
-        // The image first: a manifest alone is a state that creation knows.
+        // The image first: a manifest alone is a state that creation can handle.
         let file = manifest.image_path(image);
         let files: Vec<PathBuf> =
             file.into_iter().chain([kept::path_for(image), manifest_path]).collect();
         for path in &files {
             remove_file(path)?;
-            // Its own is gone with the lock.
+            // The lock file itself is removed with the lock.
             if *path != place || alone.is_none() {
                 remove_leftover(path)?;
             }

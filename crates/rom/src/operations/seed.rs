@@ -10,22 +10,22 @@ use crate::Error;
 use crate::files::staged::new_private_file;
 use crate::format::manifest::SeedSource;
 
-/// The seed of a ROM. Wiped on drop; not in `Debug`.
+/// The seed of a ROM. Wiped on drop; `Debug` does not show it.
 ///
-/// Whoever has it can make the ROM without copying it, so it has to be kept like a key; and it is
-/// all that has to be kept, since with it and the manifest a lost image can be made again.
+/// Anyone who has it can make the ROM without copying it, so keep it like a key. With it and the
+/// manifest, a lost image can be made again.
 pub struct Seed {
     bytes: Zeroizing<Vec<u8>>,
     source: SeedSource,
 }
 
-/// The least bytes of a seed that is read.
+/// The minimum length of a seed that is read, in bytes.
 const MIN: usize = 16;
-/// The most.
+/// The maximum length.
 const MAX: usize = 1 << 20;
 
 impl Seed {
-    /// The seed in a file: 16 bytes to 1 MiB, without the line feed that may end it.
+    /// Reads a seed from a file: 16 bytes to 1 MiB, without a final line feed.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::SeedLength`].
@@ -33,8 +33,7 @@ impl Seed {
         Self::from_open_file(std::fs::File::open(path).map_err(Error::io("open", path))?, path)
     }
 
-    /// [`Seed::from_file`] for one that was opened already, so that its mode, say, could be looked
-    /// at.
+    /// [`Seed::from_file`] for a file that is already open, for example to check its mode first.
     ///
     /// # Errors
     /// As there.
@@ -43,8 +42,8 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::File { path: absolute(path) } })
     }
 
-    /// The seed that a descriptor or another reader gives, to its end: 16 bytes to 1 MiB, without
-    /// the line feed that may end it.
+    /// Reads a seed from a descriptor or another reader, to its end: 16 bytes to 1 MiB, without a
+    /// final line feed.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::SeedLength`].
@@ -53,8 +52,8 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::Descriptor })
     }
 
-    /// Any bytes but none, as they are: for seeds that were chosen elsewhere. A seed that can be
-    /// guessed is none.
+    /// A seed from any bytes, at least one: for seeds chosen elsewhere. A seed that can be guessed
+    /// gives no protection.
     ///
     /// ```
     /// use saltern_rom::Seed;
@@ -71,9 +70,9 @@ impl Seed {
         Ok(Seed { bytes: Zeroizing::new(bytes.to_vec()), source: SeedSource::Descriptor })
     }
 
-    /// A new seed of 256 random bits, as 64 hexadecimal digits, which can be kept on paper too. It
-    /// is first written to `backup`, a new file that only its owner may read, and is on the disk
-    /// when this returns.
+    /// Generates a new seed of 256 random bits, as 64 hexadecimal digits, which can be kept on
+    /// paper too. It is first written to `backup`, a new file that only its owner may read, and is
+    /// on the disk when this returns.
     ///
     /// # Errors
     /// Those of [`new_private_file`](crate::new_private_file).
@@ -89,7 +88,7 @@ impl Seed {
         Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
     }
 
-    /// How it is found again.
+    /// Where it came from.
     #[must_use]
     pub fn source(&self) -> &SeedSource {
         &self.source
@@ -110,9 +109,9 @@ fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Everything, in memory that never moves and is wiped.
+/// Reads everything into memory that never moves and is wiped.
 fn read(reader: impl Read, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    // Memory that grows would leave copies behind.
+    // A growing buffer would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX + 4));
     let read = reader.take(MAX as u64 + 3).read_to_end(&mut bytes);
     let mut len = read.map_err(Error::io("read", path))?;

@@ -8,11 +8,11 @@ use crate::Error;
 use crate::system::map::Mapping;
 use crate::system::pages::RomPages;
 
-/// Memory for blocks that direct reads can fill: zeroed, beginning at a page.
+/// Memory for blocks that direct reads can fill: zeroed and page-aligned.
 pub struct DirectBuffer(Mapping);
 
 impl DirectBuffer {
-    /// Of `len` bytes, at least 1.
+    /// A buffer of `len` bytes, at least 1.
     ///
     /// # Errors
     /// [`Error::NoMemory`].
@@ -21,7 +21,7 @@ impl DirectBuffer {
         Ok(DirectBuffer(Mapping::anonymous(len, RomPages::Base).map_err(|_| refused)?))
     }
 
-    /// The memory, which nobody can write to from here on.
+    /// The memory, made read-only.
     pub(crate) fn frozen(self) -> io::Result<Mapping> {
         let mut mapping = self.0;
         mapping.protect()?;

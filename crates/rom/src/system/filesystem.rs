@@ -1,4 +1,4 @@
-//! What the file system under a path is like, as far as it matters to images.
+//! Properties of files and file systems that matter for images.
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -29,14 +29,14 @@ pub(crate) enum Kind {
 const TMPFS: FsWord = 0x0102_1994;
 const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
 
-/// Of the directory that `place` is or will be in.
+/// The kind of the directory that `place` is or will be in.
 pub(crate) fn kind(place: &Path) -> Result<Kind, Error> {
     let directory = directory_of(place);
     let found = rustix::fs::statfs(directory).map_err(Error::io("access", directory))?;
     Ok(kind_of(&found))
 }
 
-/// Whether a file of this path is or would be in memory, on a tmpfs or hugetlbfs.
+/// Whether a file with this path is or would be in memory, on a tmpfs or hugetlbfs.
 ///
 /// # Errors
 /// [`Error::Io`] if there is no such directory.
@@ -52,7 +52,7 @@ fn kind_of(found: &StatFs) -> Kind {
     }
 }
 
-/// Of an open file: what it is on, and the bytes of one of its pages.
+/// The kind of file system of an open file, and its page size in bytes.
 pub(crate) fn kind_and_page(file: &File, path: &Path) -> Result<(Kind, usize), Error> {
     let found = rustix::fs::fstatfs(file).map_err(Error::io("access", path))?;
     let (kind, base) = (kind_of(&found), page_size_of_memory());
@@ -66,14 +66,14 @@ pub(crate) fn page_size_of_memory() -> usize {
     rustix::param::page_size()
 }
 
-/// Lets an opening follow no link, wait for nothing and take no terminal.
+/// Makes an open call follow no link, never block and take no controlling terminal.
 pub(crate) fn plainly(options: &mut OpenOptions) -> &mut OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits() as i32)
 }
 
-/// Opens what is a regular file to be read; `None` for anything else. Devices are not even opened,
-/// which alone has effects on some: what the name leads to is held, looked at, and only then
+/// Opens a regular file for reading; `None` for anything else. Devices are not opened, since even
+/// that affects some: the path is resolved and its type checked first, and only then is the file
 /// opened.
 pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -82,7 +82,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> 
         return Ok(None);
     }
     let opened = match File::open(format!("/proc/self/fd/{}", held.as_raw_fd())) {
-        // No /proc: by its name once more.
+        // No /proc: opened by name instead.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             plainly(OpenOptions::new().read(true)).open(path)?
         }
@@ -92,27 +92,27 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<(File, Metadata)>> 
     Ok(found.is_file().then_some((opened, found)))
 }
 
-/// Lets a new file be its owner's alone.
+/// Makes a new file accessible only to its owner.
 pub(crate) fn privately(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// Whose a file is, and who may do what with it.
+/// The owner of a file, and its mode.
 pub(crate) fn owner_and_mode(found: &Metadata) -> (u32, u32) {
     (found.uid(), found.mode())
 }
 
-/// The user that this process is.
+/// The user of this process.
 pub(crate) fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// How many names a file has.
+/// The number of names (hard links) of a file.
 pub(crate) fn names(found: &Metadata) -> u64 {
     found.nlink()
 }
 
-/// Whether both are of one file.
+/// Whether both belong to the same file.
 pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
@@ -122,7 +122,7 @@ pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 
-/// Makes a file `len` bytes long and all of them its own, if the file system can do that.
+/// Allocates `len` bytes for a file, if the file system can do that.
 pub(crate) fn allocate(file: &File, len: u64) -> io::Result<bool> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, len) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
@@ -130,15 +130,15 @@ pub(crate) fn allocate(file: &File, len: u64) -> io::Result<bool> {
     }
 }
 
-/// Makes the names in a directory last.
+/// Syncs the names in a directory.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Bytes that this user may still write there, if the file system tells.
+/// Bytes that this user may still write there, if the file system reports them.
 pub(crate) fn room(directory: &Path) -> io::Result<Option<u64>> {
     let room = rustix::fs::statvfs(directory)?;
-    // One without a size of its own (0 blocks) tells nothing.
+    // A file system without a size (0 blocks) reports nothing.
     let known = room.f_blocks != 0;
     Ok(known.then(|| room.f_bavail.saturating_mul(room.f_frsize)))
 }
@@ -148,37 +148,36 @@ pub(crate) fn size_limit() -> Option<u64> {
     getrlimit(Resource::Fsize).current
 }
 
-/// One attempt to read from a place in a file.
+/// One attempt to read from an offset in a file.
 pub(crate) fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     file.read_at(into, at)
 }
 
-/// Fills the buffer from a place in a file.
+/// Fills the buffer from an offset in a file.
 pub(crate) fn read_exact_at(file: &File, into: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(into, at)
 }
 
-/// Writes all of it to a place in a file.
+/// Writes all bytes to an offset in a file.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     file.write_all_at(bytes, at)
 }
 
-/// Opens a file for reads past the page cache.
+/// Opens a file for reads that bypass the page cache.
 pub(crate) fn open_direct(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// What place and length of such a read, and the address in memory, have to be multiples of, as far
-/// as the kernel says (statx with STATX_DIOALIGN, Linux 6.1).
+/// The alignment of offset and length of such a read, and of the address in memory, if the kernel
+/// reports it (statx with STATX_DIOALIGN, Linux 6.1).
 pub(crate) fn direct_alignment(file: &File) -> Option<[usize; 2]> {
     let found = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
     let found = found.ok().filter(|found| found.stx_dio_offset_align > 0)?;
     Some([found.stx_dio_offset_align, found.stx_dio_mem_align.max(1)].map(|bytes| bytes as usize))
 }
 
-/// Lets the page cache forget a part of a file. Where there is nothing to forget, as in a tmpfs,
-/// nothing happens.
+/// Drops a part of a file from the page cache. Has no effect where there is none, as in a tmpfs.
 pub(crate) fn forget(file: &File, at: u64, len: usize) {
     let _ = rustix::fs::fadvise(file, at, NonZero::new(len as u64), Advice::DontNeed);
 }
@@ -187,15 +186,15 @@ pub(crate) fn forget(file: &File, at: u64, len: usize) {
 const VERITY: IFlags = IFlags::from_bits_retain(0x0010_0000);
 
 /// Whether nobody can change the contents of an open file, its owner and root included, other than
-/// by replacing the file: sealed, or under fs-verity. An immutable file is not: whoever had it open
-/// for writing before may still write to it on some file systems.
+/// by replacing the file: sealed, or under fs-verity. An immutable file does not count: on some
+/// file systems, a process that already had it open for writing may still write to it.
 pub(crate) fn keeps_its_bytes(file: &File) -> bool {
     let sealed = rustix::fs::fcntl_get_seals(file)
         .is_ok_and(|seals| seals.contains(SealFlags::SHRINK | SealFlags::WRITE));
     sealed || rustix::fs::ioctl_getflags(file).is_ok_and(|flags| flags.intersects(VERITY))
 }
 
-/// Whether nobody can change or shorten an open file while it is what it is: sealed, immutable, or
+/// Whether nobody can change or shorten an open file as long as it remains sealed, immutable, or
 /// under fs-verity. A read-only mount proves nothing, since the same file may be writable through
 /// another mount.
 pub(crate) fn keeps_its_size(file: &File) -> bool {

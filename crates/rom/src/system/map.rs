@@ -1,5 +1,5 @@
-//! Memory for images: anonymous or of a file, of a page size that is asked for, read-only once it
-//! is filled.
+//! Memory for images: anonymous or from a file, with a requested page size, read-only once it is
+//! filled.
 #![allow(unsafe_code, reason = "mapping memory, and views of it as bytes")]
 
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(crate) struct Mapping {
     offset: usize,
     len: usize,
     writable: bool,
-    /// Whether it is a System V segment, which is unmapped in its own way.
+    /// Whether it is a System V segment, which is unmapped differently.
     segment: bool,
 }
 
@@ -40,7 +40,7 @@ fn whole(len: usize, page: usize) -> Result<usize, Errno> {
 }
 
 impl Mapping {
-    /// Private zeroed memory, to be filled, of pages of exactly this kind. Huge pages are reserved
+    /// Private zeroed memory, to be filled, on pages of exactly this kind. Huge pages are reserved
     /// at once, so that touching them cannot fail later; transparent ones are only advised.
     pub(crate) fn anonymous(len: usize, pages: RomPages) -> io::Result<Self> {
         let mut flags = MapFlags::PRIVATE;
@@ -61,12 +61,12 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// The first `len` bytes of a file, shared with all who map it; the file has to be that long,
-    /// its pages being of size `page`.
+    /// The first `len` bytes of a file with pages of size `page`, shared with all who map it; the
+    /// file must be that long.
     pub(crate) fn file(file: &File, len: usize, page: usize, writable: bool) -> io::Result<Self> {
         let whole = whole(len, page)?;
         // Files in memory can lie on transparent huge pages too, if their addresses are aligned. So
-        // there is a reservation first, for what lies around the file as well.
+        // an address range is reserved first, with room around the file.
         let room = if page == rustix::param::page_size() && len >= THP { THP } else { 0 };
         let mapped = whole.checked_add(room).ok_or(Errno::NOMEM)?;
         let access = ProtFlags::READ | if writable { ProtFlags::WRITE } else { ProtFlags::empty() };
@@ -80,7 +80,7 @@ impl Mapping {
             let offset = base.as_ptr().align_offset(THP);
             at = base.as_ptr().wrapping_add(offset).cast();
             flags |= MapFlags::FIXED;
-            // From here on it is unmapped as a whole, whatever happens.
+            // From here on it is always unmapped as a whole.
             reserved = Some(Mapping { base, mapped, offset, len, writable, segment: false });
         }
         // SAFETY: a new mapping, either at an address of the system's choice or in place of a part
@@ -93,7 +93,7 @@ impl Mapping {
         })
     }
 
-    /// A System V segment, all of which is the image.
+    /// A System V segment that is the image as a whole.
     pub(crate) fn segment(segment: &Segment, writable: bool) -> io::Result<Self> {
         let len = isize::try_from(segment.size).map_err(|_| Errno::NOMEM)?.unsigned_abs();
         let base = segment.attach(writable)?;
@@ -111,8 +111,8 @@ impl Mapping {
         let _ = unsafe { rustix::mm::madvise(self.base.as_ptr().cast(), self.mapped, advice) };
     }
 
-    /// Finds all pages of a file that is in memory now, instead of one by one when they are first
-    /// read. A refusal changes nothing.
+    /// Maps all pages of a file in memory at once, instead of one by one when they are first read.
+    /// A refusal changes nothing.
     pub(crate) fn populate(&self) {
         let advice = Advice::LinuxPopulateRead;
         let start = self.bytes().as_ptr().cast_mut().cast();
@@ -190,8 +190,8 @@ pub(crate) fn memory_file(len: usize, pages: RomPages) -> io::Result<(File, Mapp
     Ok((file, mapping))
 }
 
-/// Forbids every change of a memory file, for all and for ever. There must be no writable mapping
-/// of it left.
+/// Forbids every change of a memory file, permanently. There must be no writable mapping of it
+/// left.
 pub(crate) fn seal(file: &File) -> io::Result<()> {
     rustix::fs::fcntl_add_seals(file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE)?;
     Ok(rustix::fs::fcntl_add_seals(file, SealFlags::SEAL)?)

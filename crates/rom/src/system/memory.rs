@@ -1,4 +1,4 @@
-//! Memory for images: asked for in the wanted pages, then in the next best, with a note of every
+//! Memory for images: requested on the wanted pages, then on the next best, with a note of every
 //! step.
 
 use std::fs::File;
@@ -16,7 +16,7 @@ pub(crate) struct Granted {
     pub(crate) pages: RomPages,
 }
 
-/// Writable zeroed memory of `len` bytes: private to this process, or of a memory file (memfd) that
+/// Writable zeroed memory of `len` bytes: private to this process, or in a memory file (memfd) that
 /// can be passed on.
 pub(crate) fn acquire(
     len: u64,
@@ -48,12 +48,13 @@ pub(crate) fn acquire(
     }
 }
 
-/// As many bytes, if they can have addresses.
+/// This number of bytes, if it can be addressed.
 pub(crate) fn length(bytes: u64) -> Result<usize, Error> {
     usize::try_from(bytes).map_err(|_| Error::NoMemory { needed: bytes, available: None })
 }
 
-/// Whether as much memory is available by the kernel's estimate. Without one, the attempt decides.
+/// Checks that this much memory is available by the kernel's estimate. Without an estimate, the
+/// attempt decides.
 pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
     match available() {
         Some(available) if available < needed => {
@@ -63,8 +64,7 @@ pub(crate) fn check_memory(needed: u64) -> Result<(), Error> {
     }
 }
 
-/// Bytes that can be had without swapping: of the machine, but no more than the control group may
-/// have.
+/// Bytes available without swapping: on the machine, limited by the control group.
 pub(crate) fn available() -> Option<u64> {
     let machine = machine_available()?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -72,8 +72,8 @@ pub(crate) fn available() -> Option<u64> {
     Some(limit.map_or(machine, |limit| machine.min(limit)))
 }
 
-/// The least limit of this process's own control group (version 2) and of those that it is in, of
-/// which the page cache can be given back.
+/// The least room in this process's control group (version 2) and its parents, counting page cache
+/// as available.
 fn group_limit(root: &Path, groups: &str) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let limit = |group: &Path| {

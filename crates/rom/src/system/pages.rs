@@ -1,4 +1,4 @@
-//! The sizes of pages that an image lies on: what is asked for, and what was really had.
+//! The sizes of pages that an image lies on: requested and actual.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,26 +11,26 @@ use crate::system::filesystem::page_size_of_memory;
 #[cfg(target_os = "linux")]
 pub(crate) const THP: usize = 2 << 20;
 
-/// Pages to ask for. Larger ones make random reads of a large ROM faster, since the processor has
-/// to look up fewer addresses.
+/// Pages to request. Larger ones make random reads of a large ROM faster, since the processor must
+/// translate fewer addresses.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RomPages {
-    /// Those of the machine: 4 KiB on most.
+    /// The machine's base pages: 4 KiB on most.
     Base,
-    /// Transparent huge pages: given when the system has them at hand, without any preparation.
+    /// Transparent huge pages: granted if the system has them available, without any preparation.
     #[default]
     Transparent,
-    /// Huge pages of 2 MiB out of the pool that the administrator has set aside (vm.nr_hugepages).
+    /// Huge pages of 2 MiB from the pool that the administrator has reserved (vm.nr_hugepages).
     /// Never swapped.
     Huge2M,
-    /// Huge pages of 1 GiB out of their pool (hugepagesz=1G hugepages=… on the kernel's command
+    /// Huge pages of 1 GiB from their pool (hugepagesz=1G hugepages=… on the kernel's command
     /// line).
     Huge1G,
 }
 
 impl RomPages {
-    /// What is tried after these.
+    /// The kind to try next.
     pub(crate) fn fallback(self) -> Option<Self> {
         match self {
             RomPages::Huge1G => Some(RomPages::Huge2M),
@@ -39,19 +39,19 @@ impl RomPages {
         }
     }
 
-    /// Whether they come out of a pool that the administrator has set aside.
+    /// Whether they come from a pool that the administrator has reserved.
     pub(crate) fn is_reserved(self) -> bool {
         matches!(self, RomPages::Huge2M | RomPages::Huge1G)
     }
 
-    /// What chooses the size of huge pages among the flags of mmap(2), memfd_create(2) and
-    /// shmget(2): its logarithm, in the upper bits.
+    /// The flag bits that select the size of huge pages in mmap(2), memfd_create(2) and shmget(2):
+    /// its logarithm, in the upper bits.
     #[cfg(target_os = "linux")]
     pub(crate) fn huge_bits(self) -> u32 {
         if self.is_reserved() { self.size().ilog2() << 26 } else { 0 }
     }
 
-    /// Bytes of a page for which room has to be rounded.
+    /// The page size to which sizes must be rounded.
     #[cfg(target_os = "linux")]
     pub(crate) fn size(self) -> usize {
         match self {
@@ -73,7 +73,7 @@ impl fmt::Display for RomPages {
     }
 }
 
-/// The pages that memory really lies on, as the kernel tells (/proc/self/smaps).
+/// The pages that memory actually lies on, as reported by the kernel (/proc/self/smaps).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObtainedPages {
     /// Bytes of a page of the mapping: the machine's base page, or the huge page that was reserved.
@@ -83,7 +83,8 @@ pub struct ObtainedPages {
 }
 
 impl ObtainedPages {
-    /// Of the mappings within some addresses. Base pages if the kernel does not tell.
+    /// The pages of the mappings within some addresses. Base pages if the kernel does not report
+    /// them.
     pub(crate) fn of(addresses: Range<usize>) -> Self {
         let unknown = ObtainedPages { page_size: page_size_of_memory() as u64, transparent: 0 };
         std::fs::read_to_string("/proc/self/smaps")

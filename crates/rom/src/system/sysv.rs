@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use crate::format::paths::segment_name;
 use crate::system::pages::RomPages;
 
-/// A segment: its key, its identifier and what the system says of it.
+/// A segment: its key, its identifier and its properties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) key: i32,
@@ -27,7 +27,7 @@ fn outcome(status: libc::c_int) -> io::Result<libc::c_int> {
     if status == -1 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }
 
-/// What the system says of a segment.
+/// The system's data about a segment.
 fn data(id: libc::c_int) -> io::Result<libc::shmid_ds> {
     // SAFETY: a structure of numbers, for which zero is a value.
     let mut data: libc::shmid_ds = unsafe { std::mem::zeroed() };
@@ -62,17 +62,17 @@ impl Segment {
         Ok(Segment { key, id, size, attached, owners, mode })
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     pub(crate) fn name(&self) -> PathBuf {
         segment_name(self.key)
     }
 
-    /// What tells it from every other segment until the next boot.
+    /// Distinguishes it from every other segment until the next boot.
     pub(crate) fn identifier(&self) -> i32 {
         self.id
     }
 
-    /// Its address in this process from now on.
+    /// Maps it into this process; returns its address.
     pub(crate) fn attach(&self, writable: bool) -> io::Result<NonNull<u8>> {
         let flags = if writable { 0 } else { libc::SHM_RDONLY };
         // SAFETY: the system chooses the address, so that no other memory changes.
@@ -90,7 +90,7 @@ impl Segment {
         let _ = unsafe { libc::shmdt(base.as_ptr().cast()) };
     }
 
-    /// Changes the permissions. The owner could always write to a segment that it attached before.
+    /// Changes the permissions. Processes that have it attached writable can still write to it.
     pub(crate) fn set_mode(&self, mode: u32) -> io::Result<()> {
         let mut data = data(self.id)?;
         data.shm_perm.mode = (mode & 0o777) as _;
@@ -98,7 +98,7 @@ impl Segment {
         outcome(unsafe { libc::shmctl(self.id, libc::IPC_SET, &raw mut data) }).map(|_| ())
     }
 
-    /// Removes the key; the memory goes when nobody has it attached.
+    /// Removes the key; the memory is freed when nobody has it attached.
     pub(crate) fn remove(&self) -> io::Result<()> {
         // SAFETY: those who have it attached keep it.
         outcome(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) }).map(|_| ())

@@ -15,9 +15,9 @@ use crate::scheme::Scheme;
 const SALT: std::ops::RangeInclusive<usize> = 8..=64;
 const DIGEST: std::ops::RangeInclusive<usize> = 16..=64;
 
-/// Blocks of 1 KiB that are asked for at least, though only those that are needed are written. The
-/// allocators of Linux map what is above 32 MiB and give it back at once; of less they may keep
-/// some for each thread, beside the pool's budget.
+/// The least number of 1 KiB blocks to allocate, though only those needed are written. Linux
+/// allocators map sizes above 32 MiB and return them at once; of smaller ones they may keep some
+/// for each thread, outside the pool's budget.
 const MAPPED: usize = (32 << 10) + 1;
 
 struct Argon {

@@ -1,13 +1,13 @@
-//! bcrypt: `$2b$12$` and 22 digits of salt and 31 of the digest, with nothing between them.
+//! bcrypt: `$2b$12$`, 22 digits of salt and 31 of the digest, with nothing in between.
 //!
-//! The four variants are those of libxcrypt. `$2b$` and `$2y$` are the same and right. `$2a$` is
-//! right as well, but for a few passwords with bytes above 127 whose hash would be that of another
-//! password under `$2x$`: they are changed so that it is not. `$2x$` was made by a program that
-//! took such bytes for negative numbers; it is here to verify what was stored then.
+//! The four variants are those of libxcrypt. `$2b$` and `$2y$` are equal and correct. `$2a$` is
+//! correct as well, except for a few passwords with bytes above 127 whose hash would equal that of
+//! another password under `$2x$`: these are changed so that it does not. `$2x$` was made by a
+//! program that treated such bytes as negative numbers; it exists to verify strings stored then.
 //!
-//! Of the key, which is the password with a zero byte after it, over and over, the first 72 bytes
-//! count: so longer passwords match by their beginning, as they did when the string was made. The
-//! update after a match is a hash of all of it.
+//! Of the key, which is the password and a zero byte repeated, the first 72 bytes count: so longer
+//! passwords match by their beginning, as they did when the string was made. The update after a
+//! match is a hash of the whole password.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ const KEY: usize = 72;
 struct Bcrypt {
     variant: u8,
     cost: u32,
-    /// As it stands in the string.
+    /// As written in the string.
     salt: String,
 }
 
@@ -105,7 +105,7 @@ impl Setting for Bcrypt {
     }
 }
 
-/// The 18 words of a key, as bytes: for the first step, and for all others.
+/// The 18 words of a key, as bytes: for the first step, and for all other steps.
 struct Keys {
     first: Zeroizing<[u8; KEY]>,
     rest: Zeroizing<[u8; KEY]>,
@@ -131,7 +131,7 @@ fn keys(variant: u8, password: &[u8]) -> Keys {
     }
     let mut first = rest.clone();
     if variant == b'a' {
-        // The mistake would have made no difference although there are such bytes: this does.
+        // If the bug makes no difference although there are such bytes, this does.
         differ |= differ >> 16;
         let differs = (differ & 0xffff).wrapping_add(0xffff);
         let change = sign << 9 & !differs & 0x10000;
@@ -140,7 +140,7 @@ fn keys(variant: u8, password: &[u8]) -> Keys {
     Keys { first, rest }
 }
 
-/// The 16 bytes of a salt of 22 digits: what is left in the last one means nothing.
+/// The 16 bytes of a salt of 22 digits: the remaining bits of the last one are ignored.
 fn decode(digits: &[u8]) -> [u8; 16] {
     let mut bytes = digits.chunks(4).flat_map(|four| {
         let value = |c: &u8| DIGITS.iter().position(|digit| digit == c).unwrap_or_default() as u32;

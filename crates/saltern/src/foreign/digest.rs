@@ -1,5 +1,6 @@
-//! Digests that are fast and should not have been: of LDAP, `{SSHA}` and base 64 of the digest and
-//! the salt, and bare hexadecimal digits. They are here to be wrapped, at once.
+//! Fast digests, unsuitable for passwords: those of LDAP, such as `{SSHA}` and base 64 of the
+//! digest and the salt, and bare hexadecimal digits. They are supported so that they can be
+//! wrapped, at once.
 //!
 //! As settings they are written without braces: `SSHA$` and the salt in base 64; `md5`, `sha1`,
 //! `sha256` or `sha512`. Their digests are written in hexadecimal digits.
@@ -47,7 +48,7 @@ impl Hash {
         }
     }
 
-    /// Of the password, and the salt after it.
+    /// The digest of the password followed by the salt.
     fn compute(self, password: &[u8], salt: &[u8]) -> Zeroizing<Vec<u8>> {
         fn of<D: Digest>(password: &[u8], salt: &[u8]) -> Zeroizing<Vec<u8>> {
             let digest = D::new().chain_update(password).chain_update(salt).finalize();
@@ -78,7 +79,7 @@ const SALT: usize = 64;
 #[derive(Clone)]
 struct Plain {
     hash: Hash,
-    /// Of LDAP, with its salt; none for bare digits.
+    /// The LDAP name and the salt; `None` for bare digits.
     ldap: Option<(&'static str, Vec<u8>)>,
 }
 

@@ -1,5 +1,5 @@
-//! What the machine's libcrypt knows, and nothing else here: it is loaded when the first such
-//! string is computed. What a string costs is read out of it before.
+//! Schemes that only the machine's libcrypt computes: it is loaded when the first such string is
+//! computed. The cost of a string is parsed from it first.
 
 #![allow(unsafe_code, reason = "crypt_rn(3), found at run time")]
 
@@ -28,8 +28,8 @@ const LIBRARY: &str = "libcrypt";
 type CryptRn =
     unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void, c_int) -> *mut c_char;
 
-/// The longest salts that libxcrypt takes. For SHA-1 that is an assertion there, which would end
-/// the whole program.
+/// The longest salts that libxcrypt takes. For SHA-1 it asserts this, which would end the whole
+/// program.
 const SHA1_SALT: usize = 64;
 const MD5_SALT: usize = 8;
 
@@ -80,8 +80,8 @@ fn digest_len(setting: &str) -> usize {
     }
 }
 
-/// Where the digest begins, where the salt is, and the cost. What libxcrypt would read in another
-/// way than it is read here has no shape: what it costs would not be known.
+/// Where the digest begins, where the salt is, and the cost. Text that libxcrypt would read
+/// differently has no shape: its cost would be unknown.
 fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
     if text.len() == 13 && digits(text) {
         return Some((2, 0..2, Cost::work(40_000, 0)));
@@ -110,7 +110,7 @@ fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
             (salt, usize::MAX, sun_md5(head.strip_prefix("md5,")?)?)
         }
         ["gy", params, salt] => {
-            // GOST only frames it: two hashes more.
+            // GOST only adds two hashes around it.
             let inner = saltern_yescrypt::Setting::parse(format!("$y${params}${salt}")).ok()?;
             let (memory, work) = (inner.params().memory(), inner.params().work());
             let sized = |size: u128| u64::try_from(size).unwrap_or(u64::MAX / 4);
@@ -125,7 +125,7 @@ fn shape(text: &str) -> Option<(usize, Range<usize>, Cost)> {
     plain.then_some((at, start..start + salt.len(), cost))
 }
 
-/// The cost of Sun's MD5, whose rounds are `rounds=N` or nothing.
+/// The cost of Sun's MD5, whose rounds are `rounds=N` or missing.
 fn sun_md5(rounds: &str) -> Option<Cost> {
     let more = match rounds.strip_prefix("rounds=") {
         Some(count) => decimal(count)?,
@@ -188,7 +188,7 @@ impl Setting for Crypt {
         let phrase = CStr::from_bytes_with_nul(&phrase).map_err(|_| failed("a zero byte"))?;
         let setting = CString::new(&*self.text).map_err(|_| failed("a zero byte"))?;
         let whole = call(phrase, &setting)?;
-        // One that is written in another way than libcrypt writes it is never made by it.
+        // libcrypt never makes a string that is written differently from its own output.
         let digest = whole.strip_prefix(&self.text).ok_or(REFUSED)?;
         Ok(Zeroizing::new(digest.to_owned()))
     }
@@ -206,7 +206,7 @@ fn call(phrase: &CStr, setting: &CStr) -> Result<Zeroizing<String>, Error> {
     // SAFETY: this is the type that <crypt.h> of libxcrypt declares it with.
     let crypt = unsafe { library.get::<CryptRn>(b"crypt_rn\0") }.map_err(unavailable)?;
     let mut data = Zeroizing::new(vec![0_u64; DATA / 8]);
-    // SAFETY: the strings end in zeros, and there are as many bytes as is said, aligned to 8.
+    // SAFETY: the strings end in zeros, and the buffer has the stated size and is aligned to 8.
     let made = unsafe {
         crypt(phrase.as_ptr(), setting.as_ptr(), data.as_mut_ptr().cast(), DATA as c_int)
     };

@@ -47,7 +47,7 @@ struct Pbkdf2 {
     len: usize,
 }
 
-/// What strings begin with, without the `$` at the end.
+/// The prefixes of strings, without the final `$`.
 const PREFIXES: [(&str, Form, Hash); 9] = [
     ("$pbkdf2-sha1$i=", Form::Phc, Hash::Sha1),
     ("$pbkdf2-sha256$i=", Form::Phc, Hash::Sha256),

@@ -1,4 +1,4 @@
-//! crypt(3) with SHA-2: `$6$rounds=5000$salt$digest`, the rounds only where they are not 5000.
+//! crypt(3) with SHA-2: `$6$rounds=5000$salt$digest`; the rounds are left out if they are 5000.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::scheme::Scheme;
 
 const DIGITS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Longer salts count up to here.
+/// Longer salts are used up to this length.
 const SALT: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,8 +92,8 @@ impl Setting for ShaCrypt {
         Scheme::ShaCrypt
     }
 
-    /// A round takes in the password up to twice, the salt and a digest. Before the first one the
-    /// password is taken in as often as it has bytes.
+    /// A round absorbs the password up to twice, the salt and a digest. Before the first one the
+    /// password is absorbed as often as it has bytes.
     fn cost(&self, password: usize) -> Task {
         let rounds = u64::from(self.rounds.unwrap_or(Params::RECOMMENDED_ROUNDS));
         let password = password as u64;
@@ -150,7 +150,7 @@ fn encode(
     text
 }
 
-/// So many digits of three bytes, the last ones first.
+/// This many digits of three bytes, the last ones first.
 fn push(text: &mut String, [a, b, c]: [u8; 3], digits: u32) {
     let word = u32::from_be_bytes([0, a, b, c]);
     let digit = |place| char::from(DIGITS[(word >> (6 * place) & 63) as usize]);

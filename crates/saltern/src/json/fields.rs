@@ -1,4 +1,4 @@
-//! The fields of an object that may hold a password.
+//! The fields of a JSON object that may hold a password.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use zeroize::Zeroizing;
 
 use super::decode;
 
-/// More fields than any request has.
+/// The most fields accepted; no request has as many.
 const MOST: usize = 16;
 
-/// The fields of a JSON object, as they are written: what is asked for is taken out, and there may
-/// be nothing else. No copy is made but of what is taken, into memory that is wiped.
+/// The fields of a JSON object, as they are written: callers take fields out, and may refuse any
+/// others. Only values that are taken are copied, into memory that is wiped.
 ///
 /// ```
 /// use saltern::json::{Fields, password};
@@ -31,8 +31,8 @@ pub struct Fields<'a> {
     taken: Vec<&'static str>,
 }
 
-/// What is wrong with a request, by kind and place: nothing of what it says is quoted, since it may
-/// be a password.
+/// What is wrong with a request, by kind and place. Nothing is quoted from it, since it may be a
+/// password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed(String);
 
@@ -44,15 +44,15 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A value that a field can have.
+/// The value of a field.
 pub trait Read: Sized {
     /// What is expected, in words.
     const EXPECTED: &str;
 
-    /// The value, if the text, which is JSON, is one.
+    /// The value, if the text, which is JSON, represents one.
     fn read(raw: &str) -> Option<Self>;
 
-    /// What stands for a field that is not there, if one may be left out.
+    /// The value for a missing field, if it may be left out.
     fn absent() -> Option<Self> {
         None
     }
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
     /// Reads an object of at most 16 fields.
     ///
     /// # Errors
-    /// If it is not JSON, or no such object.
+    /// If it is not JSON, or not such an object.
     pub fn parse(text: &'a [u8]) -> Result<Self, Malformed> {
         let wrong = |error: serde_json::Error| {
             let (line, column) = (error.line(), error.column());
@@ -75,7 +75,7 @@ impl<'a> Fields<'a> {
                 _ => format!("this is not JSON (line {line}, column {column})"),
             })
         };
-        // Of a string the JSON library would make a copy, to quote it.
+        // If it is a string, the JSON library would copy it to quote it.
         let object = text.trim_ascii_start().starts_with(b"{");
         if !object {
             serde_json::from_slice::<IgnoredAny>(text).map_err(wrong)?;
@@ -85,11 +85,11 @@ impl<'a> Fields<'a> {
         Ok(Fields { found, taken: Vec::new() })
     }
 
-    /// Refuses an object that has other fields than these and those that were taken out, or one of
-    /// them twice.
+    /// Refuses an object that has fields other than these and those that were taken out, or has one
+    /// of them twice.
     ///
     /// # Errors
-    /// With the names that are allowed.
+    /// With the allowed names.
     pub fn only(&self, known: &[&'static str]) -> Result<(), Malformed> {
         let names = self.found.iter().map(|(name, _)| name.get());
         let allowed = |name: &str| known.iter().any(|known| is(name, known));
@@ -102,7 +102,7 @@ impl<'a> Fields<'a> {
         Err(Malformed(format!("expected a JSON object of {allowed}, each at most once")))
     }
 
-    /// Takes a field out as it is written; `None` if it is not there.
+    /// Takes a field out as it is written; `None` if it is missing.
     pub fn raw(&mut self, name: &'static str) -> Option<&'a RawValue> {
         self.taken.push(name);
         let at = self.found.iter().position(|(key, _)| is(key.get(), name))?;
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
     /// Takes the value of a field out.
     ///
     /// # Errors
-    /// If it is missing, or no such value.
+    /// If it is missing, or has another type.
     pub fn take<T: Read>(&mut self, name: &'static str) -> Result<T, Malformed> {
         let found = self.raw(name);
         let value = found.map_or_else(T::absent, |raw| T::read(raw.get()));
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
-/// Text that is wiped when it is dropped.
+/// Text, wiped on drop.
 impl Read for Zeroizing<String> {
     const EXPECTED: &str = "a string";
 
@@ -168,7 +168,7 @@ impl Read for Zeroizing<String> {
     }
 }
 
-/// Bytes in hexadecimal digits, wiped when they are dropped.
+/// Bytes in hexadecimal digits, wiped on drop.
 impl Read for Zeroizing<Vec<u8>> {
     const EXPECTED: &str = "a string with an even number of hexadecimal digits";
 
@@ -183,7 +183,7 @@ impl Read for Zeroizing<Vec<u8>> {
 impl Read for u64 {
     const EXPECTED: &str = "a whole number of at least 0";
 
-    /// Also in the form of a fraction without one, as some languages write all numbers: `1000.0`.
+    /// Also accepts a zero fraction, as some languages write all numbers: `1000.0`.
     fn read(raw: &str) -> Option<Self> {
         let whole = || raw.parse::<f64>().ok().filter(|number| number.fract() == 0.0);
         let exact = |number: &f64| (0.0..=9_007_199_254_740_992.0).contains(number);
@@ -212,11 +212,11 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
-/// The password of a request, which has to have one of its two forms: `password`, or
-/// `password_hex` if it is not Unicode.
+/// The password of a request, which must have one of its two forms: `password`, or `password_hex`
+/// if it is not Unicode.
 ///
 /// # Errors
-/// If there is none of them, or both.
+/// If neither is given, or both are.
 pub fn password(
     text: Option<Zeroizing<String>>,
     hex: Option<Zeroizing<Vec<u8>>>,

@@ -1,5 +1,5 @@
-//! A file of TOML as flat keys, each with the line where it stands: what is asked for is taken out,
-//! and what is left over in the end is not known here.
+//! A TOML file as flat keys, each with its line. Known keys are taken out; those left at the end
+//! are unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,21 +13,21 @@ pub(super) const MAX: usize = 1 << 20;
 
 pub(super) struct Document {
     entries: BTreeMap<String, Value>,
-    /// All that was ever asked for.
+    /// All keys ever asked for.
     known: BTreeSet<String>,
-    /// For messages, also of what has been taken out.
+    /// For messages, including those about keys that were taken out.
     places: BTreeMap<String, (u32, String)>,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Value {
     Text(String),
     Number(Option<u64>),
     Flag(bool),
-    /// Its entries have keys of their own.
+    /// A table, whose entries have their own keys.
     Table,
-    /// Of so many parts, which have.
+    /// A list of this many parts, which have their own keys.
     List(usize),
     Other,
 }
@@ -61,7 +61,7 @@ impl Document {
         place: &impl Fn(std::ops::Range<usize>) -> (u32, String),
     ) {
         for (key, value) in table {
-            // One with a dot in quotes is not the one without.
+            // A quoted key with a dot is not the same as a dotted key.
             let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
             let key = match key.get_ref().chars().all(plain) {
                 true => key.get_ref().to_string(),
@@ -104,7 +104,7 @@ impl Document {
         self.entries.insert(path, kind);
     }
 
-    /// With the line and the value as they stand here.
+    /// Adds the line and the value from the document.
     pub(super) fn placed(&self, mut invalid: Invalid) -> Invalid {
         let mut path = &*invalid.key;
         loop {
@@ -115,13 +115,13 @@ impl Document {
                 }
                 return invalid;
             }
-            // What is not there is missing in its table.
+            // A missing key is reported at its table.
             let Some(at) = path.rfind(['.', '[']) else { return invalid };
             path = &path[..at];
         }
     }
 
-    /// Whether something is there that nobody has asked for yet.
+    /// Whether a key is present and has not been taken out.
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.contains_key(path)
     }
@@ -135,12 +135,12 @@ impl Document {
         self.placed(Invalid::new(path, "", allowed))
     }
 
-    /// How many parts a list has; 0 if it is not there.
+    /// How many parts a list has; 0 if it is missing.
     pub(super) fn list(&mut self, path: &str) -> Result<usize, Invalid> {
         Ok(self.list_if_any(path)?.unwrap_or(0))
     }
 
-    /// The same, where an empty list is not one that is not there.
+    /// The same, but distinguishes an empty list from a missing one.
     pub(super) fn list_if_any(&mut self, path: &str) -> Result<Option<usize>, Invalid> {
         match self.take(path) {
             None => Ok(None),
@@ -149,7 +149,7 @@ impl Document {
         }
     }
 
-    /// Whether a table is there.
+    /// Whether a table is present.
     pub(super) fn table(&mut self, path: &str) -> Result<bool, Invalid> {
         match self.take(path) {
             None => Ok(false),
@@ -190,7 +190,7 @@ impl Document {
         }
     }
 
-    /// A text that means something, or a number that would be the same text.
+    /// Text that parses as a value, or a number whose digits do.
     pub(super) fn parsed<T>(
         &mut self,
         path: &str,
@@ -206,7 +206,7 @@ impl Document {
         parse(&text).map(Some).ok_or_else(|| self.wrong(path, allowed))
     }
 
-    /// Refuses what nobody has asked for.
+    /// Refuses keys that were never asked for.
     pub(super) fn finish(&self) -> Result<(), Invalid> {
         let line = |key: &&String| self.places.get(*key).map_or(0, |(line, _)| *line);
         let Some(first) = self.entries.keys().min_by_key(line) else { return Ok(()) };

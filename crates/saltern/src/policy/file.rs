@@ -20,9 +20,8 @@ const SIZE: &str = "bytes, or a size such as \"256MiB\"";
 const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
 const COUNT: &str = "a number, at least 0";
 
-/// Reads the text of a file of settings as a policy is read: a regular file of at most 1 MiB, in
-/// UTF-8. No more of it is read than that, whatever its size is said to be, and no pipe is waited
-/// for.
+/// Reads the text of a settings file as a policy is read: a regular file of at most 1 MiB, in
+/// UTF-8. Never reads more than that, whatever its reported size, and never waits for a pipe.
 ///
 /// ```
 /// let error = saltern::policy::read_text("/dev/null").unwrap_err();
@@ -31,13 +30,13 @@ const COUNT: &str = "a number, at least 0";
 ///
 /// # Errors
 /// Those of opening and reading, and [`InvalidData`](io::ErrorKind) or
-/// [`InvalidInput`](io::ErrorKind) for a file that is none of that.
+/// [`InvalidInput`](io::ErrorKind) for any other file.
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub fn read_text(file: impl AsRef<Path>) -> io::Result<String> {
     let (_, bytes) = content(file.as_ref(), MAX)?;
     let wrong = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
     if bytes.len() > MAX {
-        return Err(wrong("expected a file of at most 1 MiB".to_owned()));
+        return Err(wrong("it is too long: expected at most 1 MiB".to_owned()));
     }
     let text =
         str::from_utf8(&bytes).map_err(|error| wrong(format!("it is not UTF-8 text: {error}")))?;
@@ -63,7 +62,7 @@ pub fn line_of(text: &str, key: &str) -> Option<u32> {
 
 impl Policy {
     /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
-    /// to the folder of this one.
+    /// to its folder.
     ///
     /// # Errors
     /// [`Error::Policy`] with the file, the line, the key, the value and what is allowed;
@@ -112,7 +111,7 @@ impl Policy {
 
     fn take_schemes(&mut self, document: &mut Document) -> Result<(), Invalid> {
         let Some(count) = document.list_if_any("schemes")? else { return Ok(()) };
-        // An empty list is refused as any that lacks yescrypt.
+        // An empty list is refused like any that lacks yescrypt.
         self.schemes.clear();
         for at in 0..count {
             let allowed = || Scheme::ALL.map(|scheme| format!("\"{scheme}\"")).join(", ");
@@ -131,7 +130,7 @@ impl Policy {
             let salt = document.number("floor.salt", "0 to 16")?;
             self.min_salt = salt.unwrap_or(self.min_salt);
         } else if Strength::of_params(&self.floor) > Strength::of_params(&self.params) {
-            // A floor that nobody asked for is nobody's mistake.
+            // A default floor must not cause an error.
             self.floor = self.params;
         }
         Ok(())
@@ -293,7 +292,7 @@ fn costs(document: &mut Document, table: &str, default: Params) -> Result<Params
     Ok(params)
 }
 
-/// What a word stands for.
+/// The value of a word.
 fn word<T: Copy>(
     document: &mut Document,
     path: &str,

@@ -1,4 +1,4 @@
-//! Files with keys.
+//! Key files.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,7 +17,7 @@ const MAX: usize = 64 + 2;
 /// The longest fingerprint with the white space around it.
 const MAX_FINGERPRINT: usize = 256;
 
-/// The file beside a key file that has the fingerprint of the key: `NAME.fingerprint`.
+/// The file beside a key file that contains the fingerprint of the key: `NAME.fingerprint`.
 #[must_use]
 pub fn fingerprint_path(key: &Path) -> PathBuf {
     let mut name = OsString::from(key);
@@ -25,7 +25,7 @@ pub fn fingerprint_path(key: &Path) -> PathBuf {
     name.into()
 }
 
-/// 32 secret bytes, which are wiped on drop. `Debug` does not show them.
+/// 32 secret bytes, wiped on drop. `Debug` does not show them.
 #[derive(Clone)]
 pub struct Secret(Box<Zeroizing<[u8; 32]>>);
 
@@ -48,10 +48,10 @@ impl Secret {
         &self.0
     }
 
-    /// The key of hash encryption with these bytes.
+    /// The hash encryption key with these bytes.
     ///
     /// # Errors
-    /// Those of [`HashKey::from_slice`], which takes every 32 bytes.
+    /// Those of [`HashKey::from_slice`], which accepts any 32 bytes.
     pub fn key(&self) -> Result<HashKey, Error> {
         Ok(HashKey::from_slice(self.bytes())?)
     }
@@ -60,8 +60,9 @@ impl Secret {
     /// permissions that let others read the file, are added to the notes.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the file cannot be read or holds no key, or if the file with its
-    /// fingerprint ([`fingerprint_path`]) has another one. No error has any of the content.
+    /// [`Error::Unavailable`] if the file cannot be read or does not hold a key, or if its
+    /// fingerprint file ([`fingerprint_path`]) has another fingerprint. Errors never contain any of
+    /// the content.
     pub fn read(path: impl Into<PathBuf>, notes: &mut Vec<String>) -> Result<Self, Error> {
         read_key(&KeySource::File(path.into()), notes)
     }
@@ -120,7 +121,7 @@ pub fn key_set(
     Ok(set)
 }
 
-/// The key, wherever it is. What the operator should know about its file is added to the notes.
+/// The key, from its source. Remarks for the operator about its file are added to the notes.
 pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Secret, Error> {
     let path = match source {
         KeySource::Value(secret) => return Ok(secret.clone()),
@@ -136,7 +137,7 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
     let beside = fingerprint_path(path);
     match self::content(&beside, MAX_FINGERPRINT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(secret),
-        // A check that cannot be made has not been passed.
+        // A check that cannot be made counts as failed.
         Err(error) => Err(unavailable(&format!("{}: {error}", beside.display()))),
         Ok((_, said)) => {
             let own = secret.key()?.fingerprint().to_string();
@@ -152,8 +153,8 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
     }
 }
 
-/// The content of a file that has at most so many bytes; of a longer one, one byte more. Only
-/// regular files are opened: a pipe would be waited for.
+/// The content of a file of at most `most` bytes; of a longer one, one byte more. Only regular
+/// files are opened: opening a pipe would block.
 pub(super) fn content(path: &Path, most: usize) -> io::Result<(File, Zeroizing<Vec<u8>>)> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
@@ -181,11 +182,11 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     Some(key)
 }
 
-/// What is to be said of an open file that others may read or change, for files with secrets. It
-/// is not refused: a group may be meant to.
+/// A warning if others may read or change an open file, for files with secrets. Such a file is not
+/// refused: access by a group may be intended.
 ///
-/// `what` says which kind of file it is, `key` say. Nothing is said of what is no regular file, and
-/// where files have no Unix permissions.
+/// `what` is the kind of file, for example `key`. There is no warning for files that are not
+/// regular, and none on systems without Unix permissions.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {

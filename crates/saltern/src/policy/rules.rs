@@ -1,4 +1,4 @@
-//! What must not stand together in a policy.
+//! Combinations that are not allowed in a policy.
 
 use saltern_yescrypt::{Hasher, Params};
 
@@ -10,19 +10,19 @@ use crate::scheme::Scheme;
 use crate::stored::Hash;
 use crate::strength::Strength;
 
-/// What a hash takes beside [`Params::memory`] at most: a page of the largest kind that is asked
-/// for, and a block.
+/// The most that a hash takes beside [`Params::memory`]: a page of the largest kind requested, and
+/// a block.
 const BESIDE: u64 = 2 << 20;
 
-/// The bytes that one hash with these parameters may take of the memory of a pool, which has to
-/// have at least so much.
+/// The bytes that one hash with these parameters may take from a pool's memory; the pool must have
+/// at least this much.
 #[must_use]
 pub fn memory_needed(params: &Params) -> u64 {
     u64::try_from(params.memory()).unwrap_or(u64::MAX).saturating_add(BESIDE)
 }
 
 impl Policy {
-    /// Checks the policy for contradictions, as far as that is possible without looking at files.
+    /// Checks the policy for contradictions, as far as possible without reading files.
     ///
     /// # Errors
     /// [`Invalid`], which names the first invalid field as files spell it.
@@ -34,7 +34,7 @@ impl Policy {
         self.check_decoy()
     }
 
-    /// New hashes have to be admitted, and not be below the floor.
+    /// New hashes must be within the limits and not below the floor.
     fn check_params(&self) -> Result<(), Invalid> {
         let hasher = Hasher::new().with_params(self.params).with_limits(self.limits.clone());
         let fits = hasher.setting([0; 16]);
@@ -78,7 +78,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Keys and ROMs have names of their own, and at most one of each is active.
+    /// Names of keys and ids of ROMs must be unique, and at most one of each may be active.
     fn check_names(&self) -> Result<(), Invalid> {
         for (at, key) in self.keys.iter().enumerate() {
             let before = &self.keys[..at];
@@ -140,7 +140,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Decoys have to be computed: what stored strings are refused for, they are.
+    /// Decoys must be computable: they are refused for the same reasons as stored strings.
     fn check_decoy(&self) -> Result<(), Invalid> {
         let costs = &self.decoy.costs;
         if costs.len() > 1 && self.decoy.key.is_none() {
@@ -170,8 +170,8 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether a stored string is of a scheme that is accepted, and costs no more than is allowed
-    /// for a password of so many bytes.
+    /// Checks that a stored string is of an accepted scheme, and costs no more than allowed for a
+    /// password of this many bytes.
     pub(crate) fn admit(&self, hash: &Hash, password: usize) -> Result<(), Error> {
         let scheme = hash.scheme();
         if !self.schemes.contains(&scheme) {
@@ -193,13 +193,13 @@ impl Policy {
     }
 }
 
-/// Bytes that one computation of a hash takes of the memory of a pool at most.
+/// The most bytes that one computation of a hash takes from a pool's memory.
 fn memory(hash: &Hash) -> u64 {
     let ours = hash.ours().map_or(0, |ours| memory_needed(ours.setting().params()));
     ours.max(hash.memory())
 }
 
-/// As people read costs.
+/// Costs in readable form.
 fn shown(params: &Params) -> String {
     let Params { n, r, p, t, .. } = params;
     format!("n {n}, r {r}, p {p}, t {t}")

@@ -1,4 +1,4 @@
-//! Policies as files have them.
+//! Policies as text for files.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,12 +14,12 @@ use super::{DecoyCost, KeySource, Params, Policy, RomSource, memory_text, size_t
 use crate::invalid::Invalid;
 
 impl Policy {
-    /// The text of a file that says what the policy says, with every value: [`Policy::parse`] makes
-    /// the same of it, whatever folder it is in. Times are whole milliseconds there, rounded up.
+    /// The text of a policy file with every value of this policy: [`Policy::parse`] makes the same
+    /// policy from it, in any folder. Times are in whole milliseconds, rounded up.
     ///
-    /// What no file can say is left out: the level of the kernels and the sources of
-    /// [`PoolConfig`](super::PoolConfig), and other parameters than n, r, p and t. Memory that is
-    /// prepared is prepared for new hashes.
+    /// What a file cannot express is left out: the level of the kernels and the sources of
+    /// [`PoolConfig`](super::PoolConfig), and parameters other than n, r, p and t. If memory is
+    /// prepared, the text says to prepare it for new hashes.
     ///
     /// ```
     /// use saltern::{Policy, policy::Params};
@@ -32,8 +32,8 @@ impl Policy {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Policy::check`], and [`Invalid`] for a key or a ROM that is in no file, or in one
-    /// whose name is not UTF-8, and for a value that files have no word for (`Access::Memfd`).
+    /// Those of [`Policy::check`], and [`Invalid`] for a key or a ROM that is not in a file, or in
+    /// one whose name is not UTF-8, and for a value that files have no word for (`Access::Memfd`).
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn to_toml(&self) -> Result<String, Invalid> {
         self.check()?;
@@ -119,7 +119,7 @@ impl Policy {
 }
 
 impl DecoyCost {
-    /// The entry of a policy file: what [`Policy::to_toml`] has for it.
+    /// The entry in a policy file, as [`Policy::to_toml`] writes it.
     ///
     /// ```
     /// use saltern::policy::DecoyCost;
@@ -144,7 +144,7 @@ fn write_limits(out: &mut String, limits: &Limits) -> Result<(), Invalid> {
         ("p", limits.max_p.into(), usual.max_p.into()),
         ("t", limits.max_t.into(), usual.max_t.into()),
     ] {
-        // The default says so where nothing stands.
+        // A missing value means the default.
         let none = limit == usual && limit >= u32::MAX.into();
         let _ = match none {
             true => writeln!(out, "# {name}: no limit"),
@@ -185,7 +185,7 @@ fn key_file(key: &str, source: &KeySource) -> Result<String, Invalid> {
     }
 }
 
-/// A file, wherever the text will be.
+/// A file name that is valid wherever the text will be.
 fn file(key: &str, path: &Path) -> Result<String, Invalid> {
     let full = std::path::absolute(path);
     let wrong = |why| Invalid::new(key, path.display(), why);

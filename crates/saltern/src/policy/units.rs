@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Parses a size as policies write it, in bytes: `64KiB`, `256 MiB`, `4GiB`, or digits alone.
-/// `None` for any other text: `GB` is refused, since half of those who write it mean 2^30 bytes.
+/// `None` for any other text: `GB` is refused because many people mean 2^30 bytes by it.
 #[must_use]
 pub fn size(text: &str) -> Option<u64> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40), ("B", 0), ("", 0)];

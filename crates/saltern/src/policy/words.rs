@@ -1,4 +1,4 @@
-//! The words that stand for values in a policy file.
+//! The words for values in a policy file.
 
 use std::fmt::Write;
 
@@ -41,7 +41,7 @@ pub(super) const WIPES: Words<WipePolicy> = &[
 /// The word for a value, in quotes.
 ///
 /// # Errors
-/// For a value without a word, which no file can ask for.
+/// For a value without a word, which no file can express.
 pub(super) fn word<T: PartialEq>(key: &str, words: Words<T>, value: &T) -> Result<String, Invalid> {
     let found = words.iter().find(|(_, known)| known == value);
     found.map(|(word, _)| quoted(word)).ok_or_else(|| Invalid::new(key, "", allowed(words)))

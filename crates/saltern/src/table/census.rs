@@ -1,4 +1,4 @@
-//! Counts of what is in a table.
+//! Counts of the strings in a table.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::scheme::Scheme;
 use crate::site::Site;
 use crate::stored::{Hash, Stored};
 
-/// More costs, keys or ROMs than any table has that was not made to fill memory.
+/// More costs, keys or ROMs than any honest table has; bounds the memory.
 const MAX_DISTINCT: usize = 10_000;
 /// Strings that need a ROM and name none.
 pub(super) const UNNAMED: &str = "unnamed";
@@ -17,11 +17,11 @@ pub(super) const UNNAMED: &str = "unnamed";
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Census {
-    /// Strings that could be read, those of locked accounts among them.
+    /// Strings that could be read, including those of locked accounts.
     pub accounts: u64,
     /// Strings of locked accounts.
     pub locked: u64,
-    /// Strings that could not be read. They are in none of the other counts.
+    /// Strings that could not be read. No other count includes them.
     pub bad: u64,
     /// Strings that the policy does not verify: their scheme is not accepted, or their cost is
     /// above the limits.
@@ -31,15 +31,15 @@ pub struct Census {
     /// Strings by cost, in the form of [`DecoyCost::like`]. Locked accounts and refused strings are
     /// not counted here.
     pub costs: BTreeMap<String, u64>,
-    /// Strings whose cost was new when 10 000 different ones had been counted.
+    /// Strings with further costs, after 10 000 different ones.
     pub other_costs: u64,
     /// Encrypted strings by the name of the key.
     pub keys: BTreeMap<String, u64>,
-    /// Strings of keys that the policy does not have, after 10 000 different ones.
+    /// Strings with further keys that the policy does not have, after 10 000 different ones.
     pub other_keys: u64,
     /// Strings that need a ROM, by its id; `unnamed` for those that do not name it.
     pub roms: BTreeMap<String, u64>,
-    /// Strings of ROMs that the policy does not have, after 10 000 different ones.
+    /// Strings with further ROMs that the policy does not have, after 10 000 different ones.
     pub other_roms: u64,
     /// Wrapped strings.
     pub wrapped: u64,
@@ -51,13 +51,12 @@ pub struct Census {
     pub below_floor: u64,
     /// Strings that [`Table::rekey`](super::Table::rekey) would change.
     pub needs_rekey: u64,
-    /// Strings of other schemes, which [`Passwords::wrap`](crate::Passwords::wrap) would put a hash
-    /// over.
+    /// Strings of other schemes that [`Passwords::wrap`](crate::Passwords::wrap) would wrap.
     pub needs_wrap: u64,
 }
 
 impl Census {
-    /// Adds what was counted elsewhere, under the same policy.
+    /// Adds a count made elsewhere under the same policy.
     pub(super) fn merge(&mut self, other: Census, site: &Site) {
         let sums = [
             (&mut self.accounts, other.accounts),
@@ -78,7 +77,8 @@ impl Census {
         for (scheme, count) in other.schemes {
             *self.schemes.entry(scheme).or_default() += count;
         }
-        // What the policy has is told apart in any case, so that nothing looks free that is not.
+        // Keys and ROMs of the policy are always counted separately, so that none looks unused that
+        // is needed.
         let key = |name: &str| site.policy.keys.iter().any(|key| key.name.as_str() == name);
         let rom =
             |id: &str| id == UNNAMED || site.policy.roms.iter().any(|rom| rom.id.to_string() == id);
@@ -131,8 +131,8 @@ impl Census {
     }
 
     /// The costs for [`Decoy::costs`](crate::policy::Decoy), the most frequent first, and at most
-    /// this many. An account whose cost is left out can be told from an unknown one, so leave out
-    /// only what is rare.
+    /// this many. An account whose cost is left out can be distinguished from an unknown one, so
+    /// leave out only rare costs.
     ///
     /// ```
     /// use saltern::{Policy, table::{Census, Table}};
@@ -157,13 +157,13 @@ impl Census {
     }
 }
 
-/// One more of this name; among the others if it is a new one, and nobody has named it, when there
-/// are as many as are told apart.
+/// Counts one more of this name; among the others if the name is new and not known, once the limit
+/// of names is reached.
 fn count(counts: &mut BTreeMap<String, u64>, name: String, known: bool, others: &mut u64) {
     add(counts, name, 1, known, others);
 }
 
-/// The same for so many.
+/// The same for this many.
 fn add(
     counts: &mut BTreeMap<String, u64>,
     name: String,

@@ -14,19 +14,19 @@ use crate::error::Error;
 use crate::stored::Stored;
 use crate::ticket::Ticket;
 
-/// How many lines are on their way at once: enough to keep many threads busy.
+/// How many lines are in progress at once: enough to keep many threads busy.
 const WINDOW: usize = 256;
-/// The longest line that can have a string; what is longer passes in pieces of this size.
+/// The longest line that can have a string; longer lines are passed on in pieces of this size.
 const MAX_LINE: usize = 64 << 10;
 
-/// Where the stored string stands in a line.
+/// Where the stored string is in a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Format {
-    /// As the line looks: an object of JSON has the string under the key `hash` (feature `json`); a
+    /// Depends on the line: a JSON object has the string under the key `hash` (feature `json`); a
     /// line that begins with `$`, or has no colon, is the string; any other line has it between its
-    /// first two colons. Lines that begin with `#` have none. A line of LDIF in base 64
-    /// (`name:: value`) is bad.
+    /// first two colons. Lines that begin with `#` have none. An LDIF line in base 64 (`name::
+    /// value`) is bad.
     Detect,
     /// The whole line is the string.
     Bare,
@@ -34,14 +34,14 @@ pub enum Format {
     /// with fewer fields are bad, unless they are empty or begin with `#`.
     Field(usize),
     /// The string is the value of this key of a JSON object. Objects without the key, or with
-    /// `null` as its value, have none, and neither have lines that begin with `#`. An object that
-    /// has a key twice is bad.
+    /// `null` as its value, have no string, and neither have lines that begin with `#`. An object
+    /// with a duplicate key is bad.
     #[cfg(feature = "json")]
     #[cfg_attr(docsrs, doc(cfg(feature = "json")))]
     Json(String),
 }
 
-/// A line that has a stored string. A line where nothing stands in its place is none of these.
+/// A line that has a stored string. Lines where its place is empty are not entries.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Entry<'l> {
@@ -55,14 +55,14 @@ pub struct Entry<'l> {
     pub stored: &'l str,
 }
 
-/// Without the line and its string: for logs.
+/// Omits the line and its string, for logs.
 impl std::fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Entry").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
-/// How many lines there were, and what happened to them.
+/// Counts of lines, by what happened to them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -88,16 +88,16 @@ pub struct Row {
     pub stored: Result<String, Error>,
 }
 
-/// Without the string: for logs.
+/// Omits the string, for logs.
 impl std::fmt::Debug for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Row").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
-/// Reads the stored string of each line, where [`each_line`] finds it. Lines that have none in
-/// their place are left out, unless they have an account; bad lines are not. At most 64 KiB are in
-/// memory at once.
+/// Reads the stored string of each line, where [`each_line`] finds it. Lines without a string in
+/// its place are left out, unless they have an account; bad lines are included. At most 64 KiB are
+/// in memory at once.
 ///
 /// ```
 /// use saltern::table::{Format, Row, rows};
@@ -176,9 +176,9 @@ impl<R: BufRead> Iterator for Lines<R> {
     }
 }
 
-/// A line on its way.
+/// A line in progress.
 enum Line {
-    /// To be written as it is.
+    /// To be written unchanged.
     Whole(Vec<u8>),
     /// With its string at this place replaced, if there is a result.
     Part(Vec<u8>, Place, Ticket<Option<String>>),
@@ -187,18 +187,17 @@ enum Line {
     More(Vec<u8>),
 }
 
-/// Applies an operation to the stored string of each line, and writes all lines in their order:
-/// with the new string in the place of the old one, or as they were if there is no new one.
+/// Applies an operation to the stored string of each line, and writes all lines in order: with the
+/// new string in place of the old one, or unchanged if there is no new one.
 ///
 /// `bad` is called for each line whose string could not be read or whose operation failed, with the
-/// number of the line, counted from 1, and the error; such lines are written as they were. So are
-/// lines of more than 64 KiB, which are bad as well. No string is passed over in silence: a line
-/// that has none in its place, but one in a comment, in another field or under another key, is bad.
+/// number of the line, counted from 1, and the error; such lines are written unchanged. So are
+/// lines of more than 64 KiB, which are bad as well. No string is skipped silently: a line that has
+/// none in its place, but one in a comment, in another field or under another key, is bad.
 ///
 /// Up to 256 lines are worked on at once, which bounds the memory: 16 MiB of lines. With
 /// [`Table::rekey`](super::Table::rekey) or [`Passwords::wrap`](crate::Passwords::wrap) as the
-/// operation, strings that are done already stay as they are, so that a run that was interrupted
-/// can be repeated.
+/// operation, strings that are already done stay unchanged, so an interrupted run can be repeated.
 ///
 /// ```
 /// use saltern::{Passwords, Policy, table::{Entry, Format, each_line}};
@@ -214,7 +213,7 @@ enum Line {
 /// ```
 ///
 /// # Errors
-/// Errors of reading, once all lines that were read whole have been written; errors of writing.
+/// Read errors, once all lines that were read completely have been written; write errors.
 pub fn each_line(
     input: impl BufRead,
     mut output: impl Write,
@@ -266,7 +265,7 @@ fn begin(
     Line::Part(line, place, ticket)
 }
 
-/// Writes a line; why its string was left as it was.
+/// Writes a line; returns why its string was left unchanged, if it was.
 fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<Option<Error>> {
     let (mut line, place, new) = match line {
         Line::More(line) => return output.write_all(&line).map(|()| None),
@@ -293,7 +292,7 @@ fn end(line: Line, output: &mut impl Write, report: &mut Report) -> io::Result<O
     output.write_all(&line).map(|()| failed)
 }
 
-/// The string in a line, and its place; an empty one where the place is empty.
+/// The string in a line, and its place; an empty string if the place is empty.
 fn read<'l>(line: &'l [u8], format: &Format) -> Result<Option<(Place, Cow<'l, str>)>, Error> {
     let place = find(line, format)?;
     if place.as_ref().is_none_or(|place| place.range.is_empty()) && strays(line) {
@@ -311,10 +310,10 @@ fn read<'l>(line: &'l [u8], format: &Format) -> Result<Option<(Place, Cow<'l, st
 /// Where the string is in a line, and the account.
 #[derive(Default)]
 struct Place {
-    /// In JSON without the quotes.
+    /// In JSON, without the quotes.
     range: Range<usize>,
     account: Option<Range<usize>>,
-    /// As JSON does.
+    /// With JSON escapes.
     escaped: bool,
 }
 
@@ -364,7 +363,7 @@ fn is_base64_of_ldif(line: &[u8]) -> bool {
     fields.next() == Some(b"") && fields.next().is_some_and(|rest| rest.starts_with(b" "))
 }
 
-/// Whether a line that has no string in its place has one elsewhere.
+/// Whether a line without a string in its place has one elsewhere.
 fn strays(line: &[u8]) -> bool {
     #[cfg(feature = "json")]
     if let Some(strays) = json::has_text(line, is_string) {
@@ -380,7 +379,7 @@ fn is_string(text: &str) -> bool {
     text.contains(['$', '{']) && is_one(text)
 }
 
-/// The string itself. Escapes are read, so that a string that was written with them is the same.
+/// The string itself, with escapes decoded.
 fn value(text: &[u8], escaped: bool) -> Option<Cow<'_, str>> {
     let text = str::from_utf8(text).ok()?;
     #[cfg(feature = "json")]
@@ -390,8 +389,7 @@ fn value(text: &[u8], escaped: bool) -> Option<Cow<'_, str>> {
     Some(text.into()).filter(|_| !escaped)
 }
 
-/// A string as it stands between the quotes of JSON: salts of some schemes may have quotes and
-/// backslashes.
+/// A string as written between JSON quotes: salts of some schemes may have quotes and backslashes.
 #[cfg(feature = "json")]
 fn escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();

@@ -90,14 +90,14 @@ const WRONG: [(&str, &str); 46] = [
     ("check_roms = \"0s\"", "1: check_roms = \"0s\": expected a time above zero"),
     (
         "[[decoy.costs]]\nlike = \"$2b$12$......................\"\nshare = 1",
-        "2: decoy.costs[0].like = \"$2b$12$......................\": expected a string that \
-         this policy can verify (the policy does not accept bcrypt",
+        "2: decoy.costs[0].like = \"$2b$12$......................\": expected a string that this \
+         policy can verify (the policy does not accept bcrypt",
     ),
     (
         "schemes = ['yescrypt', 'bcrypt']\n[[decoy.costs]]\n\
          like = '$2b$31$......................'\nshare = 1",
-        "3: decoy.costs[0].like = '$2b$31$......................': expected a string that \
-         this policy can verify (work 38",
+        "3: decoy.costs[0].like = '$2b$31$......................': expected a string that this \
+         policy can verify (work 38",
     ),
     (
         "[pool]\nmemory = '20MiB'\n[[decoy.costs]]\nlike = '$y$jBT$abcd'\nshare = 1",

@@ -70,10 +70,14 @@ mod tests {
         assert_eq!(within(limits, 2, 2 * 4096 + 192).unwrap(), (limits, None));
         let (less, note) = within(limits, 1, 1024).unwrap();
         assert_eq!((less.connections, less.client_connections), (896, 448));
-        assert!(note.unwrap().starts_with("limits.connections is 896 instead of 4096: 1024 desc"));
+        assert!(
+            note.unwrap().starts_with(
+                "limits.connections is 896 instead of 4096: RLIMIT_NOFILE allows 1024"
+            )
+        );
         let (less, _) = within(limits, 1, 129).unwrap();
         assert_eq!((less.connections, less.client_connections), (1, 1));
         let error = within(limits, 2, 193).unwrap_err().to_string();
-        assert!(error.ends_with("needed are 194 and more"), "{error}");
+        assert!(error.ends_with("at least 194 are needed"), "{error}");
     }
 }

@@ -150,7 +150,7 @@ impl Clients {
             Peer::Certificate(_) => {
                 "no name in the certificate is one of [[clients]]: add it to `certificates`".into()
             }
-            Peer::Anybody { client } => format!("the client {client} is none of [[clients]]"),
+            Peer::Anybody { client } => format!("the client {client} is not in [[clients]]"),
         };
         let found = self.0.iter().find(|client| client.who.is(&client.name, peer));
         found.ok_or_else(|| Problem::new("forbidden", stranger()))

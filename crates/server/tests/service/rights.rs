@@ -40,7 +40,7 @@ fn a_stranger_may_do_nothing_but_see_that_it_lives() {
     let daemon = Daemon::start(config, POLICY);
     let answer = daemon.post("/v1/hash", r#"{"password":"x"}"#);
     assert_eq!((answer.status, &*answer.reason()), (403, "forbidden"));
-    assert!(answer.json()["detail"].as_str().unwrap().contains("is none of [[clients]]"));
+    assert!(answer.json()["detail"].as_str().unwrap().contains("is not in [[clients]]"));
     assert_eq!(daemon.get("/health").status, 200);
     assert_eq!(daemon.get("/metrics").status, 403);
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use saltern_testing::damage::flip;
 
 use super::{SMALL, Site, hash, info, names, verify};
-use crate::program::{assert_one_error, run, seen, stderr};
+use crate::program::{assert_one_error, run, seen, stderr, stdout};
 
 #[test]
 fn damage_is_found() {
@@ -191,8 +191,11 @@ fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
     let site = Site::new();
     let mut child = creation(&site, "site.rom");
     let dir = site.dir.path().to_str().unwrap();
-    let list = run(&["rom", "list", dir], "");
-    assert!(String::from_utf8_lossy(&list.stdout).contains("in-progress"));
+    // The file is there an instant before its lock.
+    let began = Instant::now();
+    while !stdout(&run(&["rom", "list", dir], "")).contains("in-progress") {
+        assert!(began.elapsed() < Duration::from_secs(60), "it is not said to be in progress");
+    }
     // A second creator does not wait and harms nothing.
     let (rom, seed) = (site.path("site.rom"), site.path("seed"));
     let create = ["rom", "create", &rom, "--size=1MiB", "--seed-file", &seed];

@@ -11,36 +11,36 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 use saltern_pool::source::{BlockBuffer, BlockMemory, BlockRom, BlockSource, Completion, Request};
 
-/// What is no read.
+/// Marks an entry that is not a read.
 const NOTHING: u64 = u64::MAX;
 
 /// A ring and the buffers that the kernel may be writing to.
 pub(super) struct Ring {
     ring: IoUring,
-    /// By tag. What is in here is not touched before its completion has come.
+    /// By tag. Entries are not touched before their completion has arrived.
     under_way: Vec<Option<UnderWay>>,
     count: usize,
-    /// By tag, which buffer is registered. Empty if none can be.
+    /// By tag, the buffer that is registered. Empty if none can be.
     registered: Vec<u64>,
-    /// Ended otherwise than by a completion.
+    /// Reads that ended other than by a completion.
     ended: Vec<Completion>,
     /// The system call failed for good: nothing more is submitted.
     broken: bool,
 }
 
-/// What a read uses until it has ended: where it goes, and the file that it comes from.
+/// What a read uses until it has ended: its buffer and its file.
 struct UnderWay {
     buffer: BlockBuffer,
     _rom: Arc<dyn BlockRom>,
 }
 
 impl Ring {
-    /// A ring for reads with tags below `tags`, after something has gone through it.
+    /// A ring for reads with tags below `tags`, after a test operation.
     pub(super) fn new(tags: usize) -> io::Result<Self> {
         let entries = tags.clamp(1, 4096).next_power_of_two() as u32;
         let mut builder = IoUring::builder();
         builder.setup_clamp().dontfork();
-        // Completions then do not interrupt what is being computed. Older kernels do without.
+        // Completions then do not interrupt computations. Older kernels do not support this.
         let mut quiet = builder.clone();
         quiet.setup_coop_taskrun().setup_single_issuer();
         let ring = quiet.build(entries).or_else(|_| builder.build(entries))?;
@@ -62,7 +62,7 @@ impl Ring {
         !self.registered.is_empty()
     }
 
-    /// Making a ring can be allowed where using it is not.
+    /// Creating a ring may be allowed even if using it is not.
     fn probe(&mut self) -> io::Result<()> {
         self.push(&opcode::Nop::new().build().user_data(NOTHING));
         self.ring.submit_and_wait(1)?;
@@ -81,8 +81,7 @@ impl Ring {
         }
     }
 
-    /// Makes the buffer known to the kernel under its tag; without that, reads look it up each
-    /// time.
+    /// Registers the buffer with the kernel under its tag; otherwise reads look it up each time.
     fn register(&mut self, tag: usize, buffer: &mut BlockBuffer) {
         if self.registered.get(tag).is_none_or(|known| *known == buffer.id) {
             return;
@@ -95,8 +94,8 @@ impl Ring {
         // what is submitted with it.
         match unsafe { submitter.register_buffers_update(tag as u32, &[iov], None) } {
             Ok(()) => self.registered[tag] = buffer.id,
-            // Not allowed to lock as much memory: without, from now on. (None is under way with
-            // another one's registration.)
+            // Not allowed to lock as much memory: continues without registration. (No read is under
+            // way with another buffer's registration.)
             Err(_) => self.registered = Vec::new(),
         }
     }
@@ -116,8 +115,8 @@ impl Ring {
         }
     }
 
-    /// The system call failed: tries again what can be, and otherwise gives up all reads that are
-    /// under way.
+    /// The system call failed: retries if possible, and otherwise gives up all reads that are under
+    /// way.
     fn failed(&mut self, error: &io::Error) {
         match error.raw_os_error() {
             Some(libc::EINTR) => {}
@@ -142,7 +141,7 @@ impl Ring {
     }
 }
 
-/// The memory of a buffer that a ring has made, which nobody else has.
+/// The memory of a buffer, if a ring has made it.
 fn own(buffer: &mut BlockBuffer) -> Option<&mut [u8]> {
     let memory: &mut dyn Any = &mut *buffer.memory;
     memory.downcast_mut::<crate::DirectBuffer>().map(|memory| &mut **memory)
@@ -156,7 +155,7 @@ impl BlockSource for Ring {
     fn submit(&mut self, request: Request) {
         let Request { tag, rom, offset, len, mut buffer } = request;
         let Some(descriptor) = rom.descriptor().map(|descriptor| descriptor.as_raw_fd()) else {
-            // Read here and now.
+            // Read synchronously.
             let memory = buffer.memory.get_mut(..len).ok_or(io::ErrorKind::InvalidInput.into());
             let outcome = memory.and_then(|memory| rom.read(offset, memory));
             self.ended.push(Completion { tag, buffer: Some(buffer), outcome });
@@ -181,8 +180,8 @@ impl BlockSource for Ring {
         self.push(&entry.user_data(tag as u64));
     }
 
-    /// Takes buffers that are no longer used away from the kernel, whose hold on them would keep
-    /// their memory when it has been given back.
+    /// Unregisters buffers that are no longer used; otherwise the kernel would keep their memory
+    /// after they are freed.
     fn keep(&mut self, first: usize, ids: &[u64]) {
         for (tag, id) in (first..).zip(ids) {
             if self.registered.get(tag).is_none_or(|known| [0, *id].contains(known)) {
@@ -220,8 +219,7 @@ impl BlockSource for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Buffers are given back to the system only when the kernel is done with them; where that
-        // cannot be known, never.
+        // Buffers are freed only when the kernel is done with them; if that cannot be known, never.
         while self.count > 0 && !self.broken {
             self.collect(true, &mut Vec::new());
         }

@@ -13,7 +13,7 @@ use saltern_pool::source::{BlockMemory, BlockSource, Completion, Request};
 use super::lock;
 use crate::DirectBuffer;
 
-/// A read, and whom to tell of its end.
+/// A read, and the channel for its completion.
 type Task = (Request, Sender<Completion>);
 
 /// Threads that read until this is dropped.
@@ -24,7 +24,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Starts as many threads as can be had, up to `count`.
+    /// Starts as many threads as possible, up to `count`.
     pub(super) fn start(count: usize) -> io::Result<Self> {
         let (tasks, waiting) = channel::<Task>();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -32,7 +32,8 @@ impl Readers {
         let mut readers = Readers { tasks: Some(tasks), threads, process };
         for index in 0..count {
             let waiting = Arc::clone(&waiting);
-            // Whoever waits for a task holds the lock, and the others wait for that.
+            // One thread holds the lock while it waits for a task, and the others wait for the
+            // lock.
             let next = move || lock(&waiting).recv();
             let builder = std::thread::Builder::new().name(format!("rom-read-{index}"));
             match builder.spawn(move || {
@@ -53,7 +54,7 @@ impl Readers {
         self.process.is_current()
     }
 
-    /// What one thread of a pool reads with.
+    /// The source for one thread of a pool.
     pub(super) fn source(&self) -> Option<ThreadSource> {
         let (reply, ended) = channel();
         Some(ThreadSource { tasks: self.tasks.clone()?, reply, ended })
@@ -87,7 +88,7 @@ fn serve((request, reply): Task) {
         }
     }));
     let outcome = read.unwrap_or_else(|_| Err(io::Error::other("reading the ROM panicked")));
-    // Whoever gave up does not listen.
+    // The receiver may have given up.
     let _ = reply.send(Completion { tag, buffer: Some(buffer), outcome });
 }
 
@@ -105,7 +106,8 @@ impl BlockSource for ThreadSource {
 
     fn submit(&mut self, request: Request) {
         if let Err(SendError((request, reply))) = self.tasks.send((request, self.reply.clone())) {
-            // The threads end after all sources; should there be none, nobody waits for them.
+            // The threads end after all sources; if there were none, nobody would wait for this
+            // read.
             let Request { tag, buffer, .. } = request;
             let outcome = Err(io::ErrorKind::BrokenPipe.into());
             let _ = reply.send(Completion { tag, buffer: Some(buffer), outcome });

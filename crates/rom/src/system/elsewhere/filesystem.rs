@@ -1,6 +1,6 @@
-//! Files as the standard library knows them: all are taken to be on a disk, none to be this user's
-//! in particular, and nothing of them can be relied on. So images are copied and checked, or read
-//! and checked, and never used where they lie.
+//! Files through the standard library: all are assumed to be on a disk, none to belong to this
+//! user, and nothing about them can be relied on. So images are copied and checked, or read and
+//! checked, and never used in place.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) fn kind(_: &Path) -> Result<Kind, Error> {
     Ok(Kind::Disk)
 }
 
-/// Whether a file of this path is or would be in memory, which only Linux tells.
+/// Whether a file with this path is or would be in memory, which only Linux reports.
 ///
 /// # Errors
 /// None here.
@@ -70,7 +70,7 @@ pub(crate) fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// As far as the times of making and changing and the length tell.
+/// Judged by the times of creation and modification and the length.
 pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
     let times = |found: &Metadata| (found.created().ok(), found.modified().ok(), found.len());
     times(one) == times(other)
@@ -89,7 +89,7 @@ pub(crate) fn allocate(_: &File, _: u64) -> io::Result<bool> {
     Ok(false)
 }
 
-/// A directory cannot be opened everywhere; then its names last when the system sees to it.
+/// A directory cannot be opened everywhere; then the system syncs its names in its own time.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory).map_or(Ok(()), |directory| directory.sync_all())
 }
@@ -130,7 +130,7 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
     in_parts(bytes.len(), end, |done| write_at(file, &bytes[done..], at + done as u64))
 }
 
-/// Calls `part` with how many bytes are done, and for as long as it does some, until all are.
+/// Calls `part` with the number of bytes done until all are done or it makes no progress.
 fn in_parts(
     len: usize,
     end: io::ErrorKind,
@@ -174,7 +174,7 @@ pub(crate) fn set_immutable(_: &File, _: bool) -> io::Result<()> {
     Err(unsupported())
 }
 
-/// What everything answers that only Linux has.
+/// The error of everything that only Linux supports.
 pub(super) fn unsupported() -> io::Error {
     let what =
         "shared memory, mapped images, huge pages and direct reads are available only on Linux";

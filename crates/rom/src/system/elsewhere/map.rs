@@ -1,4 +1,4 @@
-//! Memory for images: of this process alone, on whatever pages it lies.
+//! Memory for images: private to this process, on any pages.
 
 use std::fs::File;
 use std::io;
