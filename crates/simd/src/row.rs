@@ -1,4 +1,4 @@
-//! Four 32-bit words, what one diagonal of a Salsa20 matrix needs, in one register; or those of
+//! Four 32-bit words, such as one diagonal of a Salsa20 matrix, in one register; or those of
 //! several matrices.
 
 /// Four 32-bit words of each state, `w[0]` first. Additions are modulo 2^32.
@@ -6,9 +6,9 @@
 /// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does
 /// not depend on the byte order of the machine.
 pub trait Row: Copy {
-    /// What proves that the processor has the instructions.
+    /// Proof that the processor has the instructions.
     type Token: Copy;
-    /// How many states there are, each of which goes its own way.
+    /// The number of states, which are independent.
     const STATES: usize;
     /// For each state `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`, `m` being its memory.
     fn load(token: Self::Token, memory: impl Fn(usize) -> [u64; 2]) -> Self;

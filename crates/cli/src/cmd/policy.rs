@@ -15,9 +15,9 @@ Examples:
   saltern policy show > saltern.toml     the defaults, to begin with
   saltern policy check saltern.toml      before it is installed
   saltern policy check --text saltern.toml
-                                         on a machine without its keys and ROMs
+                                         without its keys and ROMs
   saltern policy show saltern.toml       with the defaults filled in
-  saltern hash --policy saltern.toml     with the cost, key and ROM of the site
+  saltern hash --policy saltern.toml     as new strings of the site
 
 An error names the file, the line, the key, its value, and what was
 expected:

@@ -41,7 +41,7 @@ Examples:
 Exit status:
   0  the target holds, or none was given
   1  it does not hold, or nothing at or above the floor can hold it; the
-     report names the bottleneck (memory, processors, the time of one hash)
+     report names the bottleneck: memory, processors, time of a hash
   2  an error";
 
 /// Find the strongest hash that this machine can sustain, or measure a given one

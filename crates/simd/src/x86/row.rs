@@ -6,8 +6,8 @@ use core::arch::x86_64::*;
 use super::{Avx2, Avx512, Sse2};
 use crate::row::Row;
 
-/// Stamps a [`Row`] whose operations are one intrinsic each, but for its rotation, which is two
-/// shifts and an OR. A value holds the token that it was made from. In order: token, register,
+/// Generates a [`Row`] whose operations are one intrinsic each, except for its rotation, which is
+/// two shifts and an OR. A value holds the token that it was made from. In order: token, register,
 /// states; addition, exclusive or, OR, shifts to the left and to the right, shuffle. How a register
 /// is loaded and stored stands by hand in the braces.
 macro_rules! rows {
@@ -106,7 +106,8 @@ rows! {
     }
 }}
 
-/// Stamps a [`Row`] that rotates in one instruction (AVX-512VL) and is otherwise another one.
+/// Generates a [`Row`] that rotates in one instruction (AVX-512VL) and otherwise equals another
+/// one.
 macro_rules! rotating {
     ($(#[$doc:meta])* $name:ident, $other:ident, $rotate:ident, $set:ident) => {
         $(#[$doc])*
