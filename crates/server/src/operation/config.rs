@@ -1,5 +1,5 @@
-//! `salternd.toml`: where the service listens, who may do what, and its limits. What hashes are is
-//! in the policy, a file of its own, which the program `saltern` reads as well.
+//! `salternd.toml`: where the service listens, who may do what, and its limits. Hash parameters are
+//! in the policy, a separate file that the program `saltern` reads as well.
 
 mod clients;
 mod listen;
@@ -18,50 +18,8 @@ pub(crate) use self::listen::Listen;
 use crate::site::{Accounts, Clients, Rate};
 use crate::transport::Limits;
 
-/// What `salternd.toml` says. Names of other files in it are relative to its folder.
-///
-/// ```toml
-/// policy = "saltern.toml"
-/// timeout = "10s"              # for an answer, if the policy has no deadline
-/// drain = "25s"                # how long requests may take to finish at shutdown
-/// log_requests = false         # one line for each request
-///
-/// [[listen]]
-/// unix = "/run/salternd/socket"
-/// mode = "0660"
-///
-/// [[listen]]
-/// tcp = "127.0.0.1:8080"       # loopback only
-/// client = "local"             # everyone who connects is this client
-///
-/// [[listen]]
-/// tcp = "0.0.0.0:8443"         # TLS 1.3; clients need a certificate
-/// certificate = "tls/server.pem"
-/// key = "tls/server.key"
-/// authorities = "tls/clients.pem"
-///
-/// [[clients]]
-/// name = "login"
-/// users = ["www-data", 1001]   # at the other end of a Unix socket; or groups
-/// certificates = ["login.example.org"]   # names or URIs in them
-/// rights = ["verify", "hash"]  # also: rekey, admin
-/// rate = "500/s"
-/// burst = 100                  # default: those of one second
-/// requests = 200               # in progress at once
-///
-/// [limits]
-/// body = 65536                 # bytes of a body, or of a line of a batch
-/// bodies = 67108864            # bytes of all bodies together; half of them for one client
-/// head = 16384                 # bytes
-/// head_time = "30s"            # also how long an idle connection is kept
-/// body_time = "10s"
-/// answer_time = "10s"          # until a client takes more of its answer
-/// connections = 4096           # of each listener
-/// client_connections = 2048    # of one client; default: half of them
-/// account = "10/min"           # logins of one account
-/// account_burst = 10
-/// accounts = 65536             # counted at once, in 16 bytes each
-/// ```
+/// The contents of `salternd.toml`, which docs/service.md describes. Names of other files in it are
+/// relative to its folder.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -335,12 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_valid() {
-        let source = include_str!("config.rs");
-        let lines = source.lines().skip_while(|line| !line.contains("```toml")).skip(1);
-        let lines = lines.take_while(|line| !line.contains("```"));
-        let text: String = lines.map(|line| line.replacen("///", "", 1) + "\n").collect();
-        let text = text.replace("\"www-data\"", "\"root\"").replace("\"login\"", "\"local\"");
+    fn the_example_of_the_documentation_is_valid() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/service.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let text = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+        let text = text.replace("\"www-data\"", "\"root\"");
         let config = Config::parse(&text, Path::new("/etc/saltern")).unwrap();
         assert_eq!(config.policy.as_deref(), Some(Path::new("/etc/saltern/saltern.toml")));
         assert_eq!(config.listen.len(), 3);
