@@ -8,8 +8,8 @@ use crate::program::{PASSWORD, PROGRAM, YESCRYPT, python, stderr, stdout};
 
 mod signals;
 
-/// Runs the program on a terminal of its own, and types the next line of `typed` at each prompt: all
-/// that the terminal showed, and the exit status.
+/// Runs the program on a terminal of its own, and types the next line of `typed` at each prompt.
+/// Returns all that the terminal showed, and the exit status.
 pub(crate) fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
     on_terminal_of(PROGRAM, args, typed)
 }
