@@ -1,11 +1,10 @@
 /*
- * blake2.h: the interface of the BLAKE2 project's C library, as libsaltern-blake2 has it.
+ * blake2.h: the interface of the BLAKE2 project's C library, provided by libsaltern-blake2.
  *
  * Names, structs and values are those of that library (its folders ref and sse), so that programs
- * that were written for it compile, and programs that were compiled with it link. States are plain
- * values: they may be copied by assignment, and there is nothing to free. Every function returns 0,
- * or -1 for arguments that are not allowed. All of them may be called by any number of threads, if
- * no two calls share a state.
+ * written for it compile, and programs compiled with it link. States are plain values: they may be
+ * copied by assignment, and there is nothing to free. Every function returns 0, or -1 for invalid
+ * arguments. All of them may be called by any number of threads, if no two calls share a state.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -41,7 +40,7 @@ enum blake2b_constant {
 	BLAKE2B_PERSONALBYTES = 16
 };
 
-/* States. A program may set `last_node` before the last call; the rest is the library's. */
+/* States. A program may set `last_node` before the last call; the rest is private. */
 typedef struct blake2s_state__ {
 	uint32_t h[8];
 	uint32_t t[2];
@@ -121,9 +120,9 @@ typedef struct blake2xb_state__ {
 } blake2xb_state;
 
 /*
- * In pieces: init with the length of the output, and perhaps a key of 1 to 32 (s) or 64 (b) bytes
- * or a parameter block; update as often as needed; final once, with room for at least as many bytes
- * as init was told.
+ * In pieces: init with the length of the output, and optionally a key of 1 to 32 (s) or 64 (b)
+ * bytes or a parameter block; update as often as needed; final once, with room for at least as many
+ * bytes as were passed to init.
  */
 int blake2s_init(blake2s_state *S, size_t outlen);
 int blake2s_init_key(blake2s_state *S, size_t outlen, const void *key, size_t keylen);
@@ -148,8 +147,8 @@ int blake2bp_update(blake2bp_state *S, const void *in, size_t inlen);
 int blake2bp_final(blake2bp_state *S, void *out, size_t outlen);
 
 /*
- * Outputs of any length, which is 65535 (s) or 4294967295 (b) where it is not known in advance;
- * final is given the same length, or then any.
+ * Outputs of any length; pass 65535 (s) or 4294967295 (b) if it is not known in advance. final
+ * takes the same length, or any length in that case.
  */
 int blake2xs_init(blake2xs_state *S, const size_t outlen);
 int blake2xs_init_key(blake2xs_state *S, const size_t outlen, const void *key, size_t keylen);
@@ -181,7 +180,7 @@ int blake2(void *out, size_t outlen, const void *in, size_t inlen, const void *k
 
 /*
  * libb2 has these functions with their arguments in another order. With SALTERN_LIBB2 defined,
- * calls are written as for libb2. No program that was compiled with libb2's header can be served: its
+ * calls are written as for libb2. Programs compiled with libb2's header are not supported: its
  * structs have other sizes, too.
  */
 #ifdef SALTERN_LIBB2

@@ -29,100 +29,100 @@ extern "C" {
 #endif
 
 /*
- * What a call comes to. 0 is the answer that was hoped for; what is above 0 is an answer, too; what
- * is below 0 is an error, of one of five kinds that say what can be done about it. A wrong password
- * is never an error, and an error never means that a password is wrong.
+ * The result of a call. 0 is success; a positive value is another answer; a negative value is an
+ * error of one of five kinds, which tell what the caller can do about it. A wrong password is never
+ * an error, and an error never means that a password is wrong.
  */
 typedef enum saltern_status {
 	/* Done; the password is right. */
 	SALTERN_OK = 0,
-	/* The password is not right, or there is no such account. */
+	/* The password is wrong, or there is no such account. */
 	SALTERN_MISMATCH = 1,
-	/* The account is locked: `!` or `*` stands before its string. */
+	/* The account is locked: its string begins with `!` or `*`. */
 	SALTERN_LOCKED = 2,
-	/* The time was over before the answer was there: wait again, or free the ticket. */
+	/* The time ran out before there was an answer: wait again, or free the ticket. */
 	SALTERN_PENDING = 3,
 
-	/* What was given is wrong, and will be the next time: a string, a policy, a pointer. */
+	/* The input is wrong and a retry will not help: a string, a policy, a pointer. */
 	SALTERN_BAD_INPUT = -1,
-	/* It costs more, or is less usual, than the policy allows. */
+	/* The hash costs more, or is less usual, than the policy allows. */
 	SALTERN_OVER_LIMIT = -2,
-	/* A key, a ROM or a file is not there; with it, the same call succeeds. */
+	/* A key, a ROM or a file is missing; once it is available, the same call succeeds. */
 	SALTERN_UNAVAILABLE = -3,
-	/* Too much at a time, or too late: the same call may succeed later. */
+	/* Overload, or a missed deadline: the same call may succeed later. */
 	SALTERN_OVERLOADED = -4,
-	/* Memory, threads or randomness could not be had, or there is a defect. */
+	/* Memory, threads or randomness were not available, or there is a defect. */
 	SALTERN_INTERNAL = -5
 } saltern_status;
 
-/* Room for what an error has to say, cut off if it has more. Every call takes NULL as well. */
+/* Room for an error message, truncated if it is longer. Every call also accepts NULL. */
 typedef struct saltern_message {
 	char text[256];
 } saltern_message;
 
-/* Room for every string that new hashes have, with the names of a key and a ROM. */
+/* Room for any string of a new hash, including the ids of a key and a ROM. */
 #define SALTERN_STRING_SIZE 512
 
 /* "0.1.0"; static. */
 const char *saltern_version(void);
 
-/* What a status is called, such as "mismatch"; static. */
+/* The name of a status, such as "mismatch"; static. */
 const char *saltern_status_name(int status);
 
 /* ---- a site ---- */
 
-/* Hashing and verifying under one policy, with threads of its own. One for a whole program. */
+/* Hashing and verifying under one policy, with its own threads. One for a whole program. */
 typedef struct saltern saltern;
 
 /*
  * Reads a policy (docs/c.md; NULL for the defaults: yescrypt at 16 MiB), its keys and its ROMs, and
- * starts the threads. After fork(2), the child has to open its own: those of its parent answer
+ * starts the threads. After fork(2), the child must open its own: its parent's return
  * SALTERN_INTERNAL there.
  */
 saltern_status saltern_open(const char *policy_file, saltern **site, saltern_message *message);
 
-/* The same with the text of a policy; files that it names are in the folder `beside`. */
+/* The same with the text of a policy; names of files in it are relative to the folder `beside`. */
 saltern_status saltern_open_text(
     const char *policy, const char *beside, saltern **site, saltern_message *message);
 
 /*
- * The same site with this much time for every call that follows: what cannot end in time is
- * refused at once. 0 milliseconds means no limit. It is freed by itself.
+ * A second handle of the same site whose calls have this much time each: a call that cannot end in
+ * time is refused at once. 0 milliseconds means no limit. Each handle must be closed.
  */
 saltern_status saltern_within(
     const saltern *site, uint64_t milliseconds, saltern **same, saltern_message *message);
 
-/* The same site for work that nobody waits for: it runs on what logins leave. */
+/* A handle of the same site for work that nobody waits for: it runs only while no login waits. */
 saltern_status saltern_bulk(const saltern *site, saltern **same, saltern_message *message);
 
-/* Frees a handle; with the last one of a site, its threads end and its memory is wiped. */
+/* Frees a handle; with the last handle of a site, its threads end and its memory is wiped. */
 void saltern_close(saltern *site);
 
 /*
- * What people should know about the files of the policy, as lines, cut off at `size`. Returns the
- * length of all of it, as snprintf(3) does; 0 if there is nothing.
+ * Remarks for the operator about the files of the policy, as lines, truncated to `size`. Returns
+ * the full length, as snprintf(3) does; 0 if there are none.
  */
 size_t saltern_notes(const saltern *site, char *text, size_t size);
 
 /* A login. */
 typedef struct saltern_login {
-	/* The account's name: only the choice of a decoy depends on it. */
+	/* The account's name: it affects only the choice of a decoy. */
 	const void *account;
 	size_t account_length;
 	const void *password;
 	size_t password_length;
-	/* The stored string; NULL for an account that is not there, which takes as long. */
+	/* The stored string; NULL for an account that does not exist, which takes as long. */
 	const char *stored;
 } saltern_login;
 
-/* Hashes a new password into a string to store, at least SALTERN_STRING_SIZE bytes of room. */
+/* Hashes a new password into a string to store; `size` is at least SALTERN_STRING_SIZE. */
 saltern_status saltern_hash(const saltern *site, const void *password, size_t password_length,
     char *stored, size_t size, saltern_message *message);
 
 /*
  * Whether a password is right: SALTERN_OK, SALTERN_MISMATCH or SALTERN_LOCKED. After SALTERN_OK,
  * `update` (at least SALTERN_STRING_SIZE bytes of room, or NULL and 0) is "" or the string to store
- * in place of the old one, where that still stands. In all other cases it is "".
+ * in place of the old one, if that is still stored. In all other cases it is "".
  */
 saltern_status saltern_verify(const saltern *site, const saltern_login *login, char *update,
     size_t size, saltern_message *message);
@@ -139,14 +139,14 @@ saltern_status saltern_verify_start(const saltern *site, const saltern_login *lo
     saltern_ticket **ticket, saltern_message *message);
 
 /*
- * Waits for the answer, at most for so many milliseconds (0 asks; below 0 waits for as long as it
- * takes): SALTERN_PENDING, or what saltern_hash or saltern_verify would have answered, with its
- * string, once. The ticket is to be freed in any case.
+ * Waits for the answer for at most this many milliseconds (0 polls; below 0 waits without limit):
+ * SALTERN_PENDING, or the answer of saltern_hash or saltern_verify with its string, once. The
+ * ticket must be freed in any case.
  */
 saltern_status saltern_wait(saltern_ticket *ticket, int64_t milliseconds, char *string,
     size_t size, saltern_message *message);
 
-/* Frees a ticket. What has not begun never begins. */
+/* Frees a ticket. Work that has not begun is cancelled. */
 void saltern_ticket_free(saltern_ticket *ticket);
 
 /* ---- many at once ---- */
@@ -166,7 +166,7 @@ typedef struct saltern_answer {
 
 /*
  * One answer for each. Items of one cost are computed together, several times as fast as one after
- * the other. The call itself fails only for NULL or without memory.
+ * the other. The call itself fails only for NULL or for lack of memory.
  */
 saltern_status saltern_hash_many(const saltern *site, const saltern_password *passwords,
     saltern_answer *answers, size_t count, saltern_message *message);
@@ -176,7 +176,7 @@ saltern_status saltern_verify_many(const saltern *site, const saltern_login *log
 
 /* ---- stored strings without passwords ---- */
 
-/* In what a stored string is not what a new one would be. */
+/* The ways in which a stored string differs from a new one. */
 #define SALTERN_OUTDATED_SCHEME 1
 #define SALTERN_OUTDATED_COST 2
 #define SALTERN_OUTDATED_FLOOR 4
@@ -185,12 +185,12 @@ saltern_status saltern_verify_many(const saltern *site, const saltern_login *log
 #define SALTERN_OUTDATED_ROM 32
 #define SALTERN_OUTDATED_WRAPPED 64
 
-/* `reasons` is a sum of those, or 0. Computes nothing. */
+/* `reasons` becomes the sum of those that apply, or 0. Computes nothing. */
 saltern_status saltern_needs_rehash(
     const saltern *site, const char *stored, unsigned *reasons, saltern_message *message);
 
-/* The same string under the key that is active; "" if it is already, and after an error: keep the
- * old string elsewhere. */
+/* The same string under the active key; "" if it already is, and after an error: keep the old
+ * string elsewhere. */
 saltern_status saltern_rekey(const saltern *site, const char *stored, char *rekeyed, size_t size,
     saltern_message *message);
 
@@ -200,8 +200,8 @@ saltern_status saltern_rekey(const saltern *site, const char *stored, char *reke
 typedef struct saltern_rom saltern_rom;
 
 /*
- * Attaches the image of a ROM by its manifest. `hash`, if it is not NULL, is what its 64 digits
- * have to be. Whatever was made with the ROM cannot be computed without it.
+ * Attaches the image of a ROM by its manifest. `hash`, if it is not NULL, is the hash of 64 digits
+ * that the ROM must have. Hashes made with the ROM cannot be computed without it.
  */
 saltern_status saltern_rom_attach(
     const char *image, const char *hash, saltern_rom **rom, saltern_message *message);
@@ -211,7 +211,7 @@ uint64_t saltern_rom_size(const saltern_rom *rom);
 
 void saltern_rom_free(saltern_rom *rom);
 
-/* What saltern_derive computes, in the numbers of yescrypt.h. */
+/* The parameters of saltern_derive, with the values of yescrypt.h. */
 typedef struct saltern_params {
 	/* 0: classic scrypt; 1: WORM; 182: yescrypt; 2 plus other flavour bits: only Saltern. */
 	uint32_t flags;
@@ -234,8 +234,8 @@ typedef struct saltern_input {
 } saltern_input;
 
 /*
- * Derives bytes, whatever they cost: the parameters are the caller's, not a stranger's. Takes
- * 128 * r * n bytes for as long as it lasts. `rom` is NULL if `nrom` is 0.
+ * Derives bytes without any limits: the parameters must come from the caller, not from untrusted
+ * input. Takes 128 * r * n bytes while it runs. `rom` is NULL if `nrom` is 0.
  */
 saltern_status saltern_derive(const saltern_params *params, const saltern_input *input,
     const saltern_rom *rom, void *out, size_t length, saltern_message *message);

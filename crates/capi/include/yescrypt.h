@@ -1,13 +1,13 @@
 /*
- * yescrypt.h: the interface of yescrypt 1.1's C library, as libsaltern-yescrypt has it.
+ * yescrypt.h: the interface of yescrypt 1.1's C library, provided by libsaltern-yescrypt.
  *
- * Names, types and values are those of the library that this one takes the place of, so that
- * programs that were written for it compile, and programs that were compiled with it link. The
- * descriptions are Saltern's; what differs in behaviour is in docs/c.md.
+ * Names, types and values are those of the library that this one replaces, so that programs written
+ * for it compile, and programs compiled with it link. The descriptions are Saltern's; docs/c.md
+ * lists differences in behaviour.
  *
  * Functions that return int return 0, or -1 with errno; those that return a pointer return NULL
- * with errno on failure: EINVAL for what was given, ENOMEM for memory, EIO for a defect. All of
- * them may be called by any number of threads, if no two calls share a buffer or a `local`.
+ * with errno on failure: EINVAL for invalid arguments, ENOMEM for lack of memory, EIO for a defect.
+ * All of them may be called by any number of threads, if no two calls share a buffer or a `local`.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Memory. Of `base` and `base_size` programs do not depend; `aligned` is a multiple of 64. */
+/* Memory. Programs do not depend on `base` and `base_size`; `aligned` is a multiple of 64. */
 typedef struct {
 	void *base, *aligned;
 	size_t base_size, aligned_size;
@@ -37,11 +37,11 @@ typedef yescrypt_region_t yescrypt_shared_t;
 /* Memory that one thread keeps from call to call. */
 typedef yescrypt_region_t yescrypt_local_t;
 
-/* The two numbers that stand 48 bytes before the end of a ROM, before its digest of 32 bytes. */
+/* The two numbers 48 bytes before the end of a ROM, followed by its digest of 32 bytes. */
 #define YESCRYPT_ROM_TAG1 0x7470797263736579ULL
 #define YESCRYPT_ROM_TAG2 0x687361684d4f522dULL
 
-/* What is computed: 0 is classic scrypt, YESCRYPT_WORM is itself alone, the rest goes with RW. */
+/* The algorithm: 0 is classic scrypt, YESCRYPT_WORM stands alone, the rest goes with RW. */
 typedef uint32_t yescrypt_flags_t;
 #define YESCRYPT_WORM 1
 #define YESCRYPT_RW 0x002
@@ -64,12 +64,12 @@ typedef uint32_t yescrypt_flags_t;
 #define YESCRYPT_SBOX_384K 0x300
 #define YESCRYPT_SBOX_768K 0x380
 
-/* The only flavour that this library computes, as the one it takes the place of. saltern.h has all. */
+/* The only flavour that this library computes, like the one it replaces. saltern.h has all. */
 #define YESCRYPT_RW_DEFAULTS \
 	(YESCRYPT_RW | YESCRYPT_ROUNDS_6 | YESCRYPT_GATHER_4 | YESCRYPT_SIMPLE_2 | YESCRYPT_SBOX_12K)
 #define YESCRYPT_DEFAULTS YESCRYPT_RW_DEFAULTS
 
-/* For yescrypt_init_shared() alone: the memory is there already. */
+/* Only for yescrypt_init_shared(): the memory is already allocated. */
 #define YESCRYPT_SHARED_PREALLOCATED 0x10000
 
 /*
@@ -97,27 +97,27 @@ extern int crypto_scrypt(const uint8_t *passwd, size_t passwdlen, const uint8_t 
  * Fills a ROM of 128 * r * NROM bytes from a seed, which is secret. With
  * YESCRYPT_SHARED_PREALLOCATED it is filled into shared->aligned, which has at least as many bytes;
  * otherwise memory is allocated, for yescrypt_free_shared(). N and g are 0, flags are
- * YESCRYPT_DEFAULTS. With p > 1, as many processors as there are share the work.
+ * YESCRYPT_DEFAULTS. With p > 1, all processors share the work.
  */
 extern int yescrypt_init_shared(yescrypt_shared_t *shared, const uint8_t *seed, size_t seedlen,
     const yescrypt_params_t *params);
 
-/* The digest of a ROM, in a place of the calling thread, until it calls this again. */
+/* The digest of a ROM, in a buffer of the calling thread, valid until its next call. */
 extern yescrypt_binary_t *yescrypt_digest_shared(yescrypt_shared_t *shared);
 
-/* Gives back what yescrypt_init_shared() allocated: `base` of `base_size` bytes, by munmap(2). */
+/* Frees what yescrypt_init_shared() allocated: `base` of `base_size` bytes, by munmap(2). */
 extern int yescrypt_free_shared(yescrypt_shared_t *shared);
 
-/* Makes `local` one that has no memory yet. */
+/* Initialises `local` without any memory. */
 extern int yescrypt_init_local(yescrypt_local_t *local);
 
-/* Wipes the memory of `local` and gives it back. */
+/* Wipes and frees the memory of `local`. */
 extern int yescrypt_free_local(yescrypt_local_t *local);
 
 /*
  * Derives `buflen` bytes. `shared` is NULL if params->NROM is 0, and the ROM otherwise. The memory
- * of `local` grows to what the call needs, and stays; where calls are computed together, it is as
- * large as several need.
+ * of `local` grows to what the call needs, and is kept; if calls are computed together, it is large
+ * enough for several.
  */
 extern int yescrypt_kdf(const yescrypt_shared_t *shared, yescrypt_local_t *local,
     const uint8_t *passwd, size_t passwdlen, const uint8_t *salt, size_t saltlen,
@@ -132,14 +132,14 @@ extern uint8_t *yescrypt_r(const yescrypt_shared_t *shared, yescrypt_local_t *lo
     uint8_t *buf, size_t buflen);
 
 /*
- * The same without ROM or key, in a place of the calling thread, until it calls this again; for
+ * The same without ROM or key, in a buffer of the calling thread, valid until its next call; for
  * salts of up to 32 bytes.
  */
 extern uint8_t *yescrypt(const uint8_t *passwd, const uint8_t *setting);
 
 /*
- * Moves a complete "$y$" string from one key to another, in place; NULL stands for no key. Returns
- * `hash`. Nothing tells whether `from_key` is the right one.
+ * Moves a complete "$y$" string from one key to another, in place; NULL means no key. Returns
+ * `hash`. A wrong `from_key` is not detected.
  */
 extern uint8_t *yescrypt_reencrypt(uint8_t *hash, const yescrypt_binary_t *from_key,
     const yescrypt_binary_t *to_key);
@@ -148,7 +148,7 @@ extern uint8_t *yescrypt_reencrypt(uint8_t *hash, const yescrypt_binary_t *from_
 extern uint8_t *yescrypt_encode_params_r(const yescrypt_params_t *params, const uint8_t *src,
     size_t srclen, uint8_t *buf, size_t buflen);
 
-/* The same in a place of the calling thread, until it calls this again; for up to 32 bytes. */
+/* The same in a buffer of the calling thread, valid until its next call; for up to 32 bytes. */
 extern uint8_t *yescrypt_encode_params(const yescrypt_params_t *params, const uint8_t *src,
     size_t srclen);
 

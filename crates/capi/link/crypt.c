@@ -1,6 +1,6 @@
 /*
- * The names and versions under which programs look for crypt(3) and its kind. The functions
- * themselves are in Rust (src/crypt.rs), under names that clash with nothing.
+ * The names and versions under which programs look for crypt(3) and related functions. The
+ * functions themselves are in Rust (src/crypt.rs), under names that do not clash.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 struct crypt_data;
 
-/* A function for new programs, and another name of it for those of glibc's time. */
+/* A function for new programs, and an alias for those linked with glibc's old libcrypt. */
 #define EXPORT(name, version) __asm__(".symver new_" #name "," #name "@@" version)
 #define EXPORT_OLD(name) __asm__(".symver old_" #name "," #name "@" OLD)
 

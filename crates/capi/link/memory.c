@@ -1,8 +1,8 @@
 /*
- * What the libraries get when they ask for memory (the linker's --wrap): the system's and, where it
- * has none, a piece of the reserve in src/reserve.rs. Memory that goes out to a program never comes
- * from here (src/crypt.rs). Also what the standard library has done when a thread ends, which the C
- * library would end the process for if it had no memory to note it.
+ * The libraries' memory allocation (the linker's --wrap): memory from the system or, if it has none,
+ * a piece of the reserve in src/reserve.rs. Memory that is passed to a program never comes from here
+ * (src/crypt.rs). Also the destructors that the standard library runs when a thread ends: the C
+ * library would end the process if it had no memory to register them.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -50,7 +50,7 @@ int __wrap_posix_memalign(void **place, size_t alignment, size_t size)
 	void *new;
 	int failed = __real_posix_memalign(place, alignment, size);
 
-	/* Pieces are aligned to as much. */
+	/* Pieces are aligned to this. */
 	if (failed != ENOMEM || alignment > 256)
 		return failed;
 	new = saltern_reserve_take(size);
@@ -85,7 +85,7 @@ void __wrap_free(void *old)
 		__real_free(old);
 }
 
-/* What is to be done when a thread ends, the last first. */
+/* The destructors to run when a thread ends, the last first. */
 struct ending {
 	void (*run)(void *);
 	void *of;
@@ -124,7 +124,7 @@ int __wrap___cxa_thread_atexit_impl(void (*run)(void *), void *of, void *library
 {
 	struct ending *new;
 
-	/* The key has a value as long as there is anything to do; its destructor needs no more. */
+	/* The key has a value while there are destructors to run; its own destructor needs no more. */
 	if (pthread_once(&once, make_key) != 0 || !has_key || pthread_setspecific(key, &key) != 0)
 		return __real___cxa_thread_atexit_impl(run, of, library);
 	new = __wrap_malloc(sizeof *new);

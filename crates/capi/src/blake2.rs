@@ -22,15 +22,15 @@ pub use self::simple::{blake2, blake2b, blake2bp, blake2s, blake2sp, blake2xb, b
 
 use crate::boundary::{bytes, guard, object_mut};
 
-/// 0 for what was done; nothing else is said of what was not.
+/// 0 on success, -1 otherwise.
 fn answer(body: impl FnOnce() -> Option<()>) -> c_int {
     if guard(None, body).is_some() { 0 } else { -1 }
 }
 
-/// Does something with a state and bytes that are not within it.
+/// Does something with a state and bytes outside it.
 ///
 /// # Safety
-/// As `blake2.h` says: a state, and as many bytes as is said.
+/// As in `blake2.h`: a state, and as many bytes as stated.
 unsafe fn with<S>(
     state: *mut S,
     (start, len): (*const u8, usize),

@@ -1,5 +1,5 @@
-//! What every entry goes through: nothing unwinds into C, pointers and lengths become slices or an
-//! error, and failures are told by errno.
+//! The boundary of every entry: nothing unwinds into C, pointers and lengths become slices or an
+//! error, and failures are reported by errno.
 #![allow(unsafe_code, reason = "pointers of C as references, and errno")]
 
 use std::alloc::Layout;
@@ -14,8 +14,9 @@ use saltern_yescrypt::{Error, ErrorKind};
 
 use crate::reserve;
 
-/// Runs an entry; if it panics, which is a defect, the answer is `otherwise`. The thread is not
-/// cancelled meanwhile (pthread_cancel(3)): that unwinds, which Rust ends the process for.
+/// Runs an entry; if it panics, which is a defect, the answer is `otherwise`. The thread cannot be
+/// cancelled meanwhile (pthread_cancel(3)): cancellation unwinds, for which Rust aborts the
+/// process.
 pub(crate) fn guard<T>(otherwise: T, entry: impl FnOnce() -> T) -> T {
     let before = set_cancel_state(CANCEL_DISABLE);
     let done = catch_unwind(AssertUnwindSafe(entry)).unwrap_or_else(|panic| {
@@ -30,24 +31,24 @@ pub(crate) fn guard<T>(otherwise: T, entry: impl FnOnce() -> T) -> T {
 /// `PTHREAD_CANCEL_DISABLE`
 const CANCEL_DISABLE: c_int = 1;
 
-/// Returns the state before.
+/// Returns the previous state.
 fn set_cancel_state(state: c_int) -> c_int {
     unsafe extern "C" {
         fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
     }
     let mut old = 0;
-    // SAFETY: a state of this thread, and a place for the one before.
+    // SAFETY: a state of this thread, and a place for the previous one.
     unsafe { pthread_setcancelstate(state, &raw mut old) };
     old
 }
 
-/// An entry that tells failures by errno and the answer `failed`. It does not begin without some
-/// memory for small things, and it leaves errno alone if it succeeds.
+/// An entry that reports failures by errno and the answer `failed`. It does not begin without some
+/// memory for small allocations, and it does not change errno on success.
 pub(crate) fn entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_int>) -> T {
     last_entry(failed, || if reserve::is_ready() { body() } else { Err(libc::ENOMEM) })
 }
 
-/// An entry that gives memory back, and needs none.
+/// An entry that frees memory, and needs none.
 pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_int>) -> T {
     let before = errno();
     let done = guard(Err(libc::EIO), body);
@@ -56,7 +57,7 @@ pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_
     answer
 }
 
-/// A place of each thread for an answer, which is there until its next call.
+/// A per-thread buffer for an answer, valid until the thread's next call.
 pub(crate) struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
 
 impl<const LEN: usize> Place<LEN> {
@@ -64,13 +65,13 @@ impl<const LEN: usize> Place<LEN> {
         Place(UnsafeCell::new([0; LEN]))
     }
 
-    /// That of the calling thread; none while the thread ends.
+    /// The buffer of the calling thread; `None` while the thread ends.
     pub(crate) fn of_thread(places: &'static LocalKey<Self>) -> Option<*mut u8> {
         guard(None, || Some(places.with(|place| place.0.get().cast())))
     }
 }
 
-/// What errno says of an error.
+/// The errno value for an error.
 pub(crate) fn number_of(error: Error) -> c_int {
     match (error, error.kind()) {
         (Error::OutOfMemory { .. }, _) => libc::ENOMEM,
@@ -89,8 +90,8 @@ pub(crate) fn set_errno(number: c_int) {
     unsafe { *libc::__errno_location() = number }
 }
 
-/// So many bytes from a pointer; none for a null pointer with a length, or a length that no object
-/// has.
+/// The bytes at a pointer; `None` for a null pointer with a length, or a length that no object can
+/// have.
 ///
 /// # Safety
 /// A pointer that is not null has as many readable bytes, which stay as they are for `'a`.
@@ -105,8 +106,8 @@ pub(crate) unsafe fn bytes<'a>(start: *const u8, len: usize) -> Option<&'a [u8]>
     Some(unsafe { std::slice::from_raw_parts(start, len) })
 }
 
-/// The string at a pointer, without the zero byte that ends it; none for a null pointer, or if
-/// there is no such byte among the first `most` + 1. No byte after those is read.
+/// The string at a pointer, without its terminating zero byte; `None` for a null pointer, or if
+/// there is no zero byte among the first `most` + 1. No byte after those is read.
 ///
 /// # Safety
 /// A pointer that is not null has readable bytes up to a zero byte or the limit, which stay as they
@@ -117,11 +118,11 @@ pub(crate) unsafe fn text<'a>(start: *const c_char, most: usize) -> Option<&'a [
     }
     // SAFETY: by the contract above.
     let len = unsafe { libc::strnlen(start, most + 1) };
-    // SAFETY: strnlen has looked at as many bytes.
+    // SAFETY: strnlen has read this many bytes.
     if len > most { None } else { unsafe { bytes(start.cast(), len) } }
 }
 
-/// A copy of a plain value, wherever it lies; none for a null pointer.
+/// A copy of a plain value at any address; `None` for a null pointer.
 ///
 /// # Safety
 /// A pointer that is not null has a readable value.
@@ -133,7 +134,7 @@ pub(crate) unsafe fn copied<T: Copy>(place: *const T) -> Option<T> {
     Some(unsafe { place.read_unaligned() })
 }
 
-/// A reference; none for a pointer that is null or not aligned.
+/// A reference; `None` for a pointer that is null or not aligned.
 ///
 /// # Safety
 /// A pointer that is aligned and not null has a value that stays as it is for `'a`.
@@ -142,7 +143,7 @@ pub(crate) unsafe fn object<'a, T>(place: *const T) -> Option<&'a T> {
     if place.is_aligned() { unsafe { place.as_ref() } } else { None }
 }
 
-/// [`object`] to be changed, which nobody else looks at for `'a`.
+/// [`object`], mutable, which nobody else accesses for `'a`.
 ///
 /// # Safety
 /// A pointer that is aligned and not null has a value that is the caller's alone.
@@ -151,8 +152,8 @@ pub(crate) unsafe fn object_mut<'a, T>(place: *mut T) -> Option<&'a mut T> {
     if place.is_aligned() { unsafe { place.as_mut() } } else { None }
 }
 
-/// Writes a plain value to where there may be none yet; none for a pointer that is null or not
-/// aligned.
+/// Writes a plain value to memory that may be uninitialised; `None` for a pointer that is null or
+/// not aligned.
 ///
 /// # Safety
 /// A pointer that is aligned and not null has room for it.
@@ -190,7 +191,7 @@ pub(crate) unsafe fn write_text(place: *mut u8, room: usize, text: &[u8]) -> Opt
     Some(())
 }
 
-/// A value on the heap; none if there is no memory for it.
+/// A value on the heap; `None` if there is no memory for it.
 pub(crate) fn boxed<T>(value: T) -> Option<Box<T>> {
     const { assert!(size_of::<T>() > 0) }
     // SAFETY: the layout has a size.
@@ -205,7 +206,7 @@ pub(crate) fn boxed<T>(value: T) -> Option<Box<T>> {
     })
 }
 
-/// Zero bytes on the heap; none if there is no memory for them.
+/// Zero bytes on the heap; `None` if there is no memory for them.
 pub(crate) fn zeros(len: usize) -> Option<zeroize::Zeroizing<Vec<u8>>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).ok()?;

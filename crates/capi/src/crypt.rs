@@ -1,8 +1,8 @@
-//! crypt(3) and its kind, for `LD_PRELOAD`: `$y$` and `$7$` are computed here, everything else by
-//! the next libcrypt. Failure tokens, errno and limits are libxcrypt's (4.4).
+//! crypt(3) and related functions, for `LD_PRELOAD`: `$y$` and `$7$` are computed here, everything
+//! else by the next libcrypt. Failure tokens, errno and limits are libxcrypt's (4.4).
 //!
-//! The functions are called `saltern_crypt…` here; `link/crypt.c` gives them the names and versions
-//! that programs look for.
+//! The functions are called `saltern_crypt…` here; `link/crypt.c` exports them under the names and
+//! versions that programs look for.
 #![allow(unsafe_code, reason = "functions for C")]
 
 mod arena;
@@ -25,14 +25,14 @@ use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
 const OUTPUT: usize = 384;
-/// `CRYPT_MAX_PASSPHRASE_SIZE`, its zero byte included.
+/// `CRYPT_MAX_PASSPHRASE_SIZE`, including the zero byte.
 const PASSPHRASE: usize = 512;
 /// `sizeof (struct crypt_data)`
 const DATA: usize = 32768;
-/// Where `initialized` is in it.
+/// The offset of `initialized` in it.
 const INITIALIZED: usize = OUTPUT + OUTPUT + PASSPHRASE + 767;
 
-/// The longest text of any setting: none can be answered that leaves no room for its hash.
+/// The longest text of any setting: longer ones would leave no room for the hash.
 const SETTING: usize = OUTPUT - 1;
 
 /// Whether a setting, or the prefix of one, is computed here.
@@ -40,13 +40,13 @@ const SETTING: usize = OUTPUT - 1;
 /// # Safety
 /// A pointer that is not null is to a string.
 unsafe fn is_ours(setting: *const c_char) -> bool {
-    // SAFETY: a string has as many bytes, or ends before; no more are read than are looked at.
+    // SAFETY: a string has this many bytes, or ends before; nothing after its end is read.
     let starts =
         |prefix: &[u8; 3]| unsafe { libc::strncmp(setting, prefix.as_ptr().cast(), 3) == 0 };
     !setting.is_null() && (starts(b"$y$") || starts(b"$7$"))
 }
 
-/// Who computes a setting that is not ours; none if we do, or nobody.
+/// The library that computes a setting that is not ours; `None` if it is ours, or if there is none.
 ///
 /// # Safety
 /// A pointer that is not null is to a string.
@@ -55,7 +55,7 @@ unsafe fn elsewhere(setting: *const c_char) -> Option<&'static Next> {
     if unsafe { is_ours(setting) } { None } else { next() }
 }
 
-/// Writes what is no hash, and not the setting either.
+/// Writes a failure token that differs from the setting.
 ///
 /// # Safety
 /// There is room for `room` bytes; the setting is null or a string.
@@ -106,7 +106,7 @@ unsafe fn compute(
     Ok(output.cast())
 }
 
-/// Whether a string of any length has characters that no setting has.
+/// Whether a string of any length has characters that settings never have.
 ///
 /// # Safety
 /// A string.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn saltern_crypt_r(
 /// `crypt_rn(3)`
 ///
 /// # Safety
-/// Strings or null pointers, and as many bytes as is said.
+/// Strings or null pointers, and as many bytes as stated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn saltern_crypt_rn(
     phrase: *const c_char,
@@ -187,14 +187,14 @@ pub unsafe extern "C" fn saltern_crypt_rn(
         set_errno(libc::ERANGE);
         return ptr::null_mut();
     }
-    // SAFETY: the room was looked at.
+    // SAFETY: the room was checked.
     unsafe {
         write(data.cast::<u8>().add(INITIALIZED), &[0]);
         into_data(phrase, setting, data.cast())
     }
 }
 
-/// `crypt_ra(3)`: the memory is malloc's, which the caller gives back.
+/// `crypt_ra(3)`: the memory comes from malloc, and the caller frees it.
 ///
 /// # Safety
 /// Strings or null pointers, and places of a pointer and a size that belong together.
@@ -221,8 +221,8 @@ pub unsafe extern "C" fn saltern_crypt_ra(
             // SAFETY: as many bytes as the caller says.
             unsafe { libc::explicit_bzero(old, room) };
         }
-        // Not by malloc, which the reserve stands behind (`link/memory.c`).
-        // SAFETY: a size that is a multiple of the alignment. On failure the old one stays.
+        // Not by malloc, which falls back to the reserve (`link/memory.c`). SAFETY: a size that is
+        // a multiple of the alignment. On failure the old one stays.
         let new = unsafe { libc::aligned_alloc(64, DATA) };
         if new.is_null() {
             return new.cast();
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
     unsafe { into_data(phrase, setting, (*data).cast()) }
 }
 
-/// `crypt(3)`: the answer is in a place of the calling thread.
+/// `crypt(3)`: the answer is in a buffer of the calling thread.
 ///
 /// # Safety
 /// Strings or null pointers.
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn saltern_crypt(
     place.cast()
 }
 
-/// `crypt_checksalt(3)`: 0 for what is ours, 1 for what has characters that no setting has.
+/// `crypt_checksalt(3)`: 0 for our settings, 1 for text with characters that settings never have.
 ///
 /// # Safety
 /// A string or a null pointer.
@@ -291,7 +291,7 @@ pub extern "C" fn saltern_crypt_preferred_method() -> *const c_char {
 mod tests {
     use super::*;
 
-    /// As [`into_data`] does where no other libcrypt is to be found.
+    /// As [`into_data`] does where there is no other libcrypt.
     #[test]
     fn null_pointers_are_errors_without_another_libcrypt() {
         let mut output = [0; OUTPUT];

@@ -2,13 +2,13 @@
 //!
 //! The C interfaces compute one hash in each call, and one hash alone leaves most of a processor
 //! unused. With at most as many calls at a time as there are processors, each runs as it comes.
-//! With more, those that have to wait anyway sit down, and whoever gets a processor next computes
-//! as many of one shape as advance together ([`CheckedParams::degree`]).
+//! With more, those that must wait anyway take a seat, and the next call that gets a processor
+//! computes as many of one shape as advance together ([`CheckedParams::degree`]).
 //!
-//! A call that finds nobody waiting and a processor free does not wait, unless calls had to wait
+//! A call that finds no others waiting and a processor free does not wait, unless calls had to wait
 //! just before: then the next one lingers for a partner, for a sixteenth of the time of a hash and
-//! 250 µs at most, and once in vain: then it is taken that the crowd is gone. In a process with one
-//! thread nobody waits.
+//! 250 µs at most. If none comes, the crowd is assumed to be gone. In a process with one thread no
+//! call waits.
 #![allow(unsafe_code, reason = "the inputs of calls that wait in other threads")]
 
 mod crew;
@@ -39,7 +39,7 @@ pub(crate) struct Job<'a> {
     pub(crate) out: &'a mut [u8],
 }
 
-/// What jobs have in common that can be computed together.
+/// The properties that jobs computed together share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shape {
     params: CheckedParams,
@@ -57,17 +57,17 @@ struct Seated {
     out: *mut [u8],
 }
 
-// SAFETY: the thread that the inputs belong to waits, and touches none of them, from when it sits
-// down until its seat says that the job is done or has not been begun.
+// SAFETY: the thread that the inputs belong to waits, and touches none of them, from when it takes
+// its seat until the seat says that the job is done or has not been begun.
 unsafe impl Send for Seated {}
 
 thread_local! {
-    /// Whether this thread has a call here already, which a handler of a signal has interrupted:
-    /// it is not to wait for itself.
+    /// Whether this thread already has a call here, which a signal handler has interrupted: it must
+    /// not wait for itself.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Computes a job, alone or with others, in the memory of whichever thread computes it.
+/// Computes a job, alone or with others, in the memory of the thread that computes it.
 pub(crate) fn compute(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
     let light = job.params.degree() > 1 && job.params.memory() <= MOST_MEMORY;
     if !light || is_only_thread() || INSIDE.replace(true) {
@@ -81,7 +81,7 @@ pub(crate) fn compute(job: Job<'_>, workspace: &mut Workspace) -> Result<(), Err
     result
 }
 
-/// Computes a job with those that wait, or waits itself.
+/// Computes a job together with waiting ones, or waits itself.
 fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Error> {
     let shape = Shape {
         params: job.params,
@@ -89,7 +89,7 @@ fn join(crew: &Crew, job: Job<'_>, workspace: &mut Workspace) -> Result<(), Erro
         out: job.out.len(),
     };
     let seated = Seated { shape, password: job.password, salt: job.salt, out: &raw mut *job.out };
-    // Where nobody says how many processors there are, nobody waits for one.
+    // If the number of processors is unknown, no call waits for one.
     let most = processors().unwrap_or(usize::MAX);
     match crew.join(seated, job.params.degree(), most) {
         Next::Done(result) => result,
@@ -136,7 +136,7 @@ fn crew() -> Option<&'static Crew> {
     static FIRST: Crew = Crew::new();
     static CREW: AtomicPtr<Crew> = AtomicPtr::new((&raw const FIRST).cast_mut());
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    /// In a forked process no other thread goes on: whoever waited there does not wait here.
+    /// A forked process has no other threads: calls that waited in the parent do not wait here.
     extern "C" fn forked() {
         CREW.store(std::ptr::null_mut(), Ordering::Relaxed);
     }
@@ -149,14 +149,14 @@ fn crew() -> Option<&'static Crew> {
         }
     }
     let there = CREW.load(Ordering::Acquire);
-    // SAFETY: it is the first one, or one of those below, and none of them ever goes away.
+    // SAFETY: it is the first one, or one of those below, and none of them is ever freed.
     if let Some(crew) = unsafe { there.as_ref() } {
         return Some(crew);
     }
     let new = Box::into_raw(crate::boundary::boxed(Crew::new())?);
     let changed = CREW.compare_exchange(there, new, Ordering::AcqRel, Ordering::Acquire);
     if let Err(other) = changed {
-        // SAFETY: nobody has seen the new one; the other one never goes away.
+        // SAFETY: no other thread has seen the new one; the other one is never freed.
         return unsafe {
             drop(Box::from_raw(new));
             other.as_ref()
@@ -166,8 +166,8 @@ fn crew() -> Option<&'static Crew> {
     unsafe { new.as_ref() }
 }
 
-/// How many processors the process was given; none if the system does not say. No file is read, as
-/// a process that has locked itself in may be ended for that.
+/// The number of processors available to the process; `None` if the system does not report it. No
+/// file is read, since a sandboxed process may be killed for that.
 pub(crate) fn processors() -> Option<usize> {
     // SAFETY: a set is plain numbers.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -178,7 +178,7 @@ pub(crate) fn processors() -> Option<usize> {
     count.filter(|count| got == 0 && *count > 0)
 }
 
-/// Whether the C library (glibc 2.32) knows that there is no other thread.
+/// Whether the C library (since glibc 2.32) knows that there is no other thread.
 fn is_only_thread() -> bool {
     /// 0, or 1 where there is no such variable, or its address.
     static PLACE: AtomicUsize = AtomicUsize::new(0);

@@ -1,11 +1,10 @@
-//! Memory for small things when the system has none left.
+//! Memory for small allocations when the system has none left.
 //!
-//! A C program may go on after malloc has failed, so a library must not end it. What is large here
-//! (memory of hashes, tables of batches, buffers) is asked for fallibly. Small things (a boxed
-//! value, a name, the handle of a thread) are not, in these crates as in the standard library, and
-//! Rust ends the process where they cannot be had: `link/memory.c` takes them out of this reserve
-//! then. An entry that finds the reserve half empty does not begin, and says that there is no
-//! memory.
+//! A C program may continue after malloc has failed, so a library must not end it. Large
+//! allocations here (memory of hashes, tables of batches, buffers) are fallible. Small ones (a
+//! boxed value, a name, the handle of a thread) are not, in these crates as in the standard
+//! library, and Rust aborts the process if they fail: `link/memory.c` then takes them from this
+//! reserve. An entry that finds the reserve half empty does not begin, and reports lack of memory.
 #![allow(unsafe_code, reason = "memory in pieces, for C")]
 
 use std::cell::UnsafeCell;
@@ -13,21 +12,21 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Bytes in a piece. What is larger takes several that follow each other.
+/// Bytes in a piece. Larger allocations take several consecutive ones.
 const PIECE: usize = 256;
-/// Pieces whose owners one number tells, and how many such numbers there are.
+/// Pieces whose bits are in one number, and how many such numbers there are.
 const GROUP: usize = u64::BITS as usize;
 const GROUPS: usize = 32;
 
 #[repr(C, align(4096))]
 struct Pieces(UnsafeCell<[[u8; PIECE * GROUP]; GROUPS]>);
 
-// SAFETY: a piece is handed out to one owner at a time, which its bit in `TAKEN` sees to.
+// SAFETY: a piece is given to one owner at a time, which its bit in `TAKEN` ensures.
 unsafe impl Sync for Pieces {}
 
 static RESERVE: Pieces = Pieces(UnsafeCell::new([[0; PIECE * GROUP]; GROUPS]));
 static TAKEN: [AtomicU64; GROUPS] = [const { AtomicU64::new(0) }; GROUPS];
-/// How many pieces belong together, for the first of them.
+/// For the first of several consecutive pieces, their number.
 static LENGTHS: [AtomicU8; GROUP * GROUPS] = [const { AtomicU8::new(0) }; GROUP * GROUPS];
 
 /// How many pieces are taken.
@@ -35,17 +34,17 @@ fn taken() -> u32 {
     TAKEN.iter().map(|group| group.load(Ordering::Relaxed).count_ones()).sum()
 }
 
-/// Whether there is enough in it for an entry to begin.
+/// Whether enough is left for an entry to begin.
 pub(crate) fn is_ready() -> bool {
     taken() < u64::BITS * GROUPS as u32 / 2
 }
 
-/// The bits of so many pieces, which are the first ones of a group.
+/// The bits of the first `pieces` pieces of a group.
 const fn run(pieces: usize) -> u64 {
     u64::MAX >> (GROUP - pieces)
 }
 
-/// Room for so many bytes, aligned to 256; a null pointer if there is none.
+/// Room for this many bytes, aligned to 256; a null pointer if there is none.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn saltern_reserve_take(bytes: usize) -> *mut c_void {
     let pieces = bytes.div_ceil(PIECE).max(1);
@@ -79,7 +78,7 @@ pub(crate) extern "C" fn saltern_reserve_size(address: *const c_void) -> usize {
     piece_at(address).map_or(0, length)
 }
 
-/// Takes back what `saltern_reserve_take` has given; answers whether it was that.
+/// Takes back memory from `saltern_reserve_take`; returns whether it was such memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn saltern_reserve_give(address: *mut c_void) -> c_int {
     let Some(piece) = piece_at(address) else { return 0 };

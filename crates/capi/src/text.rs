@@ -1,5 +1,5 @@
-//! From a password and a setting to a complete string, for the interfaces that take both: the
-//! limits are the caller's, the memory too, and calls that wait are computed together.
+//! From a password and a setting to a complete string, for the interfaces that take both. Limits
+//! and memory are the caller's, and waiting calls are computed together.
 
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
@@ -9,22 +9,22 @@ use zeroize::Zeroizing;
 
 use crate::gather::{self, Job};
 
-/// The longest text of a setting that is looked at. None that makes sense comes near it.
+/// The longest text of a setting that is read. Real settings are much shorter.
 pub(crate) const MOST_SETTING: usize = 4096;
 
-/// A password, what to hash it with, and what of the site goes into the hash.
+/// A password, its setting, and the site's ROM and key for the hash.
 pub(crate) struct Request<'a> {
     pub(crate) password: &'a [u8],
     /// A setting or a complete string.
     pub(crate) setting: &'a [u8],
     pub(crate) key: Option<HashKey>,
-    /// The image that the setting is to be computed with.
+    /// The image to compute the setting with.
     pub(crate) rom: Option<&'static [u8]>,
     /// As strict as crypt(3), or as upstream's library.
     pub(crate) syntax: Syntax,
 }
 
-/// An image in memory of the caller, who keeps it for as long as the call lasts.
+/// An image in the caller's memory, valid for the duration of the call.
 struct Borrowed(&'static [u8]);
 
 impl RomMemory for Borrowed {
@@ -33,8 +33,8 @@ impl RomMemory for Borrowed {
     }
 }
 
-/// What a C library computes, whatever it costs: the caller has decided. Only the default flavour,
-/// as those libraries.
+/// Limits of a C library: none on costs, which the caller decides, and only the default flavour, as
+/// in those libraries.
 pub(crate) fn limits(syntax: Syntax) -> Limits {
     let mut limits = Limits::unlimited();
     (limits.flavors, limits.syntax) = (FlavorPolicy::DefaultOnly, syntax);
@@ -60,7 +60,7 @@ pub(crate) fn hash(request: Request<'_>, workspace: &mut Workspace) -> Result<Ve
         hasher = hasher.with_rom(Rom::new(Borrowed(rom))?);
     }
     let plan = hasher.plan(password, &setting)?;
-    // Those of the plan have no NROM, since it has the ROMs in a list.
+    // The plan's parameters have no NROM, since it has the ROMs in a list.
     let params = setting.params().check(hasher.limits())?;
     let mut out = Zeroizing::new([0; 32]);
     let job = Job { params, rom, password, salt: &plan.salt, out: &mut *out };

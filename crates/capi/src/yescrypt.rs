@@ -1,6 +1,6 @@
-//! The interface of yescrypt's own C library, version 1.1: names, types and values are its
-//! (`include/yescrypt.h`), so that programs that were written for it, or compiled with it, work
-//! with this one. What differs is in docs/c.md.
+//! The interface of yescrypt's own C library, version 1.1: names, types and values are the same
+//! (`include/yescrypt.h`), so that programs written for it, or compiled with it, work with this
+//! one. docs/c.md lists the differences.
 #![allow(unsafe_code, reason = "functions for C")]
 
 mod region;
@@ -47,7 +47,7 @@ impl RawParams {
     }
 }
 
-/// What upstream refuses, and the algorithm does not.
+/// Refuses what upstream refuses, though the algorithm allows it.
 fn within_upstream(params: &Params) -> Result<(), c_int> {
     let narrow = |n: u64| (4..1 << 32).contains(&n);
     let slice = params.n / u64::from(params.p.max(1));
@@ -63,7 +63,7 @@ struct Input {
     salt: (*const u8, usize),
 }
 
-/// Derives into memory that may be that of an input.
+/// Derives into memory that may overlap an input.
 ///
 /// # Safety
 /// As [`yescrypt_kdf`].
@@ -99,7 +99,7 @@ unsafe fn derive(
 /// Derives bytes: see `yescrypt.h`.
 ///
 /// # Safety
-/// Every pointer that is not null is what `yescrypt.h` says.
+/// Every pointer that is not null is as `yescrypt.h` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_kdf(
     shared: *const Region,

@@ -5,34 +5,38 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use saltern::Policy;
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
-use saltern_rom::Recheck;
+use saltern_rom::{OpenRoms, Recheck};
 use saltern_yescrypt::{HashString, Hasher};
 
 use crate::effort::{EffortArgs, explain};
-use crate::rom::Media;
+use crate::output::warn;
 
 /// Many hashes at once.
 pub(crate) struct Many {
     hasher: Arc<Hasher>,
     pool: Pool,
-    media: Media,
+    roms: OpenRoms,
 }
 
 impl Many {
     pub(crate) fn new(
         hasher: Hasher,
-        media: Media,
+        roms: OpenRoms,
         mut config: PoolConfig,
     ) -> anyhow::Result<Self> {
-        config.sources = media.sources.clone();
+        config.sources = roms.sources();
         let pool = Pool::new(config).map_err(|error| anyhow::anyhow!(text(&error)))?;
-        Ok(Many { hasher: Arc::new(hasher), pool, media })
+        Ok(Many { hasher: Arc::new(hasher), pool, roms })
     }
 
-    /// Check whole ROMs from time to time while this lives.
+    /// Check whole ROMs in memory from time to time while this lives, and say so if one is damaged.
+    /// What hashes read is checked without that.
     pub(crate) fn watch(&self) -> Option<Recheck> {
-        self.media.watch()
+        self.roms.recheck(Policy::default().check_roms, |rom, error| {
+            warn([format!("the ROM {}: {error}", rom.id())]);
+        })
     }
 
     /// The complete string under a setting. What is due first is computed first, and then what
@@ -66,25 +70,25 @@ fn terms(due: Option<Instant>) -> Terms {
 /// One hash after the other.
 pub(crate) struct One {
     /// What the pool is made of, until there is one.
-    parts: Cell<Option<(Hasher, Media, PoolConfig)>>,
+    parts: Cell<Option<(Hasher, OpenRoms, PoolConfig)>>,
     many: OnceCell<Many>,
 }
 
 impl One {
-    pub(crate) fn new(hasher: Hasher, media: Media, effort: &EffortArgs) -> anyhow::Result<Self> {
+    pub(crate) fn new(hasher: Hasher, roms: OpenRoms, effort: &EffortArgs) -> anyhow::Result<Self> {
         let mut config = PoolConfig::default();
         // The limits of the hasher bound the memory of the one.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
         config.level = effort.level()?.unwrap_or(config.level);
-        Ok(One { parts: Cell::new(Some((hasher, media, config))), many: OnceCell::new() })
+        Ok(One { parts: Cell::new(Some((hasher, roms, config))), many: OnceCell::new() })
     }
 
     /// With its thread, which starts when there is something to compute: while the program asks for
     /// a password there is no second thread that signals could come to, in another order than the
     /// one in which they were sent.
     fn many(&self) -> anyhow::Result<&Many> {
-        if let Some((hasher, media, config)) = self.parts.take() {
-            let many = Many::new(hasher, media, config)?;
+        if let Some((hasher, roms, config)) = self.parts.take() {
+            let many = Many::new(hasher, roms, config)?;
             return Ok(self.many.get_or_init(|| many));
         }
         self.many.get().context("the threads could not be started")

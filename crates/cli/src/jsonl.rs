@@ -30,8 +30,8 @@ use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
 use crate::lines::{self, Lines};
+use crate::output::warn;
 use crate::password::EMPTY;
-use crate::policy;
 use crate::streams;
 
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
         .spawn(move || reader.read(&sender))
         .context("cannot start a thread for standard input")?;
     let tally = answers.run(&receiver);
-    policy::warn(&passwords.as_ref().map(Passwords::damage).unwrap_or_default());
+    warn(passwords.as_ref().map(Passwords::damage).unwrap_or_default());
     // The tickets are done with only now.
     drop((computer, passwords));
     let tally = tally?;

@@ -1,25 +1,25 @@
 //! Keys of hash encryption, read from files only.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::{bail, ensure};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use saltern::policy::Secret;
-use saltern_yescrypt::keys::{HashKey, KeyId, KeySet};
+use saltern::policy::{Key, KeySource, Secret, key_set};
+use saltern_yescrypt::keys::{KeyId, KeySet};
 
-use crate::policy;
+use crate::output::warn;
 
 /// The options `--key` and `--assume-unnamed-key`.
 #[derive(clap::Args)]
 pub(crate) struct KeyArgs {
-    /// Named key for hash encryption; strings carry its name. To verify, give all that are needed
+    /// Named key for hash encryption; strings carry its name; may be given several times
     ///
     /// `saltern key new` makes such files: 64 hexadecimal digits with or without a newline after
     /// them, or 32 bytes. A name has 1 to 32 letters, digits, dots and hyphens; with the
     /// fingerprint after it, as in 2026+00ff1122334455aa, a file with another key is refused.
     /// Strings carry the fingerprint too, so a different key under the same name causes an error,
-    /// never a mismatch.
+    /// never a mismatch. To verify, give all the keys that are needed.
     #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser())]
     named: Vec<NamedFile>,
 
@@ -33,14 +33,14 @@ pub(crate) struct KeyArgs {
 
 /// A key file and the name of the key in it.
 #[derive(Clone)]
-pub(crate) struct NamedFile {
-    pub(crate) id: KeyId,
-    pub(crate) path: PathBuf,
+struct NamedFile {
+    id: KeyId,
+    path: PathBuf,
 }
 
 impl NamedFile {
-    /// For the options that take one.
-    pub(crate) fn parser() -> impl TypedValueParser<Value = NamedFile> {
+    /// For the option that takes one.
+    fn parser() -> impl TypedValueParser<Value = NamedFile> {
         OsStringValueParser::new().try_map(|text: OsString| {
             let expected = "expected the name of the key, `=` and a file";
             let bytes = text.as_encoded_bytes();
@@ -66,46 +66,47 @@ impl KeyArgs {
         self.assume_unnamed_key.is_some()
     }
 
-    /// The keys to verify with.
-    pub(crate) fn read(&self) -> anyhow::Result<KeySet> {
-        let mut keys = read_all(&self.named)?;
-        if let Some(path) = &self.assume_unnamed_key {
-            keys.assume_unnamed(read(path)?);
+    /// What is given, as policies have it, and the key of this name active.
+    pub(crate) fn keys(&self, active: Option<KeyId>) -> anyhow::Result<Vec<Key>> {
+        let mut keys: Vec<Key> = Vec::new();
+        for NamedFile { id, path } in &self.named {
+            let is = |other: &KeyId| other.as_str() == id.as_str();
+            ensure!(!keys.iter().any(|key| is(&key.name)), "the key {id} is given twice");
+            let source = KeySource::File(path.clone());
+            keys.push(Key { name: *id, source, active: active.is_some_and(|id| is(&id)) });
         }
         Ok(keys)
+    }
+
+    /// The key of strings that name none, as policies have it.
+    pub(crate) fn unnamed(&self) -> Option<KeySource> {
+        self.assume_unnamed_key.clone().map(KeySource::File)
+    }
+
+    /// The keys to verify with.
+    pub(crate) fn read(&self) -> anyhow::Result<KeySet> {
+        self.read_active(None)
+    }
+
+    fn read_active(&self, active: Option<KeyId>) -> anyhow::Result<KeySet> {
+        let (mut notes, unnamed) = (Vec::new(), self.unnamed());
+        let keys = key_set(&self.keys(active)?, unnamed.as_ref(), &mut notes);
+        warn(notes);
+        Ok(keys?)
     }
 
     /// The key for new strings: at most one. Without names it stands in no string.
     pub(crate) fn read_for_new(&self, no_names: bool) -> anyhow::Result<KeySet> {
-        let mut keys = self.read()?;
         match (&self.named[..], &self.assume_unnamed_key) {
-            ([], _) => {}
-            ([one], None) if no_names => keys.assume_unnamed(read(&one.path)?),
-            ([one], None) => keys.activate(one.id)?,
+            ([], _) => self.read(),
+            ([one], None) if no_names => {
+                let mut keys = self.read()?;
+                // What is to be said of the file has been.
+                keys.assume_unnamed(Secret::read(&one.path, &mut Vec::new())?.key()?);
+                Ok(keys)
+            }
+            ([one], None) => self.read_active(Some(one.id)),
             _ => bail!("a new string can have only one key: give --key once"),
         }
-        Ok(keys)
     }
-}
-
-/// Keys with names.
-fn read_all(named: &[NamedFile]) -> anyhow::Result<KeySet> {
-    let mut keys = KeySet::new();
-    for NamedFile { id, path } in named {
-        let key = read(path)?;
-        let is = KeyId::with_fingerprint(*id, key.fingerprint());
-        if id.fingerprint().is_some_and(|wanted| wanted != key.fingerprint()) {
-            bail!("the file {} holds the key {is}, not {id}", path.display());
-        }
-        keys.add(*id, key).with_context(|| format!("the key {id} is given twice"))?;
-    }
-    Ok(keys)
-}
-
-/// Read a key file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<HashKey> {
-    let mut notes = Vec::new();
-    let secret = Secret::read(path, &mut notes);
-    policy::warn(&notes);
-    Ok(secret?.key()?)
 }

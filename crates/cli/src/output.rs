@@ -56,6 +56,17 @@ pub(crate) fn tell(message: impl Display) {
     let _ = writeln!(io::stderr().lock(), "saltern: {message}");
 }
 
+/// Tell what is not as it was asked for, or not as it should be: what libraries have as notes for
+/// the operator.
+pub(crate) fn warn(notes: impl IntoIterator<Item = impl Display>) {
+    notes.into_iter().for_each(|note| tell(format_args!("warning: {note}")));
+}
+
+/// Tell what people should know about a string.
+pub(crate) fn note(notes: &[String]) {
+    notes.iter().for_each(|note| tell(format_args!("note: {note}")));
+}
+
 /// Text in which nothing can move the cursor of a terminal or rewrite what is on it.
 pub(crate) fn printable(text: &[u8]) -> String {
     let mut shown = String::new();

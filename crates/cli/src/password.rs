@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use zeroize::Zeroizing;
 
 use crate::descriptor::Descriptor;
-use crate::output::tell;
+use crate::output::warn;
 pub(crate) use crate::secret::Password;
 use crate::secret::push;
 use crate::streams;
@@ -121,9 +121,9 @@ fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
         }
     }
     if line.last() == Some(&b'\r') {
-        tell(format_args!(
-            "warning: the password on {name} ends in a carriage return, which is part of it"
-        ));
+        warn([format_args!(
+            "the password on {name} ends in a carriage return, which is part of it"
+        )]);
     }
     Ok(line)
 }

@@ -8,7 +8,7 @@ use saltern::{Passwords, Policy, Prepared, Update};
 use saltern_pool::Pool;
 use saltern_yescrypt::hazmat::Level;
 
-use crate::output::tell;
+use crate::output::warn;
 
 /// The option `--policy`, for what has a meaning without one.
 #[derive(clap::Args)]
@@ -79,12 +79,6 @@ pub(crate) fn many(file: &Path, level: Option<Level>, waiting: usize) -> anyhow:
     pool.max_waiting = pool.max_waiting.max(waiting);
     pool.level = level.unwrap_or(pool.level);
     passwords(policy).map(|passwords| passwords.bulk())
-}
-
-pub(crate) fn warn<'n>(notes: impl IntoIterator<Item = &'n String>) {
-    for note in notes {
-        tell(format_args!("warning: {note}"));
-    }
 }
 
 /// What is to be said of a string that matches and is outdated.

@@ -1,20 +1,18 @@
 //! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the
 //! options.
 
-mod media;
 mod name;
 
 use anyhow::{Context, bail, ensure};
 use clap::{ArgGroup, ValueEnum};
-use saltern_rom::{Access, Manifest, OpenRom, RomHash};
+use saltern_rom::{Access, Manifest, OpenRom, OpenRoms, RomHash};
 use saltern_yescrypt::{
     Params,
     rom::{NamedRom, Rom, RomMasks, RomReading, RomSet},
 };
 
-pub(crate) use self::media::Media;
 pub(crate) use self::name::{RomName, SHM};
-use crate::output::tell;
+use crate::output::warn;
 
 /// Options for hashing with ROMs.
 #[derive(clap::Args)]
@@ -101,8 +99,7 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 impl RomArgs {
     /// Attach all of them, to the end of the program.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
-        let (set, all) = self.attach()?;
-        Ok(OldRoms { set, media: Media::new(&all)? })
+        Ok(self.attach()?.0)
     }
 
     /// Whether there is one for strings that name none.
@@ -111,8 +108,8 @@ impl RomArgs {
     }
 
     /// Those with `--rom` come first, in their order.
-    fn attach(&self) -> anyhow::Result<(RomSet, Vec<(Rom, OpenRom)>)> {
-        let (mut set, mut all) = (RomSet::new(), Vec::new());
+    fn attach(&self) -> anyhow::Result<(OldRoms, Vec<(Rom, OpenRom)>)> {
+        let (mut set, mut open, mut all) = (RomSet::new(), OpenRoms::default(), Vec::new());
         let (given, expected) = (self.roms.len(), self.expected.len());
         ensure!(
             expected == 0 || expected == given,
@@ -124,17 +121,15 @@ impl RomArgs {
             let expect = self.expected.get(at).copied();
             let rom = OpenRom::open(name.image(), self.rom_access.access(), expect);
             let rom = rom.with_context(|| format!("the ROM {name} is unavailable"))?;
-            for note in rom.notes() {
-                tell(format_args!("note: ROM {name}: {note}"));
-            }
-            let held = rom.rom()?;
+            let held = open.add(&rom)?;
             if assumed == Some(name) {
                 set.assume_unnamed(held.clone());
             }
             set.attach(rom.manifest().id(), held.clone())?;
             all.push((held, rom));
         }
-        Ok((set, all))
+        warn(open.notes());
+        Ok((OldRoms { set, open }, all))
     }
 }
 
@@ -155,7 +150,7 @@ pub(crate) struct OldRoms {
     /// All that are attached.
     pub(crate) set: RomSet,
     /// Where they are.
-    pub(crate) media: Media,
+    pub(crate) open: OpenRoms,
 }
 
 /// What new hashes are made with.
@@ -165,7 +160,7 @@ pub(crate) struct NewRoms {
     /// The list of an extended string; empty for others.
     pub(crate) list: Vec<NamedRom>,
     /// Where they are.
-    pub(crate) media: Media,
+    pub(crate) open: OpenRoms,
 }
 
 impl NewRomArgs {
@@ -182,12 +177,12 @@ impl NewRomArgs {
     /// Attach the ROMs and decide how hashes with these parameters use them, whose NROM is set if
     /// they do so by that. Without parameters they are for a setting that says so itself.
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
-        let (mut set, all) = self.roms.attach()?;
+        let (OldRoms { mut set, open }, all) = self.roms.attach()?;
         let list = match params {
             Some(params) => self.arrange(&all, &mut set, params)?,
             None => Vec::new(),
         };
-        Ok(NewRoms { set, list, media: Media::new(&all)? })
+        Ok(NewRoms { set, list, open })
     }
 
     /// The list for an extended string; otherwise NROM and the active ROM are set.

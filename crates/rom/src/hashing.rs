@@ -3,5 +3,6 @@
 pub(crate) mod checked;
 pub(crate) mod direct;
 pub(crate) mod open_rom;
+pub(crate) mod open_roms;
 pub(crate) mod recheck;
 pub(crate) mod source;

@@ -48,6 +48,7 @@ pub use format::manifest::{Location, Manifest, SeedSource};
 pub use format::paths::UPSTREAM_KEY;
 pub use hashing::direct::RomFile;
 pub use hashing::open_rom::OpenRom;
+pub use hashing::open_roms::OpenRoms;
 pub use hashing::recheck::Recheck;
 pub use hashing::source::{Backend, RomReaders};
 #[cfg(unix)]

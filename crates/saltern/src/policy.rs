@@ -87,7 +87,7 @@ pub use saltern_yescrypt::{Limits, Params};
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
 pub use self::file::{line_of, read_text};
 pub(crate) use self::key_file::read_key;
-pub use self::key_file::{Secret, fingerprint_path, loose};
+pub use self::key_file::{Secret, fingerprint_path, key_set, loose};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]

@@ -100,9 +100,11 @@ impl Prepared {
     #[must_use]
     pub fn pool_config(&self) -> PoolConfig {
         let site = &self.0.table.site;
+        #[allow(unused_mut, reason = "which features there are decides")]
         let mut config = site.policy.pool.clone();
+        #[cfg(feature = "rom")]
         if config.sources.is_none() {
-            config.sources.clone_from(&site.sources);
+            config.sources = site.roms.sources();
         }
         config
     }

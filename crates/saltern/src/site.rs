@@ -1,14 +1,12 @@
 //! A policy whose files have been read: keys, ROMs, and the form of new hashes.
 
-use std::sync::Arc;
-
-use saltern_pool::source::BlockSources;
-use saltern_yescrypt::keys::KeySet;
+#[cfg(feature = "rom")]
+use saltern_rom::OpenRoms;
 use saltern_yescrypt::rom::{RomId, RomSet};
 use saltern_yescrypt::{Hasher, Params};
 
 use crate::error::Error;
-use crate::policy::{Policy, RomSource, SiteRom, read_key};
+use crate::policy::{Policy, RomSource, SiteRom, key_set};
 use crate::rehash::{ActiveRom, Reasons, Target};
 use crate::stored::Hash;
 use crate::strength::Strength;
@@ -19,11 +17,9 @@ pub(crate) struct Site {
     /// With the keys, and with the ROMs if they were attached.
     pub(crate) hasher: Hasher,
     pub(crate) target: Target,
-    /// Reads ROMs that stay in files.
-    pub(crate) sources: Option<Arc<dyn BlockSources>>,
-    /// ROMs from images that are in memory.
+    /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
-    pub(crate) in_memory: Vec<Arc<saltern_rom::Attached>>,
+    pub(crate) roms: OpenRoms,
     /// Remarks for the operator.
     pub(crate) notes: Vec<String>,
 }
@@ -33,19 +29,7 @@ impl Site {
     pub(crate) fn open(policy: &Policy) -> Result<Self, Error> {
         policy.check()?;
         let mut notes = Vec::new();
-        let mut keys = KeySet::new();
-        for key in &policy.keys {
-            let value = read_key(&key.source, &mut notes)?.key()?;
-            let why = "the file holds another key: its fingerprint is not that of the policy";
-            let added = keys.add(key.name, value);
-            added.map_err(|_| Error::unavailable(format!("the key {}", key.name), why))?;
-            if key.active {
-                keys.activate(key.name)?;
-            }
-        }
-        if let Some(source) = &policy.assume_unnamed_key {
-            keys.assume_unnamed(read_key(source, &mut notes)?.key()?);
-        }
+        let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
         let rom = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = rom {
@@ -67,9 +51,8 @@ impl Site {
             policy: policy.clone(),
             hasher,
             target,
-            sources: None,
             #[cfg(feature = "rom")]
-            in_memory: Vec::new(),
+            roms: OpenRoms::default(),
             notes,
         })
     }
@@ -89,6 +72,8 @@ impl Site {
             }
         }
         site.hasher = site.hasher.with_roms(set);
+        #[cfg(feature = "rom")]
+        site.notes.extend_from_slice(site.roms.notes());
         // Anything refused now would be refused at every login.
         site.hasher.setting([0; 16])?;
         Ok(site)
@@ -98,14 +83,14 @@ impl Site {
 #[cfg(feature = "rom")]
 impl Site {
     /// A ROM of a new policy, if it is in memory here, from the same image with the same access.
-    fn held(&self, rom: &SiteRom) -> Option<Arc<saltern_rom::Attached>> {
+    fn held(&self, rom: &SiteRom) -> Option<std::sync::Arc<saltern_rom::Attached>> {
         let RomSource::Image { path, hash, access } = &rom.source else { return None };
         let same = |other: &&SiteRom| {
             matches!(&other.source, RomSource::Image { path: of, hash: with, access: by }
                 if (of, with, by) == (path, hash, access))
         };
         self.policy.roms.iter().find(same)?;
-        self.in_memory.iter().find(|attached| attached.manifest().hash == *hash).cloned()
+        self.roms.in_memory().iter().find(|attached| attached.manifest().hash == *hash).cloned()
     }
 }
 
@@ -189,24 +174,14 @@ fn attach(
         RomSource::Value(value) => Ok(value.clone()),
         #[cfg(feature = "rom")]
         RomSource::Image { path, hash, access } => {
-            use saltern_rom::{Backend, OpenRom, RomReaders};
+            use saltern_rom::OpenRom;
             let unavailable = |error| Error::unavailable(named(rom.id), error);
             let held = present.and_then(|present| present.held(rom));
             let open = match held {
                 Some(held) => OpenRom::from(held),
                 None => OpenRom::open(path, *access, Some(*hash)).map_err(unavailable)?,
             };
-            if matches!(open, OpenRom::File(_)) && site.sources.is_none() {
-                let (readers, notes) = RomReaders::tried(Backend::Auto)
-                    .map_err(|error| Error::unavailable("reading ROMs from files", error))?;
-                site.notes.extend(notes);
-                site.sources = Some(Arc::new(readers));
-            }
-            site.notes.extend(open.notes().iter().cloned());
-            if let OpenRom::Memory(attached) = &open {
-                site.in_memory.push(Arc::clone(attached));
-            }
-            open.rom().map_err(unavailable)
+            site.roms.add(&open).map_err(unavailable)
         }
     }
 }

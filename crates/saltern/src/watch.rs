@@ -26,10 +26,7 @@ impl Watch {
             let tell = move |rom: &saltern_rom::Attached, error: &saltern_rom::Error| {
                 lock(&found).insert(rom.id().to_string(), error.to_string());
             };
-            let (roms, age) = (site.in_memory.clone(), site.policy.check_roms);
-            let start = || saltern_rom::Recheck::start(roms, age, tell).ok();
-            let _thread = if site.in_memory.is_empty() { None } else { start() };
-            Watch { damage, _thread }
+            Watch { damage, _thread: site.roms.recheck(site.policy.check_roms, tell) }
         }
         #[cfg(not(feature = "rom"))]
         {

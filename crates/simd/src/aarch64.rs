@@ -1,4 +1,4 @@
-//! aarch64: NEON is part of the baseline, so its token can always be had.
+//! aarch64: NEON is part of the baseline, so its token is always available.
 
 mod wide;
 

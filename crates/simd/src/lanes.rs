@@ -1,6 +1,6 @@
-//! What BLAKE2 and Salsa20 ask of a vector: words side by side that are added, xored and rotated,
-//! and the ways in which messages and states get into them. Each operation is documented by its
-//! scalar meaning; [`portable`](crate::portable) is that meaning as code.
+//! The vector operations that BLAKE2 and Salsa20 need: words side by side that are added, xored and
+//! rotated, and the ways of loading messages and states into them. Each operation is documented by
+//! its scalar meaning; [`portable`](crate::portable) is that meaning as code.
 
 use core::fmt::Debug;
 
@@ -13,13 +13,13 @@ pub trait Word: Copy + Default + Eq + Debug + Send + Sync + 'static {
     /// The block of zeros.
     const ZERO_BLOCK: Self::Block;
 
-    /// The word's low bits of a counter.
+    /// The low bits of a counter as a word.
     fn truncate(value: u128) -> Self;
     /// The word as a 64-bit number.
     fn to_u64(self) -> u64;
-    /// The block at the start of `bytes`, or `None` where they are fewer.
+    /// The block at the start of `bytes`, or `None` if there are too few.
     fn first_block(bytes: &[u8]) -> Option<&Self::Block>;
-    /// Words as bytes to the front of `bytes`, as far as there is room.
+    /// Writes words as bytes to the front of `bytes`, as far as there is room.
     fn write(words: &[Self], bytes: &mut [u8]);
     /// Word `index` of a block; `index` is below 16.
     fn of_block(block: &Self::Block, index: usize) -> Self;
@@ -27,9 +27,9 @@ pub trait Word: Copy + Default + Eq + Debug + Send + Sync + 'static {
 
 /// Words side by side, and the three operations of both mixing functions on each of them.
 pub trait Vector: Copy {
-    /// Proof that the processor has what the operations need; `()` where they need nothing.
+    /// Proof that the processor has the features that the operations need; `()` if they need none.
     type Token: Copy;
-    /// What is side by side.
+    /// The words side by side.
     type Word: Word;
 
     /// Wrapping sum, word by word.
@@ -38,12 +38,10 @@ pub trait Vector: Copy {
     /// Exclusive or.
     #[must_use]
     fn xor(self, other: Self) -> Self;
-    /// Every word rotated right by `bits`, which must be a constant at the place of the call to be
-    /// fast.
+    /// Every word rotated right by `bits`, which must be a constant at the call site to be fast.
     #[must_use]
     fn rotate_right(self, bits: u32) -> Self;
-    /// `self.xor(late).rotate_right(bits)` in the fewest cycles from the moment that `late` is
-    /// known.
+    /// `self.xor(late).rotate_right(bits)` in the fewest cycles after `late` is known.
     #[inline(always)]
     #[must_use]
     fn xor_rotate(self, late: Self, bits: u32) -> Self {
@@ -93,7 +91,7 @@ pub trait Lanes: Vector {
     }
 }
 
-/// The most lanes that any vector has.
+/// The most lanes of any vector.
 const MAX_COUNT: usize = 16;
 
 /// Four words of a 4 × 4 matrix, of one state or of several, which can change places.
@@ -127,8 +125,8 @@ pub trait Row: Quad {
     fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
     /// Its words in the first state.
     fn to_words(self) -> [Self::Word; 4];
-    /// The same row. A hint to the compiler: what all of it is made of comes before what is made of
-    /// any of it, in the order in which the processor sees the instructions.
+    /// The same row. A hint to the compiler: all instructions that produce it come before any that
+    /// use a part of it.
     #[inline(always)]
     #[must_use]
     fn together(self) -> Self {

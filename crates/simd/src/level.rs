@@ -1,11 +1,11 @@
-//! Which instruction set a kernel may use, decided once at run time.
+//! The instruction set that kernels may use, decided once at run time.
 
 use core::fmt;
 use core::str::FromStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// An instruction-set level. Levels of one architecture are ordered: a larger one includes the
-/// smaller.
+/// An instruction-set level. Levels of one architecture are ordered: a higher one includes the
+/// lower ones.
 ///
 /// ```
 /// use saltern_simd::Level;
@@ -16,7 +16,8 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Plain Rust, no instruction set assumed: the definition that the others are tested against.
+    /// Plain Rust without a particular instruction set: the definition that the others are tested
+    /// against.
     Portable,
     /// x86-64's baseline, 128-bit vectors.
     Sse2,
@@ -31,11 +32,12 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level there is, on any architecture, smallest first.
+    /// All levels of all architectures, lowest first.
     pub const ALL: [Level; 6] =
         [Level::Portable, Level::Sse2, Level::Sse41, Level::Avx2, Level::Avx512, Level::Neon];
 
-    /// The best level of this processor. Cheap: the processor is asked once and the answer kept.
+    /// The best level of this processor. Cheap: the processor is queried once and the answer is
+    /// cached.
     #[must_use]
     pub fn detect() -> Level {
         static BEST: AtomicU8 = AtomicU8::new(u8::MAX);
@@ -48,13 +50,12 @@ impl Level {
         best
     }
 
-    /// The levels that this processor can run, smallest first; never empty.
+    /// The levels that this processor can run, lowest first; never empty.
     pub fn available() -> impl Iterator<Item = Level> {
         Self::ALL.into_iter().filter(|level| level.is_available())
     }
 
-    /// The next smaller level of the same architecture, which every processor with this one can
-    /// run.
+    /// The next lower level of the same architecture, which every processor with this one can run.
     #[must_use]
     pub const fn below(self) -> Option<Level> {
         match self {
@@ -66,9 +67,8 @@ impl Level {
         }
     }
 
-    /// This level and all below it, largest first. Who has no kernel for a level takes that of the
-    /// next one, so that a level which was forgotten somewhere costs some speed there and not all
-    /// of it.
+    /// This level and all below it, highest first. Code without a kernel for a level uses that of
+    /// the next one, so a missing level costs some speed but not all of it.
     ///
     /// ```
     /// use saltern_simd::Level;
@@ -104,7 +104,7 @@ impl Level {
     /// The level itself if this processor can run it.
     ///
     /// # Errors
-    /// [`UnavailableLevel`], which names the level and the best one there is.
+    /// [`UnavailableLevel`], which names the level and the best one available.
     pub fn require(self) -> Result<Level, UnavailableLevel> {
         if self.is_available() { Ok(self) } else { Err(UnavailableLevel { level: self }) }
     }
@@ -138,7 +138,7 @@ impl FromStr for Level {
     }
 }
 
-/// A name that is none of the levels'.
+/// A name that is not a level's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseLevelError(());
 

@@ -1,10 +1,10 @@
 //! CPU levels, feature tokens and vector lanes: everything in Saltern that depends on an
 //! instruction set and nothing that depends on an algorithm.
 //!
-//! The one rule: **a value proves a feature.** [`Level::detect`] asks the processor once; the
-//! tokens in `x86` and `aarch64` can only be had when the answer was yes; lane values can only be
-//! made from a token. So the operations on a lane value are safe to call, and every `unsafe` needed
-//! for intrinsics is in this crate or in the short `#[target_feature]` shells of its users.
+//! The one rule: **a value proves a feature.** [`Level::detect`] queries the processor once; tokens
+//! in `x86` and `aarch64` exist only if the processor has the feature; lane values can only be made
+//! from a token. So the operations on a lane value are safe to call, and every `unsafe` needed for
+//! intrinsics is in this crate or in the short `#[target_feature]` wrappers of its users.
 //!
 //! This crate is an internal part of Saltern: its API may change in any release.
 #![no_std]

@@ -1,8 +1,8 @@
-//! The definition: a word is a vector of one lane, and so an array of four words is a row.
+//! The definition: a word is a vector of one lane, so an array of four words is a row.
 
 use crate::lanes::{Diagonal, Lanes, Vector, Word};
 
-/// The same lines for `u32` and `u64`, whose methods no standard trait names.
+/// The same code for `u32` and `u64`, whose methods are not in a standard trait.
 macro_rules! word {
     ($word:ident, $block_bytes:literal) => {
         impl Word for $word {

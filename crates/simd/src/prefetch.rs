@@ -1,5 +1,6 @@
-//! Hints that a cache line will be wanted soon. They never fault, whatever the address, and have no
-//! effect that a program could see. Miri knows no instructions, and does without.
+//! Hints that a cache line will be needed soon. They never fault, whatever the address, and have no
+//! effect that a program could see. Under Miri, which does not support the instructions, they do
+//! nothing.
 #![allow(unsafe_code, reason = "instructions for prefetching")]
 
 /// Hints that the line at `address` will be read.
@@ -14,7 +15,7 @@ pub fn prefetch_read<T>(address: *const T) {
     let _ = address;
 }
 
-/// Hints that the line `AHEAD` bytes behind `base + offset` will be written.
+/// Hints that the line `AHEAD` bytes after `base + offset` will be written.
 #[inline(always)]
 pub fn prefetch_write<const AHEAD: usize, T>(base: *const T, offset: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -6,9 +6,9 @@
 
 /// `LANES` 64-bit lanes, lane 0 first. Additions are modulo 2^64.
 pub trait Wide: Copy {
-    /// What proves that the processor has the instructions.
+    /// Proof that the processor has the instructions.
     type Token: Copy;
-    /// How many lanes: 1, 2, 4 or 8.
+    /// The number of lanes: 1, 2, 4 or 8.
     const LANES: usize;
 
     /// `[m[0], m[1], …]`
@@ -74,7 +74,7 @@ impl<const LANES: usize> Wide for PortableWide<LANES> {
     }
 }
 
-/// `PARTS` narrower values side by side, where a level has no register of the full width.
+/// `PARTS` narrower values side by side, for levels without registers of the full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split<W, const PARTS: usize>([W; PARTS]);
 

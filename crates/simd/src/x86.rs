@@ -1,7 +1,7 @@
 //! x86-64: one token for each level, and the lanes in registers.
 //!
 //! Safe code needs a token for every instruction above the baseline. A register alone does not
-//! help: how a level rotates is not to be named out here,
+//! help: the rotation of a level cannot be named outside,
 //!
 //! ```compile_fail
 //! use saltern_simd::x86::{Avx512, sse41::Rotate128};
@@ -10,7 +10,7 @@
 //! }
 //! ```
 //!
-//! nor are registers in the form of a message worth anything without a token,
+//! nor are registers in the form of a message of any use without a token,
 //!
 //! ```compile_fail
 //! use saltern_simd::{lanes::Row, x86::{Sse41, sse41::U32x4}};
@@ -20,7 +20,7 @@
 //! }
 //! ```
 //!
-//! nor can a vector or a token be put together by hand.
+//! nor can a vector or a token be constructed directly.
 //!
 //! ```compile_fail
 //! use saltern_simd::x86::{Avx2, avx2::U64x4};
@@ -48,17 +48,17 @@
 )]
 
 /// Intrinsics in a place whose feature is proven by a token: an argument, or a part of the vector.
-/// The functions beside the vectors that use it without one are private to these modules and are
-/// called with a token at hand.
+/// The helper functions that use it without one are private to these modules, and their callers
+/// have a token.
 macro_rules! proven {
     ($intrinsics:expr) => {{
-        // SAFETY: a token proves the feature, as said above; these intrinsics ask for nothing else.
+        // SAFETY: a token proves the feature, as said above; these intrinsics require nothing else.
         unsafe { $intrinsics }
     }};
 }
 
-/// Stamps the trait of the tokens of levels that rotate the words of a register, by whose methods
-/// they do it: right, by a constant.
+/// Generates the trait by which the tokens of levels rotate the words of a register: to the right,
+/// by a constant.
 macro_rules! rotate {
     ($(#[$doc:meta])* $name:ident, $register:ty, $xor:ident) => {
         $(#[$doc])*
@@ -81,10 +81,10 @@ macro_rules! rotate {
     };
 }
 
-/// Stamps a vector type whose operations are one intrinsic each: all of
-/// [`Vector`](crate::lanes::Vector), and of [`Lanes`](crate::lanes::Lanes) what is no
-/// transposition; those stand by hand in the braces. A value holds the token that it was made from.
-/// In order: name and trait of the token; register; words; addition, exclusive or, rotation,
+/// Generates a vector type whose operations are one intrinsic each: all of
+/// [`Vector`](crate::lanes::Vector), and of [`Lanes`](crate::lanes::Lanes) everything but
+/// transpositions, which are written out in the braces. A value holds the token that it was made
+/// from. In order: name and trait of the token; register; words; addition, exclusive or, rotation,
 /// rotated sum, splat; the first word.
 macro_rules! lanes {
     (
@@ -178,8 +178,8 @@ macro_rules! token {
             }
 
             /// The token, in a function that has the features itself: such a call needs no `unsafe`
-            /// and no question to the processor, because the function could only be entered where
-            /// they are there.
+            /// and no query of the processor, because the function can only be entered where they
+            /// are available.
             ///
             /// # Safety
             /// From any other function: the processor must have the features.
@@ -210,7 +210,7 @@ token!(
     Avx512, cpuid_avx512, "avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"
 );
 
-/// A larger level proves the smaller ones.
+/// A higher level proves the lower ones.
 macro_rules! includes {
     ($($large:ty => $small:ty),+ $(,)?) => {
         $(impl From<$large> for $small {
@@ -238,20 +238,20 @@ macro_rules! includes_portable {
 includes_portable!(Sse2, Sse41, Avx2, Avx512);
 
 /// Proof of AVX-512 on a processor whose rotation instructions take two cycles, and shifts one:
-/// AMD's Zen 4. Where a chain of operations is all that matters, rotations are better made of
-/// shifts there.
+/// AMD's Zen 4. Where only the length of a chain of operations matters, rotations are better made
+/// of shifts there.
 #[derive(Clone, Copy, Debug)]
 pub struct Zen4(());
 
 impl Zen4 {
-    /// The token, if this processor is one.
+    /// The token, if this is such a processor.
     #[must_use]
     pub fn detect() -> Option<Self> {
         Avx512::detect().filter(|_| is_family_19h()).map(|_| Self(()))
     }
 
-    /// As [`Avx512::here`]. Right on every processor with the features, but faster on this one
-    /// alone.
+    /// Like [`Avx512::here`]. Correct on every processor with the features, but faster only on this
+    /// one.
     ///
     /// # Safety
     /// From a function without the features: the processor must have them.
@@ -263,7 +263,7 @@ impl Zen4 {
     }
 }
 
-/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Asked once: the instruction
+/// Whether the processor is of AMD's family 19h (Zen 3 and Zen 4). Queried once: the instruction
 /// traps in virtual machines.
 fn is_family_19h() -> bool {
     use core::sync::atomic::{AtomicU8, Ordering};

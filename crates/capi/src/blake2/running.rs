@@ -1,19 +1,19 @@
-//! What the structs of `blake2.h` have in common.
+//! The common interface of the structs of `blake2.h`.
 
-/// A struct that takes a message in pieces. What programs write into it can give a wrong hash or
-/// none, and nothing worse.
+/// A struct that takes a message in pieces. If programs write into it, the result can be a wrong
+/// hash or none, and nothing worse.
 pub(super) trait Running: Copy {
-    /// Begins with an output and a key of so many bytes; none where there is no such output or key.
+    /// Begins with these output and key lengths; `None` if they are not allowed.
     fn begin(outlen: usize, keylen: Option<usize>) -> Option<Self>;
 
     /// The key, before anything else. It stays in the struct until [`Running::wipe`].
     fn absorb_key(&mut self, key: &[u8]) -> Option<()>;
 
-    /// More of the message; none if the struct is no state.
+    /// Adds to the message; `None` if the struct is not a valid state.
     fn absorb(&mut self, data: &[u8]) -> Option<()>;
 
-    /// Gives the output, with the place of each piece, where there is room for `outlen` bytes; none
-    /// if the struct is no state, or has ended.
+    /// Passes on the output in pieces with their offsets, for room of `outlen` bytes; `None` if the
+    /// struct is not a valid state, or has ended.
     fn close(&mut self, outlen: usize, give: impl FnMut(usize, &[u8])) -> Option<()>;
 
     /// Wipes a copy, which may hold the key.

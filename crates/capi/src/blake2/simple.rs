@@ -1,4 +1,4 @@
-//! A whole message in one call. Nothing is kept, so the fastest code for a whole message runs.
+//! A whole message in one call. No state is kept, so the fastest code for a whole message is used.
 #![allow(unsafe_code, reason = "functions for C")]
 
 use std::ffi::{c_int, c_void};
@@ -9,7 +9,7 @@ use saltern_blake2::{blake2xb as xb, blake2xs as xs};
 use super::answer;
 use crate::boundary::{bytes, write, zeros};
 
-/// Message and key as slices, and an output that is somewhere.
+/// Message and key as slices, and an output at any address.
 ///
 /// # Safety
 /// As `blake2.h` says.
@@ -77,7 +77,7 @@ macro_rules! long_entry {
         ) -> c_int {
             let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
                 let mut params = $module::Params::new().key(key).ok()?;
-                // The largest number that there is stands for a length that is not known.
+                // The largest number means an unknown length.
                 if outlen != $unknown {
                     params = params.output_length(outlen as u64).ok()?;
                 }

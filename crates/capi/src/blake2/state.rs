@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 use self::kind::{Kind, join, params, split};
 use super::running::Running;
 
-/// The struct, in both functions.
+/// The struct, for both functions.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct State<K: Kind> {
@@ -65,7 +65,7 @@ impl<K: Kind> State<K> {
         (fits(outlen) && keylen.is_none_or(fits)).then_some(())
     }
 
-    /// How many bytes of the hash to give; none where there is no room for what was begun.
+    /// How many bytes of the hash to return; `None` if there is not enough room.
     pub(super) fn given(stated: usize, outlen: usize) -> Option<usize> {
         (stated <= outlen.min(K::OUT_BYTES)).then_some(stated)
     }
@@ -93,7 +93,7 @@ impl<K: Kind> Running for State<K> {
             self.buf.as_mut()[self.buflen..].copy_from_slice(head);
             let count = join::<K>(self.t);
             let count = hazmat::absorb::<K>(&mut self.h, count, self.buf.as_ref());
-            // At least a byte stays: it may be the last block.
+            // At least one byte stays: it may be the last block.
             let (blocks, tail) = tail.split_at((tail.len() - 1) / block * block);
             self.t = split::<K>(hazmat::absorb::<K>(&mut self.h, count, blocks));
             (self.buflen, rest) = (0, tail);

@@ -16,7 +16,7 @@ const STRIPE: usize = 512;
 pub struct Tree<K: Kind> {
     leaves: K::Leaves,
     root: State<K>,
-    /// What is no whole stripe yet.
+    /// An incomplete stripe.
     buf: [u8; STRIPE],
     buflen: usize,
     outlen: usize,
@@ -50,7 +50,7 @@ impl<K: Kind> Tree<K> {
         for (pending, leaf) in pending.chunks_exact_mut(block).zip(&*leaves) {
             pending.copy_from_slice(leaf.buf.as_ref());
         }
-        // One count serves all leaves, which have had as much.
+        // One count serves all leaves, which have absorbed equally much.
         let mut count = leaves[0].count();
         let mut states: [[K::Word; 8]; 8] = [K::IV; 8];
         let states = &mut states[..K::LEAVES];

@@ -15,7 +15,7 @@ pub struct Xof<K: Kind> {
 }
 
 impl<K: Kind> Xof<K> {
-    /// What is said of a length that is not known.
+    /// The value for an unknown length.
     const UNKNOWN: u32 = u32::MAX >> (32 - 8 * K::XOF_LENGTH);
 }
 

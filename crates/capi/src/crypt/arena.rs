@@ -1,5 +1,5 @@
-//! Memory that is kept between hashes: as much as the threads need that can compute at once, and
-//! nothing once the threads that have hashed are gone.
+//! Memory kept between hashes: as much as is needed by the threads that can compute at once, and
+//! none once the threads that have hashed have ended.
 #![allow(unsafe_code, reason = "memory that threads hand on, and a function for when they end")]
 
 use std::ffi::c_void;
@@ -11,15 +11,14 @@ use saltern_yescrypt::Workspace;
 use crate::boundary::boxed;
 use crate::gather::processors;
 
-/// The most bytes that are kept for one hash after another. What a larger one took is given back
-/// after it.
+/// The most bytes that are kept between hashes. The memory of a larger hash is freed after it.
 const CEILING: usize = 48 << 20;
 
-/// What is kept, wiped. Whoever takes one puts it back or frees it, without a lock that a forked
-/// process could find taken.
+/// Kept workspaces, wiped. A thread that takes one puts it back or frees it, without a lock that a
+/// forked process could find held.
 static KEPT: [AtomicPtr<Workspace>; 256] = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
 
-/// How many threads have hashed and are still there.
+/// The number of threads that have hashed and still exist.
 static USERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Lends memory, which is wiped before it is kept.
@@ -40,7 +39,7 @@ fn take() -> Option<Box<Workspace>> {
     KEPT.iter().find_map(empty)
 }
 
-/// What is in a place, if there is anything.
+/// Takes the workspace from a place, if there is one.
 fn empty(place: &AtomicPtr<Workspace>) -> Option<Box<Workspace>> {
     if place.load(Ordering::Relaxed).is_null() {
         return None;
@@ -50,10 +49,10 @@ fn empty(place: &AtomicPtr<Workspace>) -> Option<Box<Workspace>> {
     if taken.is_null() { None } else { Some(unsafe { Box::from_raw(taken) }) }
 }
 
-/// No more than threads can use at once.
+/// Keeps a workspace, unless there are as many as threads can use at once.
 fn keep(workspace: Box<Workspace>) {
     let users = USERS.load(Ordering::Relaxed).min(KEPT.len());
-    // One thread needs no call of the system, which it may have forbidden itself.
+    // One thread needs no system call, which it may have forbidden itself.
     let most = if users > 1 { users.min(processors().unwrap_or(1)) } else { users };
     let new = Box::into_raw(workspace);
     for place in &KEPT[..most] {
@@ -66,7 +65,8 @@ fn keep(workspace: Box<Workspace>) {
     drop(unsafe { Box::from_raw(new) });
 }
 
-/// When a thread ends that has hashed: what is kept for more threads than there are goes.
+/// Called when a thread that has hashed ends: frees workspaces kept for more threads than there
+/// are.
 extern "C" fn thread_ends(_: *mut c_void) {
     crate::boundary::guard((), || {
         let left = USERS.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
@@ -74,7 +74,7 @@ extern "C" fn thread_ends(_: *mut c_void) {
     });
 }
 
-/// Counts this thread, until it ends; whether it is counted.
+/// Counts this thread until it ends; returns whether it is counted.
 fn count_thread() -> bool {
     let Some(key) = key() else { return false };
     // SAFETY: the key was made by `key`, and is never deleted.
@@ -87,7 +87,8 @@ fn count_thread() -> bool {
     set
 }
 
-/// The key that tells of the end of threads; none if there are too many keys in this process.
+/// The key whose destructor reports the end of threads; `None` if there are too many keys in this
+/// process.
 fn key() -> Option<libc::pthread_key_t> {
     /// The key and 1, or 0.
     static KEY: AtomicU32 = AtomicU32::new(0);

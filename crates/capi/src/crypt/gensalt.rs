@@ -13,10 +13,10 @@ use crate::boundary::{Place, bytes, entry, write_text};
 /// `CRYPT_GENSALT_OUTPUT_SIZE`
 const OUTPUT: usize = 192;
 
-/// The longest salt; what is given beyond it is left.
+/// The longest salt; further bytes are ignored.
 const SALT: usize = 64;
 
-/// Who writes settings of a prefix that is neither ours nor none.
+/// The library that makes settings for a prefix that is neither ours nor null.
 ///
 /// # Safety
 /// A string or a null pointer.
@@ -28,7 +28,7 @@ unsafe fn written_elsewhere(prefix: *const c_char) -> Option<&'static Next> {
 /// The setting, into a buffer that holds a token.
 ///
 /// # Safety
-/// A string or a null pointer; as many bytes as is said.
+/// A string or a null pointer; as many bytes as stated.
 unsafe fn make(
     prefix: *const c_char,
     count: c_ulong,
@@ -55,7 +55,7 @@ unsafe fn make(
         unsafe { bytes(random.0.cast(), len) }.ok_or(libc::EINVAL)?
     };
     let digits = (salt.len() * 8).div_ceil(6);
-    // What is asked for, though most settings are shorter.
+    // The size required, though most settings are shorter.
     let needed = if classic { 3 + 1 + 5 * 2 } else { 3 + 8 * 6 + 1 } + digits + 1;
     if room.min(OUTPUT) < needed {
         return Err(libc::ERANGE);
@@ -71,7 +71,7 @@ unsafe fn make(
 /// `crypt_gensalt_rn(3)`
 ///
 /// # Safety
-/// Strings or null pointers, and as many bytes as is said.
+/// Strings or null pointers, and as many bytes as stated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn saltern_crypt_gensalt_rn(
     prefix: *const c_char,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_rn(
     })
 }
 
-/// `crypt_gensalt_ra(3)`: the memory is malloc's, which the caller gives back.
+/// `crypt_gensalt_ra(3)`: the memory comes from malloc, and the caller frees it.
 ///
 /// # Safety
 /// As [`saltern_crypt_gensalt_rn`].
@@ -118,8 +118,8 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_ra(
         // SAFETY: the arguments of this call.
         return unsafe { (next.gensalt_ra)(prefix, count, rbytes, nrbytes) };
     }
-    // Not by malloc, which the reserve stands behind (`link/memory.c`).
-    // SAFETY: a size that is a multiple of the alignment.
+    // Not by malloc, which falls back to the reserve (`link/memory.c`). SAFETY: a size that is a
+    // multiple of the alignment.
     let output = unsafe { libc::aligned_alloc(64, OUTPUT) }.cast::<c_char>();
     if output.is_null() {
         return output;
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn saltern_crypt_gensalt_ra(
     made
 }
 
-/// `crypt_gensalt(3)`: the answer is in a place of the calling thread.
+/// `crypt_gensalt(3)`: the answer is in a buffer of the calling thread.
 ///
 /// # Safety
 /// As [`saltern_crypt_gensalt_rn`].

@@ -1,4 +1,5 @@
-//! Who computes and who waits: seats under one lock, and what happens when one comes or goes.
+//! Which calls compute and which wait: seats under one lock, and what happens when a call arrives
+//! or ends.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use saltern_yescrypt::hazmat::MAX_LANES;
 
 use super::Seated;
 
-/// How many calls can wait. More of them are computed alone at once.
+/// How many calls can wait. Further calls are computed alone at once.
 pub(super) const SEATS: usize = 64;
 
 /// The longest that a call lingers for a partner.
@@ -24,43 +25,43 @@ struct State {
     seats: [Option<Seat>; SEATS],
     /// How many groups are being computed.
     active: usize,
-    /// How many have ever sat down.
+    /// How many calls have ever taken a seat.
     arrivals: u64,
     /// The time of the last group.
     pace: Duration,
-    /// Until when it is taken that there are more calls than processors.
+    /// Until when more calls than processors are assumed.
     crowded: Option<Instant>,
 }
 
 struct Seat {
     job: Seated,
-    /// Who sat down earlier has the smaller number.
+    /// Earlier calls have smaller numbers.
     number: u64,
     stage: Stage,
 }
 
 enum Stage {
     Waiting,
-    /// Somebody computes it.
+    /// Another thread computes it.
     Taken,
     Done(Result<(), Error>),
 }
 
-/// A job that somebody else computes, and where its owner sits.
+/// A job that another thread computes, and its owner's seat.
 #[derive(Clone, Copy)]
 pub(super) struct Partner {
     pub(super) seated: Seated,
     seat: usize,
 }
 
-/// What becomes of a call.
+/// The decision for a call.
 #[allow(clippy::large_enum_variant, reason = "once in each call, where no memory is allocated")]
 pub(super) enum Next {
     Done(Result<(), Error>),
-    /// It computes, and these with its own.
+    /// It computes its own job and these.
     Lead([Option<Partner>; MAX_LANES]),
-    /// There is no seat left: it computes alone, and does not count, so that those who sit get
-    /// their turn.
+    /// There is no seat left: it computes alone, and is not counted, so that seated calls get their
+    /// turn.
     Alone,
 }
 
@@ -141,7 +142,7 @@ impl Crew {
     ) -> Next {
         state.active += 1;
         if partners[0].is_some() {
-            // They had to wait, and will call again at the same moment.
+            // They had to wait, and will probably call again at the same moment.
             state.crowded = Some(Instant::now() + 4 * state.pace);
         }
         self.pass_on(&state, most);
@@ -168,7 +169,7 @@ impl Crew {
         self.pass_on(&state, most);
     }
 
-    /// Tells whoever has waited longest that there is room, if there is.
+    /// Wakes the call that has waited longest, if there is room.
     fn pass_on(&self, state: &State, most: usize) {
         if state.active < most
             && let Some(oldest) = state.waiting().min_by_key(|(_, seat)| seat.number)
@@ -192,8 +193,8 @@ impl State {
         Some(seat)
     }
 
-    /// Whether it is the turn of a call that waits, and with whom: if there is a partner, or if it
-    /// is not to wait for one any longer.
+    /// Whether it is a waiting call's turn, and with which partners: if there is a partner, or if
+    /// it must not wait for one any longer.
     fn turn(
         &mut self,
         seat: usize,
@@ -207,13 +208,13 @@ impl State {
             return None;
         }
         if partners[0].is_none() {
-            // In vain: there is no crowd.
+            // No partner came: there is no crowd.
             self.crowded = None;
         }
         Some(partners)
     }
 
-    /// Those who have waited longest for a hash of the same shape.
+    /// The calls that have waited longest for a hash of the same shape.
     fn take_partners(&mut self, job: &Seated, degree: usize) -> [Option<Partner>; MAX_LANES] {
         let mut partners = [None; MAX_LANES];
         let count = (degree - 1).min(MAX_LANES);
@@ -231,7 +232,7 @@ impl State {
 
 #[cfg(test)]
 impl Crew {
-    /// How many wait.
+    /// How many calls wait.
     pub(super) fn waiting(&self) -> usize {
         self.lock().waiting().count()
     }

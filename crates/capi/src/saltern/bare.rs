@@ -1,4 +1,4 @@
-//! Bytes from a password, without a policy, and ROMs for that.
+//! Deriving bytes from a password without a policy, and ROMs for that.
 #![allow(unsafe_code, reason = "functions for C")]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn saltern_derive(
     message: *mut Message,
 ) -> c_int {
     let compute = || {
-        // SAFETY: the caller's structs, wherever they lie.
+        // SAFETY: the caller's structs, at any address.
         let (params, input) = unsafe { (copied(params), copied(input)) };
         let (Some(raw), Some(input)) = (params, input) else {
             return Err(Failure::bad("the parameters or the input are NULL"));

@@ -20,10 +20,10 @@ pub struct Login {
     stored: *const c_char,
 }
 
-/// A password of the caller.
+/// The caller's password.
 ///
 /// # Safety
-/// As many bytes as is said.
+/// As many bytes as stated.
 pub(super) unsafe fn password<'a>(start: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
     // SAFETY: by the contract above.
     unsafe { bytes(start.cast(), len) }.ok_or(Failure::bad("the password is NULL"))
@@ -32,12 +32,12 @@ pub(super) unsafe fn password<'a>(start: *const c_void, len: usize) -> Result<&'
 /// Begins to verify.
 ///
 /// # Safety
-/// As `saltern.h` says of a login.
+/// As `saltern.h` says about logins.
 pub(super) unsafe fn begin(
     passwords: &Passwords,
     login: *const Login,
 ) -> Result<Ticket<Outcome>, Failure> {
-    // SAFETY: the caller's struct, wherever it lies.
+    // SAFETY: the caller's struct, at any address.
     let login = unsafe { copied(login) }.ok_or(Failure::bad("the login is NULL"))?;
     // SAFETY: as many bytes as is said.
     let account = unsafe { bytes(login.account.cast(), login.account_length) };
@@ -53,7 +53,7 @@ pub(super) unsafe fn begin(
     Ok(passwords.verify(account, password, stored))
 }
 
-/// What an outcome is for C: a status, and an update if there is one.
+/// An outcome for C: a status, and an update if there is one.
 pub(super) fn told(outcome: Outcome) -> (c_int, String) {
     match outcome {
         Outcome::Match { update, .. } => (OK, update.map(|update| update.new).unwrap_or_default()),
@@ -62,8 +62,8 @@ pub(super) fn told(outcome: Outcome) -> (c_int, String) {
     }
 }
 
-/// Looks at the room for a string, before anything is computed. An input may still be there. Where
-/// there is too little, it gets an empty string.
+/// Checks the room for a string, before anything is computed. It may still hold an input. If it is
+/// too small, an empty string is written to it.
 ///
 /// # Safety
 /// As much room as is said.
@@ -76,7 +76,7 @@ pub(super) unsafe fn room(start: *mut c_char, size: usize) -> Result<(), Failure
     Ok(())
 }
 
-/// Writes a string into room that was looked at.
+/// Writes a string into room that was checked.
 ///
 /// # Safety
 /// As much room as is said.
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn saltern_hash(
         // SAFETY: the caller's handle and password.
         let parts = unsafe { (of(site), password(bytes, length)) };
         let begun = parts.0.and_then(|site| Ok(site.passwords.hash(parts.1?)));
-        // What is begun has a copy of the password, which may have been in that room.
+        // The call in progress has a copy of the password, which may have been in that room.
         // SAFETY: the room that was looked at.
         unsafe { put(stored, size, "") }?;
         let made = begun?.wait()?;

@@ -1,4 +1,4 @@
-//! Many answers at once: all are begun, then all are waited for.
+//! Many answers at once: all calls are begun, then all are waited for.
 #![allow(unsafe_code, reason = "functions for C")]
 
 use std::ffi::{c_int, c_void};
@@ -43,16 +43,16 @@ impl Answer {
     }
 }
 
-/// How many items are begun before the first is waited for, if as many may wait in the pool.
+/// How many items are begun before waiting for the first, if the pool's queue allows as many.
 const AT_ONCE: usize = 1024;
 
-/// What stands in an answer until there is one.
+/// The initial value of an answer.
 const NOT_BEGUN: Failure = Failure::Plain(ErrorKind::Internal, "the item was not begun");
 
-/// Begins items, in parts, and writes what comes of them.
+/// Begins items, in parts, and writes their results.
 ///
 /// # Safety
-/// As `saltern.h` says of items and answers.
+/// As `saltern.h` says about items and answers.
 unsafe fn each<I: Copy, T: Send + 'static>(
     site: &Site,
     items: *const I,

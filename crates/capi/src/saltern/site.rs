@@ -16,13 +16,13 @@ pub struct Site {
     pub(super) passwords: Passwords,
 }
 
-/// A new handle, put to where the caller wants it. What was there is not looked at.
+/// Writes a new handle to the caller's place, without reading what was there.
 ///
 /// # Safety
 /// A pointer that is not null has room for a pointer.
 pub(super) unsafe fn hand_out<T>(place: *mut *mut T, value: T) -> Result<c_int, Failure> {
     let value = boxed(value).ok_or(Failure::NO_MEMORY)?;
-    // SAFETY: the caller of this function has looked at it.
+    // SAFETY: the caller of this function has checked it.
     unsafe { place.write(Box::into_raw(value)) };
     Ok(OK)
 }
@@ -57,17 +57,17 @@ pub(super) unsafe fn free<T>(handle: *mut T) {
     }
 }
 
-/// Runs what starts threads with all signals blocked, so that the program's own threads handle
-/// them: threads begin with the signals of the one that starts them.
+/// Starts threads with all signals blocked, so that the program's own threads handle them: threads
+/// inherit the signal mask of the one that starts them.
 fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     struct Before(libc::sigset_t);
     impl Drop for Before {
         fn drop(&mut self) {
-            // SAFETY: a set, and no place for another.
+            // SAFETY: a set, and no place for the old one.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
         }
     }
-    /// Those of a thread's own doing are for whoever reports crashes.
+    /// Signals caused by a thread itself are left for crash reporters.
     const FAULTS: [c_int; 6] =
         [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
     // SAFETY: sets are plain numbers.
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn saltern_open_text(
     unsafe { call(message, open) }
 }
 
-/// Another handle of the same site.
+/// Makes another handle of the same site.
 ///
 /// # Safety
 /// As `saltern.h` says.
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn saltern_within(
     same: *mut *mut Site,
     message: *mut Message,
 ) -> c_int {
-    // Beyond the end of all clocks there is no deadline.
+    // A deadline that no clock can express is none.
     let time = if milliseconds == 0 { Duration::MAX } else { Duration::from_millis(milliseconds) };
     // SAFETY: what the caller guarantees is passed on.
     unsafe { again(site, same, message, |passwords| passwords.within(time)) }
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn saltern_close(site: *mut Site) {
     unsafe { free(site) }
 }
 
-/// What people should know: see `saltern.h`.
+/// Remarks for the operator: see `saltern.h`.
 ///
 /// # Safety
 /// As `saltern.h` says.

@@ -22,7 +22,7 @@ const INTERNAL: c_int = -5;
 /// `SALTERN_STRING_SIZE`
 pub(super) const STRING: usize = 512;
 
-/// The longest text that is looked at: of a stored string, a name of a file.
+/// The longest text that is read: a stored string or a file name.
 pub(super) const MOST_TEXT: usize = 1 << 16;
 
 /// `saltern_message`
@@ -99,9 +99,9 @@ impl Message {
         Message { text: [0; 256] }
     }
 
-    /// What a failure says, as much of it as there is room for.
+    /// Writes the message of a failure, as much of it as there is room for.
     pub(super) fn tell(&mut self, failure: &Failure) {
-        /// Text up to the last byte, which stays zero.
+        /// Room for text up to the last byte, which stays zero.
         struct Room<'a>(&'a mut [u8], usize);
         impl Write for Room<'_> {
             fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -117,8 +117,7 @@ impl Message {
     }
 }
 
-/// Runs a call that answers with a status, and tells what went wrong where the caller wants to
-/// know.
+/// Runs a call that returns a status, and writes the error message if the caller wants it.
 ///
 /// # Safety
 /// A message that is not null has room.
@@ -143,7 +142,7 @@ pub(super) unsafe fn call(
     status
 }
 
-/// A text of the caller.
+/// The caller's text.
 ///
 /// # Safety
 /// A pointer that is not null is to a string.
@@ -162,7 +161,7 @@ pub extern "C" fn saltern_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What a status is called; static.
+/// The name of a status; static.
 #[unsafe(no_mangle)]
 pub extern "C" fn saltern_status_name(status: c_int) -> *const c_char {
     let name = match status {

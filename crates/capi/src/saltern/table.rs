@@ -9,7 +9,7 @@ use super::login::{put, room};
 use super::site::{Site, of};
 use super::status::{Failure, Message, OK, call, words};
 
-/// In what a stored string is outdated: see `saltern.h`.
+/// The ways in which a stored string is outdated: see `saltern.h`.
 ///
 /// # Safety
 /// As `saltern.h` says.
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn saltern_needs_rehash(
         let (site, stored) =
             unsafe { (of(site)?, words(stored, "the stored string is not UTF-8 text")?) };
         let found = site.passwords.table().needs_rehash(stored)?;
-        // SAFETY: the caller's place, wherever it lies.
+        // SAFETY: the caller's place, at any address.
         unsafe { reasons.write_unaligned(number(&found)) };
         Ok(OK)
     };
@@ -64,10 +64,10 @@ pub unsafe extern "C" fn saltern_rekey(
                 unsafe { (of(site)?, words(stored, "the stored string is not UTF-8 text")?) };
             Ok(site.passwords.table().rekey(old)?)
         };
-        // The string may be in that room until then.
+        // The input string may be in that room until then.
         let new: Result<Option<String>, Failure> = rekey();
         let text = new.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
-        // SAFETY: the room that was looked at.
+        // SAFETY: the room that was checked.
         unsafe { put(rekeyed, size, text) }?;
         new.map(|_| OK)
     };

@@ -1,4 +1,4 @@
-//! Answers that are waited for later.
+//! Answers to wait for later.
 #![allow(unsafe_code, reason = "functions for C")]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -11,7 +11,7 @@ use super::site::{Site, free, hand_out, of, place_for};
 use super::status::{Failure, Message, OK, PENDING, call};
 use crate::boundary::object_mut;
 
-/// `saltern_ticket`; nothing once it has given its answer.
+/// `saltern_ticket`; empty once it has given its answer.
 pub struct Waiting(Option<Kind>);
 
 enum Kind {
@@ -19,10 +19,10 @@ enum Kind {
     Verify(Ticket<Outcome>),
 }
 
-/// A status and a string, or what is still to be waited for.
+/// A status and a string, or the ticket to wait for again.
 type Waited = Result<Result<(c_int, String), saltern::Error>, Kind>;
 
-/// Waits for at most as long as is said; for as long as it takes, if nothing is.
+/// Waits for at most this long, or without limit for `None`.
 fn wait<T: Send + 'static>(
     ticket: Ticket<T>,
     timeout: Option<Duration>,
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn saltern_wait(
     let wait = || {
         // SAFETY: the caller's room.
         unsafe { room(string, size) }?;
-        // SAFETY: the room that was looked at, and the caller's ticket.
+        // SAFETY: the room that was checked, and the caller's ticket.
         let (_, ticket) = unsafe { (put(string, size, "")?, object_mut(ticket)) };
         let ticket = ticket.ok_or(Failure::bad("the ticket is NULL"))?;
         let kind = ticket.0.take().ok_or(Failure::bad("the ticket has given its answer"))?;

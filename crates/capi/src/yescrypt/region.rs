@@ -7,8 +7,8 @@ use saltern_yescrypt::{Error, Workspace, hazmat};
 
 use crate::boundary::{boxed, entry, last_entry, number_of, object_mut, put};
 
-/// `yescrypt_region_t`: of a ROM, memory as C knows it; of a thread's memory `base` is a `Local`,
-/// and `aligned` what hashes have used, for those who look at it.
+/// `yescrypt_region_t`: for a ROM, memory as C knows it; for a thread's memory, `base` is a
+/// `Local`, and `aligned` is the memory that hashes have used, for programs that inspect it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Region {
@@ -23,13 +23,13 @@ impl Region {
         Region { base: ptr::null_mut(), aligned: ptr::null_mut(), base_size: 0, aligned_size: 0 };
 }
 
-/// What is behind the memory of a thread.
+/// The memory of a thread.
 struct Local {
     mark: u64,
     workspace: Workspace,
 }
 
-/// That a region which is not empty is one of these.
+/// Marks a region that is not empty as one of these.
 const MARK: u64 = 0x5361_6c74_6572_6e31;
 
 /// The [`Local`] of a region, if it has one.
@@ -70,14 +70,14 @@ pub(super) unsafe fn with_workspace<T>(
         }
     };
     let done = work(&mut local.workspace);
-    // Nothing, as long as other threads have computed its hashes.
+    // Empty as long as other threads have computed its hashes.
     let used = hazmat::addresses(&local.workspace);
     let start = if used.is_empty() { 0 } else { used.start };
     (region.aligned, region.aligned_size) = (ptr::with_exposed_provenance_mut(start), used.len());
     done.map_err(number_of)
 }
 
-/// Gives the memory of a region back, wiped.
+/// Wipes and frees the memory of a region.
 ///
 /// # Safety
 /// As [`local_of`].
@@ -92,7 +92,7 @@ pub(super) unsafe fn free(region: &mut Region) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Makes a region one without memory: see `yescrypt.h`.
+/// Initialises a region without memory: see `yescrypt.h`.
 ///
 /// # Safety
 /// A pointer that is not null has room for one.
@@ -104,10 +104,10 @@ pub unsafe extern "C" fn yescrypt_init_local(local: *mut Region) -> c_int {
     })
 }
 
-/// Gives memory back: see `yescrypt.h`.
+/// Frees memory: see `yescrypt.h`.
 ///
 /// # Safety
-/// A pointer that is not null is to what `yescrypt_init_local` has made.
+/// A pointer that is not null is to a region from `yescrypt_init_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_free_local(local: *mut Region) -> c_int {
     last_entry(-1, || {

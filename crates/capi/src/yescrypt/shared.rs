@@ -12,10 +12,10 @@ use super::{RawParams, within_upstream};
 use crate::boundary::{bytes, copied, entry, last_entry, number_of, object, object_mut};
 use crate::gather;
 
-/// Of the flags: the memory is there already.
+/// The flag for memory that is already allocated.
 const PREALLOCATED: u32 = 0x10000;
 
-/// The image of the ROM that parameters ask for, out of a region that may be larger.
+/// The image of the ROM that the parameters ask for, in a region that may be larger.
 ///
 /// # Safety
 /// A pointer that is not null is to a region whose memory stays as it is for as long as the call
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn yescrypt_init_shared(
     })
 }
 
-/// What a ROM is made from, as far as upstream takes it.
+/// The parameters of a ROM, limited to those that upstream accepts.
 fn rom_params(raw: &RawParams) -> Result<RomParams, c_int> {
     let half = RawParams { flags: raw.flags & !PREALLOCATED, n: raw.nrom / 2, nrom: 0, ..*raw };
     if raw.n != 0 || raw.g != 0 || raw.nrom >> 32 != 0 {
@@ -97,7 +97,7 @@ fn rom_params(raw: &RawParams) -> Result<RomParams, c_int> {
 /// Fills the memory of a region.
 ///
 /// # Safety
-/// The region says truly how much memory is its.
+/// The size in the region is correct.
 unsafe fn fill(region: &Region, params: &RomParams, seed: &[u8]) -> Result<c_int, c_int> {
     let size = usize::try_from(params.size()).map_err(|_| libc::ENOMEM)?;
     if region.aligned.is_null() || region.aligned_size < size {
@@ -125,7 +125,7 @@ fn map(size: usize) -> Result<Region, c_int> {
     Ok(Region { base, aligned: base, base_size: size, aligned_size: size })
 }
 
-/// Gives a mapping back.
+/// Unmaps a mapping.
 ///
 /// # Safety
 /// The base of the region is null or a mapping of its size, which nothing refers to any more.
@@ -138,7 +138,7 @@ unsafe fn unmap(region: &mut Region) -> Result<c_int, c_int> {
     Ok(0)
 }
 
-/// The digest of a ROM: see `yescrypt.h`. Upstream has one place for it; here each thread has its
+/// The digest of a ROM: see `yescrypt.h`. Upstream has one buffer for it; here each thread has its
 /// own.
 ///
 /// # Safety
@@ -169,10 +169,10 @@ pub unsafe extern "C" fn yescrypt_digest_shared(shared: *mut Region) -> *mut [u8
     })
 }
 
-/// Gives a ROM's memory back: see `yescrypt.h`.
+/// Frees a ROM's memory: see `yescrypt.h`.
 ///
 /// # Safety
-/// A pointer that is not null is to what `yescrypt_init_shared` has made.
+/// A pointer that is not null is to a region from `yescrypt_init_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_free_shared(shared: *mut Region) -> c_int {
     last_entry(-1, || {

@@ -13,7 +13,7 @@ use super::shared::image;
 use crate::boundary::{Place, bytes, copied, entry, number_of, text, write_text};
 use crate::text::{MOST_SETTING, Request, hash};
 
-/// What `yescrypt` can answer with, and `yescrypt_encode_params`: as upstream, with salts of up to
+/// The longest answers of `yescrypt` and `yescrypt_encode_params`: as upstream, with salts of up to
 /// 32 bytes.
 const HASH_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1 + 43 + 1;
 const SETTING_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1;
@@ -24,7 +24,7 @@ thread_local! {
     static SETTING: Place<SETTING_ROOM> = const { Place::new() };
 }
 
-/// `yescrypt_binary_t` as a key; none for a null pointer.
+/// `yescrypt_binary_t` as a key; `None` for a null pointer.
 ///
 /// # Safety
 /// A pointer that is not null has 32 readable bytes.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn yescrypt_r(
         let (Some(password), Some(setting)) = (password, setting) else { return Err(libc::EINVAL) };
         let parsed = Setting::parse(setting).map_err(number_of)?;
         super::within_upstream(parsed.params())?;
-        // A string that will not fit costs nothing.
+        // Refuses a string that will not fit before computing it.
         if parsed.as_bytes().len() + 1 + 43 >= buflen {
             return Err(libc::EINVAL);
         }
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn yescrypt_r(
     })
 }
 
-/// Hashes a password under a setting, into a place of this thread: see `yescrypt.h`.
+/// Hashes a password under a setting, into a buffer of this thread: see `yescrypt.h`.
 ///
 /// # Safety
 /// Both pointers are null or to strings that end in zero bytes.
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn yescrypt_encode_params_r(
         // SAFETY: a pointer to parameters, wherever they lie, and a salt with its length.
         let (raw, salt) = unsafe { (copied(params), bytes(src, srclen)) };
         let (Some(raw), Some(salt)) = (raw, salt) else { return Err(libc::EINVAL) };
-        // Before so much is written out.
+        // Checked before this much is written out.
         if salt.len() > buflen {
             return Err(libc::EINVAL);
         }
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn yescrypt_encode_params_r(
     })
 }
 
-/// Writes a setting into a place of this thread: see `yescrypt.h`.
+/// Writes a setting into a buffer of this thread: see `yescrypt.h`.
 ///
 /// # Safety
 /// As [`yescrypt_encode_params_r`].

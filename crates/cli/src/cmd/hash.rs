@@ -17,7 +17,7 @@ use crate::crypt3;
 use crate::effort::{EffortArgs, explain};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
-use crate::output::{self, Output, tell};
+use crate::output::{self, Output};
 use crate::password::{EMPTY, Password, PasswordArgs, Prompt};
 use crate::policy;
 use crate::rom::NewRomArgs;
@@ -200,7 +200,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let pool = args.many.pool(args.effort.level()?);
         let (how, allow_empty) = (args.how, args.allow_empty);
         let settings = hasher.clone();
-        let computer = Arc::new(Many::new(hasher, roms.media, pool)?);
+        let computer = Arc::new(Many::new(hasher, roms.open, pool)?);
         let task = Task::Hash {
             computer,
             new_setting: Box::new(move || how.setting(&settings)),
@@ -209,7 +209,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         };
         return jsonl::run(&args.many, task);
     }
-    let computer = One::new(hasher, roms.media, &args.effort)?;
+    let computer = One::new(hasher, roms.open, &args.effort)?;
     // All of what was given: crypt(3) looks behind the salt too.
     let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, given, whole.unwrap_or(setting.as_bytes()))
@@ -287,8 +287,6 @@ fn print(hash: impl AsRef<[u8]>, notes: &[String]) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     output.line(hash)?;
     output.flush()?;
-    for note in notes {
-        tell(format_args!("note: {note}"));
-    }
+    output::note(notes);
     Ok(ExitCode::SUCCESS)
 }

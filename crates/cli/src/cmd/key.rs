@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use saltern::policy::fingerprint_path;
+use saltern::policy::{Secret, fingerprint_path};
 use saltern_rom::new_private_file;
 use saltern_yescrypt::keys::{HashKey, KeyId};
 use zeroize::Zeroizing;
 
-use crate::output::Output;
-use crate::{key, new_file};
+use crate::new_file;
+use crate::output::{Output, warn};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +68,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             output.line(name.with_fingerprint(key.fingerprint()).to_string())?;
         }
         Task::Fingerprint { file } => {
-            output.line(key::read(&file)?.fingerprint().to_string())?;
+            let mut notes = Vec::new();
+            let key = Secret::read(&file, &mut notes);
+            warn(notes);
+            output.line(key?.key()?.fingerprint().to_string())?;
         }
     }
     output.flush()?;

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use saltern::policy::{Key, KeySource};
+use clap::ArgGroup;
 use saltern::table::{Table, scheme};
 use saltern::{Error, Policy};
 use saltern_yescrypt::keys::KeyId;
 
-use crate::key::NamedFile;
+use crate::key::KeyArgs;
 use crate::policy;
 use crate::table::{self, LineArgs, lines_help};
 
@@ -53,15 +53,16 @@ message says how many were written."
 /// Reads lines with stored strings from standard input and prints them in the same order, with the
 /// re-encrypted strings in their places.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("target").args(["to", "to_plain", "policy"]).required(true))]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("target").args(["to", "to_plain", "policy"]).required(true))]
+#[command(group = ArgGroup::new("keys").args(["named", "policy"]).required(true))]
 pub(crate) struct Args {
     /// Policy of the site, such as saltern.toml; strings get its active key
     #[arg(long, value_name = "FILE", conflicts_with_all = ["named", "assume_unnamed_key"])]
     policy: Option<PathBuf>,
 
-    /// A key and the name that strings carry; may be given several times
-    #[arg(long = "key", value_name = "NAME=FILE", value_parser = NamedFile::parser(), required_unless_present = "policy")]
-    named: Vec<NamedFile>,
+    #[command(flatten)]
+    key: KeyArgs,
 
     /// Encrypt with the key of this name; the strings then carry that name
     #[arg(long, value_name = "NAME")]
@@ -70,10 +71,6 @@ pub(crate) struct Args {
     /// Remove the encryption
     #[arg(long, conflicts_with = "assume_unnamed_key")]
     to_plain: bool,
-
-    /// Assume that strings without a key name are encrypted with the key in this file
-    #[arg(long, value_name = "FILE")]
-    assume_unnamed_key: Option<PathBuf>,
 
     #[command(flatten)]
     lines: LineArgs,
@@ -99,13 +96,7 @@ impl Args {
             return policy::read(file);
         }
         let mut policy = Policy::default();
-        for (at, NamedFile { id, path }) in self.named.iter().enumerate() {
-            let is_same = |other: &NamedFile| other.id.as_str() == id.as_str();
-            ensure!(!self.named[..at].iter().any(is_same), "the key {id} is given twice");
-            let active = self.to.as_ref().is_some_and(|to| to.as_str() == id.as_str());
-            let source = KeySource::File(path.clone());
-            policy.keys.push(Key { name: *id, source, active });
-        }
+        policy.keys = self.key.keys(self.to)?;
         if let Some(to) = self.to {
             let key = policy.keys.iter_mut().find(|key| key.active);
             let key = key.with_context(|| format!("--key {to}=FILE is missing"))?;
@@ -117,7 +108,7 @@ impl Args {
                 key.name
             );
         }
-        policy.assume_unnamed_key = self.assume_unnamed_key.clone().map(KeySource::File);
+        policy.assume_unnamed_key = self.key.unnamed();
         Ok(policy)
     }
 }

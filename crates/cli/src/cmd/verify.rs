@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::ArgGroup;
 use saltern::table::{Kind, identify};
+use saltern_rom::OpenRoms;
 use saltern_yescrypt::{Error, HashString, Hasher, Limits, Scheme};
 use serde::Serialize;
 
@@ -17,10 +18,10 @@ use crate::effort::{EffortArgs, explain};
 use crate::entries::{Entry, EntryArgs, OF_A_FILE};
 use crate::jsonl::{self, JsonlArgs, Task};
 use crate::key::KeyArgs;
-use crate::output::{Output, tell};
+use crate::output::{self, Output};
 use crate::password::{Password, PasswordArgs, Prompt};
 use crate::policy::{self, Due};
-use crate::rom::{Media, RomArgs};
+use crate::rom::RomArgs;
 
 use self::site::Site;
 
@@ -164,8 +165,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
-        let (hasher, media) = hasher(&args)?;
-        let computer = Arc::new(Many::new(hasher, media, pool)?);
+        let (hasher, roms) = hasher(&args)?;
+        let computer = Arc::new(Many::new(hasher, roms, pool)?);
         let assumed = Assumed::of(&args);
         let notes = Box::new(move |stored: &HashString| assumed.notes(stored));
         let task = Task::Verify { computer, stored, notes };
@@ -182,8 +183,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let outcome = verifier.outcome(&args.password, entry)?;
         tally.count(&outcome);
         if let (Outcome::Mismatch, Ok(Ok(stored))) = (&outcome, entry.stored().map(known)) {
-            let notes = Assumed::of(&args).notes(&stored);
-            notes.iter().for_each(|note| tell(format_args!("note: {note}")));
+            output::note(&Assumed::of(&args).notes(&stored));
         }
         args.show(entry, entry.scheme(), &outcome, &mut output)?;
         output.flush()?;
@@ -266,8 +266,8 @@ impl Verifier {
         let by = match &args.policy {
             Some(file) => By::Policy(Box::new(Site::new(file, args.effort.level()?, args.update)?)),
             None => {
-                let (hasher, media) = hasher(args)?;
-                let computer = Box::new(One::new(hasher, media, &args.effort)?);
+                let (hasher, roms) = hasher(args)?;
+                let computer = Box::new(One::new(hasher, roms, &args.effort)?);
                 By::Options { computer, limits: args.effort.limits() }
             }
         };
@@ -312,10 +312,10 @@ fn asked<'p>(
     })
 }
 
-fn hasher(args: &Args) -> anyhow::Result<(Hasher, Media)> {
+fn hasher(args: &Args) -> anyhow::Result<(Hasher, OpenRoms)> {
     let hasher = Hasher::new().with_limits(args.effort.limits()).with_keys(args.key.read()?);
     let roms = args.rom.load()?;
-    Ok((hasher.with_roms(roms.set), roms.media))
+    Ok((hasher.with_roms(roms.set), roms.open))
 }
 
 impl From<saltern::Error> for Outcome {

@@ -61,7 +61,11 @@ fn another_file_under_the_right_name_is_no_mismatch() {
     // A file can be held against a fingerprint before anything is verified.
     let full = |file: &str| format!("--key={id}={file}");
     assert_eq!(seen(&verify(&full(&right))), (Some(0), "match\n", ""));
-    assert_one_error(&verify(&full(&wrong)), "holds the key 2026+");
+    let other = "wrong holds the key 2026+";
+    assert_one_error(&verify(&full(&wrong)), other);
+    assert_one_error(&run(&["reencrypt", "--to", "2026", &full(&wrong)], stored), other);
+    let twice = ["verify", "--stdin", stored, &named(&right), &full(&wrong)];
+    assert_one_error(&run(&twice, "secret"), &format!("the key {id} is given twice"));
     let line = format!("{{\"password\":\"secret\",\"hash\":\"{stored}\"}}");
     let many = run(&["verify", "--jsonl", &named(&wrong)], &line);
     assert!(many.status.code() == Some(2) && stdout(&many).contains("is needed"), "{many:?}");

@@ -72,8 +72,8 @@ pub(crate) fn available() -> Option<u64> {
     Some(limit.map_or(machine, |limit| machine.min(limit)))
 }
 
-/// The least room in this process's control group (version 2) and its parents, counting page cache
-/// as available.
+/// The lowest limit of this process's control group (version 2) and its parents. Page cache within
+/// it can be reclaimed.
 fn group_limit(root: &Path, groups: &str) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let limit = |group: &Path| {

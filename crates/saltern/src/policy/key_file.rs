@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use saltern_yescrypt::keys::HashKey;
+use saltern_yescrypt::keys::{HashKey, KeySet};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::KeySource;
+use super::{Key, KeySource};
 use crate::error::Error;
 
 /// The longest content: 64 digits and an end of line.
@@ -72,6 +72,53 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
+}
+
+/// Reads the keys of a policy, or of a program that has none, and the one of strings that name
+/// none. Remarks for the operator are added to the notes, as by [`Secret::read`].
+///
+/// ```
+/// use saltern::policy::{Key, KeySource, Secret, key_set};
+/// let source = KeySource::Value(Secret::new([7; 32]));
+/// let keys = [Key { name: "2026".parse()?, source, active: true }];
+/// let set = key_set(&keys, None, &mut Vec::new())?;
+/// assert!(set.active().is_some_and(|key| key.as_str() == "2026"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`Secret::read`]; [`Error::Unavailable`] for a key whose fingerprint is not that of its
+/// name; *bad input* for two keys of one name.
+pub fn key_set(
+    keys: &[Key],
+    unnamed: Option<&KeySource>,
+    notes: &mut Vec<String>,
+) -> Result<KeySet, Error> {
+    let mut set = KeySet::new();
+    for Key { name, source, active } in keys {
+        let key = read_key(source, notes)?.key()?;
+        let is = name.with_fingerprint(key.fingerprint());
+        set.add(*name, key).map_err(|error| match error {
+            saltern_yescrypt::Error::KeyNotLoaded { .. } => {
+                let holder = match source {
+                    KeySource::File(path) => path.display().to_string(),
+                    KeySource::Value(_) => "the given value".to_owned(),
+                };
+                Error::unavailable(
+                    format!("the key {name}"),
+                    format!("{holder} holds the key {is}"),
+                )
+            }
+            error => error.into(),
+        })?;
+        if *active {
+            set.activate(*name)?;
+        }
+    }
+    if let Some(source) = unnamed {
+        set.assume_unnamed(read_key(source, notes)?.key()?);
+    }
+    Ok(set)
 }
 
 /// The key, from its source. Remarks for the operator about its file are added to the notes.

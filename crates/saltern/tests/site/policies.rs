@@ -146,7 +146,9 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(Policy::read(&no_text).unwrap_err().kind(), ErrorKind::Unavailable);
     let long = folder.path().join("long.toml");
     std::fs::write(&long, "# long\n".repeat(1 << 18)).unwrap();
-    assert!(Policy::read(&long).unwrap_err().to_string().contains("expected at most 1 MiB"));
+    assert!(
+        Policy::read(&long).unwrap_err().to_string().contains("expected a file of at most 1 MiB")
+    );
     let device = Policy::read("/dev/zero").unwrap_err().to_string();
     assert!(device.contains("not a regular file"), "{device}");
 }
@@ -179,6 +181,8 @@ fn a_whole_policy_is_read_and_its_files_are_looked_at() {
     assert!(stored.starts_with("{key=2026+"));
     let wrong = Passwords::new(policy("0011223344556677")).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Unavailable, "another key in the file: {wrong}");
+    let said = format!("holds the key {}", right.keys[0].name);
+    assert!(wrong.to_string().contains(&said), "{wrong}");
     std::fs::write(fingerprint_path(&key), "0011223344556677\n").unwrap();
     assert_eq!(Passwords::new(right.clone()).unwrap_err().kind(), ErrorKind::Unavailable);
     std::fs::remove_file(key).unwrap();

@@ -300,7 +300,7 @@ fn another_key_keeps_it_from_starting() {
     std::fs::write(folder.path().join("key"), [8; 32]).unwrap();
     let mut daemon = Daemon::begin(folder);
     assert_eq!(daemon.ended().code(), Some(2));
-    until(|| daemon.said().contains("the file holds another key"));
+    until(|| daemon.said().contains("/key holds the key a+"));
 }
 
 /// A service manager is told when requests are done, and not before.

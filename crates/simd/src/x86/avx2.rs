@@ -1,5 +1,5 @@
-//! 256-bit vectors. AVX2 has no rotations and AVX-512VL has, so that the vectors are generic over
-//! the token that says which.
+//! 256-bit vectors. AVX-512VL has rotations and AVX2 does not, so the vectors are generic over the
+//! token.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::asm;
@@ -83,8 +83,8 @@ impl Rotate256 for Zen4 {
         Rotate256::rotate_32(Avx512::from(self), v, bits)
     }
 
-    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored
-    /// in at once.
+    /// Two cycles instead of three: `early` is rotated in advance, and both halves of `late` are
+    /// xored in at once.
     #[inline(always)]
     fn xor_rotate_64(self, early: __m256i, late: __m256i, bits: u32) -> __m256i {
         if bits == 32 {
@@ -114,7 +114,7 @@ static ROTATE_64_BY_16: Order = Order::of_words(8, 2);
 static ROTATE_32_BY_16: Order = Order::of_words(4, 2);
 
 impl Order {
-    /// Every word of so many bytes rotated right by so many bytes.
+    /// Every word of `word` bytes rotated right by `by` bytes.
     const fn of_words(word: usize, by: usize) -> Self {
         let mut order = [0; 32];
         let mut i = 0;
@@ -126,7 +126,7 @@ impl Order {
     }
 }
 
-/// Stamps rotations by 16 bits, in one instruction. From the intrinsic with a known order the
+/// Generates rotations by 16 bits, in one instruction. From the intrinsic with a known order the
 /// compiler makes two shuffles of half words: one operation and one cycle more, 24 times for a
 /// block of BLAKE2b (callgrind: 28 of 716).
 macro_rules! rotate_by_16 {
@@ -153,9 +153,9 @@ rotate_by_16! {
     rotate_4_words_by_16, __m128i, xmm_reg, ROTATE_32_BY_16;
 }
 
-/// The vector, about which the compiler knows nothing any more. No instruction. What it knows it
-/// uses: where both halves of a vector are the same, it makes three instructions out of two that
-/// pick message words.
+/// The vector, with its contents hidden from the compiler. No instruction. Otherwise, where both
+/// halves of a vector are the same, the compiler makes three instructions out of two that pick
+/// message words.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn unknown(mut v: __m256i) -> __m256i {
@@ -166,8 +166,8 @@ pub(super) fn unknown(mut v: __m256i) -> __m256i {
 
 /// The four vectors, all of which are known before any of them is used. No instruction. The
 /// compiler would do one column of BLAKE2b after the other, to need fewer registers, and leave it
-/// to the processor to find what can be done meanwhile: with this, four blocks take 2 to 3 % less
-/// time, though 1 % more instructions. For BLAKE2s it was a loss of 1 %.
+/// to the processor to find parallel work: with this, four blocks take 2 to 3 % less time, though 1
+/// % more instructions. For BLAKE2s it was a loss of 1 %.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn all_of([mut a, mut b, mut c, mut d]: [__m256i; 4]) -> [__m256i; 4] {
@@ -189,14 +189,14 @@ fn distances(right: u32, left: u32) -> (__m128i, __m128i) {
 #[inline(always)]
 fn load<W: Word>(words: &[W]) -> __m256i {
     let words = &words[..32 / W::BYTES];
-    // SAFETY: `words` has 32 bytes; alignment is not asked for; the callers have a token.
+    // SAFETY: `words` has 32 bytes; alignment is not required; the callers have a token.
     unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
 }
 
 #[inline(always)]
 fn store<W: Word>(vector: __m256i, words: &mut [W]) {
     let words = &mut words[..32 / W::BYTES];
-    // SAFETY: `words` has 32 bytes; alignment is not asked for; the callers have a token.
+    // SAFETY: `words` has 32 bytes; alignment is not required; the callers have a token.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) }
 }
 

@@ -1,5 +1,5 @@
 //! 512-bit vectors. The narrower ones at this level are those of [`sse41`](super::sse41) and
-//! [`avx2`](super::avx2) with this level's token, by which they rotate in one instruction.
+//! [`avx2`](super::avx2) with this level's token, which makes them rotate in one instruction.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
@@ -33,14 +33,14 @@ impl Rotate512 for Avx512 {
 #[inline(always)]
 fn load<W: Word>(words: &[W]) -> __m512i {
     let words = &words[..64 / W::BYTES];
-    // SAFETY: `words` has 64 bytes; alignment is not asked for; the callers have a token.
+    // SAFETY: `words` has 64 bytes; alignment is not required; the callers have a token.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 #[inline(always)]
 fn store<W: Word>(vector: __m512i, words: &mut [W]) {
     let words = &mut words[..64 / W::BYTES];
-    // SAFETY: `words` has 64 bytes; alignment is not asked for; the callers have a token.
+    // SAFETY: `words` has 64 bytes; alignment is not required; the callers have a token.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), vector) }
 }
 
@@ -57,7 +57,7 @@ fn words<W: Word, const N: usize>(vector: __m512i) -> [W; N] {
 fn halves<const N: usize>(low: &[u8; N], high: &[u8; N], index: usize) -> __m512i {
     let (low, high): (&[u8; 32], &[u8; 32]) =
         (&low.as_chunks().0[index], &high.as_chunks().0[index]);
-    // SAFETY: 32 bytes can be read from each; alignment is not asked for; the callers have a token.
+    // SAFETY: 32 bytes can be read from each; alignment is not required; the callers have a token.
     unsafe {
         let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.as_ptr().cast()));
         _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.as_ptr().cast()))
@@ -212,12 +212,12 @@ impl<T: Permute2> Row for U32x4<T> {
     #[inline(always)]
     fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 2] {
         let (low, high) = blocks[0].split_at(32);
-        // SAFETY: there are 32 bytes in each half; alignment is not asked for; there is a token.
+        // SAFETY: there are 32 bytes in each half; alignment is not required; there is a token.
         let (low, high) = unsafe {
             (_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast()))
         };
-        // If the compiler knew both, it would make one register of 512 bits of them, and with one
-        // in flight the processor has a vector unit less.
+        // If the compiler knew both, it would combine them in one 512-bit register, and while one
+        // is in flight the processor has one vector unit less.
         proven!([unknown(low), unknown(high)])
     }
 

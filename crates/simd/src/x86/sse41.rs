@@ -1,5 +1,5 @@
-//! 128-bit vectors. SSE2 has no rotations, SSE4.1 shuffles bytes, and AVX-512VL rotates, so that
-//! the vectors are generic over the token that says which.
+//! 128-bit vectors. AVX-512VL has rotations, SSE4.1 byte shuffles, and SSE2 neither, so the vectors
+//! are generic over the token.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
@@ -71,8 +71,8 @@ impl Rotate128 for Zen4 {
         Avx512::from(self).rotate_32(v, bits)
     }
 
-    /// Two cycles instead of three: `early` is rotated before, and both halves of `late` are xored
-    /// in at once.
+    /// Two cycles instead of three: `early` is rotated in advance, and both halves of `late` are
+    /// xored in at once.
     #[inline(always)]
     fn xor_rotate_32(self, early: __m128i, late: __m128i, bits: u32) -> __m128i {
         let early = self.rotate_32(early, bits);
@@ -103,14 +103,14 @@ fn number(bits: u32) -> __m128i {
 #[inline(always)]
 pub(super) fn load<W: Word>(words: &[W]) -> __m128i {
     let words = &words[..16 / W::BYTES];
-    // SAFETY: `words` has sixteen bytes; alignment is not asked for.
+    // SAFETY: `words` has sixteen bytes; alignment is not required.
     unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
 }
 
 #[inline(always)]
 pub(super) fn store<W: Word>(vector: __m128i, words: &mut [W]) {
     let words = &mut words[..16 / W::BYTES];
-    // SAFETY: `words` has sixteen bytes; alignment is not asked for.
+    // SAFETY: `words` has sixteen bytes; alignment is not required.
     unsafe { _mm_storeu_si128(words.as_mut_ptr().cast(), vector) }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn store<W: Word>(vector: __m128i, words: &mut [W]) {
 #[inline(always)]
 pub(super) fn part<const N: usize>(block: &[u8; N], part: usize) -> __m128i {
     let bytes: &[u8; 16] = &block.as_chunks().0[part];
-    // SAFETY: sixteen bytes can be read; alignment is not asked for.
+    // SAFETY: sixteen bytes can be read; alignment is not required.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 

@@ -6,9 +6,9 @@ use core::arch::x86_64::*;
 use super::{Avx2, Avx512, Sse2};
 use crate::wide::Wide;
 
-/// Stamps a [`Wide`] whose operations are one intrinsic each. Only a token makes a value: each
-/// proves the instructions of its level. In order: the token; register, and how many lanes it has;
-/// load, store, exclusive or, addition; the product of halves; the first lane.
+/// Generates a [`Wide`] whose operations are one intrinsic each. Only a token makes a value: each
+/// token proves the instructions of its level. In order: the token; register, and how many lanes it
+/// has; load, store, exclusive or, addition; the product of halves; the first lane.
 macro_rules! wide {
     (
         $(#[$doc:meta])*
@@ -66,7 +66,7 @@ macro_rules! wide {
                 self.0
             }
 
-            /// The lanes of this register, which a value that is there proves.
+            /// The lanes of this register; an existing value proves the instructions.
             #[inline(always)]
             #[must_use]
             pub fn with_register(self, register: $register) -> Self {

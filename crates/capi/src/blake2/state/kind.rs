@@ -1,4 +1,4 @@
-//! What is different between BLAKE2b and BLAKE2s in the structs of C, and their parameter blocks.
+//! Differences between BLAKE2b and BLAKE2s in the C structs, and their parameter blocks.
 
 use saltern_blake2::hazmat::Word;
 use saltern_blake2::{Blake2b, Blake2s, Variant};
@@ -12,10 +12,10 @@ pub trait Kind: Variant {
     const NO_PARAM: Self::Param;
     /// The states of the leaves of BLAKE2bp or BLAKE2sp.
     type Leaves: Copy + AsRef<[State<Self>]> + AsMut<[State<Self>]>;
-    /// Bytes of a length of BLAKE2X in the parameter block.
+    /// Bytes of a BLAKE2X length in the parameter block.
     const XOF_LENGTH: usize;
 
-    /// The same for each leaf, but for its number.
+    /// The states of the leaves, each from its number.
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
 }
 
@@ -51,8 +51,8 @@ impl Kind for Blake2s {
     }
 }
 
-/// Where fields are in a parameter block. The node offset has four bytes in both, as in the structs
-/// of C.
+/// Offsets of fields in a parameter block. The node offset has four bytes in both, as in the C
+/// structs.
 const LEAF_LENGTH: usize = 4;
 const NODE_OFFSET: usize = 8;
 const XOF_LENGTH: usize = 12;

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let cleaned = clean(directory)?;
             tell(format_args!("{}: {} files removed", directory.display(), cleaned.removed));
             for reason in cleaned.left {
-                tell(format_args!("not removed: {}", printable(reason.to_string().as_bytes())));
+                tell(format_args!("not removed: {reason}"));
             }
         }
         for found in list(directory)? {

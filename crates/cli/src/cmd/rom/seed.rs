@@ -10,7 +10,7 @@ use saltern::policy::loose;
 use saltern_rom::{Error, Seed};
 
 use crate::descriptor::Descriptor;
-use crate::output::tell;
+use crate::output::{tell, warn};
 
 /// A seed that exists.
 #[derive(clap::Args)]
@@ -46,9 +46,7 @@ impl SeedArgs {
             (Some(path), _) => {
                 let open = || format!("cannot open {}", path.display());
                 let file = File::open(path).with_context(open)?;
-                if let Some(loose) = loose(&file, path, "seed") {
-                    tell(format_args!("warning: {loose}"));
-                }
+                warn(loose(&file, path, "seed"));
                 Some(Seed::from_open_file(&file, path)?)
             }
             (None, Some(fd)) => {
