@@ -44,6 +44,12 @@ pub enum Op {
     Dashboard,
 }
 
+/// The content type of a request or an answer.
+pub(crate) const JSON: &str = "application/json";
+
+/// That of many of them, each in a line.
+pub(crate) const LINES: &str = "application/x-ndjson";
+
 /// How many there are.
 pub(crate) const OPS: usize = 11;
 
