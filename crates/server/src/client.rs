@@ -114,6 +114,12 @@ struct Question<'a> {
     timeout_ms: Option<u64>,
 }
 
+impl<'a> Question<'a> {
+    fn of(stored: &'a str) -> Self {
+        Question { hash: Some(Some(stored)), ..Question::default() }
+    }
+}
+
 impl Client {
     /// A service on a Unix socket.
     #[must_use]
@@ -183,8 +189,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn needs_rehash(&self, stored: &str) -> Result<Checked, Error> {
-        self.ask("/v1/needs-rehash", &Question { hash: Some(Some(stored)), ..Question::default() })
-            .await
+        self.ask("/v1/needs-rehash", &Question::of(stored)).await
     }
 
     /// Re-encrypts a stored string with the active key.
@@ -192,7 +197,7 @@ impl Client {
     /// # Errors
     /// [`Error`].
     pub async fn rekey(&self, stored: &str) -> Result<Rekeyed, Error> {
-        self.ask("/v1/rekey", &Question { hash: Some(Some(stored)), ..Question::default() }).await
+        self.ask("/v1/rekey", &Question::of(stored)).await
     }
 
     fn question(&self) -> Question<'static> {
@@ -295,17 +300,11 @@ impl Client {
     async fn connect(&self) -> Result<SendRequest<Body>, Failure> {
         match &self.inner.target {
             Target::Unix(path) => speak(UnixStream::connect(path).await?).await,
-            Target::Tcp(address) => {
-                let stream = TcpStream::connect(address.as_str()).await?;
-                stream.set_nodelay(true)?;
-                speak(stream).await
-            }
+            Target::Tcp(address) => speak(tcp(address).await?).await,
             #[cfg(feature = "tls")]
             Target::Tls(address, name, config) => {
-                let stream = TcpStream::connect(address.as_str()).await?;
-                stream.set_nodelay(true)?;
                 let connector = tokio_rustls::TlsConnector::from(Arc::clone(config));
-                speak(connector.connect(name.clone(), stream).await?).await
+                speak(connector.connect(name.clone(), tcp(address).await?).await?).await
             }
         }
     }
@@ -313,6 +312,12 @@ impl Client {
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<SendRequest<Body>>> {
         self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn tcp(address: &str) -> Result<TcpStream, Failure> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// Speaks HTTP over a stream.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::refusal::statuses;
 use super::reply::schemas;
 use super::request::{BatchLine, Census, Hash, Verify};
-use super::route::{Op, ROUTES, Route};
+use super::route::{JSON, LINES, Op, ROUTES, Route};
 use super::schema::Schema;
 
 /// The document as text.
@@ -62,8 +62,6 @@ fn with_password(mut schema: Value) -> Value {
 
 /// The request and the successful answer of a route: content type, and schema by name.
 fn shapes(op: Op) -> (Option<(&'static str, &'static str)>, (&'static str, &'static str)) {
-    const JSON: &str = "application/json";
-    const LINES: &str = "application/x-ndjson";
     match op {
         Op::Hash => (Some((JSON, "HashRequest")), (JSON, "Hashed")),
         Op::Verify => (Some((JSON, "VerifyRequest")), (JSON, "Verified")),
@@ -82,11 +80,11 @@ fn operation(route: &Route) -> Value {
     let ok = match (kind, answer) {
         ("text/plain", _) => json!({ "schema": { "type": "string" } }),
         (_, "") => json!({ "schema": { "type": "object" } }),
-        ("application/x-ndjson", _) => json!({ "schema": { "type": "string" } }),
+        (LINES, _) => json!({ "schema": { "type": "string" } }),
         _ => json!({ "schema": reference(answer) }),
     };
     let mut said = json!({ "description": "Done.", "content": { kind: ok } });
-    if kind == "application/x-ndjson" {
+    if kind == LINES {
         said["description"] =
             json!("One line for each, as it is done, and one at the end, in the form of `Line`.");
     }
@@ -109,7 +107,7 @@ fn operation(route: &Route) -> Value {
     }
     if let Some((kind, name)) = request {
         let schema = match kind {
-            "application/x-ndjson" => json!({
+            LINES => json!({
                 "type": "string",
                 "description": format!("One object of `{name}` in each line."),
             }),

@@ -44,6 +44,12 @@ pub enum Op {
     Dashboard,
 }
 
+/// The content type of a request or an answer.
+pub(crate) const JSON: &str = "application/json";
+
+/// The content type of several of them, one per line.
+pub(crate) const LINES: &str = "application/x-ndjson";
+
 /// The number of operations.
 pub(crate) const OPS: usize = 11;
 

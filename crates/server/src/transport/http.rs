@@ -13,7 +13,7 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use super::bodies::Bodies;
 use super::limits::Limits;
 use super::lines::BodyLines;
-use crate::api::{Op, Problem, Route, find};
+use crate::api::{JSON, LINES, Op, Problem, Route, find};
 use crate::body::{Body, whole};
 use crate::handlers::{Call, Means, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
@@ -33,9 +33,6 @@ impl Service {
         Service { state, limits, dashboard, bodies }
     }
 }
-
-const JSON: &str = "application/json";
-const LINES: &str = "application/x-ndjson";
 
 /// Answers a request.
 pub(crate) async fn respond(
