@@ -392,14 +392,14 @@ impl Record {
         let sections = self.sections.iter().map(section_json).collect::<Result<Vec<_>, _>>()?;
         let mut text = String::from("{\n");
         for (name, value) in [
-            ("schema", serde_json::to_string(&self.schema)?),
-            ("command", serde_json::to_string(&self.command)?),
-            ("unix_time", serde_json::to_string(&self.unix_time)?),
-            ("seconds", serde_json::to_string(&self.seconds)?),
-            ("machine", serde_json::to_string(&self.machine)?),
-            ("build", serde_json::to_string(&self.build)?),
-            ("notes", serde_json::to_string(&self.notes)?),
-            ("neighbours", serde_json::to_string(&self.neighbours)?),
+            ("schema", json(&self.schema)?),
+            ("command", json(&self.command)?),
+            ("unix_time", json(&self.unix_time)?),
+            ("seconds", json(&self.seconds)?),
+            ("machine", json(&self.machine)?),
+            ("build", json(&self.build)?),
+            ("notes", json(&self.notes)?),
+            ("neighbours", json(&self.neighbours)?),
         ] {
             if value != "null" {
                 text += &format!("  \"{name}\": {value},\n");

@@ -4,6 +4,7 @@
 mod markdown;
 
 pub use markdown::{digest, markdown};
+use saltern_chart::markup::plural;
 
 use crate::record::{Build, Cell, Curve, Estimate, Latency, Machine, Ratio, Section, Verdict};
 use crate::stats::median;
@@ -73,11 +74,11 @@ fn cell_title(cell: &Cell) -> String {
 
 /// `Benchmarking …` and what follows it.
 fn cell_lines(cell: &Cell) -> String {
-    let threads = if cell.threads == 1 { "thread" } else { "threads" };
+    let threads = plural(cell.threads, "thread");
     let mut text = format!(
-        "Benchmarking {} {threads} ...\n\
+        "Benchmarking {threads} ...\n\
          {:.0} c/s real, {:.0} c/s virtual ({} hashes in {:.2} seconds)\n",
-        cell.threads, cell.real.median, cell.cpu.median, cell.hashes, cell.real_seconds
+        cell.real.median, cell.cpu.median, cell.hashes, cell.real_seconds
     );
     let mut details = Vec::new();
     if let Some(bandwidth) = &cell.bandwidth {

@@ -392,8 +392,8 @@ impl record::Work {
             (self.rounds, self.sbox_kib, self.lookup_bits)
             && (rounds, kib, bits) != (6, 12, 128)
         {
-            let s = if rounds == 1 { "" } else { "s" };
-            text += &format!(", {rounds} round{s}, {kib} KiB S-boxes, {bits}-bit lookups");
+            let rounds = markup::plural(rounds as usize, "round");
+            text += &format!(", {rounds}, {kib} KiB S-boxes, {bits}-bit lookups");
         }
         if let Some(gather) = self.gather
             && gather * self.lookup_bits.unwrap_or(128) != 512

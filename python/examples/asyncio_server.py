@@ -2,9 +2,9 @@
 
     python asyncio_server.py [LOGINS]
 
-A server answers lines `account password` with `welcome` or `no`. The program then sends it so many
-logins at once (200), and prints how long they took, and how late a timer of 1 ms was meanwhile: the
-event loop's lag, in milliseconds.
+A server answers lines `account password` with `welcome` or `no`. The program then sends it this
+many logins at once (200 by default), and prints how long they took, and how late a timer of 1 ms
+was meanwhile: the event loop's lag, in milliseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HASHER = saltern.AsyncPasswordHasher(5)
 
 
 class Accounts:
-    """What would be a table of a database."""
+    """Stands for a database table."""
 
     def __init__(self) -> None:
         self._stored: dict[str, str] = {}
@@ -31,13 +31,13 @@ class Accounts:
         self._stored[account] = stored
 
     def replace(self, account: str, old: str, new: str) -> None:
-        """Writes only where the old string still stands."""
+        """Writes only if the old string is still stored."""
         if self._stored.get(account) == old:
             self._stored[account] = new
 
 
 async def login(accounts: Accounts, account: str, password: str) -> bool:
-    """Whether the password is right. An account that is not there takes as long."""
+    """Whether the password is right. An account that does not exist takes as long."""
     stored = accounts.get(account)
     try:
         valid, update = await HASHER.verify_and_update(stored, password, account=account)

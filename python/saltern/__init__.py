@@ -6,7 +6,7 @@
     >>> hasher.verify(stored, "correct horse")
     True
 
-docs/python.md of the repository describes all of it.
+docs/python.md in the repository describes everything.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Hashing in asyncio: awaited without a thread of Python for each call."""
+"""Hashing in asyncio: awaited without a Python thread for each call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AsyncPasswordHasher"]
 Secret = str | bytes | bytearray | memoryview
 Stored = str | bytes
 
-# After so many items others get a turn.
+# After this many items other tasks get a turn.
 _TURN = 64
 
 
@@ -27,9 +27,9 @@ class AsyncPasswordHasher:
     """:class:`saltern.PasswordHasher` for asyncio: the same methods, awaited.
 
     Hashes are computed in the threads of the process's pool, which do not need the interpreter;
-    the event loop learns through a pipe what has ended. A task that is cancelled gives up its hash
-    if that has not begun. Any number of event loops may use one object. The loop has to know
-    ``add_reader``, as all do but the proactor loop of Windows.
+    the event loop is notified through a pipe. Cancelling a task cancels its hash if that has not
+    begun. Any number of event loops may use one object. The loop must support ``add_reader``, as
+    all do except the proactor loop on Windows.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class AsyncPasswordHasher:
 
     @classmethod
     def from_policy(cls, file: str | os.PathLike[str]) -> AsyncPasswordHasher:
-        """With the policy in a file."""
+        """A hasher with the policy in a file."""
         return cls.of(PasswordHasher.from_policy(file))
 
     @classmethod
     def from_policy_text(
         cls, text: str, *, beside: str | os.PathLike[str] = ""
     ) -> AsyncPasswordHasher:
-        """With a policy as text; the files that it names are in the folder `beside`."""
+        """A hasher with a policy as text; file names in it are relative to the folder `beside`."""
         return cls.of(PasswordHasher.from_policy_text(text, beside=beside))
 
     async def hash(
@@ -117,7 +117,7 @@ class AsyncPasswordHasher:
 
 
 def _column(items: Iterable[Any]) -> Iterable[Any]:
-    """The items of a column: those of pyarrow's as objects of Python."""
+    """The items of a column; those of pyarrow columns as Python objects."""
     to_list = getattr(items, "to_pylist", None)
     return items if to_list is None else to_list()
 
@@ -125,7 +125,7 @@ def _column(items: Iterable[Any]) -> Iterable[Any]:
 async def _in_order(
     batch: Batch, start: Callable[..., Pending], items: Iterable[tuple[Any, ...]]
 ) -> list[Any]:
-    """The answers in order, of which so many are open at a time; exceptions for those without."""
+    """The answers in order, exceptions for failed items; limits how many are open at a time."""
     loop, answers = _loop(), list[Any]()
     waiting: deque[asyncio.Future[Any] | Exception] = deque()
 
@@ -137,7 +137,7 @@ async def _in_order(
     try:
         for number, item in enumerate(items):
             if number % _TURN == 0:
-                # Items that fail at once wait for nothing.
+                # Items that fail at once do not wait.
                 await asyncio.sleep(0)
             while not batch.has_room():
                 await first()
@@ -154,7 +154,7 @@ async def _in_order(
             if isinstance(future, asyncio.Future):
                 future.cancel()
                 if future.done() and not future.cancelled():
-                    # It has ended: if with an exception, nobody is to be told.
+                    # It has ended: an exception need not be reported.
                     future.exception()
     return answers
 
@@ -169,8 +169,8 @@ async def _answer(future: asyncio.Future[Any] | Exception) -> Any:
 
 
 class _Loop:
-    """What is awaited in an event loop, and the pipe through which it learns what has ended. It
-    does not hold the loop, which is to be forgotten when nobody else needs it."""
+    """What is awaited in an event loop, and the pipe through which the loop is notified. It does
+    not hold a reference to the loop, which must be freed when nobody else needs it."""
 
     def __init__(self) -> None:
         self._wakeup = Wakeup()
@@ -184,7 +184,7 @@ class _Loop:
         key, self._next = self._next, self._next + 1
         if self._poll(pending, key, future):
             return future
-        # While nothing is awaited, nothing is left with the loop.
+        # While nothing is awaited, nothing is registered with the loop.
         if not self._waiting:
             loop.add_reader(self._wakeup.fileno(), self._told)
         self._waiting[key] = (pending, future)
@@ -221,7 +221,7 @@ _loops_lock = threading.Lock()
 
 
 def _forked() -> None:
-    # Another thread may have held the lock, and is not here.
+    # The lock may have been held by another thread, which does not exist here.
     global _loops_lock
     _loops_lock = threading.Lock()
 

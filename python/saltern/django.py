@@ -22,7 +22,7 @@ def _hasher(cost: int, policy: str | None) -> PasswordHasher:
 
 
 def _told(hash: str) -> dict[str, Any] | None:
-    """What a string of yescrypt or scrypt says of itself; nothing for others."""
+    """The contents of a string of yescrypt or scrypt; empty for others."""
     try:
         return dict(inspect(hash.lstrip("!*")))
     except InvalidHashError:
@@ -30,16 +30,16 @@ def _told(hash: str) -> dict[str, Any] | None:
 
 
 class YescryptPasswordHasher(BasePasswordHasher):
-    """Strings are ``yescrypt$`` and what crypt(3) has: ``yescrypt$$y$j9T$…``.
+    """Strings are ``yescrypt$`` followed by a crypt(3) string: ``yescrypt$$y$j9T$…``.
 
-    Subclasses set `cost`, 1 to 11, or `policy`, the name of a file, which then says everything.
+    Subclasses set `cost`, 1 to 11, or `policy`, the name of a file, which then sets everything.
     """
 
     algorithm = "yescrypt"
     cost: int = 5
     policy: str | None = None
-    #: Characters of the column for passwords, 128 in Django's own model of users. Where it is wider,
-    #: a subclass says so; `None` for no bound.
+    #: Characters of the column for passwords, 128 in Django's own user model. A subclass for a
+    #: wider column sets this; `None` for no bound.
     max_length: int | None = 128
 
     def _ours(self) -> PasswordHasher:
@@ -57,15 +57,14 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return encoded
 
     def decode(self, encoded: str) -> dict[str, Any]:
-        """What the string says of itself: of one that is ours over another hash, and of another
-        scheme's, the scheme alone is known here."""
+        """The contents of the string; for wrapped and other schemes' strings only the scheme."""
         algorithm, hash = encoded.split("$", 1)
         assert algorithm == self.algorithm
         told = _told(hash)
         if told is None:
             return {"algorithm": algorithm, "hash": hash}
         salt = told["salt"]
-        # Those of other programs are bytes, not letters and digits.
+        # Salts of other programs are bytes, not letters and digits.
         shown = salt.decode("ascii") if salt.isalnum() else salt.hex()
         return {**told, "algorithm": algorithm, "hash": hash, "salt": shown}
 
@@ -98,7 +97,7 @@ class YescryptPasswordHasher(BasePasswordHasher):
         return bool(8 * len(salt) < self.salt_entropy)
 
     def harden_runtime(self, password: str, encoded: str) -> None:
-        """Takes, for a weaker string, the time that a new one would have taken in addition."""
+        """For a weaker string, takes the additional time that a new one would have taken."""
         work = self.decode(encoded).get("work", 0)
         for _time in range(round(self._ours().work / work) - 1 if work else 0):
             self.verify(password, encoded)

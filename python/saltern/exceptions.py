@@ -1,8 +1,8 @@
-"""What can go wrong.
+"""The exceptions of this package.
 
-A wrong password is a :class:`VerifyMismatchError`. The only other one is a locked account, where no
-password matches (:class:`AccountLockedError`): whoever catches either, or
-:class:`VerificationError`, can be sure that the answer is no. All other errors are of one of five
+A wrong password raises :class:`VerifyMismatchError`. The only other negative answer is a locked
+account, for which no password matches (:class:`AccountLockedError`). Both are a
+:class:`VerificationError` and mean that the login is refused. All other errors are of one of five
 kinds, each a class, and say nothing about the password.
 """
 
@@ -28,7 +28,7 @@ class SalternError(Exception):
 
 
 class VerificationError(SalternError):
-    """No password but the right one would have matched, and this was not it."""
+    """The password was checked and does not match, or the account is locked."""
 
 
 class VerifyMismatchError(VerificationError):
@@ -36,17 +36,17 @@ class VerifyMismatchError(VerificationError):
 
 
 class AccountLockedError(VerifyMismatchError):
-    """The stored string is that of a locked account (``!`` or ``*`` stands before it): no password
-    matches, and none is tried."""
+    """The account is locked (its stored string begins with ``!`` or ``*``): no password matches,
+    and none is checked."""
 
 
 class BadInputError(SalternError, ValueError):
-    """What was given is wrong, and will be the next time: a policy, a parameter, a password that no
-    scheme takes."""
+    """The input is wrong and a retry will not help: a policy, a parameter, a password that no
+    scheme accepts."""
 
 
 class InvalidHashError(BadInputError):
-    """This is no stored string, or the arguments are in the wrong order."""
+    """This is not a stored string, or the arguments are in the wrong order."""
 
 
 InvalidHash = InvalidHashError
@@ -54,26 +54,26 @@ InvalidHash = InvalidHashError
 
 
 class OverLimitError(SalternError, ValueError):
-    """It costs more than the policy allows, or is of a scheme that the policy does not accept."""
+    """The hash costs more than the policy allows, or its scheme is not accepted by the policy."""
 
 
 class UnavailableError(SalternError, LookupError):
-    """A key, a ROM or a file is not there, or is another one. With it there, the same call
+    """A key, a ROM or a file is missing, or is the wrong one. Once it is available, the same call
     succeeds."""
 
 
 class OverloadedError(SalternError):
-    """Too much at a time: the same call may succeed later. A server answers 503."""
+    """Overload: the same call may succeed later. A server should answer 503."""
 
 
 class DeadlineError(OverloadedError, TimeoutError):
-    """It would not have ended in time, by the rate that the pool has measured, or the deadline
-    passed before it began."""
+    """The call could not have ended in time, at the rate that the pool has measured, or the
+    deadline passed before it began."""
 
 
 class InternalError(SalternError, RuntimeError):
-    """Neither the input nor the load: threads or randomness could not be had, or there is a
-    defect."""
+    """Neither the input nor the load is at fault: threads or randomness were not available, or
+    there is a defect."""
 
 
 class OutOfMemoryError(InternalError, MemoryError):

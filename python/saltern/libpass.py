@@ -1,4 +1,4 @@
-"""Saltern in libpass, the living fork of passlib: a handler for `passlib.context.CryptContext`.
+"""Saltern in libpass, the maintained fork of passlib: a handler for `passlib.context.CryptContext`.
 
     >>> from passlib.context import CryptContext
     >>> from saltern.libpass import yescrypt
@@ -25,9 +25,9 @@ __all__ = ["yescrypt"]
 class yescrypt(PasswordHash):
     """A handler in passlib's order: the password first.
 
-    `using(cost=…)` (in a context `yescrypt__cost`) has another cost, and `using(policy=…)` the
-    policy of a file, which says everything. What is neither a match nor a mismatch, a key that is
-    missing for example, is raised.
+    `using(cost=…)` (in a context `yescrypt__cost`) sets another cost, and `using(policy=…)` the
+    policy in a file, which sets everything. Anything that is neither a match nor a mismatch, such
+    as a missing key, is raised.
     """
 
     name = "yescrypt"
@@ -51,7 +51,7 @@ class yescrypt(PasswordHash):
         policy: str | None = None,
         **unknown: Any,
     ) -> type[yescrypt]:
-        """A handler with other settings. Those of files are strings."""
+        """A handler with other settings. Settings from files are strings."""
         if unknown:
             raise TypeError(f"yescrypt.using() knows no {', '.join(sorted(unknown))}")
         hasher = cls._hasher
@@ -74,22 +74,22 @@ class yescrypt(PasswordHash):
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash."""
+        """Whether this begins like a yescrypt or scrypt string, or is a wrapped hash."""
         return is_ours(hash)
 
     @classmethod
     def needs_update(cls, hash: str | bytes, secret: str | bytes | None = None) -> bool:
-        """Whether the string is not what a new one would be."""
+        """Whether the string differs from what a new one would be."""
         return cls._ours().check_needs_rehash(checked(hash))
 
     @classmethod
     def genconfig(cls, **settings: Any) -> str:
-        """A string for `genhash`, as old programs ask for it."""
+        """A string for `genhash`, for old programs."""
         return cls.hash("", **settings)
 
     @classmethod
     def genhash(cls, secret: str | bytes, config: str | bytes, **context: Any) -> str:
-        """A string with the salt of another one of this cost, as old programs ask for it."""
+        """A string with the salt of another one of this cost, for old programs."""
         checked(config)
         made = cls._ours().hash(_bounded(secret), salt=inspect(config)["salt"])
         text = config if isinstance(config, str) else config.decode("ascii")

@@ -18,8 +18,8 @@ __all__ = ["YescryptHasher"]
 class YescryptHasher:
     """A hasher for `pwdlib.PasswordHash`, in pwdlib's order: the password first.
 
-    `hasher` is one with a policy (`PasswordHasher.from_policy`); without it there is one of this
-    cost. What is neither a match nor a mismatch, a key that is missing for example, is raised.
+    `hasher` is one with a policy (`PasswordHasher.from_policy`); without it, one with this cost is
+    used. Anything that is neither a match nor a mismatch, such as a missing key, is raised.
     """
 
     def __init__(self, cost: int = 5, *, hasher: PasswordHasher | None = None) -> None:
@@ -27,7 +27,7 @@ class YescryptHasher:
 
     @classmethod
     def identify(cls, hash: str | bytes) -> bool:
-        """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash."""
+        """Whether this begins like a yescrypt or scrypt string, or is a wrapped hash."""
         return is_ours(hash)
 
     def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
@@ -39,5 +39,5 @@ class YescryptHasher:
         return matches(self._hasher, password, hash)
 
     def check_needs_rehash(self, hash: str | bytes) -> bool:
-        """Whether the string is not what a new one would be."""
+        """Whether the string differs from what a new one would be."""
         return self._hasher.check_needs_rehash(checked(hash))

@@ -1,4 +1,4 @@
-"""What the adapters have in common: which strings are ours, and answers that are yes or no."""
+"""Common parts of the adapters: which strings are ours, and answers that are yes or no."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _TEXT = ("$y$", "$7$", "$7X", "$scrypt$", "$saltern-yescrypt$", "{key=", "{rom="
 
 
 def checked(hash: str | bytes) -> str | bytes:
-    """The stored string, if it is text: the frameworks know no accounts without one."""
+    """The stored string, if it is text: the frameworks have no accounts without one."""
     if not isinstance(hash, str | bytes):
         raise TypeError(f"hash must be str or bytes, not {type(hash).__name__}")
     return hash
 
 
 def is_ours(hash: str | bytes) -> bool:
-    """Whether this begins as strings of yescrypt or scrypt do, or is one over another hash; those
-    of locked accounts (``!``, ``*``) are included."""
+    """Whether this begins like a yescrypt or scrypt string, or is a wrapped hash; strings of locked
+    accounts (``!``, ``*``) are included."""
     hash = checked(hash)
     text = hash if isinstance(hash, str) else hash.decode("latin-1")
     return text.lstrip("!*").startswith(_TEXT)
@@ -33,9 +33,8 @@ def is_ours(hash: str | bytes) -> bool:
 def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) -> bool:
     """Whether the password matches.
 
-    A password that no string can be of, because it is too long or has zero bytes, matches none: the
-    frameworks ask with whatever somebody has typed. The answer takes as long as that of a wrong
-    password.
+    A password that is too long or has zero bytes matches no string: the frameworks pass on whatever
+    somebody has typed. The answer takes as long as that of a wrong password.
     """
     try:
         return hasher.verify(checked(hash), password)
@@ -53,7 +52,7 @@ def matches(hasher: PasswordHasher, password: str | bytes, hash: str | bytes) ->
 
 
 def _is_impossible(hasher: PasswordHasher, password: str | bytes) -> bool:
-    """Whether it is the password that cannot be, whatever the stored string."""
+    """Whether the password is impossible for any stored string."""
     try:
         hasher.verify(None, password)
     except VerifyMismatchError:

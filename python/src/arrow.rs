@@ -1,4 +1,4 @@
-//! Columns of Arrow, taken and given through PyCapsules (the Arrow C data interface).
+//! Arrow columns, imported and exported through PyCapsules (the Arrow C data interface).
 #![allow(unsafe_code, reason = "structures of C in capsules")]
 
 use std::ffi::CStr;
@@ -20,12 +20,12 @@ const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// A column of strings or bytes, in as many pieces as it came in. Clones share them.
+/// A column of strings or bytes, in the pieces in which it arrived. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Column(Vec<ArrayRef>);
 
 impl Column {
-    /// The column that an object is; none if it knows nothing of Arrow.
+    /// An object as a column; `None` if it does not support Arrow.
     pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let pieces = if object.hasattr("__arrow_c_array__")? {
             vec![array(object)?]
@@ -37,7 +37,7 @@ impl Column {
         Ok(Some(Column(pieces)))
     }
 
-    /// One of these items; none for nulls.
+    /// A column of these items; `None` means null.
     pub(crate) fn of<'a>(items: impl Iterator<Item = Option<&'a [u8]>>) -> Self {
         Column(vec![Arc::new(items.collect::<LargeBinaryArray>())])
     }
@@ -47,14 +47,14 @@ impl Column {
         self.0.iter().map(|piece| piece.len()).sum()
     }
 
-    /// Its bytes and the length of an item, if all items are of that length and in one piece.
+    /// Its bytes and the length of an item, if all items have the same length and are in one piece.
     pub(crate) fn even(&self) -> Option<(&[u8], usize)> {
         let [piece] = &self.0[..] else { return None };
         let items = piece.as_fixed_size_binary_opt().filter(|items| items.null_count() == 0)?;
         Some((items.value_data(), items.value_length() as usize))
     }
 
-    /// Its items; none for nulls.
+    /// Its items; `None` means null.
     pub(crate) fn cells(&self) -> Vec<Option<&[u8]>> {
         let mut cells = Vec::with_capacity(self.len());
         for piece in &self.0 {
@@ -63,7 +63,7 @@ impl Column {
         cells
     }
 
-    /// So many of its items from here on, as a column.
+    /// A range of its items, as a column.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let (mut pieces, mut start) = (Vec::new(), 0);
         for piece in &self.0 {
@@ -87,7 +87,7 @@ fn cells_of<'a>(piece: &'a ArrayRef, cells: &mut Vec<Option<&'a [u8]>>) {
     }
 }
 
-/// Gives an array away: schema and array.
+/// Exports an array: schema and array.
 pub(crate) fn export<'py>(
     py: Python<'py>,
     array: &dyn Array,
@@ -112,8 +112,8 @@ fn array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     piece(array, schema)
 }
 
-/// Whatever is behind a stream may need the interpreter, in threads of its own: it is asked while
-/// this thread is detached.
+/// The producer of a stream may need the interpreter, in its own threads: it is called while this
+/// thread is detached.
 fn stream(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let py = object.py();
     let capsule = object.call_method0("__arrow_c_stream__")?;
@@ -131,7 +131,7 @@ fn read(py: Python<'_>, stream: &mut FFI_ArrowArrayStream) -> PyResult<Vec<Array
     let (describe, next) =
         (stream.get_schema.ok_or_else(ended)?, stream.get_next.ok_or_else(ended)?);
     let mut schema = FFI_ArrowSchema::empty();
-    // SAFETY: a function of the stream, with the stream and a place for what it gives.
+    // SAFETY: a function of the stream, with the stream and a place for its result.
     let status = py.detach(|| unsafe { describe(&raw mut *stream, &raw mut schema) });
     went_well(status, stream)?;
     let mut pieces = Vec::new();
@@ -154,13 +154,14 @@ fn went_well(status: i32, stream: &mut FFI_ArrowArrayStream) -> PyResult<()> {
     }
     // SAFETY: a function of the stream, after one of its functions has failed.
     let text = stream.get_last_error.map(|told| unsafe { told(stream) }).filter(|at| !at.is_null());
-    // SAFETY: not null, and a string until the stream is asked for something else.
+    // SAFETY: not null, and a string until the next call of the stream.
     let text = text.map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
     let told = text.unwrap_or_else(|| std::io::Error::from_raw_os_error(status).to_string());
     Err(broken(told))
 }
 
-/// An array whose offsets are known to be within it. Text is taken as bytes: it need not be UTF-8.
+/// An array whose offsets have been checked to be within it. Text is treated as bytes: it need not
+/// be UTF-8.
 fn piece(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
     use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
     let bytes = match DataType::try_from(schema).map_err(broken)? {
@@ -173,7 +174,7 @@ fn piece(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> 
             return Err(PyTypeError::new_err(message));
         }
     };
-    // SAFETY: who exports an array promises that its buffers are as long as its schema says.
+    // SAFETY: the exporter of an array promises that its buffers are as long as its schema says.
     let data = unsafe { from_ffi(array, schema) }.map_err(broken)?;
     Ok(make_array(data.into_builder().data_type(bytes).build().map_err(broken)?))
 }

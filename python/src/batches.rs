@@ -1,4 +1,4 @@
-//! Batches: columns of passwords, each with a result of its own, in order.
+//! Batches: columns of passwords, with one result per item, in order.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,13 +17,13 @@ use crate::pending::Pending;
 use crate::secret::{not_a_string, secret, stored, stored_bytes};
 use crate::{arrow, errors, process, wait};
 
-/// A column: of Arrow, or whatever can be iterated over.
+/// A column: an Arrow column, or any iterable.
 pub(crate) enum Column<'py> {
     Arrow(arrow::Column),
     Items(Bound<'py, PyAny>),
 }
 
-/// An item of one.
+/// An item of a column.
 enum Cell<'a, 'py> {
     Null,
     Raw(&'a [u8]),
@@ -39,7 +39,7 @@ impl<'py> Column<'py> {
         Ok(column.map_or_else(|| Column::Items(object.clone()), Column::Arrow))
     }
 
-    /// As a column of Arrow, of stored strings.
+    /// As an Arrow column of stored strings.
     pub(crate) fn of_strings(self) -> PyResult<arrow::Column> {
         let objects = match self {
             Column::Arrow(column) => return Ok(column),
@@ -53,7 +53,8 @@ impl<'py> Column<'py> {
                 return Ok(Some(Cow::Borrowed(bytes.as_bytes())));
             }
             let text = object.cast::<PyString>().map_err(|_| not_a_string(object))?;
-            // What UTF-8 cannot have is not UTF-8 text either way: an error of its row.
+            // Text that cannot be encoded in UTF-8 is an error of its row, as bytes that are not
+            // UTF-8 are.
             Ok(Some(
                 text.to_str().map_or(Cow::Borrowed(&b"\xff"[..]), |text| text.as_bytes().into()),
             ))
@@ -87,7 +88,7 @@ impl<'py> Cell<'_, 'py> {
         }
     }
 
-    /// As a stored string; none for an account that is not there.
+    /// As a stored string; `None` for an account that does not exist.
     fn stored(&self, py: Python<'py>) -> PyResult<Option<Cow<'_, str>>> {
         match self {
             Cell::Null => Ok(None),
@@ -97,7 +98,7 @@ impl<'py> Cell<'_, 'py> {
     }
 }
 
-/// Refuses what can be iterated over, and is a single password or string.
+/// Refuses iterables that are a single password or string.
 pub(crate) fn refuse_single(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let single = object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyBytes>()
@@ -107,7 +108,7 @@ pub(crate) fn refuse_single(object: &Bound<'_, PyAny>) -> PyResult<()> {
     if single { Err(error()) } else { Ok(()) }
 }
 
-/// Hashes a column: a list of strings, and of exceptions where there is none.
+/// Hashes a column: a list of strings, with exceptions for failed items.
 pub(crate) fn hash_many<'py>(
     py: Python<'py>,
     passwords: &Passwords,
@@ -124,7 +125,8 @@ pub(crate) fn hash_many<'py>(
     in_order(py, terms.window(), tickets, text)
 }
 
-/// Verifies a column of stored strings, none for accounts that are not there, and one of passwords.
+/// Verifies a column of stored strings, with `None` for accounts that do not exist, against one of
+/// passwords.
 pub(crate) fn verify_many<'py>(
     py: Python<'py>,
     passwords: &Passwords,
@@ -146,7 +148,7 @@ pub(crate) fn verify_many<'py>(
     in_order(py, terms.window(), tickets, |outcome| whether(py, outcome))
 }
 
-/// A batch of asyncio's, whose items are submitted one by one.
+/// A batch for asyncio, whose items are submitted one by one.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Batch {
     terms: Terms,
@@ -171,17 +173,17 @@ impl Batch {
         self.open().has_room(self.terms.window())
     }
 
-    /// An item is in the queue from now on, or failed before.
+    /// Counts an item that is in the queue from now on, or has failed already.
     fn add(&self) {
         self.open().add();
     }
 
-    /// One is no longer.
+    /// Counts an item that is no longer in the queue.
     fn remove(&self) {
         self.open().remove();
     }
 
-    /// None of its items is in the queue any longer, however many were.
+    /// Removes all of its items from the count.
     fn close(&self) {
         *self.open() = Open::none();
     }
@@ -203,10 +205,10 @@ impl Batch {
     }
 }
 
-/// What is asked for each item.
+/// The terms for each item.
 pub(crate) struct Terms {
     pub(crate) passwords: Passwords,
-    /// When all of it has to be done.
+    /// The deadline for the whole batch.
     pub(crate) until: Option<Instant>,
 }
 
@@ -216,15 +218,15 @@ impl Terms {
         self.until.map_or(self.passwords.clone(), |until| self.passwords.within(left(until)))
     }
 
-    /// How many items are in the queue at once: enough for threads to find groups, and few beside
-    /// what logins may fill.
+    /// How many items may be in the queue at once: enough for threads to form groups, but few
+    /// compared to the room for logins.
     pub(crate) fn window(&self) -> usize {
         let config = self.passwords.pool().config();
         (16 * config.threads).max(64).min(config.max_waiting / 2).max(1)
     }
 }
 
-/// Items that are in the queue, those of all batches of this process together.
+/// Items in the queue, of all batches of this process together.
 pub(crate) struct Open {
     all: Arc<AtomicUsize>,
     own: usize,
@@ -235,7 +237,7 @@ impl Open {
         Open { all: process::batched(), own: 0 }
     }
 
-    /// Whether there is room for another one: of each batch for one at least.
+    /// Whether there is room for another one; each batch always has room for at least one.
     pub(crate) fn has_room(&self, window: usize) -> bool {
         self.own == 0 || self.all.load(Ordering::Relaxed) < window
     }
@@ -257,8 +259,9 @@ impl Drop for Open {
     }
 }
 
-/// The answers of tickets, of which only so many are open at a time in the whole process, and one
-/// of each batch; exceptions for those that could not be submitted or computed. Signals end it.
+/// The answers of tickets, with exceptions for those that could not be submitted or computed. The
+/// number of open tickets is limited for the whole process, with at least one for each batch.
+/// Signals end the wait.
 fn in_order<'py, T: Send + 'static>(
     py: Python<'py>,
     window: usize,
@@ -280,7 +283,7 @@ fn in_order<'py, T: Send + 'static>(
     let (mut waiting, mut open) = (VecDeque::new(), Open::none());
     for (number, ticket) in tickets.enumerate() {
         if number % SIGNALS == 0 {
-            // Items that fail at once wait for nothing, and other threads have to run, too.
+            // Items that fail at once do not wait, but other threads must get to run, too.
             py.detach(|| ());
             py.check_signals()?;
         }
@@ -298,5 +301,5 @@ fn in_order<'py, T: Send + 'static>(
     Ok(answers)
 }
 
-/// After so many items signals are looked at.
+/// Signals are checked after this many items.
 const SIGNALS: usize = 256;

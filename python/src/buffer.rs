@@ -1,4 +1,4 @@
-//! Memory that Python objects lend: `bytes`, `bytearray`, `memoryview`, arrays.
+//! Memory borrowed from Python objects: `bytes`, `bytearray`, `memoryview`, arrays.
 #![allow(unsafe_code, reason = "the buffer protocol")]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -10,7 +10,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// Memory that an object lends until this is dropped. It is neither freed nor moved meanwhile.
+/// Memory borrowed from an object until this is dropped. It is neither freed nor moved meanwhile.
 ///
 /// Not `Send`, so that it is dropped where the thread is attached.
 pub(crate) struct View(Box<ffi::Py_buffer>);
@@ -21,7 +21,7 @@ impl View {
         Self::lend(object, ffi::PyBUF_SIMPLE)
     }
 
-    /// The same, and how they are divided into items.
+    /// The same, with the division into items.
     pub(crate) fn items(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::lend(object, ffi::PyBUF_C_CONTIGUOUS | ffi::PyBUF_FORMAT)
     }
@@ -30,12 +30,12 @@ impl View {
         let mut view = View(Box::new(ffi::Py_buffer::new()));
         // SAFETY: the thread is attached, as `object` shows; both pointers are valid.
         let status = unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view.0, flags) };
-        // What failed has no owner, which makes releasing it nothing.
+        // After a failure the view has no owner, so releasing it does nothing.
         if status == 0 { Ok(view) } else { Err(PyErr::fetch(object.py())) }
     }
 
-    /// The bytes. Python does not promise that nobody writes to them meanwhile: if somebody does,
-    /// what comes of it is a hash of no particular message.
+    /// The bytes. Python does not guarantee that nobody writes to them meanwhile: if somebody does,
+    /// the result is a hash of an arbitrary message.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         if self.0.buf.is_null() || self.0.len <= 0 {
             return &[];
@@ -48,7 +48,7 @@ impl View {
         self.0.ndim.max(0) as usize
     }
 
-    /// How many items there are in each dimension.
+    /// The number of items in each dimension.
     pub(crate) fn shape(&self) -> &[isize] {
         if self.0.shape.is_null() {
             return &[];
@@ -62,7 +62,7 @@ impl View {
         self.0.itemsize.max(0) as usize
     }
 
-    /// What an item is, as the module `struct` writes it.
+    /// The format of an item, as in the module `struct`.
     pub(crate) fn format(&self) -> &[u8] {
         if self.0.format.is_null() {
             return b"B";
@@ -80,7 +80,7 @@ impl Drop for View {
     }
 }
 
-/// Rows of bytes to be lent to others, who may only read them.
+/// Rows of bytes to lend to others, read-only.
 pub(crate) struct Rows<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) shape: &'a [isize; 2],
@@ -88,7 +88,7 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Fills the structure of somebody who asks for them.
+    /// Fills a requested buffer structure.
     ///
     /// # Safety
     /// `view` is null or valid for writing, and the rows live, unchanged, as long as `owner`.
@@ -106,7 +106,7 @@ impl Rows<'_> {
         if asks(ffi::PyBUF_WRITABLE) {
             return Err(PyBufferError::new_err("digests are read-only"));
         }
-        // Row by row is column by column only where there is one of them.
+        // Row-major order equals column-major order only if a dimension has at most one item.
         if asks(ffi::PyBUF_F_CONTIGUOUS) && self.shape.iter().all(|&count| count > 1) {
             return Err(PyBufferError::new_err("digests are C-contiguous"));
         }
@@ -124,7 +124,7 @@ impl Rows<'_> {
     }
 }
 
-/// So many zeros, in pages that nobody has touched yet; none if the system refuses them.
+/// This many zeros, in untouched pages; `None` if the system refuses them.
 pub(crate) fn zeros(count: usize) -> Option<Vec<u8>> {
     let layout = Layout::array::<u8>(count).ok().filter(|_| count > 0);
     let Some(layout) = layout else { return (count == 0).then(Vec::new) };
@@ -141,8 +141,7 @@ pub(crate) enum Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// A message for a hash. Strings and arrays of several dimensions are refused as `hashlib` does
-    /// it.
+    /// A message for a hash. Strings and arrays of several dimensions are refused as in `hashlib`.
     pub(crate) fn message(object: &'a Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
             return Ok(Bytes::Own(bytes.as_bytes()));

@@ -1,6 +1,6 @@
-//! Columns of stored strings, for work that needs no password: moved to another key, wrapped,
-//! checked, counted. One call for a column, without the interpreter, in the threads of the pool,
-//! where logins come first.
+//! Columns of stored strings, for work that needs no password: moving to another key, wrapping,
+//! checking, counting. One call processes a column without the interpreter, in the threads of the
+//! pool, where logins come first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::errors;
 use crate::secret::NOT_TEXT;
 use crate::wait::SLICE;
 
-/// What `rekey_many`, `wrap_many`, `check_many` and `count_many` return: a column of Arrow, whose
-/// items have three fields. `hash` is the new string, null where nothing changes. `outcome` is one
-/// of "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or why
-/// there is an error: "bad", "refused", "unavailable", "failed". `why` is the text of the error.
+/// The result of `rekey_many`, `wrap_many`, `check_many` and `count_many`: an Arrow column whose
+/// items have three fields. `hash` is the new string, null if nothing changes. `outcome` is one of
+/// "changed", "same", "locked" (a locked account without a hash), "empty" and "null", or for an
+/// error "bad", "refused", "unavailable" or "failed". `why` is the error message.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Rows(StructArray);
 
@@ -42,7 +42,7 @@ impl Rows {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // There is one type that it can have; who wants another one casts.
+        // There is only one type; for another one, cast it.
         let _ = requested_schema;
         arrow::export(py, &self.0)
     }
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// What became of a string.
+/// The result for a string.
 struct Row {
     new: Option<String>,
     outcome: &'static str,
@@ -81,7 +81,7 @@ impl Row {
         Row { new: None, outcome, why: None }
     }
 
-    /// For what is no string.
+    /// The string of a cell, or the result for a cell without one.
     fn of_none(cell: Option<&[u8]>) -> Result<&str, Self> {
         match cell.map(str::from_utf8) {
             None => Err(Row::without("null")),
@@ -94,7 +94,7 @@ impl Row {
 
 impl Rows {
     fn new(rows: &[Row]) -> Self {
-        // Large ones: the others have room for 2 GiB of text.
+        // Large arrays: the others have room for only 2 GiB of text.
         let hash: LargeStringArray = rows.iter().map(|row| row.new.as_deref()).collect();
         let outcome: LargeStringArray = rows.iter().map(|row| Some(row.outcome)).collect();
         let why: LargeStringArray = rows.iter().map(|row| row.why.as_deref()).collect();
@@ -105,7 +105,7 @@ impl Rows {
     }
 }
 
-/// What is done with a single string.
+/// The operation on a single string.
 type Operation = fn(&Prepared, &str) -> Result<Option<String>, Error>;
 
 /// Moves a column to the active key.
@@ -159,12 +159,12 @@ pub(crate) fn count_many(
         let row = |cell: &Option<&[u8]>| match Row::of_none(*cell) {
             Ok(text) => {
                 let can_verify = counting.can_verify(text);
-                // A string that is bad for one is so for the other.
+                // A string that is bad for one is bad for the other.
                 let _ = counting.table().count(text, &mut census);
                 Row::of(text, can_verify.map(|_| None))
             }
             Err(row) => {
-                // What is not text is bad; the others are accounts without a string.
+                // Bytes that are not text are bad; the others are accounts without a string.
                 if row.outcome == "bad" {
                     census.bad += 1
                 } else {
@@ -185,7 +185,7 @@ pub(crate) fn count_many(
     Ok((census, others, Rows::new(&rows)))
 }
 
-/// A census as Python has it, with the names of `saltern census --json`.
+/// A census for Python, with the names of `saltern census --json`.
 pub(crate) fn census<'py>(
     py: Python<'py>,
     census: Census,
@@ -219,7 +219,7 @@ pub(crate) fn census<'py>(
     Ok(counts)
 }
 
-/// Puts a hash of ours over each string of another scheme.
+/// Wraps each string of another scheme in a yescrypt hash.
 pub(crate) fn wrap_many(
     py: Python<'_>,
     passwords: &Passwords,
@@ -244,10 +244,10 @@ pub(crate) fn wrap_many(
     Ok(py.detach(|| Rows::new(&rows)))
 }
 
-/// So many strings are one task of the pool: a few milliseconds.
+/// The number of strings in one task of the pool: a few milliseconds.
 const PIECE: usize = 512;
 
-/// A function of pieces of a column, computed in the pool: what it makes of each, in order.
+/// Applies a function to pieces of a column in the pool; returns the results in order.
 fn in_pieces<T: Send + 'static>(
     py: Python<'_>,
     passwords: &Passwords,
@@ -273,8 +273,8 @@ fn in_pieces<T: Send + 'static>(
     failed.map_or(Ok(pieces), |error| Err(errors::of(py, &error)))
 }
 
-/// Waits for tickets in their order, as many of which are open at a time as there is room for.
-/// Detached, but for signals, which end it.
+/// Waits for tickets in order, with as many open at a time as there is room for. Detached, except
+/// to check signals, which end it.
 fn drive<K: Send, T: Send + 'static>(
     py: Python<'_>,
     window: usize,

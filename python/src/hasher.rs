@@ -28,29 +28,29 @@ use crate::{errors, process, site};
 ///     >>> hasher.verify_and_update(stored, "battery staple")
 ///     (False, None)
 ///
-/// `cost` is that of new hashes, 1 to 11: 16 MiB at 5, twice the memory and the time at each step.
-/// `schemes` are those of stored strings that are verified (`["yescrypt", "bcrypt"]`; yescrypt
-/// alone by default), and `deadline` is how many seconds a call may take. Everything else is said
-/// by a policy: `from_policy`.
+/// `cost` is the cost of new hashes, 1 to 11: 16 MiB at 5, twice the memory and time at each step.
+/// `schemes` are the schemes of stored strings to verify (`["yescrypt", "bcrypt"]`; only yescrypt
+/// by default), and `deadline` is the number of seconds that a call may take. Everything else is
+/// set by a policy: `from_policy`.
 ///
-/// One object serves all threads. Passwords are str, as UTF-8, or bytes. Hashes are computed in the
-/// threads of one pool for the whole process, which the first hash starts, without the
-/// interpreter; Ctrl-C ends waiting for them. `saltern.exceptions` says what is raised.
+/// One object serves all threads. Passwords are str, as UTF-8, or bytes. Hashes are computed
+/// without the interpreter, in the threads of one pool for the whole process, which the first hash
+/// starts; Ctrl-C interrupts waiting for them. `saltern.exceptions` lists what is raised.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct PasswordHasher {
     policy: Prepared,
-    /// What a policy that says nothing about the pool would have had when this one was read: as
-    /// many threads, for instance, as there were processors then.
+    /// The pool defaults when this policy was read: for instance as many threads as there were
+    /// processors then.
     usual: PoolConfig,
-    /// With the pool of this process, from the first hash on. Locked only while attached, and never
-    /// across detaching: see `process`.
+    /// Bound to the pool of this process from the first hash on. Locked only while attached, and
+    /// never across detaching: see `process`.
     bound: Mutex<Option<Passwords>>,
 }
 
 /// Outside of Python.
 impl PasswordHasher {
     fn open(py: Python<'_>, policy: Result<Policy, saltern::Error>) -> PyResult<Self> {
-        // ROMs may be copied, which takes its time.
+        // ROMs may be copied, which takes time.
         let prepared = py.detach(|| policy.and_then(Prepared::new));
         let policy = prepared.map_err(|error| errors::of(py, &error))?;
         Ok(PasswordHasher { policy, usual: PoolConfig::default(), bound: Mutex::new(None) })
@@ -70,7 +70,7 @@ impl PasswordHasher {
         Ok(passwords)
     }
 
-    /// The same with so many seconds for a call, if that is said.
+    /// The same with this many seconds for a call, if given.
     fn within(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Passwords> {
         let until = due(py, seconds)?;
         Ok(Terms { passwords: self.passwords(py)?, until }.now())
@@ -118,16 +118,16 @@ impl PasswordHasher {
         Self::open(py, Ok(policy))
     }
 
-    /// With the policy in a file: costs, limits, schemes, keys, ROMs, the pool, decoys.
+    /// A hasher with the policy in a file: costs, limits, schemes, keys, ROMs, the pool, decoys.
     ///
     /// Raises BadInputError with file, line, key, value and what is allowed, and UnavailableError
-    /// for a key or a ROM that is not there or is another one.
+    /// for a key or a ROM that is missing or is the wrong one.
     #[staticmethod]
     fn from_policy(py: Python<'_>, file: PathBuf) -> PyResult<Self> {
         Self::open(py, Policy::read(file))
     }
 
-    /// With a policy as text; the files that it names are in the folder `beside`.
+    /// A hasher with a policy as text; names of files in it are relative to the folder `beside`.
     #[staticmethod]
     #[pyo3(signature = (text, *, beside = PathBuf::new()))]
     fn from_policy_text(py: Python<'_>, text: &str, beside: PathBuf) -> PyResult<Self> {
@@ -137,7 +137,7 @@ impl PasswordHasher {
     /// Hashes a new password into a string to store.
     ///
     /// The salt is random unless it is given: up to 64 bytes, for systems that keep salts
-    /// themselves. `deadline` is in seconds from now on.
+    /// themselves. `deadline` is in seconds from now.
     #[pyo3(signature = (password, *, salt = None, deadline = None))]
     fn hash(
         &self,
@@ -149,10 +149,10 @@ impl PasswordHasher {
         wait(py, Self::start_hash(password, salt, &self.within(py, deadline)?)?)
     }
 
-    /// `True` if the password is the one of the stored string; raises VerifyMismatchError if not.
+    /// Returns `True` if the password matches the stored string; raises VerifyMismatchError if not.
     ///
-    /// Without a stored string (`None`), which stands for an account that is not there, as much is
-    /// computed as for one that is: `account` is its name.
+    /// For an account that does not exist, pass `None` as the stored string: as much is computed as
+    /// for an existing one. `account` is its name.
     #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
     fn verify(
         &self,
@@ -169,7 +169,7 @@ impl PasswordHasher {
 
     /// Whether the password matches, and the string to store instead if the old one is outdated.
     ///
-    /// Write it only where the old one still stands. A locked account raises AccountLockedError.
+    /// Write it only if the old one is still stored. A locked account raises AccountLockedError.
     #[pyo3(signature = (hash, password, *, account = None, deadline = None))]
     fn verify_and_update(
         &self,
@@ -184,13 +184,13 @@ impl PasswordHasher {
         updated(py, wait(py, login.start(py, &passwords)?)?)
     }
 
-    /// Whether the stored string is not what a new one would be. Computes nothing.
+    /// Whether the stored string differs from what a new one would be. Computes nothing.
     fn check_needs_rehash(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(!self.rehash_reasons(py, hash)?.is_empty())
     }
 
-    /// In what the stored string is not what a new one would be: "scheme", "cost", "floor",
-    /// "salt", "key", "rom", "wrapped". Empty if it is.
+    /// The ways in which the stored string differs from a new one: "scheme", "cost", "floor",
+    /// "salt", "key", "rom", "wrapped". Empty if there are none.
     fn rehash_reasons(
         &self,
         py: Python<'_>,
@@ -201,15 +201,15 @@ impl PasswordHasher {
         Ok(reasons.words())
     }
 
-    /// The same hash under the active key of the policy; `None` if it is so already. No password is
+    /// The same hash under the active key of the policy; `None` if it already is. No password is
     /// needed.
     fn rekey(&self, py: Python<'_>, hash: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         let rekeyed = self.policy.table().rekey(&stored(hash)?);
         rekeyed.map_err(|error| invalid_hash(py, &error))
     }
 
-    /// Puts a hash of ours over one of another scheme, without the password; `None` for a string
-    /// that is ours already.
+    /// Wraps a hash of another scheme in a yescrypt hash, without the password; `None` for a string
+    /// that needs no wrapping.
     #[pyo3(signature = (hash, *, deadline = None))]
     fn wrap(
         &self,
@@ -222,12 +222,11 @@ impl PasswordHasher {
         wait(py, self.within(py, deadline)?.wrap(&hash))
     }
 
-    /// Hashes a column of passwords: a list with a string for each, in order, and an exception for
-    /// each that has none.
+    /// Hashes a column of passwords: returns a list with a string, or an exception, for each, in
+    /// order.
     ///
-    /// Columns are of Arrow (whatever has `__arrow_c_array__` or `__arrow_c_stream__`), or anything
-    /// that can be iterated over, NumPy's arrays included. Logins come first. `deadline` is for all
-    /// of it.
+    /// Columns are Arrow columns (objects with `__arrow_c_array__` or `__arrow_c_stream__`) or any
+    /// iterables, including NumPy arrays. Logins come first. `deadline` applies to the whole call.
     #[pyo3(signature = (passwords, *, deadline = None))]
     fn hash_many<'py>(
         &self,
@@ -239,8 +238,8 @@ impl PasswordHasher {
         batches::hash_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
     }
 
-    /// Verifies a column of stored strings, `None` for accounts that are not there, with one of
-    /// passwords: a list of `True`, `False` and exceptions, in order.
+    /// Verifies a column of stored strings, with `None` for accounts that do not exist, against a
+    /// column of passwords: returns a list of `True`, `False` and exceptions, in order.
     #[pyo3(signature = (hashes, passwords, *, deadline = None))]
     fn verify_many<'py>(
         &self,
@@ -253,20 +252,20 @@ impl PasswordHasher {
         batches::verify_many(py, &self.passwords(py)?, &columns, due(py, deadline)?)
     }
 
-    /// Moves a column of stored strings to the active key, as `rekey` does one.
+    /// Moves a column of stored strings to the active key, as `rekey` does with one string.
     ///
-    /// What is returned is a column of Arrow (`pyarrow.array(rows)`) with three fields: `hash`, the
-    /// new string, null where nothing changes; `outcome`, one of "changed", "same", "locked",
-    /// "empty", "null", and of the errors "bad", "refused", "unavailable", "failed"; and `why`, the
-    /// text of an error. Columns are as for `hash_many`; what is neither a string nor bytes is a
-    /// TypeError. Logins come first. There is no `deadline`: a row takes microseconds.
+    /// Returns an Arrow column (`pyarrow.array(rows)`) with three fields: `hash`, the new string,
+    /// null if nothing changes; `outcome`, one of "changed", "same", "locked", "empty", "null", or
+    /// of the errors "bad", "refused", "unavailable", "failed"; and `why`, the error message.
+    /// Columns are as for `hash_many`; items that are neither strings nor bytes raise TypeError.
+    /// Logins come first. There is no `deadline`: a row takes microseconds.
     fn rekey_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let column = Column::of(hashes)?.of_strings()?;
         columns::rekey_many(py, &self.passwords(py)?, &self.policy, column)
     }
 
-    /// Puts a hash of ours over each string of another scheme in a column, as `wrap` does with one.
-    /// What is returned is as for `rekey_many`; `deadline` is for all of it.
+    /// Wraps each string of another scheme in a column, as `wrap` does with one string. Returns the
+    /// same as `rekey_many`; `deadline` applies to the whole call.
     #[pyo3(signature = (hashes, *, deadline = None))]
     fn wrap_many(
         &self,
@@ -278,16 +277,16 @@ impl PasswordHasher {
         columns::wrap_many(py, &self.passwords(py)?, &column, due(py, deadline)?)
     }
 
-    /// Whether each string of a column could be verified: it can be read, the policy admits it, and
-    /// its key and its ROM are there ("same": nothing would change it). Computes no hash. What is
-    /// returned is as for `rekey_many`.
+    /// Checks whether each string of a column could be verified: it can be read, the policy admits
+    /// it, and its key and its ROM are available (outcome "same"). Computes no hash. Returns the
+    /// same as `rekey_many`.
     fn check_many(&self, py: Python<'_>, hashes: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let column = Column::of(hashes)?.of_strings()?;
         columns::check_many(py, &self.passwords(py)?, &self.policy, column)
     }
 
-    /// Counts a column of stored strings: a dictionary with the names that `saltern census --json`
-    /// has, and the rows of `check_many`.
+    /// Counts a column of stored strings: returns a dictionary with the names of `saltern census
+    /// --json`, and the rows of `check_many`.
     fn count_many<'py>(
         &self,
         py: Python<'py>,
@@ -299,14 +298,15 @@ impl PasswordHasher {
         Ok((columns::census(py, census, without)?, rows))
     }
 
-    /// What the policy makes of strings, without secrets: parameters, limits, schemes, names and
-    /// fingerprints of keys, hashes of ROMs. Two machines with the same do the same.
+    /// The parts of the policy that affect strings, without secrets: parameters, limits, schemes,
+    /// names and fingerprints of keys, hashes of ROMs. Machines with the same values treat strings
+    /// alike.
     #[getter]
     fn site<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         site::described(py, self.policy.table().policy())
     }
 
-    /// How many threads hash, as the policy has it.
+    /// The number of threads that hash, according to the policy.
     #[getter]
     fn threads(&self) -> usize {
         self.policy.pool_config().threads
@@ -325,7 +325,7 @@ impl PasswordHasher {
         Ok(Pending::hash(Self::start_hash(password, salt, &passwords)?))
     }
 
-    /// For `AsyncPasswordHasher`: what `verify_and_update` answers, or `verify` does.
+    /// For `AsyncPasswordHasher`: the answer of `verify_and_update` or of `verify`.
     #[pyo3(signature = (hash, password, account, deadline, update))]
     fn _start_login(
         &self,
@@ -348,7 +348,7 @@ impl PasswordHasher {
         Ok(Pending::login(ticket, |py, outcome| matched(py, &outcome)?.into_bound_py_any(py)))
     }
 
-    /// For `AsyncPasswordHasher`: a batch of these columns, which it looks at no further.
+    /// For `AsyncPasswordHasher`: a batch for these columns, whose items are not inspected.
     #[pyo3(signature = (columns, deadline))]
     fn _batch(
         &self,
@@ -361,14 +361,14 @@ impl PasswordHasher {
         Ok(Batch::new(&self.passwords(py)?, until))
     }
 
-    /// What people should know about files of keys and ROMs: loose permissions, what could not be
-    /// had.
+    /// Remarks for the operator about the files of keys and ROMs: loose permissions, resources that
+    /// were not available.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.policy.table().notes().to_vec()
     }
 
-    /// The work of a new hash, as `inspect` tells that of a stored one.
+    /// The work of a new hash, in the unit that `inspect` reports for stored ones.
     #[getter]
     fn work(&self) -> u128 {
         self.policy.table().policy().params.work()
@@ -380,7 +380,7 @@ impl PasswordHasher {
     }
 }
 
-/// What is no stored string has an exception of its own.
+/// Text that is not a stored string has its own exception.
 fn invalid_hash(py: Python<'_>, error: &saltern::Error) -> PyErr {
     match error.kind() {
         saltern::ErrorKind::BadInput => errors::named(py, "InvalidHashError", error.to_string()),

@@ -1,4 +1,4 @@
-//! What a stored string says of itself.
+//! The contents of a stored string.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -7,8 +7,8 @@ use saltern_yescrypt::{HashString, Scheme};
 use crate::errors;
 use crate::secret::stored;
 
-/// What a stored string of yescrypt or scrypt says of itself: scheme, parameters, salt, the bytes
-/// of memory and the work of a hash, and the names of the key and the ROM that it needs.
+/// The contents of a stored string of yescrypt or scrypt: scheme, parameters, salt, the bytes of
+/// memory and the work of a hash, and the ids of the key and the ROM that it needs.
 ///
 ///     >>> told = inspect(PasswordHasher(cost=2).hash("correct horse"))
 ///     >>> told["scheme"], told["n"], told["r"]

@@ -1,7 +1,7 @@
 //! The compiled half of the Python package `saltern`: `saltern._saltern`.
 //!
-//! What Python programs see is described in `saltern/_saltern.pyi` and docs/python.md; here is how
-//! it is kept. No thread waits for anything that takes long while it is attached to the
+//! `saltern/_saltern.pyi` and docs/python.md describe the interface for Python programs. The rules
+//! of the implementation: no thread waits for anything slow while it is attached to the
 //! interpreter, no lock is held across attaching or detaching, and threads that hash never touch
 //! the interpreter at all.
 

@@ -1,4 +1,4 @@
-//! A login: a stored string and a password, and what Python is told of the outcome.
+//! A login: a stored string and a password, and the outcome for Python.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use crate::buffer::Bytes;
 use crate::errors;
 use crate::secret::{secret, stored};
 
-/// What is to be verified.
+/// The inputs of a verification.
 pub(crate) struct Login<'a> {
-    /// None for an account that is not there.
+    /// `None` for an account that does not exist.
     hash: Option<Cow<'a, str>>,
     password: Bytes<'a>,
     account: Option<Bytes<'a>>,
@@ -31,13 +31,13 @@ impl<'a> Login<'a> {
         Ok(Login { hash, password, account })
     }
 
-    /// One of a column.
+    /// A login from a column.
     pub(crate) fn of(hash: Option<Cow<'a, str>>, password: Bytes<'a>) -> Self {
         Login { hash, password, account: None }
     }
 
-    /// Submits it. What is no stored string is refused here, with a word about arguments in the
-    /// wrong order if that is what it looks like.
+    /// Submits it. Text that is not a stored string is refused here, with a hint if the arguments
+    /// seem to be in the wrong order.
     pub(crate) fn start(&self, py: Python<'_>, passwords: &Passwords) -> PyResult<Ticket<Outcome>> {
         if let Some(hash) = &self.hash {
             refuse(py, hash, self.password.as_bytes())?;
@@ -47,7 +47,7 @@ impl<'a> Login<'a> {
     }
 }
 
-/// Refuses what is no stored string.
+/// Refuses text that is not a stored string.
 fn refuse(py: Python<'_>, hash: &str, password: &[u8]) -> PyResult<()> {
     let Err(error) = table::scheme(hash) else { return Ok(()) };
     if error.kind() != ErrorKind::BadInput {
@@ -65,7 +65,7 @@ fn refuse(py: Python<'_>, hash: &str, password: &[u8]) -> PyResult<()> {
     Err(errors::named(py, "InvalidHashError", message))
 }
 
-/// `True`, or the exception that says why not.
+/// `True`, or the exception for the other outcomes.
 pub(crate) fn matched(py: Python<'_>, outcome: &Outcome) -> PyResult<bool> {
     match outcome {
         Outcome::Match { .. } => Ok(true),
@@ -77,7 +77,7 @@ pub(crate) fn matched(py: Python<'_>, outcome: &Outcome) -> PyResult<bool> {
     }
 }
 
-/// Whether it matched, and what to store instead.
+/// Whether it matched, and the string to store instead.
 pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Option<String>)> {
     match outcome {
         Outcome::Match { update, .. } => Ok((true, update.map(|update| update.new))),
@@ -86,7 +86,7 @@ pub(crate) fn updated(py: Python<'_>, outcome: Outcome) -> PyResult<(bool, Optio
     }
 }
 
-/// Whether it matched, as an item of a column says it.
+/// Whether it matched, as an item of a column.
 pub(crate) fn whether(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyAny>> {
     Ok(PyBool::new(py, updated(py, outcome)?.0).to_owned().into_any())
 }

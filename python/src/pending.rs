@@ -1,4 +1,4 @@
-//! Tickets for asyncio: no thread waits for them. A thread of the pool that ends one writes a byte
+//! Tickets for asyncio: no thread waits for them. The pool thread that finishes one writes a byte
 //! to a pipe, which the event loop watches; it does not touch the interpreter.
 
 use std::future::Future;
@@ -13,7 +13,7 @@ use saltern::{Error, Outcome, Ticket};
 
 use crate::errors;
 
-/// Something that is being computed. Dropping it gives up what has not begun.
+/// Something that is being computed. Dropping it cancels work that has not begun.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Pending(Mutex<Work>);
 
@@ -22,7 +22,7 @@ enum Work {
     Login(Ticket<Outcome>, Answer),
 }
 
-/// What Python is told of an outcome.
+/// The conversion of an outcome for Python.
 type Answer = for<'py> fn(Python<'py>, Outcome) -> PyResult<Bound<'py, PyAny>>;
 
 impl Pending {
@@ -37,8 +37,8 @@ impl Pending {
 
 #[pymethods]
 impl Pending {
-    /// The result in a tuple if it is there; otherwise `None`, and `key` will be among those that
-    /// the other object tells.
+    /// The result in a tuple if it is ready; otherwise `None`, and `wakeup` will return `key` once
+    /// it is.
     fn poll<'py>(
         &self,
         py: Python<'py>,
@@ -48,7 +48,7 @@ impl Pending {
         let signal = Signal { told: Arc::clone(&wakeup.told), key };
         let waker = Waker::from(Arc::new(signal));
         let mut context = Context::from_waker(&waker);
-        // Making an answer may let other threads of Python run: not while the lock is held.
+        // Making an answer may let other Python threads run, so the lock must not be held.
         let polled = match &mut *lock(&self.0) {
             Work::Hash(ticket) => Pin::new(ticket).poll(&mut context).map(Done::Hash),
             Work::Login(ticket, answer) => {
@@ -65,22 +65,22 @@ impl Pending {
     }
 }
 
-/// What has come of it.
+/// The result.
 enum Done {
     Hash(Result<String, Error>),
     Login(Result<Outcome, Error>, Answer),
 }
 
-/// What an event loop watches.
+/// The object that an event loop watches.
 #[pyclass(module = "saltern", frozen)]
 pub(crate) struct Wakeup {
     told: Arc<Told>,
 }
 
-/// Keys of what has come on, and one byte in a pipe as long as there are any.
+/// Keys of tickets that can make progress, and one byte in a pipe as long as there are any.
 struct Told {
     keys: Mutex<Vec<u64>>,
-    /// Kept as long as the other end: writing to a pipe without a reader raises a signal.
+    /// Kept open as long as the other end: writing to a pipe without a reader raises a signal.
     reader: PipeReader,
     writer: PipeWriter,
 }
@@ -109,7 +109,7 @@ impl Wakeup {
         Ok(Wakeup { told: Arc::new(Told { keys: Mutex::new(Vec::new()), reader, writer }) })
     }
 
-    /// What becomes readable when there are keys.
+    /// The descriptor that becomes readable when there are keys.
     #[cfg(unix)]
     fn fileno(&self) -> i32 {
         std::os::fd::AsRawFd::as_raw_fd(&self.told.reader)
@@ -119,7 +119,7 @@ impl Wakeup {
     fn take(&self) -> PyResult<Vec<u64>> {
         let mut keys = lock(&self.told.keys);
         if !keys.is_empty() {
-            // The byte is there: it does not wait.
+            // The byte is there, so this does not block.
             (&self.told.reader).read_exact(&mut [0])?;
         }
         Ok(std::mem::take(&mut *keys))

@@ -1,4 +1,4 @@
-//! The one pool of this process: its threads, its memory and its queue.
+//! The single pool of this process: its threads, its memory and its queue.
 //!
 //! It is made by the first hash, never by an import or a constructor, so that a server can make its
 //! hashers first and fork afterwards; a forked process makes its own.
@@ -12,8 +12,8 @@ use saltern_pool::{Pool, PoolConfig};
 
 use crate::errors;
 
-/// Locked only while attached, and never across detaching: where there is a lock of the whole
-/// interpreter, no thread can hold this one while Python forks.
+/// Locked only while attached, and never across detaching: with a global interpreter lock, no
+/// thread can hold this one while Python forks.
 static POOL: Mutex<Option<Ours>> = Mutex::new(None);
 
 /// The pool, and how many items of batches are in its queue.
@@ -26,18 +26,18 @@ fn place() -> MutexGuard<'static, Option<Ours>> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pool that is there, if it is of this process.
+/// The existing pool, if it belongs to this process.
 fn current(place: &Option<Ours>) -> Option<Arc<Pool>> {
     place.as_ref().map(|ours| Arc::clone(&ours.pool)).filter(|pool| !pool.is_forked())
 }
 
-/// How many items of batches are in the queue of the pool.
+/// The number of batch items in the pool's queue.
 pub(crate) fn batched() -> Arc<AtomicUsize> {
     place().as_ref().map(|ours| Arc::clone(&ours.batched)).unwrap_or_default()
 }
 
-/// The pool, for hashes of this policy; `usual` is what policies have that do not say anything
-/// about a pool. It never ends: when the process does, nobody waits for it.
+/// The pool, for hashes under this policy; `usual` is the pool of policies that do not configure
+/// one. It is never dropped: the end of the process does not wait for it.
 pub(crate) fn pool(py: Python<'_>, policy: &Prepared, usual: &PoolConfig) -> PyResult<Arc<Pool>> {
     let wish = policy.pool_config();
     let there = current(&place());
@@ -62,7 +62,7 @@ pub(crate) fn pool(py: Python<'_>, policy: &Prepared, usual: &PoolConfig) -> PyR
     Ok(other)
 }
 
-/// Whether the pool is what a policy asks for, if it asks for anything.
+/// Checks that the pool is what a policy asks for, if it asks for anything.
 fn agree(py: Python<'_>, pool: &Pool, wish: &PoolConfig, usual: &PoolConfig) -> PyResult<()> {
     let has = pool.config();
     let fields = |config: &PoolConfig| {

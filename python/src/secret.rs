@@ -1,4 +1,4 @@
-//! Passwords and stored strings as Python gives them.
+//! Passwords and stored strings from Python.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use crate::buffer::{Bytes, View};
 use crate::errors;
 
-/// The bytes of a password, or of an account's name: those of `str` are UTF-8.
+/// The bytes of a password, or of an account name; `str` is encoded as UTF-8.
 ///
-/// They stay where Python has them; what is hashed is a copy, which is wiped.
+/// They stay in Python's memory; a copy is hashed and wiped.
 pub(crate) fn secret<'a>(what: &str, object: &'a Bound<'_, PyAny>) -> PyResult<Bytes<'a>> {
     if let Ok(text) = object.cast::<PyString>() {
-        // The exception of Python would hold the password.
+        // Python's own exception would contain the password.
         let text = text.to_str().map_err(|error| surrogate(object.py(), what, &error))?;
         return Ok(Bytes::Own(text.as_bytes()));
     }
@@ -51,13 +51,13 @@ pub(crate) fn stored<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>>
     Err(not_a_string(object))
 }
 
-/// What something else is.
+/// The error for anything else.
 pub(crate) fn not_a_string(object: &Bound<'_, PyAny>) -> PyErr {
     let kind = kind(object);
     PyTypeError::new_err(format!("the hash must be str or bytes, not {kind}"))
 }
 
-/// What bytes are told that are not text.
+/// The message for bytes that are not text.
 pub(crate) const NOT_TEXT: &str = "malformed stored string: it is not text";
 
 /// The same for bytes.
@@ -70,7 +70,7 @@ fn malformed(py: Python<'_>) -> PyErr {
     errors::named(py, "InvalidHashError", message)
 }
 
-/// The name of an object's type. (Printing it as Python does would call signal handlers.)
+/// The name of an object's type. (Formatting it as Python does would run signal handlers.)
 fn kind(object: &Bound<'_, PyAny>) -> String {
     let name = object.get_type().name();
     name.map_or_else(|_| "?".into(), |name| name.to_string_lossy().into_owned())

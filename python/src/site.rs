@@ -1,14 +1,14 @@
-//! What a policy makes of strings, in words: for programs that compare it between machines, and
-//! over time.
+//! The parts of a policy that affect strings, as text: for programs that compare them between
+//! machines, and over time.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use saltern::Policy;
 use saltern::policy::{Limits, Params, RomSource};
 
-/// Everything that decides which strings are accepted and what new ones are; nothing secret, no
-/// names of files, and nothing about threads, memory and deadlines, which machines have of their
-/// own.
+/// Everything that determines which strings are accepted and how new ones are made; nothing secret,
+/// no file names, and nothing about threads, memory and deadlines, which may differ between
+/// machines.
 pub(crate) fn described<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>> {
     let site = PyDict::new(py);
     site.set_item("params", params(&policy.params))?;
@@ -50,7 +50,7 @@ fn limits(limits: &Limits) -> String {
     )
 }
 
-/// The hash of the whole ROM, or its id where that is all there is.
+/// The hash of the whole ROM, or its id if that is all that is known.
 fn digest(id: &saltern_yescrypt::rom::RomId, source: &RomSource) -> String {
     match source {
         RomSource::Image { hash, .. } => hash.to_string(),

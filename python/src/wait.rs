@@ -8,16 +8,16 @@ use saltern::{Error, Ticket};
 
 use crate::errors;
 
-/// How long Ctrl-C may be without an effect.
+/// The longest delay before Ctrl-C takes effect.
 pub(crate) const SLICE: Duration = Duration::from_millis(50);
 
-/// The result of a ticket; its error as an exception. An exception of a signal handler, such as
-/// `KeyboardInterrupt`, gives the ticket up.
+/// The result of a ticket; its error as an exception. An exception from a signal handler, such as
+/// `KeyboardInterrupt`, cancels the ticket.
 pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, ticket: Ticket<T>) -> PyResult<T> {
     result(py, ticket)?.map_err(|error| errors::of(py, &error))
 }
 
-/// The same with the error as it is: exceptions are only those of signal handlers.
+/// The same with the unconverted error: exceptions are only those of signal handlers.
 pub(crate) fn result<T: Send + 'static>(
     py: Python<'_>,
     ticket: Ticket<T>,
@@ -32,7 +32,7 @@ pub(crate) fn result<T: Send + 'static>(
     }
 }
 
-/// Until when a call may take, as Python says it: seconds from now on.
+/// The deadline of a call, given in Python as seconds from now.
 pub(crate) fn due(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
     let Some(seconds) = seconds else { return Ok(None) };
     let Ok(time) = Duration::try_from_secs_f64(seconds) else {

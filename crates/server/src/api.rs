@@ -1,4 +1,4 @@
-//! What is said over the wire: requests, answers, problems and routes.
+//! The protocol: requests, answers, problems and routes.
 
 mod answer;
 #[cfg(feature = "server")]
@@ -32,6 +32,6 @@ pub(crate) use self::reply::Line;
 #[cfg(feature = "server")]
 pub(crate) use self::request::{Asked, BatchLine, Census, Hash, Verify};
 #[cfg(feature = "server")]
-pub(crate) use self::route::OPS;
+pub(crate) use self::route::{JSON, LINES, OPS};
 #[cfg(feature = "server")]
 pub use self::route::{Op, ROUTES, Right, Route, find};

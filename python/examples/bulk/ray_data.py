@@ -3,8 +3,8 @@
     python ray_data.py saltern.toml rekey password_hash in/ out/
 
 RAY_ADDRESS names the cluster; without it, Ray is started here. Every node has the policy, its keys
-and its ROMs on its own disks, under the same name. One actor on a node has its pool: what runs in
-it are the policy's threads, not Ray's.
+and its ROMs on its own disks, under the same name. One actor on a node has its pool, which runs the
+policy's threads, not Ray's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Work on whole tables of stored strings: on one machine, on a Ray cluster, or in other engines.
 
-``python -m saltern.bulk rekey|wrap|census|verify-sample`` works on a table of PostgreSQL or a file
-of Parquet; docs/bulk.md of the repository describes it. :class:`Rewrite` is what any engine can
-call that hands over Arrow: a function from a batch of rows to a batch of rows.
+``python -m saltern.bulk rekey|wrap|census|verify-sample`` works on a PostgreSQL table or a Parquet
+file; docs/bulk.md in the repository describes it. :class:`Rewrite` can be called by any engine that
+passes Arrow data: it is a function from a batch of rows to a batch of rows.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ __all__ = ["ERRORS", "Refused", "Rewrite"]
 
 
 def __getattr__(name: str) -> Any:
-    """Rewrite needs pyarrow, which the program has to be able to miss."""
+    """Rewrite needs pyarrow, which the program must not require."""
     if name == "Rewrite":
         from saltern.bulk.columns import Rewrite
 

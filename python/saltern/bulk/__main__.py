@@ -13,7 +13,7 @@ from saltern.bulk.site import open_site, refuse_for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the program: its exit status."""
+    """Runs the program; returns its exit status."""
     options = parse(arguments)
     try:
         return _run(options)
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("ended by SIGINT")
         return 130
     except BaseException as error:
-        # Panics of the compiled half are no `Exception`. Without their text, which may hold a row.
+        # Panics of the compiled half are no `Exception`. Their text may hold a row: leave it out.
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}, line {frame.lineno}"
         say(f"{type(error).__name__} in {where}: this is a defect. The same command goes on")
@@ -39,7 +39,7 @@ def _run(options: Options) -> int:
     refuse_for(site, options.operation)
     for note in site.hasher.notes:
         say(note)
-    # Each needs libraries that the other one does not.
+    # Each needs libraries that the other one does not need.
     if options.parquet is not None:
         from saltern.bulk import parquet
 

@@ -33,7 +33,7 @@ SIGTERM."""
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for."""
+    """The parsed options."""
 
     operation: str
     policy: str
@@ -78,7 +78,7 @@ DATABASE = (
 
 
 def parse(arguments: Sequence[str] | None) -> Options:
-    """The options; ends the program with status 2 and one line for those that cannot be."""
+    """The options; ends the program with status 2 and one line if they are invalid."""
     parser = _parser()
     given = vars(parser.parse_args(arguments))
     problem = contradiction(given)
@@ -88,7 +88,7 @@ def parse(arguments: Sequence[str] | None) -> Options:
 
 
 def contradiction(given: Mapping[str, object]) -> str | None:
-    """What cannot be together, or would do nothing, if anything."""
+    """The options that contradict each other or would do nothing, if any."""
     operation, file = given["operation"], "parquet" in given
     if "dsn" in given and file:
         return "--dsn or --parquet, not both"
@@ -123,7 +123,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
+    """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         text = re.sub("^argument (--[a-z-]+): ", r"\1 ", message).removeprefix("argument ")
@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
-        # Whether an option was given counts; `Options` has the usual values.
+        # It matters whether an option was given; `Options` has the defaults.
         argument_default=argparse.SUPPRESS,
     )
     parser.add_argument("operation", choices=OPERATIONS)

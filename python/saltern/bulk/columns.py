@@ -22,8 +22,8 @@ BUSY = 60.0
 
 
 def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructArray:
-    """What becomes of each string of a column: ``hash`` (null where nothing changes), ``outcome``
-    and ``why``. One call of the compiled half, in the threads of its pool."""
+    """The result for each string of a column: ``hash`` (null if nothing changes), ``outcome`` and
+    ``why``. One call of the compiled half, in the threads of its pool."""
     hashes = decoded(hashes)
     many = hasher.rekey_many if operation == "rekey" else hasher.wrap_many
     rows = pa.array(many(hashes))
@@ -35,7 +35,7 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
             until, fewest = time.monotonic() + BUSY, len(at)
         if not len(at) or time.monotonic() > until:
             return rows
-        # The queue of the pool is full, or the memory: others are at work in this process.
+        # The pool's queue or memory is full: there is other work in this process.
         time.sleep(0.05)
         again = pa.array(many([hashes[place].as_py() for place in at.to_pylist()]))
         places = pc.replace_with_mask(
@@ -45,12 +45,12 @@ def rewritten(hasher: PasswordHasher, operation: str, hashes: Any) -> pa.StructA
 
 
 def decoded(hashes: Any) -> Any:
-    """A column without a dictionary, which the compiled half does not take."""
+    """A column without dictionary encoding, which the compiled half does not support."""
     return hashes.dictionary_decode() if isinstance(hashes, pa.DictionaryArray) else hashes
 
 
 def outcomes(rows: pa.StructArray) -> dict[str, int]:
-    """How often there was each outcome."""
+    """The number of rows with each outcome."""
     counts = pc.value_counts(rows.field("outcome")).to_pylist()
     return {count["values"]: count["counts"] for count in counts}
 
@@ -69,14 +69,14 @@ def _text(id: object) -> str:
 
 
 class Rewrite:
-    """``rekey`` or ``wrap`` as a function of batches, for any engine that hands over Arrow.
+    """``rekey`` or ``wrap`` as a function of batches, for any engine that passes Arrow data.
 
-    ``policy`` is the name of a file, here and on the disk of whatever machine calls it: what is
-    pickled are names and fingerprints, never a key. A process opens the policy with its first
-    batch, and refuses it (:class:`~saltern.bulk.refusal.Refused`) if it is not the one that it is
-    here. ``outcome`` names a further column for what became of each row; rows in error keep their
-    string. Without it, strings whose key or ROM is not there, or which the policy does not accept,
-    are refused with their batch.
+    ``policy`` is the name of a file, here and on the disk of every machine that calls this: only
+    names and fingerprints are pickled, never a key. A process opens the policy with its first
+    batch, and refuses it (:class:`~saltern.bulk.refusal.Refused`) if it differs from the one here.
+    ``outcome`` names an additional column for the result of each row; rows in error keep their
+    string. Without it, strings whose key or ROM is missing, or which the policy does not accept,
+    make the whole batch fail.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Rewrite:
         self.description, self.digest = site.description, site.digest
 
     def __call__(self, batch: Any) -> Any:
-        """A table or a record batch, with new strings in the place of those that changed."""
+        """The table or record batch with its changed strings replaced."""
         at = batch.schema.get_field_index(self.column)
         if at < 0:
             raise Refused(f"no column {self.column} in the batch, or several")
@@ -117,7 +117,7 @@ class Rewrite:
 
 
 def replaced(hashes: Any, rows: pa.StructArray) -> pa.Array:
-    """A column with its new strings, of the type that it had."""
+    """A column with its new strings, of the same type."""
     kind = hashes.type
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     # Arrow has no such function for views.
@@ -132,7 +132,7 @@ _opened: dict[str, Site] = {}
 
 
 def same_site(policy: str, description: dict[str, Any]) -> Site:
-    """The policy on this machine's disk, if it does what it did where it was described."""
+    """The policy on this machine's disk, if it matches the given description."""
     site = open_site(policy)
     found = differences(description, site.description)
     if found:
@@ -141,7 +141,7 @@ def same_site(policy: str, description: dict[str, Any]) -> Site:
 
 
 def _refuse_errors(rows: pa.StructArray) -> None:
-    """Refuses a batch that the policy is wrong for. Strings that are none are so under any."""
+    """Refuses a batch that the policy does not fit. Malformed strings are so under any policy."""
     kinds = [kind for kind in ERRORS if kind != "bad"]
     wrong = rows.filter(pc.is_in(rows.field("outcome"), pa.array(kinds)))
     if len(wrong):

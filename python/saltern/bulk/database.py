@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: what they may be told, and how they come back after a restart."""
+"""Connections to PostgreSQL: their arguments, and reconnecting after a restart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGAIN = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where the table is. Nothing in it is secret, so that it can be sent to workers."""
+    """Where the table is. Nothing in it is secret, so it can be sent to workers."""
 
     dsn: str
     retry_for: float = 60.0
@@ -41,13 +41,13 @@ class Source:
 
 
 def checked(dsn: str) -> str:
-    """The DSN, if it holds no password: arguments can be seen by every user of the machine."""
+    """The DSN, if it contains no password: every user of the machine can see arguments."""
     try:
         parts = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         # The message of the library would repeat the DSN.
         raise Refused("--dsn: neither a URL (postgresql://…) nor names and values") from None
-    # Those that the library itself would not show.
+    # Parameters that the library itself would not show.
     options = psycopg.pq.Conninfo.get_defaults()
     secrets = {option.keyword.decode() for option in options if option.dispchar == b"*"}
     if any(parts.get(name) for name in secrets | {"password", "sslpassword"}):
@@ -61,7 +61,7 @@ def checked(dsn: str) -> str:
 DEFAULTS = {
     "connect_timeout": 10,
     "application_name": "saltern.bulk",
-    # A network that drops packets is noticed within half a minute.
+    # A network that drops packets is detected within half a minute.
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 4,
@@ -70,12 +70,12 @@ DEFAULTS = {
 """What connections have unless the DSN says otherwise."""
 
 SETTINGS = {
-    # The lock of a driver that is gone is given up as soon.
+    # The lock of a driver that is gone is released as soon.
     "tcp_keepalives_idle": "15",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "4",
     "default_transaction_isolation": "read committed",
-    # As text, ids are compared and kept in one form, whatever a site prefers.
+    # As text, ids are compared and kept in one form, whatever the site's settings.
     "datestyle": "ISO",
     "intervalstyle": "postgres",
     "bytea_output": "hex",
@@ -97,7 +97,7 @@ def connect(source: Source, *, patient: bool = False) -> Connection:
     )
     locks = PATIENCE if patient else source.lock_timeout
     statements = 0.0 if patient else source.statement_timeout
-    # With a unit there is no doubt about it.
+    # With a unit it is unambiguous.
     timeouts = {
         "lock_timeout": f"{int(locks * 1000)}ms",
         "statement_timeout": f"{int(statements * 1000)}ms",
@@ -109,22 +109,22 @@ def connect(source: Source, *, patient: bool = False) -> Connection:
 
 def quoted(*names: str) -> sql.SQL:
     """An identifier for statements that are executed with parameters, even with none: a `%` in it
-    is none of theirs."""
+    must not be taken for one."""
     return escaped(sql.Identifier(*names).as_string(None))
 
 
 def escaped(text: str) -> sql.SQL:
-    """A piece of SQL for the same statements."""
+    """SQL text for the same statements."""
     return sql.SQL(text.replace("%", "%%"))  # type: ignore[arg-type, unused-ignore]
 
 
 def copied(
     connection: Connection, query: sql.Composable, parameters: Sequence[object] = ()
 ) -> bytes:
-    """What `COPY … TO STDOUT` gives, all at once."""
+    """The whole output of `COPY … TO STDOUT`."""
     text = query.as_bytes(connection)
     if not parameters:
-        # Unlike other statements, it is not looked at for parameters then.
+        # Then, unlike other statements, it is not searched for parameters.
         text = text.replace(b"%%", b"%")
     with connection.cursor().copy(text, parameters) as copy:
         return b"".join(copy)
@@ -135,8 +135,8 @@ TOLD = ("08", "25", "28", "3D", "40", "42501", "42703", "42P01", "53", "55", "57
 
 
 def told(error: psycopg.Error) -> str:
-    """What an error says, without what may hold a row: the details that the server adds, and the
-    text of errors about values, which a trigger writes as it likes."""
+    """The message of an error, without parts that may contain a row: the details that the server
+    adds, and the text of errors about values, which triggers may choose freely."""
     diag, code = error.diag, error.sqlstate
     if diag.message_primary is None or code is None:
         return " ".join(str(error).split()) or type(error).__name__
@@ -152,7 +152,7 @@ def told(error: psycopg.Error) -> str:
 
 
 class Session:
-    """A connection that is made again when it was lost."""
+    """A connection that is reopened when it was lost."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -161,8 +161,8 @@ class Session:
         self._connection: Connection | None = None
 
     def run(self, work: Callable[[Connection], T]) -> T:
-        """Does something with the connection; from its beginning again, after a pause, where what
-        went wrong passes by itself, until that has lasted for as long as was said."""
+        """Does something with the connection. After a temporary error it starts again, with a
+        pause, until the given time has passed."""
         until, pause = None, 0.1
         while True:
             try:
@@ -184,7 +184,7 @@ class Session:
                 pause = min(2 * pause, 5.0)
 
     def close(self) -> None:
-        """Gives the connection back."""
+        """Closes the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

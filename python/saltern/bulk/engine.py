@@ -1,4 +1,4 @@
-"""What every engine of jobs offers: on this machine, or on a cluster."""
+"""The interface of job engines: on this machine, or on a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Results = Generator[Done | None, None, None]
 
 
 class Engine(Protocol):
-    """What does ranges."""
+    """Processes ranges."""
 
     def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
-        """Does ranges. To close it ends what is at hand, in the way of the engine."""
+        """Processes ranges. Closing it ends the current ones in the manner of the engine."""

@@ -1,4 +1,4 @@
-"""A job from its refusals to its report."""
+"""A job, from its checks to its report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FAILURES = (psycopg.Error, saltern.SalternError, Refused, Superseded)
 
 
 def run(options: Options, site: Site) -> int:
-    """Does what was asked for: the exit status."""
+    """Runs the job; returns the exit status."""
     assert options.dsn is not None
     source = Source(checked(options.dsn), options.retry_for)
     try:
@@ -68,7 +68,7 @@ def refuse_wrong(done: Done) -> None:
 
 
 class Job:
-    """A job on a table of a database."""
+    """A job on a database table."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Job:
             listed = ledger.errors(connection, job, self.options.list_errors)
             return done, ledger.totals(connection, job), listed
 
-        # The database may be away, or have been: a connection of its own.
+        # The database may be, or have been, unavailable: use a separate connection.
         session = Session(self.source)
         try:
             done, totals, listed = session.run(finish)
@@ -196,7 +196,7 @@ class Job:
         if done:
             ended = "done"
         elif ended == "done":
-            # Whatever the workers have said.
+            # Whatever the workers have reported.
             ended = "failed"
             say(f"the ledger has {totals.done} of {totals.ranges} ranges as done")
         report = self._head(ended, progress) | {
@@ -251,7 +251,7 @@ class Job:
             source=self.source,
             table=self.table,
             operation=self.options.operation,
-            # The same name on every node, whatever folder its workers are in.
+            # The same name on every node, whatever the working directory of its workers.
             policy=os.path.abspath(self.options.policy),
             description=self.site.description,
             place=place(self.connection, self.table),
@@ -282,7 +282,7 @@ class Job:
             yield done
 
     def _range_rows(self) -> int:
-        """As many rows as take the time that a range should."""
+        """The number of rows for the intended time per range."""
         if self.options.operation == "rekey":
             return REKEY_ROWS
         hasher, count = self.site.hasher, 4 * self.site.hasher.threads

@@ -1,7 +1,7 @@
-"""What is done already, in tables beside the one that is worked on.
+"""The record of finished work, in tables beside the one being processed.
 
 The ledger makes a job resumable, and its counts exact: a range's results and its entry here are
-one transaction. It holds no string, no key and no DSN.
+written in one transaction. It holds no string, no key and no DSN.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ TABLES = ("jobs", "ranges", "errors")
 
 @dataclass(frozen=True)
 class Range:
-    """Ids from `low` on and below `high`, as text; open where there is none."""
+    """Ids from `low` up to but not including `high`, as text; `None` means unbounded."""
 
     number: int
     low: str | None = None
@@ -72,7 +72,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Begun:
-    """A job that is to be done."""
+    """A job to run."""
 
     job: int
     nonce: str
@@ -84,7 +84,7 @@ class Begun:
 
 @dataclass
 class Part:
-    """What a transaction adds to the entry of a range."""
+    """What a transaction adds to a range's entry."""
 
     changed: int = 0
     conflicts: int = 0
@@ -106,7 +106,7 @@ class _Job:
 
 @dataclass
 class Whole:
-    """What the entry of a range says when it is done."""
+    """The contents of a range's entry when it is done."""
 
     accounts: int
     outcomes: dict[str, int]
@@ -137,7 +137,7 @@ class Ledger:
         return statement.format(schema=quoted(self.schema), **names)
 
     def prepare(self, connection: Connection) -> None:
-        """Makes the tables, if they are not there, and refuses those that cannot be used."""
+        """Creates the tables if they do not exist, and refuses those that cannot be used."""
         try:
             there = [self._exists(connection, table) for table in TABLES]
         except psycopg.errors.InsufficientPrivilege:
@@ -183,8 +183,7 @@ class Ledger:
     def begin(
         self, connection: Connection, table: Table, operation: str, site: Site, size: int
     ) -> Begun:
-        """The job that is to be done: one that was begun before, or a new one, which has its
-        ranges from here on."""
+        """The job to run: one begun before, or a new one, whose ranges are created here."""
         jobs = self._jobs(connection, table)
         self._refuse_older(jobs, table, site)
         mine = [
@@ -193,15 +192,15 @@ class Ledger:
             and (job.state == "running" or job.state == "replaced" and self._above(job, jobs))
         ]
         with connection.transaction():
-            # Whoever still works for another policy, or on a table of this name that is gone,
-            # stops at the end of his range.
+            # A worker for another policy, or for a dropped table of this name, stops at the end
+            # of its range.
             replace = self._sql(
                 "UPDATE {schema}.jobs SET state = 'replaced', ended = now() WHERE relation = %s "
                 "AND hash_column = %s AND state = 'running' AND (policy <> %s OR mark <> %s)"
             )
             connection.execute(replace, [table.label, table.hash, site.digest, table.mark])
             if mine and mine[0].mark == table.mark:
-                # Another policy may have taken over meanwhile that changed nothing.
+                # Another policy that changed nothing may have taken over meanwhile.
                 again = self._sql(
                     "UPDATE {schema}.jobs SET state = 'running', ended = NULL WHERE job = %s"
                 )
@@ -218,7 +217,7 @@ class Ledger:
         return Begun(job, self._nonce(connection, job), False, note)
 
     def _jobs(self, connection: Connection, table: Table) -> list[_Job]:
-        """The jobs on a table and column of these names, the last one first."""
+        """The jobs on a table and column of these names, latest first."""
         query = self._sql(
             "SELECT job, operation, policy, state, id_column, mark, began::timestamptz(0)::text, "
             "EXISTS (SELECT FROM {schema}.ranges r WHERE r.job = j.job AND r.changed > 0) "
@@ -228,8 +227,8 @@ class Ledger:
         return [_Job(*row) for row in rows]  # type: ignore[arg-type]
 
     def _above(self, job: _Job, jobs: list[_Job]) -> bool:
-        """Whether what has replaced a job is known: it has changed nothing then. Where its entry
-        was taken out, there is no telling."""
+        """Whether the job that has replaced this one is known: then that one has changed nothing.
+        If its entry was removed, this cannot be determined."""
         return any(other.job > job.job and other.policy != job.policy for other in jobs)
 
     def _nonce(self, connection: Connection, job: int) -> str:
@@ -239,8 +238,8 @@ class Ledger:
         return str(row[0])
 
     def _refuse_older(self, jobs: list[_Job], table: Table, site: Site) -> None:
-        """Refuses a policy that another one came after. One that changed no row counts for
-        nothing: it may have been a mistake."""
+        """Refuses a policy that was followed by another one. A later one that changed no row is
+        ignored: it may have been a mistake."""
         last = next((job for job in jobs if job.wrote), None)
         if last is None or last.policy == site.digest:
             return
@@ -274,7 +273,7 @@ class Ledger:
             **table.names(),
         )
         connection.execute(ranges, {"job": job, "size": size})
-        # A table without rows has one range, which rows may be inserted into meanwhile.
+        # An empty table has one range, into which rows may be inserted meanwhile.
         one = "INSERT INTO {schema}.ranges (job, number) VALUES (%s, 0) ON CONFLICT DO NOTHING"
         connection.execute(self._sql(one), [job])
         count = self._sql(
@@ -285,12 +284,12 @@ class Ledger:
         return job
 
     def accounts(self, connection: Connection, job: int) -> int:
-        """How many rows the table had when the job was begun."""
+        """The number of rows in the table when the job was begun."""
         query = self._sql("SELECT accounts FROM {schema}.jobs WHERE job = %s")
         return _number(connection.execute(query, [job]).fetchone())
 
     def pending(self, connection: Connection, job: int) -> list[Range]:
-        """The ranges that are not done, in the order of their ids."""
+        """The unfinished ranges, in the order of their ids."""
         query = self._sql(
             "SELECT number, low, high FROM {schema}.ranges WHERE job = %s AND done IS NULL "
             "ORDER BY number"
@@ -300,7 +299,7 @@ class Ledger:
     def claim(
         self, connection: Connection, job: int, number: int, claim: str, nonce: str
     ) -> bool:
-        """Takes a range, whoever had it before; false if it is done."""
+        """Claims a range, whoever had it before; returns False if it is done."""
         query = self._sql("SELECT FROM {schema}.jobs WHERE job = %s AND nonce = %s")
         if connection.execute(query, [job, nonce]).fetchone() is None:
             raise Refused(
@@ -323,8 +322,8 @@ class Ledger:
 
     def hold(self, connection: Connection, job: int, number: int, claim: str) -> int:
         """Locks the entry of a range until the end of the transaction, if the claim still holds;
-        and that of the job, so that nobody replaces it meanwhile. How many rows of the range were
-        changed before, perhaps by a worker that was killed then."""
+        and that of the job, so that nobody replaces it meanwhile. Returns how many rows of the
+        range were changed before, perhaps by a worker that was then killed."""
         query = self._sql(
             "SELECT r.changed FROM {schema}.ranges r JOIN {schema}.jobs j USING (job) "
             "WHERE r.job = %s AND r.number = %s AND r.claim = %s AND r.done IS NULL "
@@ -367,7 +366,7 @@ class Ledger:
         return connection.execute(update, [job]).rowcount == 1
 
     def totals(self, connection: Connection, job: int) -> Totals:
-        """What is done of a job, in whichever run."""
+        """The finished part of a job, over all runs."""
         query = self._sql(
             "SELECT count(*), count(done), coalesce(sum(accounts), 0)::bigint, "
             "coalesce(sum(changed), 0)::bigint, coalesce(sum(conflicts), 0)::bigint "
@@ -402,7 +401,7 @@ WHERE n %% %(size)s = 0
 
 
 def boundaries(connection: Connection, table: Table, size: int) -> list[Range]:
-    """The same ranges for work that writes nothing, and keeps no ledger."""
+    """The same ranges for work that writes nothing and keeps no ledger."""
     text = (
         "SELECT number, CASE WHEN number > 0 THEN low::text END, high::text FROM ("
         + BOUNDARIES

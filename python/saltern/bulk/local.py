@@ -1,7 +1,7 @@
 """The engine of one machine: a few threads of this process, which share its pool.
 
-Several, so that one has rows of the database while another one computes: hashes are computed in the
-threads of the pool, however many of these there are.
+There are several, so that one reads or writes rows while another one computes: hashes are computed
+in the threads of the pool, regardless of the number of these.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class LocalEngine:
         self.doubt = doubt or threading.Event()
 
     def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
-        """Does ranges. Once `stop` is set, those at hand are finished and no other is begun; nor
-        is one while `doubt` is set. What another driver has taken is tried again at the end: if
-        our lock was lost for a moment, it may have begun, and was refused since."""
+        """Processes ranges. Once `stop` is set, current ones are finished and no other is begun;
+        nor is one while `doubt` is set. Ranges taken by another driver are tried again at the end:
+        if our lock was lost for a moment, that driver may have begun, and has since been refused."""
         left, own = deque((wanted, 1) for wanted in ranges), threading.local()
 
         def do(wanted: Range) -> Done:

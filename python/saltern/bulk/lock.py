@@ -1,4 +1,4 @@
-"""One job at a time on a table: a lock that the driver's own connection has, and loses with it."""
+"""One job at a time on a table: a lock held by the driver's connection, and lost with it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JobLock:
             self._connection.close()
 
     def keep(self) -> None:
-        """Takes the lock again, if the database was away. Workers wait for it by themselves."""
+        """Takes the lock again if the database was unavailable. Workers wait for that."""
         now = time.monotonic()
         if now - self._looked < EVERY:
             return
@@ -52,7 +52,7 @@ class JobLock:
             if self._take():
                 self._settle()
                 return
-            # Perhaps the database has not noticed yet that the old connection is gone.
+            # The database may not have noticed yet that the old connection is gone.
             failure = Superseded(f"another job has taken {self._table.label} over")
         except psycopg.OperationalError as error:
             failure = error

@@ -1,4 +1,4 @@
-"""What can become of a string. Neither Arrow nor a database is needed to know it."""
+"""The possible outcomes for a string. Needs neither Arrow nor a database."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ def named(rows: Iterable[tuple[object, ...]]) -> list[dict[str, object]]:
 
 
 def most_errors(asked: int | None, rows: int) -> int:
-    """How many rows may be in error before a job ends."""
+    """The most rows that may be in error before a job ends."""
     return max(100, rows // 100) if asked is None else asked

@@ -1,4 +1,4 @@
-"""Tables that are exported: a file of Parquet in, another one out, a row group at a time."""
+"""Exported tables: one Parquet file in, another one out, a row group at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from saltern.bulk.site import Site
 
 
 def run(options: Options, site: Site, file: Path) -> int:
-    """Does what was asked for: the exit status."""
+    """Runs the job; returns the exit status."""
     try:
         with parquet.ParquetFile(file) as source:
             _refuse(options, file, source)
@@ -109,15 +109,15 @@ class File:
             yield self.source.read_row_group(number, columns=wanted)
 
     def _counted(self) -> str:
-        """Counts: how that ended."""
+        """Counts; returns how that ended."""
         for group in self._groups():
             for piece in _pieces(group):
                 self._count(piece)
         return "done" if self.progress.done == self.progress.ranges else "stopped"
 
     def _written(self, out: Path) -> str:
-        """Writes another file beside its name, and gives it the name when it is whole: how that
-        ended."""
+        """Writes another file under a temporary name, and renames it when it is complete; returns
+        how that ended."""
         schema = self.source.schema_arrow
         with tempfile.NamedTemporaryFile(dir=out.parent, prefix=f".{out.name}.") as target:
             _refuse_without_links(Path(target.name), out)
@@ -129,11 +129,11 @@ class File:
             if not self.signals.stop.is_set():
                 target.flush()
                 os.fsync(target.fileno())
-            # From here on the file is there, whoever wants to stop.
+            # From here on the file is complete, whatever stops the job.
             if self.signals.stop.is_set():
                 return "stopped"
             try:
-                # Unlike a renaming, this does not replace a file that came meanwhile.
+                # Unlike renaming, this does not replace a file created meanwhile.
                 os.link(target.name, out)
             except FileExistsError:
                 raise Refused(f"{out} is there by now: name another file") from None
@@ -145,7 +145,7 @@ class File:
         return "done"
 
     def _codecs(self) -> dict[str, str]:
-        """That of each column, as the first row group has them."""
+        """The codec of each column, as in the first row group."""
         metadata = self.source.metadata
         if metadata.num_row_groups == 0:
             return {}
@@ -206,7 +206,7 @@ def _column(piece: pa.Table, name: str) -> pa.Array:
 
 
 def _refuse_without_links(target: Path, out: Path) -> None:
-    """Before anything is computed, which may take hours."""
+    """Checked before anything is computed, which may take hours."""
     trial = target.with_name(target.name + ".link")
     try:
         os.link(target, trial)

@@ -1,4 +1,4 @@
-"""What a worker does: one range after the other, each read, computed and written by itself."""
+"""The work of a worker: one range after the other, each read, computed and written by itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from saltern.bulk.table import Table
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker has to know. Names and numbers only: keys and ROMs are on its own disks."""
+    """The parameters of a worker. Names and numbers only: keys and ROMs are on its own disks."""
 
     source: Source
     table: Table
@@ -42,7 +42,7 @@ class Assignment:
 
 @dataclass
 class Done:
-    """What came of a range."""
+    """The result of a range."""
 
     number: int
     accounts: int = 0
@@ -56,7 +56,7 @@ class Done:
 
 @dataclass
 class Written:
-    """What came of a transaction."""
+    """The result of a transaction."""
 
     claim: str
     """What the range's entry has from then on."""
@@ -71,7 +71,7 @@ class Written:
     """The rows in conflict as they are now, if they are to be looked at again."""
 
     def corrected(self, kinds: Counter[str], staged: int) -> dict[str, int]:
-        """The outcomes of strings, after what has become of those that were to be written."""
+        """The outcomes of strings, corrected by what happened to those that were to be written."""
         corrections = {
             "changed": self.changed - staged,
             "same": staged - self.changed - self.conflicts - self.locked,
@@ -84,7 +84,7 @@ class Written:
 
 
 class Worker:
-    """Does ranges of one job with one connection, and with the pool of its process."""
+    """Processes ranges of one job with one connection, and with the pool of its process."""
 
     def __init__(self, assignment: Assignment, site: Site | None = None) -> None:
         self.assignment = assignment
@@ -93,12 +93,12 @@ class Worker:
         self.ledger = Ledger(assignment.ledger)
 
     def do(self, wanted: Range) -> Done:
-        """Does a range. Whatever is done twice, by whichever workers, is counted once."""
+        """Processes a range. Work that is done twice, by any workers, is counted once."""
         count = self.assignment.operation == "census"
         return self._count(wanted) if count else self._rewrite(wanted)
 
     def close(self) -> None:
-        """Gives its connection back."""
+        """Closes its connection."""
         self.session.close()
 
     def _count(self, wanted: Range) -> Done:
@@ -114,8 +114,8 @@ class Worker:
             try:
                 return self._attempt(wanted)
             except Superseded:
-                # Where the connection was lost, nobody knows whether the transaction took place:
-                # the ledger does.
+                # If the connection was lost, only the ledger shows whether the transaction was
+                # committed.
                 if self.session.losses == losses:
                     raise
 
@@ -133,12 +133,12 @@ class Worker:
             pause = min(2 * pause, 5.0)
             written = self._write(wanted, written.claim, written.others, done, last=False)
         if written.others is not None:
-            # Logins have written meanwhile, perhaps under an older policy: these rows once more.
+            # Logins have written meanwhile, perhaps under an older policy: do these rows again.
             self._write(wanted, written.claim, written.others, done, last=True)
         return done
 
     def _read(self, connection: Connection, wanted: Range) -> pa.RecordBatch:
-        """The rows of a range, as text. The snapshot is given up with the last of them."""
+        """The rows of a range, as text. The snapshot is released with the last of them."""
         where, given = within("", wanted)
         query = sql.SQL(
             "COPY (SELECT {id}, {hash} FROM {table} WHERE " + where + ") TO STDOUT (FORMAT csv)"
@@ -156,7 +156,7 @@ class Worker:
         staged = pa.table(columns, names=["id", "old", "new"]).filter(changed)
         kinds = outcomes(rows)
         if kinds.get("failed"):
-            # Such a range stays to be done.
+            # Such a range remains unfinished.
             why = rows.filter(pc.equal(rows.field("outcome"), "failed"))[0]["why"].as_py()
             raise Refused(f"{kinds['failed']} strings could not be computed: {why}")
         done.errors += found_errors(batch, rows)
@@ -182,7 +182,7 @@ class Worker:
             try:
                 return transaction(connection, waiting=True)
             except psycopg.errors.LockNotAvailable:
-                # Those that strangers have locked are left out.
+                # Rows that others have locked are left out.
                 return transaction(connection, waiting=False)
 
         written = self.session.run(work)
@@ -204,7 +204,7 @@ class Worker:
         written.changed = self._update(connection, wanted, waiting)
         if written.changed == staged.num_rows:
             return
-        # Somebody else may have written the same: that is no conflict.
+        # Somebody else may have written the same: that is not a conflict.
         others, given = self._others(wanted)
         counts = (
             "SELECT count(*), count(t.{id}), "
@@ -225,8 +225,8 @@ class Worker:
             written.others = parsed(copied(connection, query, given))
 
     def _astray(self, connection: Connection, wanted: Range) -> int:
-        """The rows that still have a string whose id is gone: they have another id by now, or it
-        was not the same one when it came back. The next run has them."""
+        """The rows whose string still exists but whose id is gone: the id has changed, or did not
+        survive the round trip. The next run processes them."""
         where, given = within("t.", wanted)
         inner, more = within("u.", wanted)
         query = sql.SQL(
@@ -238,8 +238,8 @@ class Worker:
         return int(str(row[0])) if row else 0
 
     def _others(self, wanted: Range) -> tuple[str, list[str]]:
-        """The staged rows in which something else stands by now, or that are gone. Without the
-        bounds, the whole table might be read for them, too."""
+        """The staged rows whose string has changed meanwhile, or that are gone. Without the bounds,
+        the whole table might be read for them, too."""
         where, given = within("t.", wanted)
         text = (
             "FROM pg_temp.saltern_staged AS s LEFT JOIN {table} AS t ON t.{id} = s.id AND " + where
@@ -265,10 +265,10 @@ class Worker:
 
     def _update(self, connection: Connection, wanted: Range, waiting: bool) -> int:
         names = self._names()
-        # Without the bounds, the whole table would be read where that looks cheaper than to look
-        # for every id.
+        # Without the bounds, the whole table would be read if that looks cheaper than looking up
+        # every id.
         where, given = within("t.", wanted)
-        # Byte for byte, whatever the collation of the column takes for equal.
+        # Byte for byte, whatever the column's collation considers equal.
         same = 't.{id} = s.id AND t.{hash} COLLATE "C" = s.old COLLATE "C" AND ' + where
         only = ""
         if not waiting:
@@ -296,7 +296,7 @@ class Worker:
 
 
 def _count_earlier(sums: dict[str, int], changed: int) -> None:
-    """Rows that were changed when the range was done half, and are the same now."""
+    """Rows that were changed when the range was half done, and are the same now."""
     moved = min(changed - sums.get("changed", 0), sums.get("same", 0))
     if moved > 0:
         sums["changed"] = sums.get("changed", 0) + moved
@@ -316,12 +316,12 @@ def within(table: str, wanted: Range) -> tuple[str, list[str]]:
 
 
 def parsed(text: bytes) -> pa.RecordBatch:
-    """Rows of COPY as a batch: `id` and `old`, which need be no UTF-8. Where nothing stands there
-    is a null, and where `""` stands an empty string."""
+    """Rows of COPY as a batch: `id` and `old`, which need not be UTF-8. An empty field is a null,
+    and `""` an empty string."""
     schema = pa.schema([("id", pa.binary()), ("old", pa.binary())])
     if not text:
         return pa.RecordBatch.from_pylist([], schema)
-    # The reader drops a mark of the order of bytes from the beginning, and empty lines.
+    # The reader drops a byte order mark from the beginning, and empty lines.
     text = b"\n" + text
     try:
         table = csv.read_csv(
@@ -336,6 +336,6 @@ def parsed(text: bytes) -> pa.RecordBatch:
             ),
         )
     except pa.ArrowException:
-        # Its text would have the row.
+        # Its text would contain the row.
         raise Refused("rows that COPY has given cannot be read: this is a defect") from None
     return table.combine_chunks().to_batches()[0]

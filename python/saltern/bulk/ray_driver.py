@@ -1,9 +1,9 @@
 """The engine of a cluster, on the side of Ray: Ray Data, with ranges as the rows of its dataset.
 
-One actor on each node has the pool and the ROMs of that node. What is sent to it are names and
-numbers: it reads the policy, the keys and the ROMs from its own disks, and does nothing unless they
-are those of the job. Which actor does what range, and what is done again after one has died, Ray
-decides; that nothing is done or counted twice, the ledger sees to.
+One actor on each node has the pool and the ROMs of that node. Only names and numbers are sent to
+it: it reads the policy, the keys and the ROMs from its own disks, and does nothing unless they are
+those of the job. Ray decides which actor processes which range, and what is repeated after one has
+died; the ledger ensures that nothing is done or counted twice.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ FAREWELL = 10.0
 
 
 class Ranges:
-    """The actor: what Ray Data calls with ranges."""
+    """The actor that Ray Data calls with ranges."""
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self.own = threading.local()
         self.failure = ""
         try:
-            # For nodes that have come since all were checked.
+            # For nodes that joined after the check.
             self.site = same_site(assignment.policy, assignment.description)
         except Refused as refused:
             self.failure = f"{_node()}: {refused}"
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        """Does ranges. What goes wrong is a result as well: Ray would do it again, and print it."""
+        """Processes ranges. Errors are returned as results: Ray would retry and print them."""
         results = [self._do(json.loads(text)) for text in batch.column("range").to_pylist()]
         return pa.table({"done": [json.dumps(result) for result in results]})
 
@@ -71,7 +71,7 @@ class Ranges:
         except (Refused, saltern.SalternError) as error:
             return {"failure": f"{_node()}: {error}"}
         except Superseded:
-            # Another actor has it, since Ray took this one for dead; or another driver.
+            # Another actor has it, since Ray took this one for dead; or another driver has.
             return {}
 
 
@@ -83,7 +83,7 @@ class Driver:
         self._sending = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Says something to the job."""
+        """Sends a message to the job."""
         with self._sending:
             self.pipe.send(message)
 
@@ -96,19 +96,19 @@ class Driver:
                 request = self.pipe.recv()
             except (EOFError, OSError):
                 return
-            # Its end is looked for meanwhile.
+            # Its end is watched meanwhile.
             work = threading.Thread(target=self._work, args=request, daemon=True)
             work.start()
 
     def _live(self) -> None:
-        """A sign of life, as long as there is a cluster."""
+        """Sends a sign of life as long as the cluster exists."""
         pause = threading.Event()
         while not pause.wait(ALIVE):
             try:
                 if nodes():
                     self.send({})
             except Exception:
-                # The job sees by the silence that something is wrong.
+                # The job notices from the silence that something is wrong.
                 continue
 
     def _work(self, request: str, assignment: Assignment, *ranges: Sequence[Range]) -> None:
@@ -131,7 +131,7 @@ class Driver:
 
 def run(pipe: Pipe, address: str, workers: int | None) -> None:
     """The whole life of the process."""
-    # Signals of a terminal are the job's, and so are its streams.
+    # Signals from a terminal, and its streams, belong to the job.
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
@@ -150,7 +150,7 @@ def run(pipe: Pipe, address: str, workers: int | None) -> None:
         return
     settings: dict[str, Any] = {}
     if address == "local":
-        # Actors that had all processors would leave none for Ray's own tasks.
+        # Actors with all processors would leave none for Ray's own tasks.
         settings = {"num_cpus": max(4, 2 * (os.cpu_count() or 1)), "include_dashboard": False}
     try:
         ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **settings)
@@ -158,7 +158,7 @@ def run(pipe: Pipe, address: str, workers: int | None) -> None:
         driver.send({"failure": f"--address {address}: {' '.join(str(error).split())}"})
         return
     driver.serve()
-    # The job may be dead, so that nobody would end what Ray does not.
+    # The job may be dead, and nobody would end what Ray does not end.
     last = threading.Timer(FAREWELL, os._exit, [1])
     last.daemon = True
     last.start()
@@ -174,7 +174,7 @@ def nodes() -> list[dict[str, Any]]:
 
 
 def check(assignment: Assignment) -> int:
-    """Asks every node whether it can do its part: how many there are."""
+    """Asks every node whether it can do its part; returns the number of nodes."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -200,8 +200,8 @@ def check(assignment: Assignment) -> int:
 
 
 def prepared(assignment: Assignment, ranges: Sequence[Range], workers: int | None) -> Any:
-    """The dataset of ranges and what is made of them. As Ray Data has it by default, actors are
-    spread over the nodes, and restarted when they die, and what they had begun is done again."""
+    """The dataset of ranges and their results. By default, Ray Data spreads actors over the nodes,
+    restarts them when they die, and repeats what they had begun."""
     import ray
     from ray.data import ActorPoolStrategy, DataContext
 
@@ -229,7 +229,7 @@ def prepared(assignment: Assignment, ranges: Sequence[Range], workers: int | Non
 
 
 def problem(assignment: Assignment) -> str | None:
-    """What keeps this node from doing its part, if anything."""
+    """What prevents this node from doing its part, if anything."""
     try:
         same_site(assignment.policy, assignment.description)
         with closing(connect(assignment.source)) as connection:

@@ -1,7 +1,7 @@
-"""The engine of a cluster, on the side of the job: Ray is asked in a process of its own.
+"""The engine of a cluster, on the side of the job: Ray runs in a separate process.
 
-Ray ends a process whose cluster is gone, without a word, and prints on its streams. Neither is to
-happen to the one that has the lock and writes the report.
+Ray silently ends a process whose cluster is gone, and prints on its streams. Neither must happen to
+the process that holds the lock and writes the report.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RayEngine:
     def __enter__(self) -> RayEngine:
         self._process.start()
         assert self._there is not None
-        # From now on the end of that process is the end of the pipe.
+        # From now on the end of that process closes the pipe.
         self._there.close()
         return self
 
@@ -58,7 +58,7 @@ class RayEngine:
             self._process.join()
 
     def check(self, assignment: Assignment) -> None:
-        """Refuses the job if a node lacks something, or has something else."""
+        """Refuses the job if a node lacks something, or has something different."""
         for message in self._answers(("check", assignment), STARTS_WITHIN):
             if message is not None and "nodes" in message:
                 say(f"{message['nodes']} nodes have the policy, its keys and its ROMs")
@@ -66,7 +66,7 @@ class RayEngine:
         raise Refused("ended by a signal before any row was touched")
 
     def results(self, assignment: Assignment, ranges: Sequence[Range]) -> Results:
-        """Does ranges. Once it is stopped, what is at hand is given up: nothing of it was
+        """Processes ranges. Once it is stopped, unfinished work is dropped: none of it was
         written."""
         if not ranges:
             return
@@ -90,7 +90,7 @@ class RayEngine:
     def _answers(
         self, request: tuple[Any, ...], first: float
     ) -> Iterator[dict[str, Any] | None]:
-        """What the other process says; `None` when it has not for a while."""
+        """The messages of the other process; `None` when there was none for a while."""
         gone = Refused("the Ray cluster is gone, or did not start: the same command goes on")
         until = time.monotonic() + first
         try:

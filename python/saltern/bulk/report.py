@@ -1,4 +1,4 @@
-"""What people and programs are told: progress while a job runs, and its report at the end."""
+"""Output for people and programs: progress while a job runs, and its report at the end."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ INTERVAL = 10.0
 
 
 class Progress:
-    """Rows, rows a second and the time that is left: in one place of a terminal, or as a line every
-    ten seconds."""
+    """Rows, rows a second and the time left: updated in place on a terminal, or a line every ten
+    seconds."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Progress:
         self.tick()
 
     def tick(self) -> None:
-        """Tells, if it is time to."""
+        """Shows progress, if it is time."""
         now = self.clock()
         if now - self._told < (0.2 if self._live else INTERVAL):
             return
@@ -59,7 +59,7 @@ class Progress:
         print(text, end="", file=self.stream, flush=True)
 
     def end(self) -> None:
-        """Leaves the line of a terminal."""
+        """Ends the progress line of a terminal."""
         if self._live:
             print("\r\x1b[K", end="", file=self.stream, flush=True)
 
@@ -75,7 +75,7 @@ class Progress:
         return (self.rows - rows) / (self._last - when) if self.done > 1 else None
 
     def line(self) -> str:
-        """Where the job is."""
+        """The progress of the job as a line."""
         left = (self.ranges - self.done) * (self.clock() - self.began) / max(self.done, 1)
         text = (
             f"{self.operation}: {self.done} of {self.ranges} ranges, {self.rows:,} rows, "
@@ -93,14 +93,14 @@ def duration(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """A line for people."""
+    """Prints a line for people."""
     print(f"saltern.bulk: {text}", file=sys.stderr, flush=True)
 
 
 def head(
     operation: str, table: str, ended: str, site: Site, began: float, rows: int
 ) -> dict[str, Any]:
-    """What every report begins with."""
+    """The common beginning of all reports."""
     return {
         "operation": operation,
         "table": table,
@@ -113,8 +113,8 @@ def head(
 
 
 def status(ended: str, signal: int | None, wrong: int, left: int = 0) -> int:
-    """The exit status: of a signal only where it has stopped something; ``wrong`` rows are in
-    error, and ``left`` ones are to be looked at."""
+    """The exit status: that of a signal only if it has stopped something; ``wrong`` rows are in
+    error, and ``left`` ones need attention."""
     if signal is not None and ended == "stopped":
         return 128 + signal
     if ended != "done" or wrong:
@@ -123,7 +123,7 @@ def status(ended: str, signal: int | None, wrong: int, left: int = 0) -> int:
 
 
 def show(report: Mapping[str, Any], as_json: bool) -> None:
-    """The report, on standard output: an object of JSON, or lines."""
+    """Prints the report on standard output: a JSON object, or lines."""
     if as_json:
         print(json.dumps(report), flush=True)
         return

@@ -1,4 +1,4 @@
-"""verify-sample: random rows whose strings are looked at, and accounts whose password is known."""
+"""verify-sample: checks the strings of random rows, and accounts with known passwords."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from saltern.bulk.table import Table
 
 
 def run(options: Options, site: Site, connection: Connection, table: Table) -> int:
-    """Checks, and says which: the exit status."""
+    """Checks and reports; returns the exit status."""
     began = time.monotonic()
     passwords = {} if options.passwords is None else known(options.passwords)
     query = sql.SQL(
@@ -55,7 +55,7 @@ def run(options: Options, site: Site, connection: Connection, table: Table) -> i
 
 
 def known(file: Path) -> dict[str, str]:
-    """Passwords by id, from a file that nobody but its owner may read."""
+    """Passwords by id, from a file that only its owner may read."""
     try:
         with file.open(encoding="utf-8") as lines:
             status = os.fstat(lines.fileno())
@@ -87,12 +87,12 @@ def known(file: Path) -> dict[str, str]:
 def _verified(
     site: Site, connection: Connection, table: Table, passwords: dict[str, str]
 ) -> dict[str, list[str]]:
-    """The ids of accounts by what came of their password."""
+    """The ids of accounts by the result of checking their password."""
     kinds = ("match", "mismatch", "missing", "without_string", "error")
     found: dict[str, list[str]] = {kind: [] for kind in kinds}
     if not passwords:
         return found
-    # As people write ids, which need not be as the database does.
+    # Ids as people write them, which may differ from the database's form.
     query = sql.SQL(
         "SELECT given.id, t.{id} IS NOT NULL, t.{hash} FROM unnest(%s::text[]) AS given (id) "
         "LEFT JOIN {table} AS t ON t.{id} = given.id::{type}"

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first one ends a job in order, the second one at once."""
+"""SIGINT and SIGTERM: the first one ends a job cleanly, the second one at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Signals:
 
     def _noted(self, number: int, frame: FrameType | None) -> None:
         if self.number is not None:
-            # Threads may be in the middle of a range: what it has is rolled back.
+            # Threads may be in the middle of a range, which is then rolled back.
             os._exit(128 + number)
         self.number = number
         self.stop.set()

@@ -1,4 +1,4 @@
-"""The policy on this machine's disk, and whether it is the one that the job was begun with."""
+"""The policy on this machine's disk, and checking that the job was begun with it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def refuse_for(site: Site, operation: str) -> None:
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """In what two descriptions differ, in words: what is missing there, and what is different."""
+    """The differences of two descriptions, in words: what is missing, and what is different."""
     found = []
     for name in sorted(ours.keys() | theirs.keys()):
         here, there = ours.get(name), theirs.get(name)

@@ -1,4 +1,4 @@
-"""The table that is worked on: what it has to be like, found out before any row is touched."""
+"""The table to process, and its requirements, checked before any row is touched."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Table:
             "table": quoted(self.schema, self.name),
             "id": quoted(self.id),
             "hash": quoted(self.hash),
-            # From the catalogue, where the server has quoted it.
+            # From the catalogue, quoted by the server.
             "type": escaped(self.id_type),
         }
 
@@ -98,7 +98,7 @@ def inspect(
     writes: bool,
     triggers_fire: bool = False,
 ) -> Table:
-    """Looks at a table, and refuses it if the job could not be done, or would do harm."""
+    """Inspects a table, and refuses it if the job would fail or do harm."""
     oid, schema, name, subclasses = _relation(connection, table)
     if id == hash:
         raise Refused(f"--id and --hash are the same column, {id}")
@@ -121,7 +121,7 @@ def inspect(
 
 
 def place(connection: Connection, table: Table) -> dict[str, str]:
-    """Where a connection leads, and what its role sees there: two that agree see the same rows."""
+    """Where a connection leads, and what its role can see: two that are equal see the same rows."""
     names = ("database", "role", "table", "row-level security", "standby")
     name = table.names()["table"].as_string(connection)
     row = connection.execute(PLACE, {"table": name}).fetchone()
@@ -180,7 +180,7 @@ def _hash_column(
     if generated and writes:
         raise Refused(f"{label}.{hash} is a generated column: name the one that it comes from")
     assert isinstance(modifier, int)
-    # The modifier of varchar(n) counts a header of four.
+    # The modifier of varchar(n) includes a header of four.
     return modifier - 4 if name == "varchar" and modifier >= 4 else None
 
 
@@ -206,14 +206,14 @@ def _writable(connection: Connection, oid: int, fire: bool) -> tuple[str, ...]:
 
 
 LONGEST = {
-    # Without the key that it has, and with the new one; with braces around it, if there are none.
+    # Without its key, and with the new one; with braces added, if there are none.
     "rekey": """
 SELECT max(CASE WHEN {hash} LIKE '%%key=%%'
                 THEN length(regexp_replace({hash}, 'key=[^,}}]*', '')) + length('key=')
                 ELSE length({hash}) + length('{{key=}}') END + %(key)s)
 FROM {table}
 """,
-    # What has a hash of ours gets no other.
+    # Strings with a hash of ours are not wrapped.
     "wrap": """
 SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)
 FROM {table} WHERE {hash} NOT LIKE '%%$y$%%' AND {hash} NOT LIKE '%%$7%%'
@@ -225,7 +225,7 @@ FROM {table} WHERE {hash} NOT LIKE '%%$y$%%' AND {hash} NOT LIKE '%%$7%%'
 def refuse_narrow(
     connection: Connection, table: Table, operation: str, key: str | None, example: str
 ) -> None:
-    """Refuses a column in which the new strings may not find room. `example` is a new hash."""
+    """Refuses a column that may be too narrow for the new strings. `example` is a new hash."""
     if table.width is None:
         return
     text = LONGEST[operation]

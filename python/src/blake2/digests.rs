@@ -1,4 +1,4 @@
-//! What `hash_many` returns.
+//! The result of `hash_many`.
 #![allow(unsafe_code, reason = "the buffer protocol")]
 
 use std::ffi::c_int;
@@ -11,9 +11,9 @@ use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::{arrow, buffer};
 
-/// The digests of `hash_many`: a sequence of bytes; for NumPy (`numpy.asarray(digests)`) and
-/// `memoryview` an array of bytes with a row for each, where it lies; and for whoever takes columns
-/// of Arrow (`pyarrow.array(digests)`) one of fixed-size binary. `None` stands for nulls.
+/// The digests of `hash_many`: a sequence of bytes objects; for NumPy (`numpy.asarray(digests)`)
+/// and `memoryview`, an array of bytes with a row for each, without a copy; for users of Arrow
+/// (`pyarrow.array(digests)`), a column of fixed-size binary. `None` means null.
 #[pyclass(module = "saltern", frozen, sequence)]
 pub(crate) struct Digests {
     array: FixedSizeBinaryArray,
@@ -56,7 +56,7 @@ impl Digests {
     /// Lends the digests.
     ///
     /// # Safety
-    /// As the buffer protocol has it: `view` is null or points to a structure to be filled.
+    /// As in the buffer protocol: `view` is null or points to a structure to be filled.
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,
@@ -82,7 +82,7 @@ impl Digests {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // There is one type that it can have; who wants another one casts.
+        // There is only one type; for another one, cast it.
         let _ = requested_schema;
         arrow::export(py, &self.array)
     }

@@ -1,4 +1,4 @@
-//! The parameters of a hash as `hashlib` has them: names, ranges and errors.
+//! The parameters of a hash as in `hashlib`: names, ranges and errors.
 
 use std::num::NonZero;
 
@@ -9,7 +9,7 @@ use saltern_blake2::{Error, Function};
 
 use crate::buffer::{Bytes, View};
 
-/// The arguments that have names, one at a time: `take` says whether it knows one.
+/// Passes on the keyword arguments one at a time: `take` returns whether it knows one.
 pub(crate) fn each<'py>(
     function: &str,
     kwargs: Option<&Bound<'py, PyDict>>,
@@ -77,7 +77,7 @@ pub(crate) fn short<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Bytes<'a>> {
     View::bytes(value).map(Bytes::Lent)
 }
 
-/// What a library refuses, in the words of `hashlib`.
+/// An error of the library in the words of `hashlib`.
 pub(crate) fn refused(error: Error) -> PyErr {
     PyValueError::new_err(match error {
         Error::KeyLength { max, .. } => format!("maximum key length is {max} bytes"),
@@ -87,7 +87,7 @@ pub(crate) fn refused(error: Error) -> PyErr {
     })
 }
 
-/// How many threads: `None` for as many as there are processors.
+/// The number of threads: `None` for as many as there are processors.
 pub(crate) fn threads(value: &Bound<'_, PyAny>) -> PyResult<Option<NonZero<usize>>> {
     let Some(count) = value.extract::<Option<usize>>()? else { return Ok(None) };
     let none = || PyValueError::new_err("threads = 0: expected 1 or more, or None");

@@ -17,7 +17,7 @@ use super::rows::Rows;
 use crate::buffer::zeros;
 use crate::wait::SLICE;
 
-/// Bytes that a thread must have to do to be started.
+/// The least number of bytes for which a thread is started.
 const WORTH_A_THREAD: usize = 512 << 10;
 
 pub(crate) fn hash_many<V: Variant>(
@@ -54,27 +54,27 @@ where
     Ok(Digests::new(array.map_err(|error| PyValueError::new_err(error.to_string()))?))
 }
 
-/// Lets so many threads work for a slice of time; whether all is done.
+/// Lets this many threads work for a slice of time; returns whether everything is done.
 fn side_by_side(threads: usize, hash: &(impl Fn(Instant) -> bool + Sync)) -> bool {
     let until = Instant::now() + SLICE;
     thread::scope(|scope| {
         for _ in 1..threads {
-            // Where there is no thread to be had, the others have more to do.
+            // If a thread cannot be started, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, || hash(until));
         }
         hash(until)
     })
 }
 
-/// How many threads to use for so many bytes.
+/// How many threads to use for this many bytes.
 fn threads_for(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
     let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
     most.min(bytes / WORTH_A_THREAD).max(1)
 }
 
-/// Rows in a part: enough to fill all lanes, about a MiB if they are not long, and at most so many
-/// that what is kept for them stays in a near cache. Of rows that take long there are fewer, so
-/// that signals are looked at in time and every thread has some.
+/// Rows in a part: enough to fill all lanes, about a MiB if they are not long, and few enough that
+/// their state stays in a near cache. Parts of slow rows are smaller, so that signals are checked
+/// in time and every thread has work.
 fn part_of(bytes: usize, rows: usize) -> usize {
     let row = bytes / rows.max(1) + 128;
     ((1 << 20) / row).clamp(32, 1024).min((64 << 20) / row).max(1)

@@ -1,4 +1,4 @@
-//! The messages of `hash_many`: a list of buffers, an array of rows, or a column of Arrow.
+//! The messages of `hash_many`: a list of buffers, an array of rows, or an Arrow column.
 
 use arrow_buffer::NullBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use crate::arrow;
 use crate::buffer::{Bytes, View};
 
-/// Messages, and whatever keeps them where they are.
+/// Messages, and the objects that keep them in place.
 pub(crate) enum Rows<'py> {
     Column(arrow::Column),
     Array(Array),
@@ -21,7 +21,7 @@ pub(crate) struct Array {
     view: View,
     count: usize,
     length: usize,
-    /// Zeros at the ends are no part of the rows: NumPy's strings have none.
+    /// Zeros at the ends are not part of the rows: NumPy strings are padded with them.
     padded: bool,
 }
 
@@ -48,7 +48,7 @@ impl<'py> Rows<'py> {
         Ok(Rows::Items(items, views))
     }
 
-    /// Where the messages are.
+    /// The messages in memory.
     pub(crate) fn table<'a>(&'a self) -> Table<'a> {
         match self {
             Rows::Column(column) => match column.even() {
@@ -76,12 +76,12 @@ impl<'py> Rows<'py> {
 pub(crate) enum Table<'a> {
     /// One after the other, of equal lengths.
     Even { bytes: &'a [u8], length: usize, count: usize },
-    /// Anywhere; none for nulls.
+    /// Anywhere; `None` means null.
     Cells(Vec<Option<&'a [u8]>>),
 }
 
 impl<'a> Table<'a> {
-    /// How many messages there are.
+    /// The number of messages.
     pub(crate) fn len(&self) -> usize {
         match self {
             Table::Even { count, .. } => *count,
@@ -97,14 +97,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Which of them are there; none if all are.
+    /// Which of them are null; `None` if none is.
     pub(crate) fn nulls(&self) -> Option<NullBuffer> {
         let Table::Cells(cells) = self else { return None };
         let nulls = cells.iter().any(Option::is_none);
         nulls.then(|| cells.iter().map(Option::is_some).collect())
     }
 
-    /// The messages from one on, so many of them or what is left; nulls are empty.
+    /// At most `count` messages from `first` on; nulls are empty.
     pub(crate) fn part(&self, first: usize, count: usize) -> Vec<&'a [u8]> {
         let last = self.len().min(first.saturating_add(count));
         match self {
@@ -120,8 +120,8 @@ impl<'a> Table<'a> {
 }
 
 impl Array {
-    /// An array whose items are bytes (two dimensions) or strings of bytes; none for others, whose
-    /// items are objects of Python.
+    /// An array whose items are bytes (two dimensions) or byte strings; `None` for others, whose
+    /// items are Python objects.
     fn of(view: View) -> PyResult<Option<Self>> {
         let extent = |at: usize| view.shape().get(at).map_or(0, |&extent| extent.max(0) as usize);
         let (count, width, item) = (extent(0), extent(1), view.item_size());
@@ -130,7 +130,7 @@ impl Array {
         let (length, padded) = match (view.dimensions(), format.last()) {
             (1, Some(b's')) => (item, true),
             (1, Some(b'x')) => (item, false),
-            // Objects, and text, which is refused where single items are.
+            // Objects, and text, which is refused item by item.
             (_, Some(b'O' | b'w')) => return Ok(None),
             _ if item != 1 || strings => return Err(numbers(format)),
             (2, _) => (width, false),
@@ -151,7 +151,7 @@ impl Array {
     }
 }
 
-/// Their bytes would be others on another machine.
+/// Their bytes would differ on another machine.
 fn numbers(format: &[u8]) -> PyErr {
     PyTypeError::new_err(format!(
         "an array of items {:?}: expected a two-dimensional array of bytes or an array of byte \

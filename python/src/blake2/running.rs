@@ -1,4 +1,4 @@
-//! What all objects have in common: a state behind a lock, and the interpreter released for long
+//! The common base of all objects: a state behind a lock, and releasing the interpreter for long
 //! messages.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use crate::buffer::Bytes;
 
-/// Messages from this length on are hashed without the interpreter, as those of `hashlib`.
+/// Messages from this length on are hashed without the interpreter, as in `hashlib`.
 const RELEASED: usize = 2048;
 
 /// A state that takes a message in pieces.
@@ -25,7 +25,7 @@ pub(crate) struct Running<S> {
     pub(crate) digest_size: usize,
 }
 
-/// Objects of a type of Python: what all have, and methods of their own.
+/// Generates a Python type: the common methods, and its own.
 macro_rules! object {
     ($type:ident, $state:ty, $name:tt, $block:expr, { $($own:tt)* }) => {
         #[pyclass(name = $name, module = "saltern", frozen)]
@@ -63,8 +63,8 @@ macro_rules! object {
 pub(super) use object;
 
 impl<S: State> Running<S> {
-    /// Begins with the first piece, the only argument that has no name, if there is one. No other
-    /// thread knows the state yet, so it takes no lock.
+    /// Begins with the first piece, the only positional argument, if there is one. No other thread
+    /// knows the state yet, so no lock is needed.
     #[inline]
     pub(crate) fn begin(
         mut state: S,
@@ -104,7 +104,7 @@ impl<S: State> Running<S> {
         Ok(())
     }
 
-    /// With the state, which another thread may be at work on.
+    /// Reads the state, waiting for other threads that use it.
     #[inline]
     pub(crate) fn look<T>(&self, py: Python<'_>, see: impl FnOnce(&S) -> T) -> T {
         see(&self.lock(py))

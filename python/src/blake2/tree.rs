@@ -9,8 +9,8 @@ use saltern_blake2::{blake2bp, blake2sp};
 use super::given;
 use super::running::{Running, State, object};
 
-/// A tree in progress, and how many threads a long piece may take: as many as there are processors
-/// for none.
+/// A tree in progress, and how many threads a long piece may use: `None` for as many as there are
+/// processors.
 #[derive(Clone)]
 pub(crate) struct Tree<H> {
     hasher: H,

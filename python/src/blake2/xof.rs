@@ -8,11 +8,11 @@ use saltern_blake2::{blake2xb, blake2xs};
 use super::given;
 use super::running::{Running, State, object};
 
-/// The largest digest at once: larger ones are read from one that says no size.
+/// The largest digest in one call: larger ones are read from an object without a size.
 const MOST: i64 = 1 << 30;
 
-/// How long a digest is to be: what the constructor says (`stated`), or, where that is 0, what is
-/// asked for each time.
+/// The length of a digest: the constructor's (`stated`) or, if that is 0, the one requested in each
+/// call.
 fn length(stated: usize, asked: Option<i64>) -> PyResult<usize> {
     let wrong = |message: String| Err(PyValueError::new_err(message));
     match (stated, asked) {

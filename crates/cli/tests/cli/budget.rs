@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use saltern_testing::{process::memory, skipped};
 
+use crate::program::PROGRAM;
+
 const MIB: u64 = 1 << 20;
 
 /// What the program has beside the arenas: its code, what was read and is to be written, and a
@@ -40,14 +42,10 @@ fn six_shapes(mut command: Command, threads: u64) -> u64 {
     peak
 }
 
-fn saltern() -> Command {
-    Command::new(assert_cmd::cargo::cargo_bin!("saltern"))
-}
-
 #[test]
 fn six_shapes_and_many_threads_stay_within_the_budget() {
     for threads in [2, 16] {
-        let peak = six_shapes(saltern(), threads);
+        let peak = six_shapes(Command::new(PROGRAM), threads);
         let allowed = 64 * MIB + beside(threads);
         assert!(peak <= allowed, "{threads} threads: {peak} bytes, not {allowed}");
     }
@@ -64,7 +62,7 @@ fn six_shapes_and_many_threads_live_in_a_control_group_of_the_budget() {
     };
     let mut command = Command::new("sh");
     command.args(["-c", "echo $$ > \"$1\" && shift && exec \"$@\"", "sh"]);
-    command.arg(group.0.join("cgroup.procs")).arg(saltern().get_program());
+    command.arg(group.0.join("cgroup.procs")).arg(PROGRAM);
     six_shapes(command, threads);
     let events = read_to_string(group.0.join("memory.events")).unwrap();
     assert!(events.lines().any(|line| line == "oom_kill 0"), "{events}");

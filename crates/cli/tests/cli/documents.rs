@@ -6,13 +6,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::policy::BCRYPT;
-use crate::program::{PASSWORD, YESCRYPT, repository, run, stdout};
+use crate::program::{PASSWORD, PROGRAM, YESCRYPT, repository, run, stdout};
 
 /// A command line in a folder, by a shell without a terminal, with this standard input.
 fn shell(folder: &Path, line: &str, input: &str) -> Output {
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
     let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let path = format!("{}:{path}", Path::new(PROGRAM).parent().unwrap().display());
     let mut shell = assert_cmd::Command::from(Command::new("setsid"));
     shell.args(["-w", "sh", "-c", line]).current_dir(folder).env("PATH", path);
     shell.write_stdin(input).output().expect("setsid and sh can be run")

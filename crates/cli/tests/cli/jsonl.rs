@@ -1,29 +1,21 @@
 //! `saltern hash --jsonl` and `saltern verify --jsonl`.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use saltern_testing::hex::hex;
 use serde_json::{Value, json};
 
-use crate::program::{ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stdout};
+use crate::program::{
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, spawn, stdout,
+};
 
 /// The smallest parameters that there are.
 const TINY: [&str; 4] = ["--n", "4", "--r", "8"];
 
-fn lines(output: &std::process::Output) -> Vec<Value> {
-    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn input(values: impl IntoIterator<Item = Value>) -> String {
     values.into_iter().map(|value| format!("{value}\n")).collect()
-}
-
-fn spawn(args: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
 }
 
 #[test]
@@ -34,7 +26,7 @@ fn ten_thousand_go_there_and_back() {
     let texts = passwords.iter().enumerate().map(|(i, p)| json!({ "id": i, "password": p }));
     let output = run(&hashing, input(texts));
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
-    let hashed = lines(&output);
+    let hashed = json_lines(&output);
     assert_eq!(hashed.len(), COUNT);
     // Every third time another password.
     let pairs = hashed.iter().enumerate().map(|(i, answer)| {
@@ -46,7 +38,7 @@ fn ten_thousand_go_there_and_back() {
     for threads in ["1", "3"] {
         let output = run(&["verify", "--jsonl", "--threads", threads], &pairs);
         assert_eq!((output.status.code(), output.stderr.len()), (Some(1), 0));
-        let answers = lines(&output);
+        let answers = json_lines(&output);
         assert_eq!(answers.len(), COUNT);
         for (i, answer) in answers.iter().enumerate() {
             assert_eq!(*answer, json!({ "line": i + 1, "match": i % 3 != 2 }));
@@ -63,7 +55,7 @@ fn known_answers_and_mixed_parameters() {
     let settings = items.map(|hash| json!({ "password": PASSWORD, "setting": hash }));
     let output = run(&["hash", "--jsonl"], input(settings.clone().into_iter().cycle().take(30)));
     assert_eq!(output.status.code(), Some(0));
-    let answers = lines(&output);
+    let answers = json_lines(&output);
     for (i, answer) in answers.iter().enumerate() {
         let one = run(&["hash", "--stdin", "--setting", items[i % 4]], PASSWORD);
         assert_eq!(answer["hash"], json!(stdout(&one).trim_end()), "{i}");
@@ -72,7 +64,7 @@ fn known_answers_and_mixed_parameters() {
         }
     }
     assert_eq!((&answers[0]["hash"], &answers[1]["hash"]), (&json!(YESCRYPT), &json!(ESCRYPT)));
-    let hex: String = PASSWORD.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(PASSWORD.as_bytes());
     let pairs = input([YESCRYPT, ESCRYPT].map(|hash| json!({ "password_hex": hex, "hash": hash })));
     let output = run(&["verify", "--jsonl"], pairs);
     let expected = "{\"line\":1,\"match\":true}\n{\"line\":2,\"match\":true}\n";
@@ -93,7 +85,7 @@ fn the_options_of_one_hash_hold_for_many() {
         (&["--n", "16", "--r", "8", "--level", "portable"], "$y$j15$"),
     ] {
         let output = run(&[&["hash", "--jsonl"], options].concat(), "{\"password\":\"p\"}");
-        let hash = &lines(&output)[0]["hash"];
+        let hash = &json_lines(&output)[0]["hash"];
         assert!(hash.as_str().unwrap().starts_with(prefix), "{options:?}: {hash}");
         let pair = input([json!({ "password": "p", "hash": hash })]);
         let with_key = options.contains(&"--assume-unnamed-key");
@@ -133,7 +125,7 @@ fn bad_lines_are_answered_in_their_place() {
     let (code, out, err) = seen(&output);
     assert_eq!((code, err), (Some(2), "saltern: 10 of 12 lines have errors\n"));
     assert!(!out.contains("secret"), "{out}");
-    let answers = lines(&output);
+    let answers = json_lines(&output);
     let numbers: Vec<_> = answers.iter().map(|answer| answer["line"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
     assert_eq!(answers[0], json!({ "line": 1, "match": true }));
@@ -163,7 +155,7 @@ fn the_budget_of_memory_holds_for_each_line() {
         .map(|s| json!({ "password": "p", "setting": s }));
     let output = run(&["hash", "--jsonl", "--memory", "8"], input(texts));
     assert_eq!(output.status.code(), Some(2));
-    let answers = lines(&output);
+    let answers = json_lines(&output);
     let error = "this takes 19 MiB of memory, more than --memory 8 allows";
     assert_eq!(answers[0], json!({ "line": 1, "error": error }));
     assert!(answers[1]["hash"].as_str().unwrap().starts_with("$y$j75$abcd$"));
@@ -261,7 +253,7 @@ fn unordered_answers_wait_for_nobody() {
     }
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let answers = lines(&output);
+    let answers = json_lines(&output);
     assert_eq!((output.status.code(), answers.len()), (Some(0), 51));
     let place = |id: Value| answers.iter().position(|answer| answer["id"] == id).unwrap();
     // The last one, unless the other thread was kept from running; in order, it would be the first.
@@ -280,7 +272,7 @@ fn a_deadline_bounds_what_one_line_holds_up() {
     ] {
         let args = [&["hash", "--jsonl", "--threads", "2"], options].concat();
         let output = run(&args, format!("{line}\n{soon}\n"));
-        let answers = lines(&output);
+        let answers = json_lines(&output);
         assert_eq!((output.status.code(), answers.len()), (Some(2), 2));
         assert!(answers[0]["error"].as_str().unwrap().contains("deadline"), "{answers:?}");
         assert!(answers[1]["hash"].is_string(), "{answers:?}");
@@ -330,7 +322,7 @@ fn what_is_noted_on_the_terminal_stands_in_the_answer() {
         json!({ "password": "p\0q" }),
     ]);
     let output = run(&[&["hash", "--jsonl", "--wide"], &TINY[..]].concat(), text);
-    let answers = lines(&output);
+    let answers = json_lines(&output);
     let notes = |at: usize| answers[at]["notes"].to_string();
     assert!(notes(0).contains("511 bytes") && notes(2).contains("zero byte"), "{answers:?}");
     for (at, password) in [long.as_str(), "p", "p\0q"].into_iter().enumerate() {

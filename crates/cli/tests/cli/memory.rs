@@ -8,7 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::program::run;
+use saltern_testing::hex::hex;
+
+use crate::program::{PROGRAM, python, run, spawn};
 
 /// Where these bytes are in the memory of a process, which its parent may read.
 fn places(child: &Child, wanted: &[u8]) -> Vec<String> {
@@ -41,17 +43,11 @@ fn settled(child: &Child, wanted: &[u8]) -> Vec<String> {
     }
 }
 
-fn saltern(args: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
-    command
-}
-
 #[test]
 fn lines_of_json() {
     let secret = "qv5-unheard-of-password-x9z";
     let escaped = secret.replace("heard", "\\u0068eard");
-    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(secret.as_bytes());
     let stored = run(&["hash", "--stdin", "--n", "16", "--r", "8"], secret);
     let stored = String::from_utf8(stored.stdout).unwrap();
     let hash = format!("\"hash\":\"{}\"", stored.trim_end());
@@ -86,7 +82,7 @@ fn lines_of_json() {
             ],
         ),
     ] {
-        let mut child = saltern(args).spawn().unwrap();
+        let mut child = spawn(args);
         let mut answers = BufReader::new(child.stdout.take().unwrap());
         let mut stdin = child.stdin.take().unwrap();
         for line in &lines {
@@ -110,8 +106,9 @@ fn one_password() {
     let secret = "qv5-unheard-of-password-x9z";
     let (reader, mut writer) = pipe().unwrap();
     writer.write_all(&[b'x'; 65_536]).unwrap();
-    let mut command = saltern(&["hash", "--stdin", "--n", "16", "--r", "8"]);
-    let mut child = command.stdout(writer).spawn().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args(["hash", "--stdin", "--n", "16", "--r", "8"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(writer).spawn().unwrap();
     child.stdin.take().unwrap().write_all(secret.as_bytes()).unwrap();
     let system_call = format!("/proc/{}/syscall", child.id());
     let end = Instant::now() + Duration::from_secs(60);
@@ -131,13 +128,10 @@ fn one_password() {
 /// (memory/core.py says how that is seen): none of the secrets, nor 16 bytes of one.
 #[track_caller]
 fn assert_no_trace(secrets: &[&[u8]], typed: &[&str], args: &[&str], input: &str) -> String {
-    let hex = |secret: &&[u8]| secret.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let secrets: Vec<String> = secrets.iter().map(hex).collect();
-    let mut python = Command::new("python3");
-    python.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/memory/core.py"));
-    python.arg(secrets.join(",")).args(typed.iter().flat_map(|line| ["--type", line]));
-    python.arg("--").arg(assert_cmd::cargo::cargo_bin!("saltern")).args(args);
-    let mut python = assert_cmd::Command::from_std(python);
+    let secrets: Vec<String> = secrets.iter().map(|secret| hex(secret)).collect();
+    let mut python = python("memory/core.py", &[&secrets.join(",")]);
+    python.args(typed.iter().flat_map(|line| ["--type", line]));
+    python.args(["--", PROGRAM]).args(args);
     let output = python.write_stdin(input).output().expect("python3 can be run");
     let (told, shown) =
         (String::from_utf8(output.stderr).unwrap(), String::from_utf8(output.stdout).unwrap());
@@ -156,7 +150,7 @@ impl Keys {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bytes = [1, 2].map(|n| std::array::from_fn(|i| (i as u8).wrapping_mul(59) ^ (n * 85)));
-        let digits = bytes.map(|key: [u8; 32]| key.map(|byte| format!("{byte:02x}")).concat());
+        let digits = bytes.map(|key: [u8; 32]| hex(&key));
         std::fs::write(folder.path().join("a"), bytes[0]).unwrap();
         std::fs::write(folder.path().join("b"), &digits[1]).unwrap();
         Keys { folder, bytes, digits }

@@ -5,7 +5,7 @@ mod roms;
 
 use std::fs;
 
-use crate::program::{YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+use crate::program::{YESCRYPT, assert_one_error, json_lines, run, seen, shell, stderr, stdout};
 
 /// bcrypt of `U*U`, from the tests of crypt_blowfish.
 pub(crate) const BCRYPT: &str = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
@@ -198,11 +198,9 @@ fn an_update_that_nobody_asked_for_is_not_computed() {
     );
     let stored = stdout(&run(&["hash", "--stdin", "--cost", "1"], "secret")).trim_end().to_owned();
     let run = |script: &str| {
-        let mut shell = assert_cmd::Command::new("sh");
         let script = format!("ulimit -v 400000; \"$0\" {script}");
-        shell.args(["-c", &script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
         let args = [&*site.policy(), &stored];
-        shell.args(args).write_stdin("secret\n").output().unwrap()
+        shell(&script, &args).write_stdin("secret\n").output().unwrap()
     };
     let output = run("verify --stdin --policy \"$1\" \"$2\"");
     assert_eq!(seen(&output), (Some(0), "match, an update is due: cost\n", ""));
@@ -287,16 +285,14 @@ fn lines_of_json_are_answered_under_the_policy() {
     let site = Site::new(&format!("{CHEAP}[pool]\nqueue = 1\n"));
     let file = &site.policy();
     let hashed = run(&["hash", "--jsonl", "--policy", file], "{\"password\":\"U*U\"}\n{}\n");
-    let line: serde_json::Value =
-        serde_json::from_str(stdout(&hashed).lines().next().unwrap()).unwrap();
-    let own = line["hash"].as_str().unwrap();
+    let lines = json_lines(&hashed);
+    let own = lines[0]["hash"].as_str().unwrap();
     assert!(own.starts_with("$y$j75$") && hashed.status.code() == Some(2), "{hashed:?}");
     let lines: String = [own, BCRYPT, &format!("!{BCRYPT}"), "$6$a$b", ""]
         .map(|hash| format!("{{\"password\":\"U*U\",\"hash\":\"{hash}\"}}\n"))
         .concat();
     let output = run(&["verify", "--jsonl", "--update", "--policy", file], lines);
-    let answers: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers = json_lines(&output);
     assert_eq!(answers[0], serde_json::json!({"line": 1, "match": true}));
     assert_eq!(answers[1]["outdated"], serde_json::json!(["scheme", "cost", "floor"]));
     assert!(answers[1]["match"] == true && answers[1]["update"].is_string(), "{output:?}");

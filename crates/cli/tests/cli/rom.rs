@@ -10,9 +10,12 @@ mod shared;
 use std::path::Path;
 use std::process::Output;
 
+use saltern_testing::names;
 use serde_json::Value;
 
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{
+    PROGRAM, assert_one_error, json_lines, run, seen, shell, stderr, stdout, write_private,
+};
 
 /// A directory with a seed in it.
 struct Site {
@@ -27,10 +30,7 @@ impl Site {
             ("other", "another seed that is long enough"),
         ];
         for (name, seed) in seeds {
-            let path = dir.path().join(name);
-            std::fs::write(&path, seed).unwrap();
-            let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-            std::fs::set_permissions(&path, private).unwrap();
+            write_private(dir.path().join(name), seed);
         }
         Site { dir }
     }
@@ -54,14 +54,6 @@ impl Site {
             .filter(|name| name != "seed" && name != "other")
             .collect()
     }
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).unwrap();
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 /// Small hashes.
@@ -253,8 +245,7 @@ fn several_roms_and_many_passwords() {
     let options = ["hash", "--jsonl", "--n=64", "--r=32", "--rom", &roms[0]];
     let output = run(&[&options[..], &two].concat(), lines(&passwords));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let answers = stdout(&output).lines().enumerate().map(|(i, line)| {
-        let mut line: Value = serde_json::from_str(line).unwrap();
+    let answers = json_lines(&output).into_iter().enumerate().map(|(i, mut line)| {
         let hash = line["hash"].take();
         serde_json::json!({ "password": format!("p{}", i - i % 5), "hash": hash }).to_string()
     });
@@ -315,11 +306,7 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     // The same seed through a descriptor makes the same ROM.
     let other = site.path("other.rom");
     let script = r#"exec 7< "$2"; "$0" rom create "$1" --size 1MiB --seed-fd 7"#;
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
-    let output = std::process::Command::new("sh")
-        .args(["-c", script, program.to_str().unwrap(), &other, &site.path("seed")])
-        .output()
-        .unwrap();
+    let output = shell(script, &[&other, &site.path("seed")]).output().unwrap();
     assert_eq!((stdout(&output).trim_end(), output.status.code()), (&*id, Some(0)));
     // Nothing is replaced unasked, and no seed is made for nothing.
     let new = site.path("new.seed");
@@ -332,8 +319,7 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     let fresh = site.path("fresh.rom");
     let create = ["rom", "create", &fresh, "--size=1MiB", "--generate-seed", &new];
     // Nobody is there to promise a backup: without a terminal of its own.
-    let program = program.to_str().unwrap();
-    let alone = std::process::Command::new("setsid").args(["-w", program]).args(create).output();
+    let alone = std::process::Command::new("setsid").args(["-w", PROGRAM]).args(create).output();
     assert_one_error(&alone.unwrap(), "--yes");
     assert!(!Path::new(&new).exists() && !Path::new(&fresh).exists());
     assert_eq!(run(&[&create[..], &["--yes"]].concat(), "").status.code(), Some(0));
@@ -351,9 +337,7 @@ fn seeds_come_from_files_and_descriptors_and_are_never_lost() {
     let wrong = ["rom", "verify", &fresh, "--recompute", "--seed-file", &site.path("seed")];
     assert_one_error(&run(&wrong, ""), "expected");
     let short = site.path("short");
-    std::fs::write(&short, "too short").unwrap();
-    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(&short, private).unwrap();
+    write_private(&short, "too short");
     let short =
         run(&["rom", "create", &site.path("s.rom"), "--size=1MiB", "--seed-file", &short], "");
     assert_one_error(&short, "the seed has 9 bytes");

@@ -4,18 +4,14 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::program::{PASSWORD, YESCRYPT, assert_one_error, repository};
-
-fn saltern(args: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
-    command.args(args).stderr(Stdio::piped());
-    command
-}
+use crate::program::{
+    PASSWORD, PROGRAM, YESCRYPT, assert_one_error, repository, run_on_full_disk, saltern, shell,
+    spawn,
+};
 
 #[test]
 fn a_reader_that_went_away() {
-    let mut command = saltern(&["verify", "--jsonl"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = spawn(&["verify", "--jsonl"]);
     drop(child.stdout.take());
     // Only now is there anything to write, so the pipe is surely closed.
     let mut stdin = child.stdin.take().unwrap();
@@ -40,14 +36,7 @@ fn a_full_disk() {
         &["hash", "--stdin", "--cost", "1"],
         &["reencrypt", "--to", "a", "--key", key],
     ] {
-        let mut command = saltern(args);
-        command
-            .stdin(Stdio::piped())
-            .stdout(File::options().write(true).open("/dev/full").unwrap());
-        let mut child = command.spawn().unwrap();
-        // Some of these do not read it.
-        let _ = child.stdin.take().unwrap().write_all(YESCRYPT.as_bytes());
-        let output = child.wait_with_output().unwrap();
+        let output = run_on_full_disk(args, YESCRYPT);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains("cannot write to standard output"), "{args:?}: {error}");
@@ -61,9 +50,9 @@ fn a_full_standard_error() {
     for args in
         [&["verify", "$6$"][..], &["hash", "--assume-unnamed-key", "/nowhere"], &["inspect", "?"]]
     {
-        let mut command = saltern(args);
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let status = command.stdin(Stdio::null()).stderr(full).status().unwrap();
+        let mut command = Command::new(PROGRAM);
+        let status = command.args(args).stdin(Stdio::null()).stderr(full).status().unwrap();
         assert_eq!(status.code(), Some(2), "{args:?}");
     }
 }
@@ -71,30 +60,18 @@ fn a_full_standard_error() {
 #[cfg(unix)]
 #[test]
 fn closed_standard_input() {
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
     for arguments in
         ["hash --stdin", "verify --stdin \"$1\"", "hash --password-fd 0", "hash --password-fd 77"]
     {
         let script = format!("exec \"$0\" {arguments} <&-");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script]).arg(program).arg(YESCRYPT);
-        assert_one_error(&shell.output().unwrap(), "");
+        assert_one_error(&shell(&script, &[YESCRYPT]).output().unwrap(), "");
     }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn passwords_from_descriptors() {
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&file, format!("{PASSWORD}\nnext\n")).unwrap();
-    let run = |script: &str| {
-        let mut shell = Command::new("bash");
-        shell.args(["-c", script]).arg(program).arg(YESCRYPT).arg(file.path());
-        let output = shell.output().unwrap();
-        assert!(output.stderr.is_empty(), "{output:?}");
-        output.status.code()
-    };
+    let run = with_descriptors;
     assert_eq!(run("\"$0\" verify \"$1\" --password-fd 3 3< \"$2\""), Some(0));
     assert_eq!(run("\"$0\" verify \"$1\" -P 9 9< <(head -1 \"$2\")"), Some(0), "a pipe");
     assert_eq!(run("exec 3< \"$2\"; read x <&3; \"$0\" verify \"$1\" -P 3"), Some(1), "line 2");
@@ -109,10 +86,8 @@ fn with_descriptors(script: &str) -> Option<i32> {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("passwords");
     std::fs::write(&file, format!("{PASSWORD}\nnext\n")).unwrap();
-    let mut shell = Command::new("bash");
-    shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
-    let output = shell.arg(YESCRYPT).arg(&file).output().unwrap();
-    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    let output = shell(script, &[YESCRYPT, file.to_str().unwrap()]).output().unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
     output.status.code()
 }
 
@@ -149,8 +124,7 @@ fn a_descriptor_is_read_whoever_may_open_its_file() {
     let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     writeln!(ours, "{PASSWORD}").unwrap();
     let mut shell = Command::new("sh");
-    shell.args(["-c", "exec 5<&0 < /dev/null; exec \"$0\" verify \"$1\" -P 5"]);
-    shell.arg(assert_cmd::cargo::cargo_bin!("saltern")).arg(YESCRYPT);
+    shell.args(["-c", "exec 5<&0 < /dev/null; exec \"$0\" verify \"$1\" -P 5", PROGRAM, YESCRYPT]);
     let socket = std::os::fd::OwnedFd::from(theirs);
     let output = shell.stdin(Stdio::from(socket)).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -164,8 +138,7 @@ fn a_directory_is_no_file() {
         &["inspect", "--hash-file"],
         &["hash", "--assume-unnamed-key"],
     ] {
-        let mut command = saltern(args);
-        let output = command.arg(&vectors).stdin(Stdio::null()).output().unwrap();
+        let output = saltern(args).arg(&vectors).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && message.contains("vectors"), "{message}");
     }
@@ -175,9 +148,7 @@ fn a_directory_is_no_file() {
 /// error.
 #[cfg(target_os = "linux")]
 fn in_shell(script: &str) -> (Option<i32>, String) {
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern")).arg(YESCRYPT);
-    let output = shell.arg(file!()).stdin(Stdio::null()).output().unwrap();
+    let output = shell(script, &[YESCRYPT]).output().unwrap();
     assert!(output.stdout.is_empty(), "{script}: {output:?}");
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
@@ -246,12 +217,9 @@ fn few_threads_and_little_memory() {
     for number in 0..300 {
         std::fs::write(folder.path().join(format!("{number:03}")), vec![7; 9000 * number]).unwrap();
     }
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
     let run = |before: &str| {
         let script = format!("{before} \"$0\" sum --num-threads 200 *");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script]).arg(program).current_dir(&folder);
-        let output = shell.output().unwrap();
+        let output = shell(&script, &[]).current_dir(&folder).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{before}: {output:?}");
         output.stdout
     };
@@ -265,7 +233,7 @@ fn few_threads_and_little_memory() {
     let shared = tempfile::tempdir().unwrap();
     std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let copy = shared.path().join("saltern");
-    std::fs::copy(program, &copy).unwrap();
+    std::fs::copy(PROGRAM, &copy).unwrap();
     let is_root =
         std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
     std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

@@ -1,58 +1,24 @@
 //! The prompt on a terminal. A pseudo-terminal comes from Python, which the test needs.
 #![cfg(unix)]
 
-use std::ffi::OsStr;
-use std::process::Command;
+use assert_cmd::Command;
 
 use crate::policy::{CHEAP, Site};
-use crate::program::{PASSWORD, YESCRYPT};
+use crate::program::{PASSWORD, PROGRAM, YESCRYPT, python, stderr, stdout};
 
 mod signals;
 
-/// Run the program on a terminal of its own; at each prompt, type the next line of `typed`.
-///
-/// The last line of output is the exit status, what comes before is all that the terminal showed.
-const PTY: &str = r#"
-import os, pty, select, signal, sys
-program, typed, args = sys.argv[1], sys.argv[2].encode().split(b"\n"), sys.argv[3:]
-pid, terminal = pty.fork()
-if pid == 0:
-    # Whoever runs the tests in the background may have told them to ignore this one.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Standard input is no terminal and holds a line, which must not be taken for the password.
-    read, write = os.pipe()
-    os.write(write, b"not the password\n")
-    os.dup2(read, 0)
-    os.execv(program, [program] + args)
-shown = b""
-while True:
-    ready, _, _ = select.select([terminal], [], [], 60)
-    if not ready:
-        sys.exit("the program waits for ever; shown: %r" % shown)
-    try:
-        more = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not more:
-        break
-    shown += more
-    if more.rstrip(b" ").endswith(b":") and typed:
-        os.write(terminal, typed.pop(0) + b"\n")
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n") + b"\n%d" % status)
-"#;
-
+/// Runs the program on a terminal of its own, and types the next line of `typed` at each prompt.
+/// Returns all that the terminal showed, and the exit status.
 pub(crate) fn on_terminal(args: &[&str], typed: &str) -> (String, i32) {
-    on_terminal_of(assert_cmd::cargo::cargo_bin!("saltern"), args, typed)
+    on_terminal_of(PROGRAM, args, typed)
 }
 
-fn on_terminal_of(program: impl AsRef<OsStr>, args: &[&str], typed: &str) -> (String, i32) {
-    let mut python = Command::new("python3");
-    let output = python.args(["-c", PTY]).arg(program.as_ref()).arg(typed).args(args).output();
-    let output = output.expect("python3 can be run");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let (shown, status) = text.rsplit_once('\n').unwrap();
+fn on_terminal_of(program: &str, args: &[&str], typed: &str) -> (String, i32) {
+    let mut python = python("terminal/prompt.py", &[program, "typed", typed]);
+    let output = python.args(args).output().expect("python3 can be run");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (shown, status) = stdout(&output).rsplit_once('\n').unwrap();
     (shown.to_owned(), status.parse().unwrap())
 }
 
@@ -133,11 +99,9 @@ fn echo_comes_back() {
     for (typed, text) in
         [("pw\npw", "$y$"), ("pw\u{3}", ""), ("pw\u{1b}", "control"), ("\u{4}", "no password")]
     {
-        let program = assert_cmd::cargo::cargo_bin!("saltern");
         // The shell outlives the program, though the key interrupts both, and tells what became of
         // its terminal.
-        let script =
-            format!("trap : INT; '{}' hash --cost 1; stty -a < /dev/tty", program.display());
+        let script = format!("trap : INT; '{PROGRAM}' hash --cost 1; stty -a < /dev/tty");
         let (shown, _) = on_terminal_of("/bin/sh", &["-c", &script], typed);
         assert!(
             shown.contains(text) && shown.contains(" echo ") && shown.contains(" icanon"),
@@ -149,15 +113,9 @@ fn echo_comes_back() {
 /// Without any terminal a line of standard input is the password, as getpass(3) has it.
 #[test]
 fn no_terminal_at_all() {
-    let script = r#"
-import os, subprocess, sys
-done = subprocess.run(sys.argv[1:], input=b"secret\n", capture_output=True, start_new_session=True)
-sys.stdout.buffer.write(done.stdout + done.stderr)
-sys.exit(done.returncode)
-"#;
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
-    let mut python = Command::new("python3");
+    let mut alone = Command::new("setsid");
     let output =
-        python.args(["-c", script]).arg(program).args(["hash", "--cost", "1"]).output().unwrap();
+        alone.args(["-w", PROGRAM, "hash", "--cost", "1"]).write_stdin("secret\n").output();
+    let output = output.expect("setsid can be run");
     assert!(output.status.success() && output.stdout.starts_with(b"$y$j75$"), "{output:?}");
 }

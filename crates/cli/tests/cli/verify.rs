@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::program::{
-    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout,
+    ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, stderr, stdout,
 };
 
 /// `$y$` of "other".
@@ -59,10 +59,9 @@ fn each_account_is_verified_or_named() {
 }
 
 #[test]
-fn json_lines() {
+fn lines_of_json() {
     let output = verify(&mixed(), &["--json"], PASSWORD);
-    let lines: Vec<Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = json_lines(&output);
     assert_eq!(lines.len(), 9);
     let alice =
         json!({"line": 2, "user": "alice", "scheme": "yescrypt", "result": "match", "match": true});

@@ -1,4 +1,4 @@
-//! The document of all that (OpenAPI 3.1), made of the same routes and types that are used.
+//! The OpenAPI 3.1 document, generated from the routes and types in use.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::refusal::statuses;
 use super::reply::schemas;
 use super::request::{BatchLine, Census, Hash, Verify};
-use super::route::{Op, ROUTES, Route};
+use super::route::{JSON, LINES, Op, ROUTES, Route};
 use super::schema::Schema;
 
 /// The document as text.
@@ -22,7 +22,7 @@ pub fn document() -> &'static str {
 
 fn value() -> Value {
     let mut paths = Map::new();
-    // The page is for people, and there only where it was asked for.
+    // The page is for people, and exists only if it was requested.
     for route in ROUTES.iter().filter(|route| route.op != Op::Dashboard) {
         let method = route.method.to_ascii_lowercase();
         paths.insert(route.path.to_owned(), json!({ method: operation(route) }));
@@ -48,7 +48,7 @@ fn value() -> Value {
     })
 }
 
-/// With one of the two forms of a password.
+/// Adds the two forms of a password, of which one is required.
 fn with_password(mut schema: Value) -> Value {
     let one = |is: &str, other: &str| {
         json!({
@@ -60,11 +60,8 @@ fn with_password(mut schema: Value) -> Value {
     schema
 }
 
-/// What a route takes, and what it answers when all is well: the type of the content, and its
-/// schema by name.
+/// The request and the successful answer of a route: content type, and schema by name.
 fn shapes(op: Op) -> (Option<(&'static str, &'static str)>, (&'static str, &'static str)) {
-    const JSON: &str = "application/json";
-    const LINES: &str = "application/x-ndjson";
     match op {
         Op::Hash => (Some((JSON, "HashRequest")), (JSON, "Hashed")),
         Op::Verify => (Some((JSON, "VerifyRequest")), (JSON, "Verified")),
@@ -83,11 +80,11 @@ fn operation(route: &Route) -> Value {
     let ok = match (kind, answer) {
         ("text/plain", _) => json!({ "schema": { "type": "string" } }),
         (_, "") => json!({ "schema": { "type": "object" } }),
-        ("application/x-ndjson", _) => json!({ "schema": { "type": "string" } }),
+        (LINES, _) => json!({ "schema": { "type": "string" } }),
         _ => json!({ "schema": reference(answer) }),
     };
     let mut said = json!({ "description": "Done.", "content": { kind: ok } });
-    if kind == "application/x-ndjson" {
+    if kind == LINES {
         said["description"] =
             json!("One line for each, as it is done, and one at the end, in the form of `Line`.");
     }
@@ -110,7 +107,7 @@ fn operation(route: &Route) -> Value {
     }
     if let Some((kind, name)) = request {
         let schema = match kind {
-            "application/x-ndjson" => json!({
+            LINES => json!({
                 "type": "string",
                 "description": format!("One object of `{name}` in each line."),
             }),
@@ -163,7 +160,7 @@ fn reference(name: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// `salternd openapi > docs/openapi.json` writes it anew.
+    /// `salternd openapi > docs/openapi.json` regenerates it.
     #[test]
     fn the_document_that_is_checked_in_is_this_one() {
         let path = saltern_testing::program::repository("docs/openapi.json");

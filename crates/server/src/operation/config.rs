@@ -1,5 +1,5 @@
-//! `salternd.toml`: where the service listens, who may do what, and its limits. What hashes are is
-//! in the policy, a file of its own, which the program `saltern` reads as well.
+//! `salternd.toml`: where the service listens, who may do what, and its limits. Hash parameters are
+//! in the policy, a separate file that the program `saltern` reads as well.
 
 mod clients;
 mod listen;
@@ -18,50 +18,8 @@ pub(crate) use self::listen::Listen;
 use crate::site::{Accounts, Clients, Rate};
 use crate::transport::Limits;
 
-/// What `salternd.toml` says. Names of other files in it are relative to its folder.
-///
-/// ```toml
-/// policy = "saltern.toml"
-/// timeout = "10s"              # for an answer, if the policy has no deadline
-/// drain = "25s"                # how long requests may take to finish at shutdown
-/// log_requests = false         # one line for each request
-///
-/// [[listen]]
-/// unix = "/run/salternd/socket"
-/// mode = "0660"
-///
-/// [[listen]]
-/// tcp = "127.0.0.1:8080"       # loopback only
-/// client = "local"             # everyone who connects is this client
-///
-/// [[listen]]
-/// tcp = "0.0.0.0:8443"         # TLS 1.3; clients need a certificate
-/// certificate = "tls/server.pem"
-/// key = "tls/server.key"
-/// authorities = "tls/clients.pem"
-///
-/// [[clients]]
-/// name = "login"
-/// users = ["www-data", 1001]   # at the other end of a Unix socket; or groups
-/// certificates = ["login.example.org"]   # names or URIs in them
-/// rights = ["verify", "hash"]  # also: rekey, admin
-/// rate = "500/s"
-/// burst = 100                  # default: those of one second
-/// requests = 200               # in progress at once
-///
-/// [limits]
-/// body = 65536                 # bytes of a body, or of a line of a batch
-/// bodies = 67108864            # bytes of all bodies together; half of them for one client
-/// head = 16384                 # bytes
-/// head_time = "30s"            # also how long an idle connection is kept
-/// body_time = "10s"
-/// answer_time = "10s"          # until a client takes more of its answer
-/// connections = 4096           # of each listener
-/// client_connections = 2048    # of one client; default: half of them
-/// account = "10/min"           # logins of one account
-/// account_burst = 10
-/// accounts = 65536             # counted at once, in 16 bytes each
-/// ```
+/// The contents of `salternd.toml`, which docs/service.md describes. Names of other files in it are
+/// relative to its folder.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -137,13 +95,12 @@ impl Default for LimitEntries {
     }
 }
 
-/// What is wrong with `salternd.toml`, in one line: the file, the line, the key, and what is
-/// allowed.
+/// An error in `salternd.toml`, in one line: the file, the line, the key, and what is allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
     file: PathBuf,
     line: Option<u32>,
-    /// Empty where it is in the text behind it, or there is none.
+    /// Empty if it is in the text after it, or there is none.
     key: String,
     what: String,
 }
@@ -160,7 +117,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// What is wrong with a key: `" = 0: expected 1 or more"`.
+/// An error in a key: `" = 0: expected 1 or more"`.
 fn wrong(key: impl Into<String>, what: impl fmt::Display) -> ConfigError {
     let (file, line) = ("salternd.toml".into(), None);
     ConfigError { file, line, key: key.into(), what: what.to_string() }
@@ -170,8 +127,8 @@ impl Config {
     /// Reads a file of at most 1 MiB, as [`read_text`] does.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, has a key that is not known or a value that is not
-    /// allowed, or contradicts itself.
+    /// If it cannot be read, is not TOML, has an unknown key or an invalid value, or contradicts
+    /// itself.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let named = |error| ConfigError { file: file.to_owned(), ..error };
         let text = read_text(file).map_err(|error| named(wrong("", error)))?;
@@ -256,7 +213,7 @@ impl Config {
         Ok(())
     }
 
-    /// The keys whose values take a restart, and are others than in a file of before.
+    /// The keys that differ from those of an earlier file and whose values need a restart.
     pub(crate) fn restart(&self, before: &Config) -> Vec<&'static str> {
         let (new, old) = (self.limits(), before.limits());
         let changed = [
@@ -281,7 +238,7 @@ impl Config {
         }
     }
 
-    /// The clients, with what is counted of those of before that have the same name.
+    /// The clients, with the counts of earlier ones that have the same name.
     pub(crate) fn clients(&self, before: Option<&Clients>) -> Result<Clients, ConfigError> {
         let named = |name: &str| before.and_then(|before| before.named(name));
         let client = |(at, entry): (usize, &ClientEntry)| {
@@ -290,7 +247,7 @@ impl Config {
         self.clients.iter().enumerate().map(client).collect::<Result<_, _>>().map(Clients)
     }
 
-    /// What counts the logins of accounts: that of before, if it is to be the same.
+    /// The counter of account logins: the earlier one, if it has the same configuration.
     pub(crate) fn accounts(
         &self,
         before: Option<&Arc<Accounts>>,
@@ -311,7 +268,7 @@ impl LimitEntries {
     }
 }
 
-/// Refuses a limit that is not from 1 to the most.
+/// Refuses a limit that is not from 1 to `most`.
 fn within(key: &str, value: usize, most: usize) -> Result<(), ConfigError> {
     match (1..=most).contains(&value) {
         true => Ok(()),
@@ -335,12 +292,11 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_valid() {
-        let source = include_str!("config.rs");
-        let lines = source.lines().skip_while(|line| !line.contains("```toml")).skip(1);
-        let lines = lines.take_while(|line| !line.contains("```"));
-        let text: String = lines.map(|line| line.replacen("///", "", 1) + "\n").collect();
-        let text = text.replace("\"www-data\"", "\"root\"").replace("\"login\"", "\"local\"");
+    fn the_example_of_the_documentation_is_valid() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/service.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let text = page.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+        let text = text.replace("\"www-data\"", "\"root\"");
         let config = Config::parse(&text, Path::new("/etc/saltern")).unwrap();
         assert_eq!(config.policy.as_deref(), Some(Path::new("/etc/saltern/saltern.toml")));
         assert_eq!(config.listen.len(), 3);
@@ -395,7 +351,7 @@ mod tests {
             read(b"a = '\xff'").contains("it is not UTF-8 text: invalid utf-8 sequence of 1 bytes")
         );
         assert!(read(&vec![b'#'; (1 << 20) + 1]).contains("at most 1 MiB"));
-        // Its size is said to be 0.
+        // Its reported size is 0.
         let endless = Config::read(Path::new("/dev/zero")).map(drop).unwrap_err().to_string();
         assert!(endless.contains("/dev/zero: it is not a regular file"), "{endless}");
         let twice = "[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\n";

@@ -69,7 +69,7 @@ impl Capacity {
             spent.push(alone.processor * service.count / all);
         }
         let after = daemon.metrics()?;
-        let more = |name: &str| after.of(name) - before.of(name);
+        let more = |name: &str| after.since(&before, name);
         let group = more("saltern_pool_hashes_total") / more("saltern_pool_groups_total");
         let rate = median(&http);
         Ok(Capacity {

@@ -12,12 +12,14 @@ What is found is told on standard error, and makes the status 1.
 
 import ctypes
 import os
-import pty
 import re
-import select
 import signal
 import sys
 import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "terminal"))
+from session import Session, fail
 
 TRACEME, CONT, SETOPTIONS, GETREGSET = 0, 7, 0x4200, 0x4204
 TRACE_CLONE, TRACE_EXIT, EXIT_KILL = 0x8, 0x40, 0x100000
@@ -127,54 +129,45 @@ class Traced:
         return thread != 0
 
 
+def trace_me():
+    if libc.ptrace(TRACEME, 0, 0, 0) != 0:
+        os._exit(77)
+
+
 def start(argv, terminal):
-    """The program, stopped before its first instruction."""
-    process, screen = pty.fork() if terminal else (os.fork(), None)
+    """The program, stopped before its first instruction, and its terminal, if it has one."""
+    session = Session(argv, begin=trace_me) if terminal else None
+    process = session.pid if session else os.fork()
     if process == 0:
-        if libc.ptrace(TRACEME, 0, 0, 0) != 0:
-            os._exit(77)
+        trace_me()
         os.execv(argv[0], argv)
     _, status = os.waitpid(process, 0)
     if not os.WIFSTOPPED(status):
         sys.exit("no process may be traced here")
     ptrace(SETOPTIONS, process, 0, TRACE_CLONE | TRACE_EXIT | EXIT_KILL)
     ptrace(CONT, process)
-    return process, screen
-
-
-def read(screen):
-    """Something from the terminal; nothing once nobody else has it and all was read."""
-    try:
-        return os.read(screen, 4096)
-    except OSError:
-        return b""
+    return process, session
 
 
 def main():
     split = sys.argv.index("--")
     (secrets, *options), argv = sys.argv[1:split], sys.argv[split + 1:]
     secrets = [bytes.fromhex(secret) for secret in secrets.split(",")]
-    typed = [line.encode() for line in options[1::2]]
-    process, screen = start(argv, typed)
+    typed = options[1::2]
+    process, session = start(argv, typed)
     traced = Traced(process, secrets)
-    shown, end = b"", time.monotonic() + 120
+    end = time.monotonic() + 120
     while traced.status is None:
-        if time.monotonic() > end:
-            sys.exit(f"it does not end; shown: {shown!r}")
-        if not screen:
+        if not session:
             traced.wait(0)
-            continue
-        if traced.wait(os.WNOHANG):
-            continue
-        if select.select([screen], [], [], 0.01)[0]:
-            more = read(screen)
-            shown += more
-            if more.rstrip(b" ").endswith(b":") and typed:
-                os.write(screen, typed.pop(0) + b"\n")
-    # What it wrote last stays in the terminal when it has ended.
-    while screen and (more := read(screen)):
-        shown += more
-    sys.stdout.buffer.write(shown)
+        elif time.monotonic() > end:
+            fail("it does not end", session)
+        elif not traced.wait(os.WNOHANG):
+            session.answer(typed, 0.01)
+    if session:
+        # What it wrote last stays in the terminal when it has ended.
+        session.answer([])
+        sys.stdout.buffer.write(session.shown)
     for place in traced.found:
         print(place, file=sys.stderr)
     if traced.looked != 1 or traced.bytes < 1 << 20:

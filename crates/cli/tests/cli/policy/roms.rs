@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Site;
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, run, seen, stderr, stdout, write_private};
 
 /// A policy with the ROMs of these names, of which the last one is active, and their ids.
 fn with_roms(names: &[&str]) -> (Site, Vec<String>) {
@@ -12,9 +12,7 @@ fn with_roms(names: &[&str]) -> (Site, Vec<String>) {
     let mut ids = Vec::new();
     for name in names {
         let (image, seed) = (site.path(name), site.path("seed"));
-        fs::write(&seed, format!("a seed that is long enough, for {name}")).unwrap();
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        fs::set_permissions(&seed, private).unwrap();
+        write_private(&seed, format!("a seed that is long enough, for {name}"));
         let made = run(&["rom", "create", &image, "--size", "1MiB", "--seed-file", &seed], "");
         assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
         let info = run(&["rom", "info", "--json", &image], "");

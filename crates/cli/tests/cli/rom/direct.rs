@@ -1,13 +1,14 @@
 //! ROMs that stay in their files.
 
-use std::os::unix::fs::PermissionsExt;
-
 use saltern_testing::damage::flip;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::shared::Shared;
 use super::{SMALL, Site, hash, info, verify};
-use crate::program::{ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, run, seen, stderr, stdout};
+use crate::program::{
+    ESCRYPT, SCRYPT, YESCRYPT, assert_one_error, json_lines, run, seen, shell, stderr, stdout,
+    write_private,
+};
 
 const DIRECT: &str = "--rom-access=direct";
 const COPY: &str = "--rom-access=copy";
@@ -34,14 +35,11 @@ fn wrong(stored: &str, more: &[&str]) -> std::process::Output {
 fn no_file_that_the_program_has_opened_is_a_password() {
     let site = Site::new();
     let rom = site.rom("a.rom", "seed");
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
     // Whoever runs the tests may have descriptors open, too.
     let script = r#"exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
         "$0" hash --rom "$1" --rom-access=direct --password-fd "$2""#;
     for number in ["3", "4", "5", "6", "7", "8", "9"] {
-        let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", script]).arg(program).args([&rom, number]);
-        let output = shell.output().unwrap();
+        let output = shell(script, &[&rom, number]).output().unwrap();
         assert_one_error(&output, "cannot read the password from file descriptor");
     }
 }
@@ -157,8 +155,7 @@ fn strings_without_a_rom_and_with_a_key_are_verified_beside() {
         assert_answer(&run(&arguments, "another"), 1, "mismatch\n");
     }
     let key = site.path("key");
-    std::fs::write(&key, [7; 32]).unwrap();
-    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    write_private(&key, [7; 32]);
     let named = format!("new={key}");
     for more in [["--key", &named], ["--assume-unnamed-key", &key]] {
         for (makes, verifies) in [(COPY, DIRECT), (DIRECT, COPY)] {
@@ -224,8 +221,7 @@ fn many_are_answered_as_by_a_pool() {
     let new = ["hash", "--jsonl", "--n=64", "--r=32", "--rom", &roms[0], DIRECT];
     let output = run(&new, input);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let stored = stdout(&output).lines().enumerate().map(|(i, line)| {
-        let line: Value = serde_json::from_str(line).unwrap();
+    let stored = json_lines(&output).into_iter().enumerate().map(|(i, line)| {
         format!("{}\n", json!({ "password": format!("p{i}"), "hash": line["hash"] }))
     });
     let stored: String = stored.collect();

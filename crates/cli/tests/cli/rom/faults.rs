@@ -2,13 +2,13 @@
 //! half-made.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use saltern_testing::damage::flip;
 
 use super::{SMALL, Site, hash, info, names, verify};
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
 
 #[test]
 fn damage_is_found() {
@@ -98,13 +98,7 @@ fn damage_while_the_program_runs_is_no_mismatch_either() {
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
     let stored = hash(&rom, &[]);
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("saltern"))
-        .args(["verify", "--jsonl", "--rom", &rom, "--rom-access=map"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&["verify", "--jsonl", "--rom", &rom, "--rom-access=map"]);
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut output = BufReader::new(output);
     let mut ask = |password: &str| {
@@ -155,14 +149,9 @@ fn a_lost_table_of_checksums_is_made_anew() {
 
 /// A creation that takes some seconds, after it has begun to write.
 fn creation(site: &Site, name: &str) -> Child {
-    let program = assert_cmd::cargo::cargo_bin!("saltern");
-    let child = Command::new(program)
-        .args(["rom", "create", &site.path(name), "--size=512MiB", "--t=4", "--threads=1"])
-        .args(["--seed-file", &site.path("seed"), "--fill-in=file"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let (rom, seed) = (site.path(name), site.path("seed"));
+    let cost = ["--size=512MiB", "--t=4", "--threads=1", "--fill-in=file"];
+    let child = spawn(&[&["rom", "create", &rom, "--seed-file", &seed], &cost[..]].concat());
     let part = site.dir.path().join(format!(".{name}.saltern-part"));
     let began = Instant::now();
     while !part.exists() {
@@ -177,8 +166,7 @@ fn an_interrupted_creation_leaves_nothing() {
     let site = Site::new();
     for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let child = creation(&site, "site.rom");
-        let kill = format!("kill -{signal} {}", child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        kill(&child, signal);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
         assert_eq!(stderr(&output), "saltern: interrupted: nothing incomplete is left behind\n");
@@ -222,20 +210,11 @@ fn what_a_killed_creation_leaves_is_seen_and_taken_over() {
 fn of_two_creators_at_once_one_wins() {
     for _ in 0..5 {
         let site = Site::new();
-        let program = assert_cmd::cargo::cargo_bin!("saltern");
-        let children: Vec<_> = ["seed", "other"]
-            .map(|seed| {
-                Command::new(program)
-                    .args(["rom", "create", &site.path("site.rom"), "--size=4MiB"])
-                    .args(["--seed-file", &site.path(seed)])
-                    .stdout(Stdio::piped())
-                    .stderr(Stdio::piped())
-                    .spawn()
-                    .unwrap()
-            })
-            .into_iter()
-            .collect();
-        let outputs: Vec<_> = children.into_iter().map(|c| c.wait_with_output().unwrap()).collect();
+        let rom = site.path("site.rom");
+        let create = ["rom", "create", &rom, "--size=4MiB", "--seed-file"];
+        let children =
+            ["seed", "other"].map(|seed| spawn(&[&create[..], &[&site.path(seed)]].concat()));
+        let outputs = children.map(|child| child.wait_with_output().unwrap());
         let (won, lost): (Vec<_>, Vec<_>) =
             outputs.iter().partition(|output| output.status.success());
         assert_eq!((won.len(), lost.len()), (1, 1));
@@ -244,7 +223,6 @@ fn of_two_creators_at_once_one_wins() {
             reason.contains("another process is making") || reason.contains("exists"),
             "{reason}"
         );
-        let rom = site.path("site.rom");
         let hash = info(&rom)["hash"].as_str().unwrap().to_owned();
         assert_eq!(String::from_utf8_lossy(&won[0].stdout).trim_end(), hash);
         assert_eq!(run(&["rom", "verify", "--full", &rom], "").status.code(), Some(0));

@@ -1,15 +1,14 @@
 //! Keys with names, which go with ROMs as the two things that a string may need.
 
 use super::{Site, hash, verify};
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, run, seen, stderr, stdout, write_private};
 
 #[test]
 fn strings_say_which_key_they_need() {
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
     for (name, byte) in [("a.key", 1), ("b.key", 2)] {
-        std::fs::write(site.path(name), [byte; 32]).unwrap();
-        std::process::Command::new("chmod").args(["600", &site.path(name)]).status().unwrap();
+        write_private(site.path(name), [byte; 32]);
     }
     let [a, b] =
         ["a", "b"].map(|name| format!("--key={name}={}", site.path(&format!("{name}.key"))));

@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use saltern_testing::skipped;
 
 use super::{SMALL, Site, hash, info, verify};
-use crate::program::{assert_one_error, run, seen, stderr, stdout};
+use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
 use crate::terminal::on_terminal;
 
 /// A name in /dev/shm that no other test has; what is there is removed in the end.
@@ -86,18 +85,13 @@ fn a_holder_detaches_at_its_end() {
     let Some(shared) = Shared::new("hold") else { return };
     let site = Site::new();
     let rom = site.rom("site.rom", "seed");
-    let mut holder = Command::new(assert_cmd::cargo::cargo_bin!("saltern"))
-        .args(["rom", "attach", &rom, "--as", &shared.name(), "--hold"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut holder = spawn(&["rom", "attach", &rom, "--as", &shared.name(), "--hold"]);
     let mut line = String::new();
     BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line.trim_end(), shared.name());
     let stored = hash(&shared.name(), &["--rom-mask=1,3"]);
     assert_eq!(seen(&verify(&stored, &["--rom", &rom])), (Some(0), "match\n", ""));
-    let kill = format!("kill -TERM {}", holder.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    kill(&holder, "TERM");
     assert_eq!(holder.wait().unwrap().code(), Some(0));
     assert!(!shared.exists());
 }

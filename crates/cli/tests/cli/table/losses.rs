@@ -1,9 +1,7 @@
 //! No account is passed over without a word, and nothing that is not a string is changed.
 
-use std::process::Command;
-
 use crate::policy::{BCRYPT, CHEAP, Site};
-use crate::program::{YESCRYPT, run, stderr, stdout};
+use crate::program::{YESCRYPT, run, shell, stderr, stdout};
 
 /// The numbers of the lines that are told to be bad.
 fn bad(told: &str) -> Vec<usize> {
@@ -149,10 +147,8 @@ fn a_file_is_not_rewritten_in_its_place() {
         ("wrap", "< \"$2\" 1<> \"$2\""),
     ] {
         std::fs::write(&table, format!("a:{YESCRYPT}\n")).unwrap();
-        let mut shell = Command::new("sh");
         let script = format!("\"$0\" {command} --policy \"$1\" {redirections}");
-        shell.args(["-c", &script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
-        let output = shell.args([&site.policy(), &table]).output().unwrap();
+        let output = shell(&script, &[&site.policy(), &table]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{redirections}: {output:?}");
         assert!(stderr(&output).contains("are the same file"), "{output:?}");
     }

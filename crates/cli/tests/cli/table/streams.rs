@@ -1,28 +1,21 @@
 //! Long streams, and those that end in a bad way: no line is lost without a word.
 #![cfg(target_os = "linux")]
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use saltern_testing::process::memory;
 
 use crate::policy::{CHEAP, Site};
-use crate::program::YESCRYPT;
-
-/// `reencrypt --to-plain`, or another command with this policy, to be given lines.
-fn start(args: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
-}
+use crate::program::{PROGRAM, YESCRYPT, kill, python, run, run_on_full_disk, shell, spawn};
 
 /// A million lines and one of 100 MB: all of them come through, in bounded memory.
 #[test]
 fn memory_does_not_grow_with_the_stream() {
     let site = Site::new(&format!("{CHEAP}{{key}}"));
     const LINES: usize = 1_000_000;
-    let mut child = start(&["reencrypt", "--policy", &site.policy()]);
+    let mut child = spawn(&["reencrypt", "--policy", &site.policy()]);
     let mut input = child.stdin.take().unwrap();
     let feeder = std::thread::spawn(move || {
         for at in 0..LINES {
@@ -67,12 +60,11 @@ fn a_signal_ends_it_after_what_was_read() {
         for args in
             [&["wrap", "--policy", &site.policy()][..], &["reencrypt", "--policy", &site.policy()]]
         {
-            let mut child = start(args);
+            let mut child = spawn(args);
             let input = format!("a:{:032x}\nb:x\nc:{:032x}\nd:{:032x}", 1, 2, 3);
             child.stdin.as_mut().unwrap().write_all(input.as_bytes()).unwrap();
             wait_until_read(&child);
-            let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-            assert!(kill.unwrap().success());
+            kill(&child, signal);
             let stdin = child.stdin.take();
             let output = child.wait_with_output().unwrap();
             drop(stdin);
@@ -104,7 +96,7 @@ fn a_signal_in_the_middle_of_a_stream_cuts_no_line() {
         ("reencrypt", "INT", 130),
         ("reencrypt", "TERM", 143),
     ] {
-        let mut child = start(&[command, "--policy", policy]);
+        let mut child = spawn(&[command, "--policy", policy]);
         let mut input = child.stdin.take().unwrap();
         let feeder = std::thread::spawn(move || {
             (0..).take_while(|at| input.write_all(line(command, *at).as_bytes()).is_ok()).count()
@@ -112,8 +104,7 @@ fn a_signal_in_the_middle_of_a_stream_cuts_no_line() {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
         output.read_line(&mut text).unwrap();
-        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-        assert!(kill.unwrap().success());
+        kill(&child, signal);
         output.read_to_string(&mut text).unwrap();
         let end = child.wait_with_output().unwrap();
         let fed = feeder.join().unwrap();
@@ -130,7 +121,7 @@ fn a_signal_in_the_middle_of_a_stream_cuts_no_line() {
         for (at, line) in text.lines().enumerate() {
             assert!(line.starts_with(&format!("user{at}:{{")) && line.ends_with(":1"), "{line}");
         }
-        let again = crate::program::run(&[command, "--policy", policy], &text);
+        let again = run(&[command, "--policy", policy], &text);
         assert!(again.status.code() == Some(0) && again.stdout == text.as_bytes(), "{command}");
     }
 }
@@ -140,10 +131,8 @@ fn a_signal_in_the_middle_of_a_stream_cuts_no_line() {
 fn progress_is_shown_on_a_terminal() {
     let site = Site::new(&format!("{CHEAP}{{key}}"));
     for command in ["wrap", "reencrypt", "census", "needs-rehash"] {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/table/progress.py");
-        let mut python = Command::new("python3");
-        python.arg(script).arg(assert_cmd::cargo::cargo_bin!("saltern"));
-        let shown = python.args([command, "--policy", &site.policy()]).output().unwrap();
+        let args = [PROGRAM, command, "--policy", &site.policy()];
+        let shown = python("table/progress.py", &args).output().unwrap();
         assert!(shown.status.success(), "{command}: {}", String::from_utf8_lossy(&shown.stderr));
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert!(shown.contains("B/s"), "{command}: {shown:?}");
@@ -172,12 +161,7 @@ fn what_cannot_be_written_is_an_error_with_a_number() {
     let site = Site::new(CHEAP);
     let lines: String = (0..2000).map(|n| format!("user{n}:{YESCRYPT}\n")).collect();
     for command in ["reencrypt", "wrap"] {
-        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("saltern"));
-        process.args([command, "--policy", &site.policy()]).stdin(Stdio::piped());
-        process.stdout(File::options().write(true).open("/dev/full").unwrap());
-        let mut child = process.stderr(Stdio::piped()).spawn().unwrap();
-        let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
-        let output = child.wait_with_output().unwrap();
+        let output = run_on_full_disk(&[command, "--policy", &site.policy()], &lines);
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{told}");
         let start = "saltern: cannot write to standard output: No space left on device (os error 28); the \
@@ -189,7 +173,7 @@ fn what_cannot_be_written_is_an_error_with_a_number() {
 #[test]
 fn a_reader_that_went_away_is_told_for_lines_are_missing() {
     let site = Site::new(CHEAP);
-    let mut child = start(&["reencrypt", "--policy", &site.policy()]);
+    let mut child = spawn(&["reencrypt", "--policy", &site.policy()]);
     let mut output = BufReader::with_capacity(1, child.stdout.take().unwrap());
     let mut stdin = child.stdin.take().unwrap();
     let feeder = std::thread::spawn(move || {
@@ -208,7 +192,7 @@ fn a_reader_that_went_away_is_told_for_lines_are_missing() {
 /// Where nothing is rewritten, nothing is lost either: it ends, and that is all.
 #[test]
 fn a_list_that_nobody_reads_ends() {
-    let mut child = start(&["needs-rehash"]);
+    let mut child = spawn(&["needs-rehash"]);
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
     let feeder = std::thread::spawn(move || {
@@ -224,9 +208,7 @@ fn a_list_that_nobody_reads_ends() {
 fn streams_that_are_closed_or_no_streams() {
     let site = Site::new(CHEAP);
     let run = |script: &str| {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", script]).arg(assert_cmd::cargo::cargo_bin!("saltern"));
-        let output = shell.arg(site.policy()).output().unwrap();
+        let output = shell(script, &[&site.policy()]).output().unwrap();
         assert!(output.stdout.is_empty(), "{script}: {output:?}");
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{script}: {told}");
@@ -251,7 +233,7 @@ fn nothing_is_added_at_the_end() {
     let site = Site::new(CHEAP);
     for input in ["", "\n", "a", "a:b:\r", "\n\n\0", "{", "{\"hash\":"] {
         for command in ["wrap", "reencrypt"] {
-            let output = crate::program::run(&[command, "--policy", &site.policy()], input);
+            let output = run(&[command, "--policy", &site.policy()], input);
             assert_eq!(output.stdout, input.as_bytes(), "{command}");
         }
     }

@@ -2,17 +2,13 @@
 //! is.
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
-
 use crate::policy::{CHEAP, Site};
-use crate::program::YESCRYPT;
+use crate::program::{PROGRAM, YESCRYPT, python};
 
 #[track_caller]
 fn prompt(case: &[&str]) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/terminal/prompt.py");
-    let mut python = Command::new("python3");
-    python.arg(script).arg(assert_cmd::cargo::cargo_bin!("saltern")).args(case);
-    let output = python.output().expect("python3 can be run");
+    let mut python = python("terminal/prompt.py", &[PROGRAM]);
+    let output = python.args(case).output().expect("python3 can be run");
     let wrong = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{case:?}: {wrong}");
 }

@@ -160,8 +160,7 @@ impl Accounts {
 
     /// Whether there was one.
     fn take_update(&self, account: &Account, stored: &str, answer: &io::Result<Answer>) -> bool {
-        let body = answer.as_ref().map_or(&[][..], |answer| &answer.body);
-        let json = serde_json::from_slice::<Value>(body).unwrap_or_default();
+        let json = json_of(answer);
         let Some(update) = json["update"].as_str() else { return false };
         add(&self.seen.updates);
         account.update(stored, update);
@@ -211,9 +210,7 @@ impl Accounts {
     async fn hash(&self, caller: &Caller, account: &Account, stored: &str) {
         let body = json!({ "password": account.password, "timeout_ms": WITHIN }).to_string();
         let answer = caller.ask(&request("/v1/hash", &body)).await;
-        let body = answer.as_ref().map_or(&[][..], |answer| &answer.body);
-        let json = serde_json::from_slice::<Value>(body).unwrap_or_default();
-        if let Some(new) = json["hash"].as_str() {
+        if let Some(new) = json_of(&answer)["hash"].as_str() {
             add(&self.seen.updates);
             account.update(stored, new);
         }
@@ -275,9 +272,13 @@ impl Accounts {
 }
 
 fn is_outdated(answer: &io::Result<Answer>) -> bool {
+    json_of(answer)["outdated"].as_array().is_some_and(|reasons| !reasons.is_empty())
+}
+
+/// The body of an answer; null if there is none, or it is something else.
+fn json_of(answer: &io::Result<Answer>) -> Value {
     let body = answer.as_ref().map_or(&[][..], |answer| &answer.body);
-    let json = serde_json::from_slice::<Value>(body).unwrap_or_default();
-    json["outdated"].as_array().is_some_and(|reasons| !reasons.is_empty())
+    serde_json::from_slice(body).unwrap_or_default()
 }
 
 fn text(answer: &io::Result<Answer>) -> String {
