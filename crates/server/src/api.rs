@@ -1,4 +1,4 @@
-//! What is said over the wire: requests, answers, problems and routes.
+//! The protocol: requests, answers, problems and routes.
 
 mod answer;
 #[cfg(feature = "server")]

@@ -1,4 +1,4 @@
-//! Bodies, on both sides: what is received is read into memory that is wiped.
+//! Bodies, for both sides: received ones are read into memory that is wiped.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use zeroize::Zeroizing;
 
 use crate::api::Problem;
 
-/// A body that is sent.
+/// A body to send.
 pub(crate) enum Body {
     Whole(Option<Bytes>),
-    /// Pieces as they are made, and nothing after the last of them. If that does not come, the
-    /// connection is cut off, so that nobody takes what there is for all.
+    /// Pieces as they are made, with `None` after the last. If that does not arrive, the connection
+    /// is cut off, so that an incomplete body is not mistaken for a complete one.
     #[cfg(feature = "server")]
     Stream(tokio::sync::mpsc::Receiver<Option<Vec<u8>>>),
 }
@@ -53,7 +53,7 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// A whole body of at most so many bytes, if it comes within this time.
+/// A whole body of at most this many bytes, if it arrives within this time.
 pub(crate) async fn whole(
     mut body: Incoming,
     most: usize,
@@ -64,7 +64,7 @@ pub(crate) async fn whole(
     if size > most as u64 {
         return Err(too_large());
     }
-    // Memory that grows would leave copies of a password behind.
+    // A growing buffer would leave copies of a password behind.
     let mut read = Zeroizing::new(Vec::with_capacity(size as usize));
     let all = async {
         while let Some(piece) = piece(&mut body).await? {
@@ -89,7 +89,7 @@ pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Problem>
             Some(Err(_)) => {
                 return Err(Problem::malformed("the body was cut off, or is malformed"));
             }
-            // Trailers say nothing here.
+            // Trailers are ignored.
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(bytes) => return Ok(Some(bytes)),
                 Err(_) => continue,

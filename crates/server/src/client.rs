@@ -1,4 +1,4 @@
-//! A client of the service.
+//! A client for the service.
 //!
 //! ```no_run
 //! use saltern_server::api::Verdict;
@@ -36,17 +36,17 @@ use zeroize::Zeroizing;
 use crate::api::{Checked, Hashed, Problem, Rekeyed, Verified};
 use crate::body::{Body, whole};
 
-/// Bytes of the longest answer that is read.
+/// The longest answer that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// For an answer, if nothing is said of time: more than the service takes to refuse.
+/// The time to wait for an answer by default: longer than the service takes to refuse.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// After the time of a call, for the service to say that it is over.
+/// Additional time after a call's deadline, for the service to report that it has passed.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Calls a service, over as many connections as there are calls at once. Clones are cheap and share
-/// everything. Needs a runtime of tokio.
+/// Calls a service, over as many connections as there are simultaneous calls. Clones are cheap and
+/// share everything. Needs a tokio runtime.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -69,12 +69,12 @@ enum Target {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The service refused the request, and says why.
+    /// The service refused the request; the problem gives the reason.
     Problem(Problem),
     /// The service cannot be reached, or the connection ended. A hash may have been computed
-    /// anyway; nothing else has changed.
+    /// nevertheless; nothing else has changed.
     Connection(Box<dyn std::error::Error + Send + Sync>),
-    /// The answer is not one that this client knows.
+    /// This client does not understand the answer.
     Answer {
         /// Its status.
         status: u16,
@@ -133,8 +133,8 @@ impl Client {
         Self::of(Target::Tcp(address.into()))
     }
 
-    /// A service elsewhere: its address, such as `auth.example.org:8443`, its name in its
-    /// certificate, and a configuration that has a certificate for this client.
+    /// A service on another machine: its address, such as `auth.example.org:8443`, the name in its
+    /// certificate, and a TLS configuration with a certificate for this client.
     #[cfg(feature = "tls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
     #[must_use]
@@ -150,9 +150,9 @@ impl Client {
         Client { inner: Arc::new(Inner { target, idle: Mutex::default() }), within: None }
     }
 
-    /// A client whose calls have this much time each: what cannot be done in it is refused at once.
-    /// If the service does not respond at all, the client waits one second longer, or 30 seconds if
-    /// this is not called.
+    /// A client whose calls have this much time each: calls that cannot finish in time are refused
+    /// at once. If the service does not respond at all, the client waits one second longer, or 30
+    /// seconds if this is not called.
     #[must_use]
     pub fn within(&self, time: Duration) -> Self {
         Client { inner: Arc::clone(&self.inner), within: Some(time) }
@@ -172,7 +172,7 @@ impl Client {
     /// account.
     ///
     /// # Errors
-    /// [`Error`], and none of them says that the password is wrong.
+    /// [`Error`], none of which means that the password is wrong.
     pub async fn verify(
         &self,
         account: &str,
@@ -221,10 +221,11 @@ impl Client {
         let text = |text: Option<&str>| text.map_or(0, str::len);
         let length =
             text(question.account) + text(question.password) + text(question.hash.flatten());
-        // As long as escapes can make it: memory that grows would leave copies of the password.
+        // Large enough for the longest escapes: a growing buffer would leave copies of the
+        // password.
         let mut body = Zeroizing::new(Vec::with_capacity(6 * length + 128));
         serde_json::to_writer(&mut *body, question)?;
-        // Wiped when the last part of it was sent.
+        // Wiped when the last part of it has been sent.
         let body = Bytes::from_owner(body);
         let time = self.within.map_or(PATIENCE, |within| within.saturating_add(MARGIN));
         let asked = timeout(time, async {
@@ -251,7 +252,8 @@ impl Client {
     }
 
     /// Sends a request over an idle connection, or over a new one if that has ended meanwhile: the
-    /// service closes what was idle for long, and every request can be asked twice.
+    /// service closes connections that were idle for long, and every request can safely be
+    /// repeated.
     async fn send(
         &self,
         path: &'static str,

@@ -1,4 +1,4 @@
-//! What is done for each request, whichever way it came.
+//! The processing of requests, independent of the transport.
 
 mod batch;
 mod census;
@@ -16,19 +16,19 @@ pub(crate) use self::single::single;
 use crate::api::{Answer, Kind, Op, Problem};
 use crate::site::{Client, Current, Peer, State, UnderWay};
 
-/// A line and the room that is kept for it, or why it cannot be read, and its number, counted
-/// from 1.
+/// The number of a line, counted from 1, and the line with the room kept for it, or why it cannot
+/// be read.
 pub(crate) type Numbered<R> = (u64, Result<(Zeroizing<Vec<u8>>, R), Problem>);
 
-/// Lines of a request, as they come.
+/// Lines of a request, as they arrive.
 pub(crate) trait Lines: Send + 'static {
-    /// What stands for the memory of a line, and is to be kept until the line is done.
+    /// A reservation of memory for a line, kept until the line is done.
     type Room: Send + 'static;
 
-    /// The next line that is not blank; nothing at the end.
+    /// The next line that is not blank; `None` at the end.
     ///
     /// # Errors
-    /// What keeps this line and all after it from being read.
+    /// Why this line and all after it cannot be read.
     fn next(
         &mut self,
     ) -> impl Future<Output = Result<Option<Numbered<Self::Room>>, Problem>> + Send;
@@ -37,7 +37,7 @@ pub(crate) trait Lines: Send + 'static {
     fn number(&self) -> u64;
 }
 
-/// What a request, or a line of one, is done with, and for whom.
+/// The site state and the client for a request, or for a line of one.
 #[derive(Clone)]
 pub(crate) struct Means {
     pub(crate) state: Arc<State>,
@@ -46,7 +46,7 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Those of a peer as the files are now.
+    /// The state and the client of a peer, as currently configured.
     ///
     /// # Errors
     /// *Unavailable* while the service starts, *forbidden* for a stranger.
@@ -57,26 +57,26 @@ impl Means {
     }
 }
 
-/// A request on its way: whose it is, what it is done with, and when it came. It is counted when it
-/// ends, also if that is because nobody waits for it any more.
+/// A request in progress: its client, the site state, and its arrival. It is counted when it ends,
+/// even if nobody waits for it any more.
 pub(crate) struct Call {
     pub(crate) op: Op,
     pub(crate) means: Means,
     pub(crate) peer: Peer,
     pub(crate) received: Instant,
-    /// The deadline that whoever passed it on has set.
+    /// The deadline set by a proxy that passed it on.
     pub(crate) timeout: Option<Duration>,
-    /// The trace that it is part of, if it says so.
+    /// The trace that it is part of, if given.
     pub(crate) trace: Option<String>,
     ended: bool,
     _under_way: UnderWay,
 }
 
 impl Call {
-    /// A request that is taken on.
+    /// Begins a request.
     ///
     /// # Errors
-    /// *Forbidden* if the client may not do this; *overloaded* if it has asked for too much.
+    /// *Forbidden* if the client may not do this; *overloaded* if it has sent too many requests.
     pub(crate) fn begin(
         op: Op,
         means: Means,
@@ -89,8 +89,8 @@ impl Call {
         Ok(Call { op, means, peer, received, timeout, trace, ended: false, _under_way })
     }
 
-    /// How much time is left of what the request, whoever passed it on, and the site allow: the
-    /// shortest counts.
+    /// How much time is left of the deadlines of the request, the proxy and the site: the shortest
+    /// counts.
     fn left(&self, asked: Option<u64>) -> Result<Duration, Problem> {
         let of_policy = self.means.current.passwords.table().policy().deadline;
         let of_site = of_policy.unwrap_or(self.means.current.timeout);
@@ -117,8 +117,8 @@ impl Call {
         }
     }
 
-    /// Counts what the request, or a line of it, was not done for. What is the fault of the service
-    /// or of its site is warned about, too.
+    /// Counts the problem for which the request, or a line of it, failed. Faults of the service or
+    /// of its site are also logged as warnings.
     fn failed(&self, op: Op, problem: &Problem) {
         let Means { state, client, .. } = &self.means;
         state.metrics.problem(problem);

@@ -88,8 +88,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// No core dump is written of the memory, and no other process of the same user reads it. Where the
-/// system refuses that, the service is as good as any other.
+/// Prevents core dumps, and access to the memory by other processes of the same user. If the system
+/// refuses this, the service runs without that protection.
 fn keep_memory_in() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -97,7 +97,7 @@ fn keep_memory_in() {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }
 
-/// Says where it listens, and how to try it. Nobody has to read that.
+/// Prints where it listens, and how to try it; failure to print is ignored.
 fn listening(endpoints: &[Endpoint]) {
     let mut text = String::new();
     for endpoint in endpoints {
@@ -107,7 +107,7 @@ fn listening(endpoints: &[Endpoint]) {
                 (format!("--unix-socket {} ", path.display()), "http://localhost".to_owned())
             }
             Endpoint::Tcp(_) => (String::new(), endpoint.to_string()),
-            // Whoever has no certificate is turned away.
+            // Clients without a certificate are refused.
             _ => continue,
         };
         text +=

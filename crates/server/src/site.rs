@@ -1,4 +1,4 @@
-//! What is kept while the service runs.
+//! The state of the running service.
 
 mod clients;
 mod exposition;

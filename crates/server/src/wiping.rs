@@ -1,14 +1,13 @@
-//! Memory that is wiped when it is given back, whichever library had it: what HTTP, TLS and JSON
-//! leave in buffers of their own may be passwords.
+//! Memory that is wiped when it is freed, by any library: HTTP, TLS and JSON may leave passwords in
+//! their buffers.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The allocator of the system, with zeros written over what goes back.
+/// The system allocator, which overwrites freed memory with zeros.
 pub(crate) struct Wiping;
 
-// SAFETY: everything is the system allocator's, with the same layouts. What is written over has
-// just been given back, so that nobody else has it. Growing, by default, allocates, copies and
-// gives back.
+// SAFETY: everything is the system allocator's, with the same layouts. Overwritten memory has just
+// been freed by its owner, so nobody else has it. Growing, by default, allocates, copies and frees.
 #[allow(unsafe_code, reason = "an allocator is one; docs/unsafe.md lists this file")]
 unsafe impl GlobalAlloc for Wiping {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -24,7 +23,7 @@ unsafe impl GlobalAlloc for Wiping {
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: it was allocated with this layout, and nobody uses it any more.
         unsafe { memory.write_bytes(0, layout.size()) };
-        // The compiler must not see that nobody reads these zeros.
+        // Hides from the compiler that nobody reads these zeros.
         zeroize::optimization_barrier(&memory);
         // SAFETY: the caller keeps to the same contract.
         unsafe { System.dealloc(memory, layout) }

@@ -1,4 +1,4 @@
-//! What is answered.
+//! The answers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Requests as types: how they are read, and what the document says of them.
+//! Requests as types: reading them, and their schemas.
 
 use saltern::json::{Malformed, Read, decode};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::problem::Problem;
 use super::schema::Schema;
 
-/// A request: an object with fields, how it is read, and its schema.
+/// A request: an object with fields, its parser, and its schema.
 macro_rules! request {
     ($(#[doc = $about:literal])* struct $name:ident {
         $($(#[doc = $said:literal])* $field:ident: $kind:ty,)*
@@ -18,12 +18,12 @@ macro_rules! request {
         }
 
         impl $name {
-            /// Reads a request. What is wrong is told without anything of its values.
+            /// Reads a request. Errors never contain its values.
             pub(crate) fn parse(body: &[u8]) -> Result<Self, saltern::json::Malformed> {
                 Self::take(saltern::json::Fields::parse(body)?)
             }
 
-            /// Takes what is left of an object, of which nothing may be left over.
+            /// Takes the remaining fields of an object; refuses unknown ones.
             pub(crate) fn take(
                 mut fields: saltern::json::Fields<'_>,
             ) -> Result<Self, saltern::json::Malformed> {
@@ -72,7 +72,7 @@ impl Schema for bool {
     }
 }
 
-/// A stored string, or that there is none. It has to be said which.
+/// A stored string, or null for none; the field must be present.
 pub(crate) struct Stored(pub(crate) Option<Zeroizing<String>>);
 
 impl Read for Stored {

@@ -1,4 +1,4 @@
-//! The document of all that (OpenAPI 3.1), made of the same routes and types that are used.
+//! The OpenAPI 3.1 document, generated from the routes and types in use.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ pub fn document() -> &'static str {
 
 fn value() -> Value {
     let mut paths = Map::new();
-    // The page is for people, and there only where it was asked for.
+    // The page is for people, and exists only if it was requested.
     for route in ROUTES.iter().filter(|route| route.op != Op::Dashboard) {
         let method = route.method.to_ascii_lowercase();
         paths.insert(route.path.to_owned(), json!({ method: operation(route) }));
@@ -48,7 +48,7 @@ fn value() -> Value {
     })
 }
 
-/// With one of the two forms of a password.
+/// Adds the two forms of a password, of which one is required.
 fn with_password(mut schema: Value) -> Value {
     let one = |is: &str, other: &str| {
         json!({
@@ -60,8 +60,7 @@ fn with_password(mut schema: Value) -> Value {
     schema
 }
 
-/// What a route takes, and what it answers when all is well: the type of the content, and its
-/// schema by name.
+/// The request and the successful answer of a route: content type, and schema by name.
 fn shapes(op: Op) -> (Option<(&'static str, &'static str)>, (&'static str, &'static str)) {
     match op {
         Op::Hash => (Some((JSON, "HashRequest")), (JSON, "Hashed")),
@@ -161,7 +160,7 @@ fn reference(name: &str) -> Value {
 mod tests {
     use super::*;
 
-    /// `salternd openapi > docs/openapi.json` writes it anew.
+    /// `salternd openapi > docs/openapi.json` regenerates it.
     #[test]
     fn the_document_that_is_checked_in_is_this_one() {
         let path = saltern_testing::program::repository("docs/openapi.json");

@@ -1,4 +1,4 @@
-//! What is answered instead of a result: problem details (RFC 9457), as both sides know them.
+//! Answers to failed requests: problem details (RFC 9457), for both sides.
 
 use std::time::Duration;
 
@@ -24,27 +24,27 @@ words! {
 
 /// Why a request failed. A wrong password is not one of these reasons.
 ///
-/// A problem is of one of five kinds, which is its outcome, and has a more exact reason. Its text
+/// A problem has one of five kinds, which is its outcome, and a more specific reason. Its text
 /// contains names, numbers and places, never passwords, salts, keys or hashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The status of the answer in HTTP.
+    /// The HTTP status of the answer.
     pub status: u16,
-    /// Which kind it is.
+    /// The kind of the problem.
     pub kind: Kind,
-    /// The last part of its type; `other` for one that this version of the client does not know.
+    /// The last part of its type; `other` for one unknown to this version of the client.
     pub reason: &'static str,
     /// What happened, for people.
     pub detail: String,
-    /// When the same request may succeed.
+    /// The time after which the same request may succeed.
     pub retry_after: Option<Duration>,
 }
 
-/// What begins the type of every problem.
+/// The prefix of every problem type.
 pub(crate) const TYPE: &str = "urn:saltern:problem:";
 
-/// All reasons, each with its status, its kind, and what it means.
+/// All reasons, each with its status, its kind, and its meaning.
 pub(crate) const REASONS: &[(&str, u16, Kind, &str)] = &[
     ("malformed", 400, Kind::BadInput, "The request does not match the OpenAPI document"),
     ("forbidden", 403, Kind::BadInput, "The client may not do this"),
@@ -67,11 +67,11 @@ pub(crate) const REASONS: &[(&str, u16, Kind, &str)] = &[
 ];
 
 impl Problem {
-    /// A problem with one of the reasons that there are.
+    /// A problem with one of the known reasons.
     pub(crate) fn new(reason: &'static str, detail: impl Into<String>) -> Self {
         let found = REASONS.iter().find(|known| known.0 == reason);
         let (status, kind) = found.map_or((500, Kind::Internal), |known| (known.1, known.2));
-        // Soon there may be room, or time, or keys and ROMs.
+        // Room, time, or keys and ROMs may soon be available.
         let passes = kind == Kind::Overloaded || reason == "starting";
         let retry_after = passes.then_some(Duration::from_secs(1));
         Problem { status, kind, reason, detail: detail.into(), retry_after }
@@ -81,14 +81,14 @@ impl Problem {
         Self::new("malformed", detail)
     }
 
-    /// The word for its kind.
+    /// The name of its kind.
     #[must_use]
     pub fn outcome(&self) -> &'static str {
         self.kind.word()
     }
 
-    /// Reads what a service has written; `None` for anything else. A service may be newer than its
-    /// client, and know reasons that the client does not.
+    /// Reads a problem from a service; `None` for anything else. A service may be newer than its
+    /// client, and have reasons that the client does not know.
     pub(crate) fn read(status: u16, text: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(text).ok()?;
         let word = |name: &str| value.get(name).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! Problems as the service makes them: of errors of the library, as JSON, and for the document.
+//! Problems on the side of the service: from library errors, as JSON, and for the document.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::problem::{Kind, Problem, REASONS, TYPE};
 use super::schema::{Field, Schema, object};
 
 impl Problem {
-    /// With the time after which the same request may succeed.
+    /// Sets the time after which the same request may succeed.
     #[must_use]
     pub(crate) fn after(self, time: Duration) -> Self {
         Problem { retry_after: Some(time), ..self }
@@ -65,7 +65,7 @@ impl From<Error> for Problem {
         };
         let problem = Self::new(reason, error.to_string());
         match error {
-            // Once what is ahead of it has been computed, there would be time.
+            // Once the items ahead of it have been computed, there would be time.
             Error::Pool(Pool::TooLate { predicted, allowed }) => {
                 problem.after(predicted.saturating_sub(allowed).max(Duration::from_millis(1)))
             }
@@ -96,7 +96,7 @@ impl Schema for Problem {
     }
 }
 
-/// The statuses of problems, and what they mean, for the document.
+/// The statuses of problems, and their meanings, for the document.
 pub(crate) fn statuses() -> std::collections::BTreeMap<u16, Vec<&'static str>> {
     let mut statuses = std::collections::BTreeMap::<u16, Vec<&'static str>>::new();
     for (_, status, _, title) in REASONS {

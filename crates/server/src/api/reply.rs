@@ -1,4 +1,4 @@
-//! Answers as the service makes them.
+//! Answers on the side of the service.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use super::answer::{Rekeyed, Rekeying, Verdict, Verified};
 use super::problem::Problem;
 use super::schema::Schema;
 
-/// What came of a request that was done.
+/// The result of a successful request.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -73,7 +73,7 @@ impl Answer {
         }))
     }
 
-    /// The word for its outcome.
+    /// The name of its outcome.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Answer {
     }
 }
 
-/// The answer to one line of a batch: an answer or a problem, and which line it is of.
+/// The answer to one line of a batch: an answer or a problem, and the number of the line.
 #[derive(Serialize)]
 pub(crate) struct Line<'a> {
     line: u64,
@@ -109,12 +109,12 @@ impl<'a> Line<'a> {
         Line { line, id, result }
     }
 
-    /// The last line of all, after so many answers.
+    /// The final line, after this many answers.
     pub(crate) const fn last(answers: u64) -> Completed {
         Completed { outcome: Completion::Complete, answers }
     }
 
-    /// Its schema: what single requests are answered, and the number.
+    /// Its schema: the answers to single requests, and the number.
     pub(crate) fn schema() -> Value {
         let line = json!({
             "type": "object",
@@ -134,7 +134,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The names and schemas of what is answered.
+/// The names and schemas of answers.
 pub(crate) fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("Hashed", Hashed::schema()),

@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The requests.
 
 use saltern::json::{Fields, Malformed};
 use serde_json::value::RawValue;
@@ -53,14 +53,14 @@ request! {
     }
 }
 
-/// One line of a batch: what is to be done, and the fields of that request.
+/// One line of a batch: the operation, and the fields of that request.
 pub(crate) struct BatchLine<'a> {
-    /// Comes back in the answer, whatever it is.
+    /// Any value, repeated in the answer.
     pub(crate) id: Option<&'a RawValue>,
     fields: Fields<'a>,
 }
 
-/// What a line asks for.
+/// The request in a line.
 pub(crate) enum Asked {
     Hash(Hash),
     Verify(Verify),
@@ -69,7 +69,7 @@ pub(crate) enum Asked {
 }
 
 impl<'a> BatchLine<'a> {
-    /// Reads a line up to what comes back in its answer.
+    /// Reads the parts of a line that are repeated in its answer.
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields::parse(line)?;
         Ok(BatchLine { id: fields.raw("id"), fields })
@@ -91,7 +91,7 @@ impl<'a> BatchLine<'a> {
         })
     }
 
-    /// Its schema: that of each request, with what is to be done.
+    /// Its schema: that of each request, with the operation.
     pub(crate) fn schema() -> Value {
         let line = |op: &str, mut request: Value| {
             request["properties"]["op"] = json!({ "const": op });

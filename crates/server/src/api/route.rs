@@ -1,4 +1,4 @@
-//! What can be asked for, where, and by whom.
+//! The operations, their paths, and the rights they need.
 
 use super::words::words;
 
@@ -16,7 +16,7 @@ words! {
     }
 }
 
-/// What can be done.
+/// An operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Op {
@@ -32,45 +32,45 @@ pub enum Op {
     Census,
     /// Many at once.
     Batch,
-    /// Whether the process lives.
+    /// Whether the process is alive.
     Health,
-    /// Whether requests can be done.
+    /// Whether requests can be served.
     Ready,
-    /// Counts for Prometheus.
+    /// Metrics for Prometheus.
     Metrics,
-    /// The document.
+    /// The OpenAPI document.
     OpenApi,
-    /// A page that shows how the service does.
+    /// A page with the state of the service.
     Dashboard,
 }
 
 /// The content type of a request or an answer.
 pub(crate) const JSON: &str = "application/json";
 
-/// That of many of them, each in a line.
+/// The content type of several of them, one per line.
 pub(crate) const LINES: &str = "application/x-ndjson";
 
-/// How many there are.
+/// The number of operations.
 pub(crate) const OPS: usize = 11;
 
-/// A way to ask for something.
+/// A route: method, path and operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// What is done.
+    /// The operation.
     pub op: Op,
     /// Its name in metrics and logs, and the id of the operation.
     pub name: &'static str,
     /// `GET` or `POST`.
     pub method: &'static str,
-    /// Where.
+    /// The path.
     pub path: &'static str,
-    /// The rights of which it needs one; none if everybody may who can connect.
+    /// The rights of which it needs one; empty if anyone who can connect may use it.
     pub rights: &'static [Right],
     /// What it does, in one line.
     pub about: &'static str,
 }
 
-/// All of them.
+/// All routes.
 pub const ROUTES: [Route; OPS] = [
     post(Op::Hash, "hash", "/v1/hash", &[Right::Hash], "Hash a new password"),
     post(Op::Verify, "verify", "/v1/verify", &[Right::Verify], "Verify a login"),
@@ -142,17 +142,17 @@ pub fn find(path: &str) -> Option<&'static Route> {
 }
 
 impl Op {
-    /// Its place among all of them.
+    /// Its index among all operations.
     pub(crate) const fn index(self) -> usize {
         self as usize
     }
 
-    /// Whether what it is asked for comes in lines.
+    /// Whether its requests consist of lines.
     pub(crate) const fn is_in_lines(self) -> bool {
         matches!(self, Op::Batch | Op::Census)
     }
 
-    /// The rights of which it needs one; none if everybody may.
+    /// The rights of which it needs one; empty if none is needed.
     pub(crate) fn rights(self) -> &'static [Right] {
         ROUTES.get(self.index()).map_or(&[], |route| route.rights)
     }

@@ -1,4 +1,4 @@
-//! JSON Schema of what is said: it comes of the types themselves.
+//! JSON Schema of the protocol, generated from the types themselves.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub(crate) trait Schema {
     fn schema() -> Value;
 }
 
-/// What a field is: its name, what is said of it, its schema, and whether it may be left out.
+/// A field: its name, its description, its schema, and whether it may be left out.
 pub(crate) type Field = (&'static str, String, Value, bool);
 
 /// The schema of an object with these fields and no others.
@@ -29,7 +29,8 @@ pub(crate) fn object(about: &str, fields: Vec<Field>) -> Value {
     })
 }
 
-/// A schema of what may also be null, if it may be: in requests that is as good as leaving it out.
+/// A schema that also allows null, if `optional`: in requests null means the same as leaving the
+/// field out.
 pub(crate) fn or_null(mut schema: Value, optional: bool) -> Value {
     if optional && let Some(kind) = schema.get("type").filter(|kind| kind.is_string()).cloned() {
         schema["type"] = json!([kind, "null"]);

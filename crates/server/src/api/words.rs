@@ -1,8 +1,7 @@
-//! Types that are said over the wire: each is written once, for both sides, and what the document
-//! says of it comes of that.
+//! Types of the protocol: each is defined once, for both sides and for the document.
 
-/// An answer: an object with fields, how it is written, and its schema. What is not there is an
-/// error, unless the field says what that means (`field(default): Vec<_>`; `Option` need not).
+/// An answer: an object with fields, its serialisation, and its schema. A missing field is an
+/// error, unless it has a default (`field(default): Vec<_>`; `Option` needs none).
 macro_rules! answer {
     ($(#[doc = $about:literal])* struct $name:ident {
         $($(#[doc = $said:literal])* $field:ident $(($default:ident))?: $kind:ty,)*
@@ -31,7 +30,7 @@ macro_rules! answer {
     };
 }
 
-/// Words of which one is said.
+/// An enumeration of words.
 macro_rules! words {
     ($(#[doc = $about:literal])* enum $name:ident {
         $($(#[doc = $said:literal])* $variant:ident = $word:literal,)*
@@ -44,7 +43,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word that stands for it.
+            /// The word for the value.
             #[must_use]
             pub const fn word(self) -> &'static str {
                 match self {

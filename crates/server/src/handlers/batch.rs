@@ -1,4 +1,4 @@
-//! Many requests in the lines of one: computed while no login waits.
+//! Many requests as lines of one: computed while no login waits.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -17,10 +17,10 @@ use super::single::{Login, hash, needs_rehash, rekey, verify};
 use super::{Call, Lines, Means, Numbered};
 use crate::api::{Answer, Asked, BatchLine, Line, Op, Problem};
 
-/// How long a line waits that the pool has no room for.
+/// How long a line waits if the pool has no room for it.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a line waits for the rate of its client before it looks at what a reload has changed.
+/// How long a line waits for its client's rate limit before it checks for changes by a reload.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A line that was done.
@@ -30,16 +30,16 @@ struct Done {
     result: Result<Answer, Problem>,
 }
 
-/// What lets one line of a batch wait for the rate of its client: no other is read meanwhile.
+/// Allows one line of a batch to wait for its client's rate limit: no other is read meanwhile.
 type Turn = OwnedSemaphorePermit;
 
-/// Does what each line asks for, and sends the answers as they are there, in any order. Nothing
-/// more is done once nobody receives them.
+/// Processes each line, and sends the answers as they become available, in any order. Stops once
+/// nobody receives them.
 ///
-/// The answers say of which line they are. Lines are never refused because of load: they wait. Each
-/// is done with the rights, keys and limits that there are when its turn comes. What ends the
-/// request early is the last answer; otherwise the last line says that all is there. Once the
-/// service is to end, no more lines are read.
+/// The answers contain the number of their line. Lines are never refused because of load: they
+/// wait. Each is processed with the rights, keys and limits in force when its turn comes. A problem
+/// that ends the request early is the last answer; otherwise a final line marks the answer as
+/// complete. Once the service is ending, no more lines are read.
 pub(crate) async fn batch(call: Call, lines: impl Lines, answers: Sender<Option<Vec<u8>>>) {
     let call = Arc::new(call);
     let stream = Stream { call: Arc::clone(&call), answers: answers.clone(), sent: 0 };
@@ -64,10 +64,10 @@ struct Stream {
 }
 
 impl Stream {
-    /// All lines, up to the problem that has ended the request early, if one has.
+    /// Processes all lines; returns the problem that has ended the request early, if any.
     async fn run(mut self, mut lines: impl Lines) -> Result<Option<Problem>, Gone> {
         let lines_of_all = Arc::clone(&self.call.means.current.lines);
-        // Each batch has one line, and more while there are places: lines take memory.
+        // Each batch may have one line, and more while there are places: lines take memory.
         let room = |mine: usize| {
             mine == 0 || mine < lines_of_all.most && lines_of_all.places.available_permits() > 0
         };
@@ -129,7 +129,7 @@ impl Stream {
 }
 
 impl Done {
-    /// A line with this result, which is counted.
+    /// Counts a line with its result, and returns it.
     fn count(
         call: &Call,
         op: Op,
@@ -146,7 +146,7 @@ impl Done {
     }
 }
 
-/// The next line, once the one before it need not wait for the rate.
+/// The next line, once the one before it need not wait for the rate limit.
 async fn in_turn<L: Lines>(
     turns: &Arc<Semaphore>,
     lines: &mut L,
@@ -164,7 +164,7 @@ pub(super) fn is_ending() -> Problem {
 async fn one<R>(call: Arc<Call>, (number, line): Numbered<R>, turn: Option<Turn>) -> Done {
     let (mut id, mut room) = (None, None);
     let asked = line.and_then(|(line, kept)| {
-        // What has been read of it takes as much.
+        // The part that has been read takes as much.
         room = Some(kept);
         let line = BatchLine::parse(&line)?;
         id = line.id.map(ToOwned::to_owned);
@@ -189,7 +189,7 @@ impl Asked {
         }
     }
 
-    /// How long the answer is waited for, from when the line was read.
+    /// How long the client waits for the answer, from when the line was read.
     fn time(&self) -> Option<Duration> {
         let asked = match self {
             Asked::Hash(hash) => hash.timeout_ms,
@@ -220,15 +220,15 @@ async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, P
     }
 }
 
-/// What has to be there by then, if it is.
+/// The result of some work, if it is available by then.
 async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<T, Problem> {
     let Some(until) = until else { return Ok(work.await) };
     let late = |_| Problem::new("too-late", "the line had no time left").after(PAUSE);
     tokio::time::timeout_at(until, work).await.map_err(late)
 }
 
-/// What a line is done with that counts as a request of its client: once the client has asked
-/// seldom enough, if it may do this at all.
+/// The means for a line that counts as a request of its client: available once the rate limit
+/// allows it, if the client has the right at all.
 async fn counted(call: &Call, op: Op) -> Result<Means, Problem> {
     loop {
         let means = call.now(op)?;
@@ -244,7 +244,7 @@ async fn counted(call: &Call, op: Op) -> Result<Means, Problem> {
 }
 
 impl Call {
-    /// What a line is done with now, if the client still has the right.
+    /// The current means for a line, if the client still has the right.
     fn now(&self, op: Op) -> Result<Means, Problem> {
         let means = Means::of(&self.means.state, &self.peer)?;
         means.client.may_ask(op.rights())?;
@@ -252,13 +252,13 @@ impl Call {
     }
 }
 
-/// What the pool is to do for a line.
+/// The pool's work for a line.
 enum Work<'a> {
     Hash(&'a [u8]),
     Verify(&'a Login<'a>),
 }
 
-/// Hashes or verifies, again and again until there is room for it, or until it is too late.
+/// Hashes or verifies, retrying until there is room, or until it is too late.
 async fn patiently(
     call: &Call,
     mut means: Means,

@@ -1,4 +1,4 @@
-//! Counting a table that comes in lines.
+//! Counting a table sent as lines.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::batch::is_ending;
 use super::{Call, Lines};
 use crate::api::{Answer, Census as Stored, Problem};
 
-/// How long lines are counted before others may go on.
+/// How long lines are counted before other tasks may continue.
 const TURN: Duration = Duration::from_millis(1);
 
 /// Counts stored strings, one in each line. A line that cannot be read is counted as bad.
@@ -28,7 +28,7 @@ pub(crate) async fn census(call: &Call, lines: &mut impl Lines) -> Result<Answer
         let Some((_, line)) = next else { break };
         let (line, _room) = line?;
         match Stored::parse(&line) {
-            // What is bad is counted there.
+            // Bad strings are counted there.
             Ok(stored) => drop(table.count(&stored.hash, &mut census)),
             Err(_) => unreadable += 1,
         }

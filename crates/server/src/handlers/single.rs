@@ -12,10 +12,10 @@ use crate::api::Census as Stored;
 use crate::api::{Answer, Hash, Op, Problem, Verdict, Verify};
 use crate::site::Accounts;
 
-/// Does what a request asks for.
+/// Processes a request.
 ///
 /// # Errors
-/// Whatever kept it from being done. A wrong password is an answer.
+/// Why it could not be processed. A wrong password is an answer.
 pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> {
     match call.op {
         Op::Hash => {
@@ -38,14 +38,14 @@ pub(crate) async fn single(call: &Call, body: &[u8]) -> Result<Answer, Problem> 
 }
 
 impl Call {
-    /// The passwords of the site, with the time that a request has.
+    /// The passwords of the site, with the time allowed for a request.
     fn within(&self, asked: Option<u64>) -> Result<(Passwords, Duration), Problem> {
         let time = self.left(asked)?;
         Ok((self.means.current.passwords.within(time), time))
     }
 }
 
-/// What comes of a ticket in this time: all of it, or what is known by then.
+/// The result of a ticket within this time: complete, or what is known by then.
 async fn in_time<T: Send + 'static>(
     mut ticket: Ticket<T>,
     time: Option<Duration>,
@@ -67,7 +67,7 @@ pub(super) struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    /// What is asked for, with the password of it.
+    /// The login of a request, with its password.
     pub(super) fn of(asked: &'a Verify, password: &'a [u8]) -> Self {
         Login {
             account: asked.account.as_ref().map_or("", |account| account),
@@ -77,8 +77,8 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// Counts a login of its account, if that is limited. It is given back with the result, unless
-    /// that is told to stand.
+    /// Counts a login of its account, if logins are limited. Dropping the result takes the count
+    /// back, unless it is made to stand.
     fn is_not_too_often(&self, means: &Means) -> Result<Counted<'a>, Problem> {
         let (accounts, account) = (means.current.accounts.as_ref(), self.account.as_bytes());
         if let Some(accounts) = accounts {
@@ -94,14 +94,14 @@ impl<'a> Login<'a> {
     }
 }
 
-/// A login that was counted.
+/// A counted login.
 struct Counted<'a> {
     accounts: Option<Arc<Accounts>>,
     account: &'a [u8],
 }
 
 impl Counted<'_> {
-    /// It has had an answer.
+    /// Keeps the count: the login has had an answer.
     fn stands(mut self) {
         self.accounts = None;
     }

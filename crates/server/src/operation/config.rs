@@ -95,13 +95,12 @@ impl Default for LimitEntries {
     }
 }
 
-/// What is wrong with `salternd.toml`, in one line: the file, the line, the key, and what is
-/// allowed.
+/// An error in `salternd.toml`, in one line: the file, the line, the key, and what is allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigError {
     file: PathBuf,
     line: Option<u32>,
-    /// Empty where it is in the text behind it, or there is none.
+    /// Empty if it is in the text after it, or there is none.
     key: String,
     what: String,
 }
@@ -118,7 +117,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// What is wrong with a key: `" = 0: expected 1 or more"`.
+/// An error in a key: `" = 0: expected 1 or more"`.
 fn wrong(key: impl Into<String>, what: impl fmt::Display) -> ConfigError {
     let (file, line) = ("salternd.toml".into(), None);
     ConfigError { file, line, key: key.into(), what: what.to_string() }
@@ -128,8 +127,8 @@ impl Config {
     /// Reads a file of at most 1 MiB, as [`read_text`] does.
     ///
     /// # Errors
-    /// If it cannot be read, is not TOML, has a key that is not known or a value that is not
-    /// allowed, or contradicts itself.
+    /// If it cannot be read, is not TOML, has an unknown key or an invalid value, or contradicts
+    /// itself.
     pub fn read(file: &Path) -> Result<Self, ConfigError> {
         let named = |error| ConfigError { file: file.to_owned(), ..error };
         let text = read_text(file).map_err(|error| named(wrong("", error)))?;
@@ -214,7 +213,7 @@ impl Config {
         Ok(())
     }
 
-    /// The keys whose values take a restart, and are others than in a file of before.
+    /// The keys that differ from those of an earlier file and whose values need a restart.
     pub(crate) fn restart(&self, before: &Config) -> Vec<&'static str> {
         let (new, old) = (self.limits(), before.limits());
         let changed = [
@@ -239,7 +238,7 @@ impl Config {
         }
     }
 
-    /// The clients, with what is counted of those of before that have the same name.
+    /// The clients, with the counts of earlier ones that have the same name.
     pub(crate) fn clients(&self, before: Option<&Clients>) -> Result<Clients, ConfigError> {
         let named = |name: &str| before.and_then(|before| before.named(name));
         let client = |(at, entry): (usize, &ClientEntry)| {
@@ -248,7 +247,7 @@ impl Config {
         self.clients.iter().enumerate().map(client).collect::<Result<_, _>>().map(Clients)
     }
 
-    /// What counts the logins of accounts: that of before, if it is to be the same.
+    /// The counter of account logins: the earlier one, if it has the same configuration.
     pub(crate) fn accounts(
         &self,
         before: Option<&Arc<Accounts>>,
@@ -269,7 +268,7 @@ impl LimitEntries {
     }
 }
 
-/// Refuses a limit that is not from 1 to the most.
+/// Refuses a limit that is not from 1 to `most`.
 fn within(key: &str, value: usize, most: usize) -> Result<(), ConfigError> {
     match (1..=most).contains(&value) {
         true => Ok(()),
@@ -352,7 +351,7 @@ mod tests {
             read(b"a = '\xff'").contains("it is not UTF-8 text: invalid utf-8 sequence of 1 bytes")
         );
         assert!(read(&vec![b'#'; (1 << 20) + 1]).contains("at most 1 MiB"));
-        // Its size is said to be 0.
+        // Its reported size is 0.
         let endless = Config::read(Path::new("/dev/zero")).map(drop).unwrap_err().to_string();
         assert!(endless.contains("/dev/zero: it is not a regular file"), "{endless}");
         let twice = "[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\n";

@@ -1,16 +1,16 @@
-//! Descriptors: each connection takes one, and the system allows a process so many.
+//! Descriptors: each connection takes one, and the system limits them per process.
 
 use anyhow::bail;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::transport::{Limits, TURNED_AWAY};
 
-/// Those for files that are read, the pool, the log, and the sockets that listen.
+/// Descriptors for files, the pool, the log, and the listening sockets.
 const OTHERS: u64 = 64;
 
-/// Raises the limit of this process as far as it may, and lowers those of connections to what is
-/// there, so that whoever connects waits or is turned away instead of taking the last descriptor.
-/// What was lowered is told.
+/// Raises the limit of this process as far as allowed, and lowers the connection limits to fit, so
+/// that new connections wait or are turned away instead of taking the last descriptor. Returns a
+/// remark if a limit was lowered.
 ///
 /// # Errors
 /// If there are not enough for one connection to each listener.

@@ -1,9 +1,9 @@
-//! What a service manager is told (sd_notify(3)), if there is one.
+//! Notifying a service manager (sd_notify(3)), if there is one.
 
 use std::env::var_os;
 use std::os::unix::net::UnixDatagram;
 
-/// Tells the service manager. Whoever has started the service without one misses nothing.
+/// Notifies the service manager; does nothing without one.
 pub(super) fn notify(message: &str) {
     let Some(address) = var_os("NOTIFY_SOCKET") else { return };
     let Ok(socket) = UnixDatagram::unbound() else { return };

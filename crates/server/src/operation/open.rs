@@ -1,4 +1,4 @@
-//! Sockets, opened.
+//! Opening sockets.
 
 use std::fmt;
 use std::fs::{File, TryLockError};
@@ -23,9 +23,9 @@ use crate::transport::{Bound, Proof, Tls};
 pub enum Endpoint {
     /// A Unix socket.
     Unix(PathBuf),
-    /// An address of TCP on this machine, without TLS.
+    /// A TCP address on this machine, without TLS.
     Tcp(SocketAddr),
-    /// An address of TCP with TLS.
+    /// A TCP address with TLS.
     Tls(SocketAddr),
 }
 
@@ -39,15 +39,15 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 pub(super) struct Opened {
     pub(super) endpoint: Endpoint,
     pub(super) bound: Bound,
-    /// A file that goes with the service; one of the service manager stays.
+    /// A file that is removed with the service; one from the service manager is kept.
     pub(super) file: Option<Made>,
 }
 
-/// Sockets that a service manager has opened already (sd_listen_fds(3)).
+/// Sockets that a service manager has opened (sd_listen_fds(3)).
 pub(super) struct Passed(Vec<Handed>);
 
 enum Handed {
@@ -71,7 +71,7 @@ impl Passed {
         Ok(Passed(passed))
     }
 
-    /// The one with the address of an entry, if there is one.
+    /// The socket with the address of an entry, if there is one.
     fn of(&mut self, listen: &Listen) -> Option<Handed> {
         let is = |socket: &Handed| match socket {
             Handed::Unix(socket) => {
@@ -88,7 +88,7 @@ impl Passed {
         Some(self.0.swap_remove(at))
     }
 
-    /// Refuses what no entry stands for.
+    /// Refuses sockets that match no entry.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let Some(first) = self.0.first() else { return Ok(()) };
         let address = match first {
@@ -99,19 +99,19 @@ impl Passed {
     }
 }
 
-/// A file by its one name.
+/// The canonical path of a file.
 fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// Opens what an entry of the file asks for, unless the service manager has.
+/// Opens the socket of an entry, unless the service manager has.
 pub(super) async fn open(listen: &Listen, passed: &mut Passed) -> anyhow::Result<Opened> {
     let handed = passed.of(listen);
     if let Some(path) = &listen.unix {
         let (listener, file) = match handed {
             Some(Handed::Unix(listener)) => (listener, None),
             _ => {
-                // For the owner alone if nothing is said.
+                // By default only for the owner.
                 let made = unix(path, listen.mode.map_or(0o600, |mode| mode.0)).await;
                 let (listener, file) = made.map_err(|error| named(path.display(), &error))?;
                 (listener, Some(file))
@@ -154,7 +154,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Removes the file, unless another process has made its own in this place, or might now.
+    /// Removes the file, unless another process has replaced it, or may be doing so.
     pub(super) async fn remove(&self) {
         let Ok(_lock) = lock(&self.path).await else { return };
         let now = std::fs::symlink_metadata(&self.path);
@@ -164,8 +164,8 @@ impl Made {
     }
 }
 
-/// Makes a Unix socket. What a process has left behind that was killed is replaced; a socket on
-/// which somebody listens, or any other file, is not.
+/// Makes a Unix socket. Replaces one left behind by a killed process, but not a socket on which
+/// somebody listens, or any other file.
 async fn unix(path: &Path, mode: u32) -> io::Result<(Socket, Made)> {
     let _lock = lock(path).await?;
     let listener = match bind(path) {
@@ -184,8 +184,8 @@ async fn unix(path: &Path, mode: u32) -> io::Result<(Socket, Made)> {
 /// How long another process may take to make or remove a socket.
 const TURN: Duration = Duration::from_secs(3);
 
-/// Keeps other processes of the service from making or removing this socket as long as the result
-/// is there. The file for that, beside the socket, stays.
+/// Prevents other processes of the service from making or removing this socket as long as the
+/// result is held. The lock file, beside the socket, is kept.
 async fn lock(path: &Path) -> io::Result<File> {
     let name = path.with_added_extension("lock");
     let told =
@@ -211,8 +211,8 @@ async fn lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether a lock is another user's, whom this user has let into a folder of its own: whoever has
-/// tried the service by hand as root, say.
+/// Whether a lock belongs to another user in this user's own folder, for example because the
+/// service was once started manually as root.
 fn is_stranded(name: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
     let owner = |path: &Path| std::fs::symlink_metadata(path).map(|file| file.uid());
@@ -220,7 +220,7 @@ fn is_stranded(name: &Path) -> bool {
     owner(folder).is_ok_and(|owner| owner == user) && owner(name).is_ok_and(|owner| owner != user)
 }
 
-/// A socket to which only its owner can write, and so connect.
+/// A socket to which only its owner can write, and therefore connect.
 fn bind(path: &Path) -> io::Result<Socket> {
     let before = rustix::process::umask(Mode::from_raw_mode(0o177));
     let bound = Socket::bind(path);
@@ -228,7 +228,8 @@ fn bind(path: &Path) -> io::Result<Socket> {
     bound
 }
 
-/// Whether this is a socket on which nobody listens. Somebody whose queue is full does.
+/// Whether this is a socket on which nobody listens. A listener with a full queue counts as
+/// listening.
 async fn is_left_behind(path: &Path) -> bool {
     let socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refused = UnixStream::connect(path).await.map_err(|error| error.kind());

@@ -20,7 +20,7 @@ use super::start::{OWN, Sources};
 use crate::site::State;
 use crate::transport::{Bound, Proof, Service, Tls, serve};
 
-/// What a service manager is told, and shows, once requests are done.
+/// The status for the service manager once requests are served.
 const READY: &str = "READY=1\nSTATUS=Ready";
 
 /// How the service is started.
@@ -30,29 +30,29 @@ pub struct Options {
     pub config: Option<PathBuf>,
     /// Without a file: the policy. Without that, the default one.
     pub policy: Option<PathBuf>,
-    /// Without a file: where that socket is. The default is in the folder for such files of the
-    /// user, or else that for temporary files.
+    /// Without a file: the path of that socket. The default is in the user's runtime folder, or
+    /// else in the folder for temporary files.
     pub socket: Option<PathBuf>,
-    /// Whether there is a page at `/` for whoever has the right `admin`.
+    /// Whether there is a page at `/` for clients with the right `admin`.
     pub dashboard: bool,
-    /// Without a file: an address on this machine to listen on as well, without TLS. Whoever can
+    /// Without a file: an address on this machine to listen on as well, without TLS. Anyone who can
     /// connect to it may do everything.
     pub tcp: Option<SocketAddr>,
 }
 
-/// Runs the service until a signal ends it. `listening` is told once requests are done.
+/// Runs the service until a signal ends it. `listening` is called once requests are served.
 ///
-/// SIGTERM and SIGINT let requests end that have begun, for [`Config`]'s `drain` at most, and the
-/// second of them ends the process at once; SIGHUP reads everything anew but where the service
-/// listens and what may come over a connection.
+/// On SIGTERM and SIGINT, requests in progress may finish, for at most [`Config`]'s `drain`; a
+/// second signal ends the process at once. SIGHUP reloads everything except the listeners and the
+/// limits of connections.
 ///
 /// # Errors
-/// Whatever keeps it from starting.
+/// Why it cannot start.
 pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Result<()> {
     let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
     let config = Arc::new(sources.config()?);
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // Hashing has threads of its own; what is done here takes microseconds.
+        // Hashing has its own threads; the work here takes microseconds.
         .worker_threads(std::thread::available_parallelism().map_or(1, usize::from).min(4))
         .thread_name("salternd")
         .enable_all()
@@ -60,16 +60,16 @@ pub fn run(options: &Options, listening: impl FnOnce(&[Endpoint])) -> anyhow::Re
     let state = Arc::new(State::new());
     let ended = runtime.block_on(live(&sources, &config, options, &state, listening));
     state.log.flush();
-    // What has not ended by now is not waited for.
+    // Does not wait for what has not ended by now.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ended
 }
 
-/// Reads everything that the service would, and tells what it found; nothing is listened on. It
-/// takes the memory of ROMs that are copied, beside a service that runs as well.
+/// Reads everything that the service would, and reports the result, without listening. It takes
+/// memory for ROMs that are copied, in addition to that of a running service.
 ///
 /// # Errors
-/// Whatever would keep it from starting.
+/// Why the service could not start.
 pub fn check(options: &Options) -> anyhow::Result<Vec<String>> {
     let sources = Sources { config: options.config.clone(), policy: options.policy.clone() };
     let config = sources.config()?;
@@ -117,7 +117,7 @@ async fn live(
     notify("STOPPING=1");
     state.log.info("ending", &[]);
     let drained = async {
-        // Whoever starts meanwhile makes a socket of its own in this place.
+        // A service that starts meanwhile makes its own socket in this place.
         for made in &made {
             made.remove().await;
         }
@@ -126,14 +126,14 @@ async fn live(
     };
     let in_time = tokio::select! {
         drained = tokio::time::timeout(config.drain.0, drained) => drained.is_ok(),
-        // Whoever asks twice does not want to wait.
+        // A second signal means that the user does not want to wait.
         () = signals.end() => false,
     };
     state.log.info("ended", &[("drained", json!(in_time))]);
     result
 }
 
-/// Starts, and reloads as often as it is asked to.
+/// Starts, and reloads on request.
 async fn until_ended(
     files: &Files,
     state: &Arc<State>,
@@ -149,23 +149,23 @@ async fn until_ended(
     while signals.next().await == Signal::Reload {
         tokio::select! {
             () = files.reload(state) => {}
-            // What is being read is given up with the process.
+            // Files being read are given up with the process.
             () = signals.end() => return Ok(()),
         }
     }
     Ok(())
 }
 
-/// All that is read at the start and at each reload.
+/// Everything that is read at the start and at each reload.
 struct Files {
     sources: Sources,
-    /// What the process was started with.
+    /// The configuration that the process was started with.
     started: Arc<Config>,
     tls: Vec<Arc<Tls>>,
 }
 
 impl Files {
-    /// Reads everything, and does requests with it from then on.
+    /// Reads everything, and uses it for requests from then on.
     async fn load(&self, state: &Arc<State>) -> anyhow::Result<()> {
         let (sources, tls) = (self.sources.clone(), self.tls.clone());
         let started = Arc::clone(&self.started);
@@ -187,7 +187,7 @@ impl Files {
             }
             renewed.into_iter().for_each(|renewed| renewed());
             state.set(current);
-            // Whoever reads in the log that it was done may look at the count at once.
+            // A reader of the log may look at the count at once.
             state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);
             drop(before);
             state.log.info("loaded", &[("ms", json!(began.elapsed().as_millis()))]);
@@ -196,7 +196,7 @@ impl Files {
         loading.await.context("the thread that reads the policy has failed")?
     }
 
-    /// Reads everything anew. What is wrong changes nothing.
+    /// Reads everything again. An error changes nothing.
     async fn reload(&self, state: &Arc<State>) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
@@ -234,7 +234,7 @@ async fn sockets(config: &Config, options: &Options) -> anyhow::Result<Vec<Opene
     Ok(opened)
 }
 
-/// Where the socket of a user is.
+/// The default path of a user's socket.
 fn own_socket() -> PathBuf {
     let name = format!("salternd-{}.sock", rustix::process::geteuid().as_raw());
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -242,7 +242,7 @@ fn own_socket() -> PathBuf {
     folder.unwrap_or_else(std::env::temp_dir).join(name)
 }
 
-/// What the process was asked for.
+/// A request to the process by a signal.
 #[derive(PartialEq, Eq)]
 enum Signal {
     Reload,
@@ -272,8 +272,8 @@ impl Signals {
         }
     }
 
-    /// Waits for the end. A reload that is asked for meanwhile is left to [`Self::next`]: what it
-    /// is about may have been read already.
+    /// Waits for the end. A reload requested meanwhile is left to [`Self::next`]: the files in
+    /// question may have been read already.
     async fn end(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

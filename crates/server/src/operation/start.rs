@@ -1,4 +1,4 @@
-//! What requests are done with, made of files: at the start, and at each reload.
+//! Building the state for requests from files: at the start, and at each reload.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use saltern::{Passwords, Policy};
 use super::config::Config;
 use crate::site::{Client, Clients, Current, Places, Rights, Who};
 
-/// Where everything is read from.
+/// The files that everything is read from.
 #[derive(Clone, Default)]
 pub(super) struct Sources {
-    /// `salternd.toml`; none without a file.
+    /// `salternd.toml`, if there is one.
     pub(super) config: Option<PathBuf>,
-    /// A policy that is used without a file for the service.
+    /// The policy to use without a `salternd.toml`.
     pub(super) policy: Option<PathBuf>,
 }
 
@@ -24,8 +24,8 @@ impl Sources {
         Ok(self.config.as_deref().map(Config::read).transpose()?.unwrap_or_default())
     }
 
-    /// Reads the policy, its keys and its ROMs, and starts the threads: what is the same as before
-    /// stays where it is.
+    /// Reads the policy, its keys and its ROMs, and starts the threads; reuses what has not
+    /// changed.
     pub(super) fn current(
         &self,
         config: &Config,
@@ -52,7 +52,8 @@ impl Sources {
     }
 }
 
-/// Reads a policy. An empty file would be the default one, and is what a full disk leaves behind.
+/// Reads a policy. Refuses an empty file: it would mean the default policy, and is what a full disk
+/// leaves behind.
 fn read(file: &Path) -> anyhow::Result<Policy> {
     if std::fs::metadata(file).is_ok_and(|file| file.len() == 0) {
         bail!("{}: the file is empty; for a policy of defaults, add a comment", file.display());
@@ -60,7 +61,7 @@ fn read(file: &Path) -> anyhow::Result<Policy> {
     Ok(Policy::read(file)?)
 }
 
-/// Refuses a policy without a key or a ROM for new hashes where there is one: the first half of a
+/// Refuses a policy without a key or a ROM for new hashes if the current one has it: a truncated
 /// file may look like that.
 fn keeps_what_protects(before: &Policy, new: &Policy) -> anyhow::Result<()> {
     let key = |policy: &Policy| {
@@ -78,10 +79,11 @@ fn keeps_what_protects(before: &Policy, new: &Policy) -> anyhow::Result<()> {
     }
 }
 
-/// The name of the client that there is without a file.
+/// The name of the only client without a `salternd.toml`.
 pub(super) const OWN: &str = "own";
 
-/// The user who has started the service, and root: without a file, nobody else may do anything.
+/// The user who has started the service, and root: without a `salternd.toml`, nobody else may do
+/// anything.
 fn own() -> Clients {
     let user = rustix::process::geteuid().as_raw();
     let who = Who { users: vec![user, 0], ..Who::default() };

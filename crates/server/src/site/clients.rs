@@ -1,4 +1,4 @@
-//! Who may do what.
+//! Clients and their rights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::rate::Bucket;
 use crate::api::{Problem, Right};
 
-/// Whoever is at the other end of a connection, as far as that is proved.
+/// The other end of a connection, as far as its identity is proved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
     /// A process on this machine: the user and the group that it runs as.
     User { uid: u32, gid: u32 },
-    /// Whoever has the key of a certificate: the names in it.
+    /// The holder of a certificate's key: the names in the certificate.
     Certificate(Vec<String>),
-    /// Whoever can reach a listener that asks for nothing, which stands for this client.
+    /// Anyone who can reach a listener without authentication, who counts as this client.
     Anybody { client: String },
 }
 
-/// Some of the rights.
+/// A set of rights.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Rights(u8);
 
@@ -33,7 +33,7 @@ impl Rights {
     }
 }
 
-/// Which peers are a client.
+/// The peers that are a client.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Who {
     pub(crate) users: Vec<u32>,
@@ -53,19 +53,19 @@ impl Who {
     }
 }
 
-/// A program that asks.
+/// A program that sends requests.
 pub(crate) struct Client {
     pub(crate) name: String,
     pub(crate) who: Who,
     pub(crate) rights: Rights,
-    /// How often it may ask.
+    /// Its rate limit.
     pub(crate) rate: Option<Arc<Bucket>>,
-    /// How many of its requests may be under way.
+    /// The most of its requests that may be in progress.
     pub(crate) most: usize,
     pub(crate) under_way: Arc<AtomicUsize>,
 }
 
-/// A request of a client, which counts until this is dropped.
+/// A request of a client, counted until this is dropped.
 pub(crate) struct UnderWay(Arc<AtomicUsize>);
 
 impl Drop for UnderWay {
@@ -81,8 +81,8 @@ impl Client {
         Client { name, who, rights, rate: None, most: usize::MAX, under_way }
     }
 
-    /// Counts on where a client of before stands: its requests are still under way, and its rate
-    /// does not begin anew unless it is another one.
+    /// Takes over the counts of an earlier client: its requests are still in progress, and its rate
+    /// limit starts again only if it has changed.
     pub(crate) fn go_on_from(&mut self, before: &Client) {
         self.under_way = Arc::clone(&before.under_way);
         if let (Some(rate), Some(before)) = (&mut self.rate, &before.rate)
@@ -92,7 +92,7 @@ impl Client {
         }
     }
 
-    /// Refuses what the client may not do.
+    /// Checks that the client has a right.
     pub(crate) fn may(&self, right: Right) -> Result<(), Problem> {
         if self.rights.has(right) {
             return Ok(());
@@ -101,7 +101,7 @@ impl Client {
         Err(Problem::new("forbidden", format!("the client {name} lacks the right `{right}`")))
     }
 
-    /// Refuses what the client may not ask for, which needs one of these rights, if any.
+    /// Checks that the client has one of these rights, if there are any.
     pub(crate) fn may_ask(&self, rights: &[Right]) -> Result<(), Problem> {
         match rights {
             [first, others @ ..] if !others.iter().any(|right| self.rights.has(*right)) => {
@@ -111,11 +111,11 @@ impl Client {
         }
     }
 
-    /// Counts a request, or says that there are too many.
+    /// Counts a request, or refuses it if there are too many.
     pub(crate) fn begin(&self) -> Result<UnderWay, Problem> {
         let refused =
             |what| Problem::new("client-rate", format!("the client {} {what}", self.name));
-        // Counted first, so that no two can pass for one place.
+        // Counted first, so that two requests cannot take the same place.
         let guard = UnderWay(Arc::clone(&self.under_way));
         if self.under_way.fetch_add(1, Relaxed) >= self.most {
             let what = "has reached its limit of requests in progress";
@@ -129,7 +129,7 @@ impl Client {
     }
 }
 
-/// All clients, in the order of the file: the first that fits is the one.
+/// All clients, in the order of the file: the first match counts.
 #[derive(Clone, Default)]
 pub(crate) struct Clients(pub(crate) Vec<Arc<Client>>);
 

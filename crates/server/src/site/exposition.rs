@@ -1,4 +1,4 @@
-//! The text of the counts for Prometheus.
+//! The metrics as text for Prometheus.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -87,7 +87,7 @@ impl Page {
         }
     }
 
-    /// The label says the least memory of a class, a power of two; only the first has less.
+    /// The label is the least memory of a class, a power of two; only the first class has less.
     fn strings(&mut self, metrics: &Metrics) {
         let name = "saltern_strings_total";
         self.head(name, "counter", "Stored strings that were verified, by scheme and memory");

@@ -1,7 +1,7 @@
 //! The log: one JSON object for each event, on standard error.
 //!
-//! A thread of its own writes it, so that nothing waits for a full disk or a reader that has
-//! stopped. What it cannot take in time is left out and counted.
+//! A separate thread writes it, so that nothing waits for a full disk or a stopped reader. Events
+//! that it cannot accept in time are dropped and counted.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -12,28 +12,29 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-/// Events that wait to be written.
+/// The most events that wait to be written.
 const WAITING: usize = 1024;
 
-/// How often the same is told at most.
+/// The minimum time between two events for the same reason.
 const SELDOM: Duration = Duration::from_secs(1);
 
-/// Takes events. They carry names and numbers, never passwords, salts, keys or hashes.
+/// The log. Events carry names and numbers, never passwords, salts, keys or hashes.
 pub(crate) struct Log {
     sender: SyncSender<Event>,
     lost: Arc<AtomicU64>,
-    /// When what was told last, and how often it has happened since.
+    /// For each reason, when it was last logged, and how often it has happened since.
     told: Mutex<HashMap<&'static str, (Instant, u64)>>,
 }
 
 enum Event {
     Line(String),
-    /// All before it is written once this is answered.
+    /// Answered once everything before it is written.
     Flush(SyncSender<()>),
 }
 
 impl Log {
-    /// A log whose thread runs as long as it is there. Without a thread nothing is written.
+    /// A log whose thread runs as long as the log exists. If the thread cannot be started, nothing
+    /// is written.
     pub(crate) fn new() -> Self {
         let (sender, receiver) = sync_channel(WAITING);
         let lost = Arc::new(AtomicU64::new(0));
@@ -42,13 +43,13 @@ impl Log {
         Log { sender, lost, told: Mutex::default() }
     }
 
-    /// An event that an operator should look at.
+    /// Logs an event that an operator should look at.
     pub(crate) fn warn(&self, event: &str, fields: &[(&str, Value)]) {
         self.add("warning", event, fields);
     }
 
-    /// An event that an operator should look at, at most one each second for the same reason. Each
-    /// says how many there were since the one before, itself among them.
+    /// Logs an event that an operator should look at, at most one per second for the same reason.
+    /// Each contains the number of occurrences since the previous one, including itself.
     pub(crate) fn warn_seldom(
         &self,
         event: &str,
@@ -60,7 +61,7 @@ impl Log {
         self.warn(event, &fields);
     }
 
-    /// How often it has happened since it was told, if it is to be told again.
+    /// How often it has happened since it was logged, if it is time to log it again.
     fn happened(&self, reason: &'static str, now: Instant) -> Option<u64> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((last, count)) = told.get_mut(reason) else {
@@ -75,7 +76,7 @@ impl Log {
         Some(std::mem::take(count))
     }
 
-    /// An event.
+    /// Logs an event.
     pub(crate) fn info(&self, event: &str, fields: &[(&str, Value)]) {
         self.add("info", event, fields);
     }
@@ -92,12 +93,12 @@ impl Log {
         }
     }
 
-    /// Events that were left out.
+    /// The number of dropped events.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 
-    /// Waits until what was logged is written, but not for long: at the end of the process.
+    /// Waits briefly until all events are written: for the end of the process.
     pub(crate) fn flush(&self) {
         let (sender, receiver) = sync_channel(1);
         if self.sender.try_send(Event::Flush(sender)).is_ok() {

@@ -7,7 +7,7 @@ use saltern::policy::Scheme;
 
 use crate::api::{OPS, Op, Problem, REASONS};
 
-/// What comes of requests: those of answers, those of problems, and that nobody waited any more.
+/// The outcomes of requests: those of answers, those of problems, and that nobody waited any more.
 pub(super) const OUTCOMES: [&str; 17] = [
     "hashed",
     "match",
@@ -28,18 +28,18 @@ pub(super) const OUTCOMES: [&str; 17] = [
     "gone",
 ];
 
-/// The upper ends of the buckets of times, in seconds.
+/// The upper bounds of the time buckets, in seconds.
 pub(super) const BUCKETS: [f64; 14] =
     [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 1.0, 2.0, 5.0, 10.0];
 
 /// Why the service has ended a connection.
 #[derive(Clone, Copy)]
 pub(crate) enum Ended {
-    /// Whoever opened it has not proved who they are.
+    /// The peer has not proved its identity.
     Unknown = 0,
-    /// Its client has as many as it may.
+    /// Its client has too many connections.
     TooMany = 1,
-    /// Its client takes no answers.
+    /// Its client does not read its answers.
     Unread = 2,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Metrics {
     pub(super) ended: [AtomicU64; ENDED.len()],
     pub(crate) reloads: AtomicU64,
     pub(crate) failed_reloads: AtomicU64,
-    /// 1 if the file has settings that take a restart.
+    /// 1 if the file has changed settings that need a restart.
     pub(crate) restart: AtomicU64,
 }
 
@@ -108,7 +108,7 @@ impl Metrics {
         add(&self.lines, op, outcome);
     }
 
-    /// Counts a stored string that was verified, which takes so many bytes.
+    /// Counts a verified stored string, whose hash takes this many bytes.
     pub(crate) fn string(&self, scheme: Scheme, memory: u64) {
         let at = Scheme::ALL.iter().position(|known| *known == scheme);
         let class = ((memory >> 20).max(1).ilog2() as usize).min(CLASSES - 1);
@@ -117,13 +117,13 @@ impl Metrics {
         }
     }
 
-    /// Counts an update that was given out.
+    /// Counts an update that was returned.
     pub(crate) fn update(&self) {
         self.updates.fetch_add(1, Relaxed);
     }
 }
 
-/// One more of an outcome of an operation.
+/// Counts one more outcome of an operation.
 fn add(counts: &[[AtomicU64; OUTCOMES.len()]; OPS], op: Op, outcome: &str) {
     let at = OUTCOMES.iter().position(|known| *known == outcome);
     debug_assert!(at.is_some(), "{outcome}");

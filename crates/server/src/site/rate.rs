@@ -1,21 +1,21 @@
-//! How often something may happen: for one, or for any number of accounts in bounded memory.
+//! Rate limits: for a single subject, or for any number of accounts in bounded memory.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many at once, and after that one each so often.
+/// A rate: a burst at once, and then one per interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Rate {
     /// Nanoseconds from one to the next.
     every: u64,
-    /// Nanoseconds that one may be ahead of its time.
+    /// Nanoseconds that an event may be ahead of its time.
     ahead: u64,
 }
 
 impl Rate {
-    /// `10/min` and a burst; `None` for what is no rate.
+    /// Parses a rate such as `10/min`, with a burst; `None` for any other text.
     pub(crate) fn parse(text: &str, burst: u32) -> Option<Self> {
         let (count, unit) = text.split_once('/')?;
         let count: u64 = count.trim().parse().ok().filter(|count| *count > 0)?;
@@ -30,21 +30,21 @@ impl Rate {
         (every > 0).then_some(Rate { every, ahead })
     }
 
-    /// How many there are in a second, at least two, so that batches leave one to logins: the burst
-    /// where none is given.
+    /// How many there are in a second, at least two, so that batches leave one to logins: the
+    /// default burst.
     pub(crate) fn in_a_second(text: &str) -> u32 {
         let rate = Self::parse(text, 1);
         rate.map_or(2, |rate| u32::try_from(1_000_000_000 / rate.every).unwrap_or(u32::MAX).max(2))
     }
 
-    /// This rate with half of the burst, rounded up: what is left of it is for others.
+    /// This rate with half of the burst, rounded up: the rest is for others.
     fn half(self) -> Self {
         let burst = self.ahead / self.every + 1;
         Rate { ahead: self.ahead - burst / 2 * self.every, ..self }
     }
 
-    /// Whether one more may happen now, and then the time at which the next is due: the generic
-    /// cell rate algorithm. Otherwise how long it has to wait.
+    /// If one more may happen now, the time at which the next is due, by the generic cell rate
+    /// algorithm; otherwise how long it must wait.
     fn next(self, due: u64, now: u64) -> Result<u64, Duration> {
         let due = due.max(now);
         match (due - now).checked_sub(self.ahead) {
@@ -54,7 +54,7 @@ impl Rate {
     }
 }
 
-/// The rate of one.
+/// The rate limit of a single subject.
 pub(crate) struct Bucket {
     rate: Rate,
     start: Instant,
@@ -66,18 +66,18 @@ impl Bucket {
         Bucket { rate, start: Instant::now(), due: Mutex::new(0) }
     }
 
-    /// How often.
+    /// Its rate.
     pub(super) fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Counts one, or says how long it has to wait.
+    /// Counts one, or returns how long it must wait.
     pub(crate) fn take(&self) -> Result<(), Duration> {
         self.take_at(self.rate, nanos(self.start))
     }
 
-    /// Counts one that leaves half of the burst to what does not wait, or says how long it has to
-    /// wait.
+    /// Counts one that leaves half of the burst to requests that do not wait, or returns how long
+    /// it must wait.
     pub(crate) fn take_leaving_half(&self) -> Result<(), Duration> {
         self.take_at(self.rate.half(), nanos(self.start))
     }
@@ -89,14 +89,14 @@ impl Bucket {
     }
 }
 
-/// How many accounts share a lock; the one among them that has waited longest gives way.
+/// How many accounts share a lock; the one among them closest to being free is evicted.
 const WAYS: usize = 8;
 
 /// The rates of accounts, in memory that never grows.
 ///
-/// Accounts are told apart by 64 bits of a keyed hash. Where more of them are limited at once than
-/// there is room for, the one closest to being free again is forgotten: whoever wants that has to
-/// log in that often under other names.
+/// Accounts are identified by 64 bits of a keyed hash. If more of them are limited at once than
+/// there is room for, the one closest to being free again is forgotten: to cause that, an attacker
+/// must log in that often under other names.
 pub(crate) struct Accounts {
     rate: Rate,
     keys: RandomState,
@@ -111,23 +111,23 @@ struct Slot {
 }
 
 impl Accounts {
-    /// For at least so many accounts at once, 16 bytes each.
+    /// Room for at least this many accounts at once, 16 bytes each.
     pub(crate) fn new(rate: Rate, accounts: usize) -> Self {
         let sets = (0..sets(accounts)).map(|_| Mutex::default()).collect();
         Accounts { rate, keys: RandomState::new(), start: Instant::now(), sets }
     }
 
-    /// Whether it would be made anew for this rate and so many accounts as it is.
+    /// Whether it is the same as a new one for this rate and number of accounts.
     pub(crate) fn is_for(&self, rate: Rate, accounts: usize) -> bool {
         (self.rate, self.sets.len()) == (rate, sets(accounts))
     }
 
-    /// Counts a login of an account, or says how long it has to wait.
+    /// Counts a login of an account, or returns how long it must wait.
     pub(crate) fn take(&self, account: &[u8]) -> Result<(), Duration> {
         self.take_at(account, nanos(self.start))
     }
 
-    /// Takes back that a login was counted, of which nothing has come.
+    /// Takes back the count of a login that had no result.
     pub(crate) fn give_back(&self, account: &[u8]) {
         let Some((account, mut set)) = self.set(account) else { return };
         if let Some(slot) = set.iter_mut().find(|slot| slot.account == account) {
@@ -135,9 +135,9 @@ impl Accounts {
         }
     }
 
-    /// What stands for an account, and the set where it is, if it is anywhere.
+    /// The hash of an account, and the set to which it belongs.
     fn set(&self, account: &[u8]) -> Option<(u64, MutexGuard<'_, [Slot; WAYS]>)> {
-        // 0 stands for nobody.
+        // 0 means no account.
         let account = self.keys.hash_one(account).max(1);
         let set = self.sets.get((account as usize) & (self.sets.len() - 1))?;
         Some((account, set.lock().unwrap_or_else(PoisonError::into_inner)))
@@ -155,7 +155,7 @@ impl Accounts {
     }
 }
 
-/// How many sets have room for so many accounts.
+/// How many sets have room for this many accounts.
 fn sets(accounts: usize) -> usize {
     accounts.div_ceil(WAYS).max(1).next_power_of_two()
 }
@@ -198,7 +198,7 @@ mod tests {
         assert!(accounts.take_at(b"victim", SECOND).is_err());
     }
 
-    /// Whatever waits takes as many as there may be, and whatever does not finds half of the burst.
+    /// Requests that wait take as many as allowed; those that do not still find half of the burst.
     #[test]
     fn what_waits_leaves_half_of_the_burst() {
         for (burst, left) in [(1, 0), (2, 1), (5, 2), (10, 5)] {
@@ -231,13 +231,13 @@ mod tests {
             assert_eq!(accounts.take_at(b"alice", SECOND), Ok(()));
             accounts.give_back(b"alice");
         }
-        // Nobody has more for what others gave back, or for having given back before.
+        // No account gains from what others gave back, or from having given back before.
         accounts.give_back(b"bob");
         let alice = [(); 3].map(|()| accounts.take_at(b"alice", SECOND).is_ok());
         assert_eq!(alice, [true, true, false]);
     }
 
-    /// The shape is compared as it is made, also where there is room for more than was asked for.
+    /// The actual shape is compared, even if there is room for more than was requested.
     #[test]
     fn what_is_to_be_the_same_is_the_same() {
         let rate = Rate::parse("1/min", 2).unwrap();

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state shared by all requests.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -13,28 +13,28 @@ use super::metrics::Metrics;
 use super::rate::Accounts;
 use crate::api::Problem;
 
-/// What requests are done with. A reload puts another one in its place; what has begun ends with
-/// the one that it began with.
+/// The configuration for requests. A reload replaces it; requests in progress keep the one they
+/// began with.
 pub(crate) struct Current {
     pub(crate) passwords: Passwords,
     pub(crate) clients: Clients,
     pub(crate) accounts: Option<Arc<Accounts>>,
     pub(crate) lines: Arc<Places>,
-    /// How long a request may take that does not say it, where the policy does not say it.
+    /// How long a request may take if neither it nor the policy sets a limit.
     pub(crate) timeout: Duration,
     /// Whether each request is logged.
     pub(crate) log_requests: bool,
 }
 
-/// Places for lines of batches in the queue of the pool: those of all batches together, so that
-/// they leave most of it to logins.
+/// Places for lines of batches in the pool's queue, shared by all batches, so that they leave most
+/// of it to logins.
 pub(crate) struct Places {
     pub(crate) most: usize,
     pub(crate) places: Semaphore,
 }
 
 impl Places {
-    /// Those for a pool: the places of before, if they are as many.
+    /// The places for a pool: the earlier ones, if their number is the same.
     pub(crate) fn beside(pool: &PoolConfig, before: Option<&Arc<Self>>) -> Arc<Self> {
         // Enough for full groups in all threads, and few enough to leave the queue to logins.
         let most = (8 * pool.threads).clamp(1, (pool.max_waiting / 4).max(1));
@@ -43,7 +43,7 @@ impl Places {
     }
 }
 
-/// How far the service has come.
+/// The phase of the service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     Starting,
@@ -51,7 +51,7 @@ pub(crate) enum Phase {
     Ending,
 }
 
-/// One for the process.
+/// The state of the process.
 pub(crate) struct State {
     current: RwLock<Option<Arc<Current>>>,
     phase: watch::Sender<Phase>,
@@ -66,7 +66,7 @@ impl State {
         State { current: RwLock::new(None), phase, metrics, log }
     }
 
-    /// Puts what requests are done with into its place.
+    /// Replaces the configuration for requests.
     pub(crate) fn set(&self, current: Current) {
         let new = Some(Arc::new(current));
         let old = {
@@ -84,12 +84,12 @@ impl State {
         });
     }
 
-    /// What there is to do requests with.
+    /// The configuration for requests, if there is one.
     pub(crate) fn current(&self) -> Option<Arc<Current>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What a request is done with.
+    /// The configuration for a request.
     ///
     /// # Errors
     /// *Unavailable* while the service starts.
@@ -98,7 +98,7 @@ impl State {
         self.current().ok_or_else(starting)
     }
 
-    /// No more requests are to come.
+    /// Ends the acceptance of requests.
     pub(crate) fn end(&self) {
         self.phase.send_replace(Phase::Ending);
     }
@@ -107,9 +107,9 @@ impl State {
         *self.phase.borrow()
     }
 
-    /// Waits until no more requests are to come.
+    /// Waits until no more requests are accepted.
     pub(crate) async fn ending(&self) {
-        // The sender is here.
+        // The sender is in `self`, so this cannot fail.
         let _ = self.phase.subscribe().wait_for(|phase| *phase == Phase::Ending).await;
     }
 }

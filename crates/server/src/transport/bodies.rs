@@ -1,4 +1,4 @@
-//! The memory that bodies and lines take: of all clients together, and of one.
+//! The memory of bodies and lines: for all clients together, and for each one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use super::holders::{Held, Holder, Holders};
 use super::limits::Limits;
 use crate::api::Problem;
 
-/// How long a line waits for memory that others have before it looks again.
+/// How long a line waits for memory before it tries again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Bytes that bodies may take.
 pub(super) struct Bodies {
     all: Arc<Semaphore>,
     of_one: Arc<Holders>,
-    /// Bytes of all together.
+    /// The most bytes of all together.
     most: usize,
-    /// Bytes of one body or line.
+    /// The most bytes of one body or line.
     pub(super) body: usize,
 }
 
-/// Bytes that a body has until this is dropped.
+/// Bytes reserved for a body until this is dropped.
 pub(super) struct Taken {
     all: OwnedSemaphorePermit,
     of_one: Held,
 }
 
 impl Bodies {
-    /// One client has half of the memory.
+    /// One client may have half of the memory.
     pub(super) fn new(limits: &Limits) -> Self {
         let (most, body) = (limits.bodies, limits.body);
         let of_one = Holders::new(most / 2);
         Bodies { all: Arc::new(Semaphore::new(most)), of_one, most, body }
     }
 
-    /// Takes bytes for a body of the client of this name, at most those of the longest.
+    /// Reserves bytes for a body of the client with this name, at most those of the longest.
     ///
     /// # Errors
     /// *Overloaded* if the bodies of this client, or of all, take too much already.
@@ -56,8 +56,8 @@ impl Bodies {
         Ok(Taken { all, of_one })
     }
 
-    /// Takes bytes for the longest line as soon as there are as many. What has begun never waits
-    /// for more, so it ends or is too slow, and there will be.
+    /// Reserves bytes for the longest line as soon as they are available. Lines that have begun
+    /// never wait for more, so they end or time out, and memory becomes free.
     pub(super) async fn take_for_line(&self, client: &str) -> Taken {
         loop {
             match self.take(client, self.body) {
@@ -69,7 +69,7 @@ impl Bodies {
 }
 
 impl Taken {
-    /// Gives back all but so many bytes.
+    /// Gives back all but this many bytes.
     pub(super) fn keep(&mut self, bytes: usize) {
         let rest = self.all.num_permits().saturating_sub(bytes);
         drop(self.all.split(rest));

@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 over whatever carries it.
+//! One connection: HTTP/1.1 over any stream.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -22,10 +22,10 @@ use crate::site::Peer;
 /// More headers than any proxy adds.
 const HEADERS: usize = 64;
 
-/// Answers the requests of a connection until it ends, or until the service is to end: then after
-/// the request that is under way.
+/// Answers the requests of a connection until it ends, or until the service is ending: then after
+/// the request in progress.
 ///
-/// A client that goes away, or does not take its answers, ends the work that was done for it.
+/// If a client disconnects, or does not read its answers, the work for it ends.
 pub(crate) async fn run(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     socket: &impl Socket,
@@ -37,7 +37,7 @@ pub(crate) async fn run(
     let answer = service_fn(|request| {
         let (service, peer) = (&*service, &peer);
         async move {
-            // A client that has sent more than its request may go away unseen by HTTP.
+            // HTTP does not notice when a client disconnects that has sent more than its request.
             tokio::select! {
                 biased;
                 response = respond(service, peer, request) => Ok(response),
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     let connection = http(&service.limits).serve_connection(TokioIo::new(stream), answer);
     let mut connection = pin!(connection);
     tokio::select! {
-        // How a connection ends is its client's business.
+        // The way in which a connection ends does not matter here.
         _ = connection.as_mut() => return,
         _ = ending.wait_for(|ending| *ending) => connection.as_mut().graceful_shutdown(),
     }
@@ -67,8 +67,8 @@ impl fmt::Display for Gone {
 
 impl std::error::Error for Gone {}
 
-/// Tells whoever has too many connections that this is one too many, and ends it: at once, or after
-/// a second without a request.
+/// Tells a client with too many connections that this one is refused, and ends it: at once, or
+/// after a second without a request.
 pub(super) async fn turn_away(stream: impl AsyncRead + AsyncWrite + Unpin, service: &Service) {
     let second = Duration::from_secs(1);
     let detail = "this client has as many connections as it may have: reuse them";

@@ -1,4 +1,4 @@
-//! Who has how much of something, so that nobody has all of it: connections of a listener, bytes
+//! Counts of a resource by holder, so that nobody has all of it: connections of a listener, bytes
 //! of bodies.
 
 use std::collections::HashMap;
@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::site::Peer;
 
-/// Who has it.
+/// The holder of a share.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Holder {
-    /// A user of this machine.
+    /// A user on this machine.
     User(u32),
-    /// Whoever has a certificate with these names.
+    /// The owner of a certificate with these names.
     Certificate(Vec<String>),
-    /// Whoever is at an address and has not said more yet, or need not.
+    /// A peer at an address that has not identified itself, or need not.
     Address(IpAddr),
-    /// A client of this name, whichever users, certificates or addresses it has.
+    /// A client with this name, regardless of its users, certificates or addresses.
     Client(String),
 }
 
 impl Holder {
-    /// The holder of a connection from an address. This machine is one, whichever of its addresses
-    /// it uses, and so is a network of IPv6, in which every machine has as many as it likes.
+    /// The holder of a connection from an address. This machine is one holder, with any of its
+    /// addresses, and so is an IPv6 network, in which a machine can have any number of addresses.
     pub(super) fn of_address(address: IpAddr) -> Self {
         Holder::Address(match address.to_canonical() {
             address if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
@@ -31,7 +31,7 @@ impl Holder {
         })
     }
 
-    /// The holder that a peer from an address is.
+    /// The holder for a peer from an address.
     pub(super) fn of(peer: &Peer, address: Option<IpAddr>) -> Self {
         match peer {
             Peer::User { uid, .. } => Holder::User(*uid),
@@ -43,13 +43,13 @@ impl Holder {
 
 /// How much each holder has.
 pub(super) struct Holders {
-    /// The most of one.
+    /// The most that one holder may have.
     most: usize,
-    /// Only of those who have any.
+    /// Counts of holders that have any.
     counts: Mutex<HashMap<Holder, usize>>,
 }
 
-/// So many connections or bytes of a holder, which count until this is dropped.
+/// Connections or bytes of a holder, counted until this is dropped.
 pub(super) struct Held {
     holders: Arc<Holders>,
     holder: Holder,
@@ -61,7 +61,7 @@ impl Holders {
         Arc::new(Holders { most, counts: Mutex::default() })
     }
 
-    /// So many more for a holder; nothing if that would have more than it may.
+    /// Takes more for a holder; `None` if it would have more than it may.
     pub(super) fn take(self: &Arc<Self>, holder: Holder, count: usize) -> Option<Held> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let before = counts.get(&holder).copied().unwrap_or(0);
@@ -73,7 +73,7 @@ impl Holders {
 }
 
 impl Held {
-    /// Counts less from now on, by so many at most as there are.
+    /// Reduces the count, by at most what is held.
     pub(super) fn give_back(&mut self, count: usize) {
         let count = count.min(self.count);
         self.count -= count;

@@ -1,4 +1,4 @@
-//! What a request of HTTP asks for, and the answer as HTTP has it.
+//! From HTTP requests to operations, and from answers to HTTP.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::body::{Body, whole};
 use crate::handlers::{Call, Means, batch, census, single};
 use crate::site::{Peer, Phase, State, metrics_text};
 
-/// What every listener needs.
+/// The state that every listener needs.
 pub(crate) struct Service {
     pub(crate) state: Arc<State>,
     pub(crate) limits: Limits,
@@ -70,7 +70,7 @@ pub(crate) async fn respond(
     }
 }
 
-/// Finds out who asks, and whether that is allowed, before anything of the body is read.
+/// Identifies the client and checks its rights, before the body is read.
 fn begin(
     service: &Service,
     peer: &Peer,
@@ -130,7 +130,7 @@ async fn run(service: &Service, call: Call, request: Request<Incoming>) -> Respo
     }
 }
 
-/// The page, which asks for nothing but `/metrics`, and is nobody else's frame.
+/// The page, which requests only `/metrics`, and cannot be framed by other sites.
 fn dashboard() -> Response<Body> {
     let mut response = plain(200, "text/html; charset=utf-8", include_str!("dashboard.html"));
     let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
@@ -150,7 +150,7 @@ fn end(call: Call, result: Result<crate::api::Answer, Problem>) -> Response<Body
     response
 }
 
-/// Whether requests can be done, and if not, why.
+/// Whether requests can be served, and if not, why.
 fn ready(state: &State) -> Response<Body> {
     let problem = match state.phase() {
         Phase::Starting => Problem::new("starting", "keys and ROMs are being checked"),
@@ -166,7 +166,7 @@ fn ready(state: &State) -> Response<Body> {
     of_problem(&problem)
 }
 
-/// A deadline that a proxy passes on.
+/// A deadline passed on by a proxy.
 fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
     const NAME: &str = "x-envoy-expected-rq-timeout-ms";
     let Some(value) = headers.get(NAME) else { return Ok(None) };
@@ -175,7 +175,7 @@ fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, Problem> {
     Ok(Some(Duration::from_millis(number)))
 }
 
-/// Refuses what a page of another site could make a browser send without asking first.
+/// Refuses requests that a page of another site could make a browser send without a preflight.
 fn content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     if route.method != "POST" {
         return Ok(());
@@ -189,8 +189,8 @@ fn content_type(route: &Route, headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new("media-type", format!("{} takes {wanted}", route.path)))
 }
 
-/// Refuses what a browser sends to a name that somebody else has given this address: where nothing
-/// is asked of whoever connects, pages of other sites are not to be among them.
+/// Refuses requests that a browser sends to a foreign name for this address: on a listener without
+/// authentication, pages of other sites must not get through.
 fn is_local(headers: &HeaderMap) -> Result<(), Problem> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let authority = host.parse::<hyper::http::uri::Authority>();

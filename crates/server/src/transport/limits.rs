@@ -1,13 +1,13 @@
-//! What may come over connections.
+//! Limits of connections.
 
 use std::time::Duration;
 
-/// What may come over a connection.
+/// Limits of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     /// Bytes of a body, and of a line of a batch.
     pub(crate) body: usize,
-    /// Bytes of all bodies together; one client has half of them.
+    /// Bytes of all bodies together; one client may have half of them.
     pub(crate) bodies: usize,
     /// Bytes of a head.
     pub(crate) head: usize,
@@ -19,6 +19,6 @@ pub(crate) struct Limits {
     pub(crate) answer_time: Duration,
     /// Connections of one listener.
     pub(crate) connections: usize,
-    /// Those of them that one client may have.
+    /// Connections that one client may have.
     pub(crate) client_connections: usize,
 }

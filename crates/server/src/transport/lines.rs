@@ -1,4 +1,4 @@
-//! Bodies of requests in lines.
+//! Request bodies as lines.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,29 +12,29 @@ use crate::api::Problem;
 use crate::body::piece;
 use crate::handlers::{Lines, Numbered};
 
-/// A body in lines.
+/// A body as lines.
 pub(super) struct BodyLines {
     body: Incoming,
-    /// For a line that is not blank.
+    /// The time for a line that is not blank.
     time: Duration,
     bodies: Arc<Bodies>,
     client: String,
     /// The bytes of a line that has not ended yet.
     begun: Zeroizing<Vec<u8>>,
-    /// Room for that line: none between lines, so that a client that is silent has none.
+    /// Room for that line; `None` between lines, so that a silent client holds no room.
     taken: Option<Taken>,
     /// Whether that line is too long, so that its bytes are not kept.
     long: bool,
-    /// What has come and was not looked at.
+    /// Bytes that have arrived but have not been processed.
     rest: Bytes,
     number: u64,
-    /// How long this line has been waited for.
+    /// How long the service has waited for this line.
     waited: Duration,
     ended: bool,
 }
 
 impl BodyLines {
-    /// Lines that a client sends, each of which comes within this time.
+    /// Lines from a client, each of which must arrive within this time.
     pub(super) fn new(body: Incoming, time: Duration, bodies: &Arc<Bodies>, client: &str) -> Self {
         BodyLines {
             body,
@@ -66,7 +66,7 @@ impl BodyLines {
         (!line.trim_ascii().is_empty()).then_some((number, Ok((line, taken))))
     }
 
-    /// Takes from what has come up to the end of a line; whether that is there.
+    /// Takes bytes up to the end of a line; returns whether the end has arrived.
     fn fill(&mut self) -> bool {
         let most = self.bodies.body;
         let end = self.rest.iter().position(|byte| *byte == b'\n');
@@ -76,8 +76,8 @@ impl BodyLines {
             (self.long, self.begun) = (true, Zeroizing::default());
         } else {
             if length > self.begun.capacity() {
-                // Memory that grows by itself would leave copies of a password behind. All that
-                // there is room for is wiped: no more than twice the line.
+                // A growing buffer would leave copies of a password behind. The whole capacity is
+                // wiped: no more than twice the line.
                 let room = if end.is_some() { length } else { (2 * length).min(most) };
                 let mut larger = Zeroizing::new(Vec::with_capacity(room));
                 larger.extend_from_slice(&self.begun);
@@ -105,7 +105,7 @@ impl BodyLines {
     }
 }
 
-/// Adds the time until it is dropped, also if that is because nobody waits any more.
+/// Adds the time until it is dropped, even if the future is dropped early.
 struct Waiting<'a> {
     waited: &'a mut Duration,
     since: Instant,
@@ -120,7 +120,7 @@ impl Drop for Waiting<'_> {
 impl Lines for BodyLines {
     type Room = Option<Taken>;
 
-    /// Loses nothing if it is dropped before it is done.
+    /// Loses nothing if the future is dropped before it is done.
     async fn next(&mut self) -> Result<Option<Numbered<Option<Taken>>>, Problem> {
         loop {
             if !self.rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Sockets that listen, and who is at the other end of what they accept.
+//! Listening sockets, and identifying the peers of accepted connections.
 
 use std::io;
 use std::net::IpAddr;
@@ -21,21 +21,21 @@ use crate::site::{Ended, Peer};
 /// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// Connections that are told, at once, why they are turned away. Others are closed.
+/// The most connections that are told at once why they are turned away. Others are closed.
 pub(crate) const TURNED_AWAY: usize = 64;
 
-/// A socket that listens.
+/// A listening socket.
 pub(crate) enum Bound {
     Unix(UnixListener),
     Tcp(TcpListener, Proof),
 }
 
-/// How whoever connects over TCP proves who they are. On a Unix socket the system tells.
+/// How a TCP peer proves its identity. On a Unix socket the system provides it.
 #[derive(Clone)]
 pub(crate) enum Proof {
     /// By a certificate.
     Tls(Arc<Tls>),
-    /// Not at all: everybody is this client.
+    /// No proof: everybody is this client.
     Anybody { client: String },
 }
 
@@ -59,11 +59,11 @@ impl Bound {
     }
 }
 
-/// Accepts connections until the service is to end, and returns when all of them have ended.
+/// Accepts connections until the service is ending, and returns when all of them have ended.
 /// Dropping the future ends them at once.
 ///
-/// Beyond the limit of connections nothing is accepted: whoever connects waits in the queue of the
-/// system. Whoever has as many of them as one client may is turned away.
+/// Beyond the connection limit nothing is accepted: new connections wait in the system's queue. A
+/// client that has reached its own limit is turned away.
 pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(service.limits.connections));
     let listener = Listener {
@@ -90,7 +90,7 @@ pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch
             (Err(error), _) => {
                 let detail = [("detail", json!(error.to_string()))];
                 listener.service.state.log.warn("accept", &detail);
-                // There may be no descriptors left: others have to end first.
+                // There may be no descriptors left: other connections must end first.
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             // It is never closed.
@@ -101,7 +101,7 @@ pub(crate) async fn serve(bound: Bound, service: Arc<Service>, mut ending: watch
     while connections.join_next().await.is_some() {}
 }
 
-/// What every connection of a listener needs.
+/// The state that every connection of a listener needs.
 #[derive(Clone)]
 struct Listener {
     service: Arc<Service>,
@@ -111,7 +111,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Finds out who is at the other end, and does what it asks for.
+    /// Identifies the peer, and serves its requests.
     async fn begin(self, stream: Stream, place: OwnedSemaphorePermit) {
         let (time, state) = (self.service.limits.answer_time, &self.service.state);
         match stream {
@@ -132,7 +132,7 @@ impl Listener {
             }
             Stream::Tcp(socket, from, Proof::Tls(tls)) => {
                 let _ = socket.set_nodelay(true);
-                // Until it has shown a certificate, it counts for where it comes from.
+                // Until it has shown a certificate, it counts for its address.
                 let Some(held) = self.holders.take(Holder::of_address(from), 1) else {
                     return state.metrics.ended(Ended::TooMany);
                 };
@@ -149,7 +149,7 @@ impl Listener {
         }
     }
 
-    /// Answers the requests of a peer, if it has not too many connections already.
+    /// Serves the requests of a peer, unless it already has too many connections.
     async fn hold(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
@@ -163,7 +163,7 @@ impl Listener {
             return run(stream, socket, peer, service, ending).await;
         }
         self.service.state.metrics.ended(Ended::TooMany);
-        // Others may have the place: whoever is turned away must not take it from them.
+        // Frees the place for others: a client that is turned away must not take it from them.
         drop(place);
         if let Ok(_told) = self.turned_away.try_acquire() {
             turn_away(stream, &self.service).await;

@@ -1,4 +1,4 @@
-//! Sockets whose other end is not waited for without end, and is noticed when it goes.
+//! Sockets with a write timeout, which notice when the other end disconnects.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,10 +12,10 @@ use tokio::time::{Sleep, sleep};
 
 use crate::site::{Ended, State};
 
-/// How long an end that bytes are before of may go unnoticed.
+/// How long a disconnection may go unnoticed that is preceded by unread bytes.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What both kinds of sockets can, without being theirs alone who do it.
+/// The common operations of both kinds of sockets, by shared reference.
 pub(super) trait Socket: Send + Sync + 'static {
     fn poll_read_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
@@ -52,19 +52,19 @@ macro_rules! socket {
 
 socket!(UnixStream, TcpStream);
 
-/// Returns when the other end has closed the connection, or its half of it, even if bytes that
-/// nobody reads are before that.
+/// Returns when the other end has closed the connection, or its half of it, even if unread bytes
+/// precede that.
 pub(super) async fn gone(socket: &impl Socket) {
     while socket.ready(Interest::READABLE).await.is_ok_and(|ready| !ready.is_read_closed()) {
         sleep(LOOK).await;
     }
 }
 
-/// A stream of which writing is an error once the other end has taken nothing for this long.
+/// A stream on which writing fails once the other end has read nothing for this long.
 pub(super) struct Patient<S> {
     socket: Arc<S>,
     time: Duration,
-    /// Ends when patience does; there while something waits to be written.
+    /// The timeout, while something waits to be written.
     waits: Option<Pin<Box<Sleep>>>,
     state: Arc<State>,
 }
@@ -74,7 +74,7 @@ impl<S: Socket> Patient<S> {
         Patient { socket: Arc::clone(socket), time, waits: None, state: Arc::clone(state) }
     }
 
-    /// Waits until something can be written, up to the end of patience.
+    /// Waits until something can be written, up to the timeout.
     fn poll_writable(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Poll::Ready(ready) = self.socket.poll_write_ready(context) {
             return Poll::Ready(ready);
@@ -133,7 +133,7 @@ impl<S: Socket> AsyncWrite for Patient<S> {
         true
     }
 
-    /// Sockets keep nothing back.
+    /// Sockets do not buffer.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

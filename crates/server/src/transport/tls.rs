@@ -1,4 +1,4 @@
-//! TLS 1.3 in which both sides prove who they are.
+//! TLS 1.3 with mutual authentication.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -24,24 +24,24 @@ use crate::site::Peer;
 /// The files of a listener with TLS, in PEM.
 #[derive(Clone, Debug)]
 pub(crate) struct TlsFiles {
-    /// The certificate of the service, and those between it and its authority.
+    /// The certificate of the service, and intermediate ones up to its authority.
     pub(crate) certificate: PathBuf,
     /// The key of the certificate.
     pub(crate) key: PathBuf,
-    /// The authorities of certificates of clients.
+    /// The authorities for client certificates.
     pub(crate) authorities: PathBuf,
 }
 
-/// How long a certificate that was looked at is taken to be what it was.
+/// How long the result of checking a certificate is reused.
 const AGE: Duration = Duration::from_millis(100);
 
-/// What handshakes are done with; read anew at each reload.
+/// The configuration for handshakes; read again at each reload.
 pub(crate) struct Tls {
     files: TlsFiles,
     proofs: RwLock<Arc<Proofs>>,
 }
 
-/// What this side proves itself with, and the other side's proof is held against.
+/// The service's own certificate, and the verifier for those of clients.
 struct Proofs {
     config: Arc<ServerConfig>,
     clients: Arc<dyn ClientCertVerifier>,
@@ -57,10 +57,10 @@ impl Tls {
         Ok(Tls { files, proofs })
     }
 
-    /// The same files, read anew; what they say now is used once the result is called.
+    /// Reads the same files again; their contents are used once the returned function is called.
     ///
     /// # Errors
-    /// As at the start. Nothing has changed then.
+    /// As at the start. Nothing changes then.
     pub(crate) fn renew(&self) -> anyhow::Result<impl FnOnce()> {
         let new = Arc::new(read(&self.files)?);
         Ok(move || *self.proofs.write().unwrap_or_else(PoisonError::into_inner) = new)
@@ -78,10 +78,11 @@ impl Tls {
         Arc::clone(&self.proofs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Finds out who is at the other end.
+    /// Performs the handshake, which identifies the peer.
     ///
     /// # Errors
-    /// If the handshake fails: the certificate is missing, has expired, or is of somebody else.
+    /// If the handshake fails: the certificate is missing, has expired, or is not from a known
+    /// authority.
     pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
         self: &Arc<Self>,
         stream: S,
@@ -96,17 +97,17 @@ impl Tls {
 }
 
 /// A connection that ends when something arrives over it after its certificate has expired, or
-/// after its authority was taken away.
+/// after its authority was removed.
 pub(crate) struct Proven<S> {
     stream: TlsStream<S>,
     tls: Arc<Tls>,
-    /// What the certificate was held against last, and when.
+    /// The verifier that last checked the certificate, and when.
     proofs: Arc<Proofs>,
     looked: Instant,
 }
 
 impl<S> Proven<S> {
-    /// Looks at the certificate again, unless that was a moment ago.
+    /// Checks the certificate again, unless that was done a moment ago.
     fn is_valid(&mut self) -> bool {
         let proofs = self.tls.proofs();
         if Arc::ptr_eq(&proofs, &self.proofs) && self.looked.elapsed() < AGE {
@@ -187,8 +188,8 @@ fn read(files: &TlsFiles) -> anyhow::Result<Proofs> {
         .with_single_cert(chain, key)
         .with_context(|| format!("the key in {}", files.key.display()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // A session that is resumed would not be asked for a certificate that is still valid, and a
-    // handshake is nothing beside a hash.
+    // A resumed session would not be asked for a certificate that is still valid, and a handshake
+    // costs little compared to a hash.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(Proofs { config: Arc::new(config), clients })

@@ -8,7 +8,7 @@ use super::{ConfigError, rate, wrong};
 use crate::api::Right;
 use crate::site::{Bucket, Client, Rate, Rights, Who};
 
-/// An entry of the file: a program that asks.
+/// An entry of the file: a program that sends requests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClientEntry {
@@ -34,7 +34,7 @@ enum Id {
 }
 
 impl ClientEntry {
-    /// Refuses what cannot be, of the entry that stands behind this key.
+    /// Refuses invalid values in the entry with this key.
     pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         if self.burst.is_some() && self.rate.is_none() {
             return Err(wrong(format!("{key}.burst"), ": expected only with `rate`"));
@@ -46,12 +46,12 @@ impl ClientEntry {
         self.who(key).map(drop)
     }
 
-    /// Whether no peer can be this client by itself.
+    /// Whether no peer is identified as this client by the entry itself.
     pub(super) fn is_nobody(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.certificates.is_empty()
     }
 
-    /// The client, with what is counted of the one of before.
+    /// The client, with the counts of the earlier one.
     pub(super) fn client(&self, key: &str, before: Option<&Client>) -> Result<Client, ConfigError> {
         let mut client = Client::new(&self.name, self.who(key)?, Rights::of(&self.rights));
         client.rate = self.rate(key)?.map(|rate| Arc::new(Bucket::new(rate)));
@@ -76,7 +76,7 @@ impl ClientEntry {
     }
 }
 
-/// The numbers of users or groups, of which those with names are looked up in a file.
+/// The numbers of users or groups; names are looked up in a file.
 fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, ConfigError> {
     let number = |id: &Id| match id {
         Id::Number(number) => Ok(*number),

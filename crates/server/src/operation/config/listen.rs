@@ -15,7 +15,7 @@ use crate::transport::TlsFiles;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Listen {
     pub(crate) unix: Option<PathBuf>,
-    /// Of the socket.
+    /// The mode of the socket.
     pub(crate) mode: Option<Mode>,
     pub(crate) tcp: Option<SocketAddr>,
     pub(crate) client: Option<String>,
@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for Mode {
 }
 
 impl Listen {
-    /// Refuses what cannot be, of the entry that stands behind this key.
+    /// Refuses invalid values in the entry with this key.
     pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
         let files = [&self.certificate, &self.key, &self.authorities];
         let named = files.iter().filter(|file| file.is_some()).count();
