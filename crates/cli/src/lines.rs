@@ -1,13 +1,13 @@
-//! Lines of a stream as bytes, with a bound on the memory that one of them can take.
+//! Lines of a stream as bytes, with bounded memory per line.
 
 use std::io::{self, BufRead, Read};
 
-/// What [`Lines::next`] found.
+/// The result of [`Lines::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A line, with its newline unless it is the last one and has none.
     Whole,
-    /// The beginning of a line longer than the bound; the following calls bring the rest of it.
+    /// The beginning of a line longer than the bound; the following calls return the rest of it.
     Start,
     /// A further piece of a long line.
     Middle,
@@ -24,12 +24,12 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines longer than `bound` bytes (at least 1) come in pieces of that size.
+    /// Lines longer than `bound` bytes (at least 1) are returned in pieces of that size.
     pub(crate) fn new(input: R, bound: usize) -> Lines<R> {
         Lines { input, bound, inside: false, number: 0 }
     }
 
-    /// The number of the line that came last, counted from 1.
+    /// The number of the last line, counted from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -94,7 +94,7 @@ mod tests {
             (3, Line::Whole),
         ];
         assert_eq!(kinds, expected);
-        // A last line of exactly the bound has to end, too.
+        // A last line of exactly the bound must end, too.
         assert_eq!(all(b"abcd", 4).last().unwrap().1, Line::End);
         assert_eq!(all(b"", 4), []);
     }
