@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use saltern::Passwords;
+use saltern::table::{Lines, Piece};
 use saltern_pool::PoolConfig;
 use saltern_yescrypt::{HashString, Setting, hazmat::Level};
 use serde_json::value::RawValue;
@@ -29,7 +30,6 @@ use self::request::Request;
 use crate::cmd::hash::Given;
 use crate::compute::Many;
 use crate::crypt3;
-use crate::lines::{self, Lines};
 use crate::output::warn;
 use crate::password::EMPTY;
 use crate::streams;
@@ -192,16 +192,16 @@ impl Reader {
         let end = (|| {
             let stdin = streams::stdin().context("cannot read standard input")?;
             let mut lines = Lines::new(WipedReader::new(stdin), MAX_LINE);
-            while let Some(kind) = lines.next(&mut text).context("cannot read standard input")? {
+            while let Some(piece) = lines.next(&mut text).context("cannot read standard input")? {
                 let number = lines.number();
-                let line = match kind {
-                    lines::Line::Whole if text.trim_ascii().is_empty() => None,
-                    lines::Line::Whole => Some(self.line(number, &text)),
-                    lines::Line::Start => {
+                let line = match piece {
+                    Piece::Whole if text.trim_ascii().is_empty() => None,
+                    Piece::Whole => Some(self.line(number, &text)),
+                    Piece::Start => {
                         let error = format!("the line is longer than {MAX_LINE} bytes");
                         Some(Line::refused(number, None, error))
                     }
-                    lines::Line::Middle | lines::Line::End => None,
+                    Piece::Rest => None,
                 };
                 // Wiped now, not only when the next one arrives.
                 text.zeroize();

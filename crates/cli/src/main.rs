@@ -12,7 +12,6 @@ mod entries;
 mod interrupt;
 mod jsonl;
 mod key;
-mod lines;
 mod new_file;
 mod output;
 mod password;

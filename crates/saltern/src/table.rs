@@ -6,19 +6,21 @@
 //!
 //! # Moving to another key
 //! 1. Add the new key to the policy and make it the active one. Keep the old key.
-//! 2.  Pass every string through [`Table::rekey`], and write the result if the old string is still
+//! 2. Pass every string through [`Table::rekey`], and write the result if the old string is still
 //!    stored. This may be done as often as you like: a second run changes nothing.
 //! 3. When every server has the new policy, and the logins that began under the old one have ended,
 //!    count the table again ([`Census`]): until then a login may still write a string with the old
 //!    key.
-//! 4.  When [`Table::retire_key`] reports no error, remove the old key from the policy.
+//! 4. When [`Table::retire_key`] reports no error, remove the old key from the policy.
 //!
 //! ROMs retire in the same way ([`Table::retire_rom`]), but only logins move strings from one ROM
 //! to another.
 
+mod bounded;
 mod census;
 mod lines;
 
+pub use self::bounded::{Lines, Piece};
 pub use self::census::Census;
 pub use self::lines::{Entry, Format, Report, Row, each_line, rows};
 use crate::class::specimen;

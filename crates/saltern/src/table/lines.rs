@@ -7,9 +7,10 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::ops::Range;
 
+use super::bounded::{Lines, Piece};
 use crate::error::Error;
 use crate::stored::Stored;
 use crate::ticket::Ticket;
@@ -108,22 +109,19 @@ impl std::fmt::Debug for Row {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn rows(input: impl BufRead, format: &Format) -> impl Iterator<Item = io::Result<Row>> {
-    let row = move |(number, piece)| row(number, piece, format);
-    Lines::new(input).filter_map(move |piece| piece.map(row).transpose())
+    let row = move |(number, piece, line): (u64, Piece, Vec<u8>)| row(number, piece, &line, format);
+    pieces(input).filter_map(move |piece| piece.map(row).transpose())
 }
 
-fn row(number: u64, piece: Piece, format: &Format) -> Option<Row> {
-    let account = |line: &[u8]| find(line, format).ok().flatten()?.account;
-    let (account, stored, line) = match piece {
-        Piece::More(_) => return None,
-        Piece::Long(line) => (account(&line), Err(LONG), line),
-        Piece::Whole(line) => {
-            let (account, stored) = match read(&line, format).transpose()? {
-                Ok((place, stored)) => (place.account, Ok(stored.into_owned())),
-                Err(error) => (account(&line), Err(error)),
-            };
-            (account, stored, line)
-        }
+fn row(number: u64, piece: Piece, line: &[u8], format: &Format) -> Option<Row> {
+    let account = || find(line, format).ok().flatten()?.account;
+    let (account, stored) = match piece {
+        Piece::Rest => return None,
+        Piece::Start => (account(), Err(LONG)),
+        Piece::Whole => match read(line, format).transpose()? {
+            Ok((place, stored)) => (place.account, Ok(stored.into_owned())),
+            Err(error) => (account(), Err(error)),
+        },
     };
     let account = account.map(|account| line[account].to_vec());
     let is_one = account.is_some() || stored != Ok(String::new());
@@ -132,48 +130,14 @@ fn row(number: u64, piece: Piece, format: &Format) -> Option<Row> {
 
 const LONG: Error = Error::malformed("line", "at most 64 KiB");
 
-/// A line, or a piece of one that is too long.
-enum Piece {
-    Whole(Vec<u8>),
-    /// The beginning.
-    Long(Vec<u8>),
-    More(Vec<u8>),
-}
-
-/// The lines of an input, with their numbers.
-struct Lines<R> {
-    input: R,
-    number: u64,
-    /// Whether the last line goes on.
-    inside: bool,
-}
-
-impl<R> Lines<R> {
-    fn new(input: R) -> Self {
-        Lines { input, number: 0, inside: false }
-    }
-}
-
-impl<R: BufRead> Iterator for Lines<R> {
-    type Item = io::Result<(u64, Piece)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+/// The lines of an input, or pieces of those that are too long, with their numbers.
+fn pieces(input: impl BufRead) -> impl Iterator<Item = io::Result<(u64, Piece, Vec<u8>)>> {
+    let mut lines = Lines::new(input, MAX_LINE);
+    std::iter::from_fn(move || {
         let mut line = Vec::new();
-        match self.input.by_ref().take(MAX_LINE as u64).read_until(b'\n', &mut line) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            Err(error) => return Some(Err(error)),
-        }
-        let goes_on = line.len() == MAX_LINE && !line.ends_with(b"\n");
-        let continues = std::mem::replace(&mut self.inside, goes_on);
-        self.number += u64::from(!continues);
-        let piece = match (continues, goes_on) {
-            (true, _) => Piece::More(line),
-            (false, true) => Piece::Long(line),
-            (false, false) => Piece::Whole(line),
-        };
-        Some(Ok((self.number, piece)))
-    }
+        let piece = lines.next(&mut line).transpose()?;
+        Some(piece.map(|piece| (lines.number(), piece, line)))
+    })
 }
 
 /// A line in progress.
@@ -221,16 +185,16 @@ pub fn each_line(
     mut operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
     mut bad: impl FnMut(u64, &Error),
 ) -> io::Result<Report> {
-    let (mut report, mut lines) = (Report::default(), Lines::new(input));
+    let (mut report, mut lines) = (Report::default(), pieces(input));
     let (mut waiting, mut ended) = (VecDeque::new(), 0);
     loop {
         let next = lines.next().transpose();
         let more = matches!(next, Ok(Some(_)));
         let next = next.map(|next| {
-            waiting.extend(next.map(|(number, piece)| match piece {
-                Piece::More(line) => Line::More(line),
-                Piece::Long(line) => Line::Bad(line, LONG),
-                Piece::Whole(line) => begin(line, number, format, &mut operation),
+            waiting.extend(next.map(|(number, piece, line)| match piece {
+                Piece::Rest => Line::More(line),
+                Piece::Start => Line::Bad(line, LONG),
+                Piece::Whole => begin(line, number, format, &mut operation),
             }));
         });
         while waiting.len() > if more { WINDOW } else { 0 } {

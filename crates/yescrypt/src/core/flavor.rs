@@ -75,7 +75,7 @@ impl Flavor {
     /// Other constants for generation 0.5, in the terms of its specification. Strings imply
     /// [`Flavor::ESCRYPT`]; others are for comparison with references rebuilt with them.
     ///
-    /// *  `bits` (S_BITS): log2 of the number of entries in a box; a box of `8 * simd << bits`
+    /// * `bits` (S_BITS): log2 of the number of entries in a box; a box of `8 * simd << bits`
     ///   bytes has 2 KiB << k, k from 0 to 7.
     /// * `simd` (S_SIMD): lanes of 64 bits in an entry: 1, 2, 4 or 8.
     /// * `groups` (S_P): groups with their own lookups: 1, 2, 4 or 8.

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use saltern::table::{Lines, Piece};
+
 use super::algorithm::{Algorithm, Digest};
 use super::console::Console;
 use super::engine::{Engine, Sink};
@@ -11,7 +13,6 @@ use super::input::{self, Input};
 use super::line;
 use super::parse::{MAX_LINE, Parser, trim_end};
 use super::queue::{Outcome, Task};
-use crate::lines::{Line, Lines};
 use crate::streams;
 
 /// What to check, and how much to report.
@@ -131,11 +132,11 @@ impl<R: BufRead> Iterator for List<'_, R> {
             };
             let (line, number) = (trim_end(&self.line), self.lines.number());
             let entry = match piece {
-                Line::Middle | Line::End => continue,
-                Line::Whole if line.is_empty() || line[0] == b'#' => continue,
-                Line::Whole => self.parser.parse(line),
-                Line::Start if !self.parser.may_be_entry(line) => None,
-                Line::Start => {
+                Piece::Rest => continue,
+                Piece::Whole if line.is_empty() || line[0] == b'#' => continue,
+                Piece::Whole => self.parser.parse(line),
+                Piece::Start if !self.parser.may_be_entry(line) => None,
+                Piece::Start => {
                     let about = Item::TooLong { number };
                     return Some(Task { about, work: None });
                 }

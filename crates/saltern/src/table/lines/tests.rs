@@ -1,5 +1,7 @@
 //! Where strings are found, and what becomes of their lines.
 
+use std::io::Read;
+
 use super::*;
 
 /// The number, the account and the string of a line.

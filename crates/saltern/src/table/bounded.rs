@@ -4,19 +4,31 @@ use std::io::{self, BufRead, Read};
 
 /// The result of [`Lines::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Piece {
     /// A line, with its newline unless it is the last one and has none.
     Whole,
     /// The beginning of a line longer than the bound; the following calls return the rest of it.
     Start,
-    /// A further piece of a long line.
-    Middle,
-    /// The last piece of a long line.
-    End,
+    /// A further piece of a long line, empty if the stream ends there.
+    Rest,
 }
 
-/// A stream read line by line.
-pub(crate) struct Lines<R> {
+/// A stream read line by line, into the caller's memory of at most `bound` bytes, which the caller
+/// must wipe if lines contain passwords.
+///
+/// ```
+/// use saltern::table::{Lines, Piece};
+/// let (mut lines, mut line) = (Lines::new(&b"one\nthe second\nthree"[..], 6), Vec::new());
+/// let mut found = Vec::new();
+/// while let Some(piece) = lines.next(&mut line)? {
+///     found.push((lines.number(), piece));
+/// }
+/// let long = [(2, Piece::Start), (2, Piece::Rest)];
+/// assert_eq!(found, [&[(1, Piece::Whole)], &long[..], &[(3, Piece::Whole)]].concat());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Lines<R> {
     input: R,
     bound: usize,
     inside: bool,
@@ -25,36 +37,35 @@ pub(crate) struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// Lines longer than `bound` bytes (at least 1) are returned in pieces of that size.
-    pub(crate) fn new(input: R, bound: usize) -> Lines<R> {
+    pub fn new(input: R, bound: usize) -> Self {
         Lines { input, bound, inside: false, number: 0 }
     }
 
     /// The number of the last line, counted from 1.
-    pub(crate) fn number(&self) -> u64 {
+    #[must_use]
+    pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Replace the content of `line` by the next line or piece of one; `None` at the end of the
+    /// Replaces the content of `line` by the next line or piece of one; `None` at the end of the
     /// stream.
-    pub(crate) fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<Line>> {
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<Piece>> {
         line.clear();
-        let bound = u64::try_from(self.bound).unwrap_or(u64::MAX);
-        let read = self.input.by_ref().take(bound).read_until(b'\n', line)?;
+        let read = self.input.by_ref().take(self.bound as u64).read_until(b'\n', line)?;
         if read == 0 && !self.inside {
             return Ok(None);
         }
-        let ended = read < self.bound || line.last() == Some(&b'\n');
-        let kind = match (self.inside, ended) {
-            (false, true) => Line::Whole,
-            (false, false) => Line::Start,
-            (true, false) => Line::Middle,
-            (true, true) => Line::End,
+        let goes_on = read == self.bound && !line.ends_with(b"\n");
+        let piece = match (std::mem::replace(&mut self.inside, goes_on), goes_on) {
+            (true, _) => Piece::Rest,
+            (false, true) => Piece::Start,
+            (false, false) => Piece::Whole,
         };
-        if !self.inside {
-            self.number += 1;
-        }
-        self.inside = !ended;
-        Ok(Some(kind))
+        self.number += u64::from(piece != Piece::Rest);
+        Ok(Some(piece))
     }
 }
 
@@ -62,7 +73,7 @@ impl<R: BufRead> Lines<R> {
 mod tests {
     use super::*;
 
-    fn all(text: &[u8], bound: usize) -> Vec<(u64, Line, Vec<u8>)> {
+    fn all(text: &[u8], bound: usize) -> Vec<(u64, Piece, Vec<u8>)> {
         let (mut lines, mut line) = (Lines::new(text, bound), Vec::new());
         let mut found = Vec::new();
         while let Some(kind) = lines.next(&mut line).unwrap() {
@@ -87,15 +98,15 @@ mod tests {
         let found = all(b"ab\nabcdefgh\nc\n", 4);
         let kinds: Vec<_> = found.iter().map(|(number, kind, _)| (*number, *kind)).collect();
         let expected = [
-            (1, Line::Whole),
-            (2, Line::Start),
-            (2, Line::Middle),
-            (2, Line::End),
-            (3, Line::Whole),
+            (1, Piece::Whole),
+            (2, Piece::Start),
+            (2, Piece::Rest),
+            (2, Piece::Rest),
+            (3, Piece::Whole),
         ];
         assert_eq!(kinds, expected);
         // A last line of exactly the bound must end, too.
-        assert_eq!(all(b"abcd", 4).last().unwrap().1, Line::End);
+        assert_eq!(all(b"abcd", 4).last().unwrap().1, Piece::Rest);
         assert_eq!(all(b"", 4), []);
     }
 }
