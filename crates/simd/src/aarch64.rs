@@ -1,9 +1,7 @@
 //! aarch64: NEON is part of the baseline, so its token is always available.
 
-mod row;
 mod wide;
 
-pub use row::RowNeon;
 pub use wide::WideNeon;
 
 pub mod neon;

@@ -1,5 +1,5 @@
-//! The vector operations that BLAKE2 needs: words side by side that are added, xored and rotated,
-//! and two ways of loading a message of sixteen words into them. Each operation is documented by
+//! The vector operations that BLAKE2 and Salsa20 need: words side by side that are added, xored and
+//! rotated, and the ways of loading messages and states into them. Each operation is documented by
 //! its scalar meaning; [`portable`](crate::portable) is that meaning as code.
 
 use core::fmt::Debug;
@@ -25,7 +25,7 @@ pub trait Word: Copy + Default + Eq + Debug + Send + Sync + 'static {
     fn of_block(block: &Self::Block, index: usize) -> Self;
 }
 
-/// Words side by side, and the three operations of BLAKE2's mixing function on each of them.
+/// Words side by side, and the three operations of both mixing functions on each of them.
 pub trait Vector: Copy {
     /// Proof that the processor has the features that the operations need; `()` if they need none.
     type Token: Copy;
@@ -94,9 +94,30 @@ pub trait Lanes: Vector {
 /// The most lanes of any vector.
 const MAX_COUNT: usize = 16;
 
-/// Four consecutive words of a state, a row of BLAKE2's 4 × 4 matrix: in one vector for one state,
-/// or, for `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
-pub trait Row: Vector {
+/// Four words of a 4 × 4 matrix, of one state or of several, which can change places.
+pub trait Quad: Vector {
+    /// Word `i` from word `i + by` modulo 4, in every state; `by` is a constant 1, 2 or 3.
+    #[must_use]
+    fn rotate_words(self, by: usize) -> Self;
+}
+
+/// A diagonal of Salsa20's matrix: four words of each state, word 0 first.
+///
+/// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does
+/// not depend on the byte order of the machine.
+pub trait Diagonal: Quad<Word = u32> {
+    /// How many states there are, each of which goes its own way.
+    const STATES: usize;
+
+    /// For each state `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`, `m` being its memory.
+    fn gather(token: Self::Token, memory: impl Fn(usize) -> [u64; 2]) -> Self;
+    /// The inverse of [`gather`](Diagonal::gather).
+    fn scatter(self, put: impl FnMut(usize, [u64; 2]));
+}
+
+/// A row of BLAKE2's matrix: four consecutive words of a state, in one vector for one state, or,
+/// for `[L; 4]`, in four vectors for [`L::COUNT`](Lanes::COUNT) states side by side.
+pub trait Row: Quad {
     /// Blocks in the form from which [`schedule`](Row::schedule) is cheapest.
     type Message;
 
@@ -104,9 +125,6 @@ pub trait Row: Vector {
     fn from_words(token: Self::Token, words: [Self::Word; 4]) -> Self;
     /// Its words in the first state.
     fn to_words(self) -> [Self::Word; 4];
-    /// Word `i` from word `i + by` modulo 4; `by` is a constant 1, 2 or 3.
-    #[must_use]
-    fn rotate_words(self, by: usize) -> Self;
     /// The same row. A hint to the compiler: all instructions that produce it come before any that
     /// use a part of it.
     #[inline(always)]
@@ -142,6 +160,13 @@ impl<L: Lanes> Vector for [L; 4] {
     }
 }
 
+impl<L: Lanes> Quad for [L; 4] {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        [self[by % 4], self[(by + 1) % 4], self[(by + 2) % 4], self[(by + 3) % 4]]
+    }
+}
+
 impl<L: Lanes> Row for [L; 4] {
     type Message = [L; 16];
 
@@ -154,11 +179,6 @@ impl<L: Lanes> Row for [L; 4] {
     fn to_words(self) -> [L::Word; 4] {
         let [a, b, c, d] = self;
         [a.first(), b.first(), c.first(), d.first()]
-    }
-
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        [self[by % 4], self[(by + 1) % 4], self[(by + 2) % 4], self[(by + 3) % 4]]
     }
 
     #[inline(always)]

@@ -13,7 +13,6 @@ pub mod lanes;
 mod level;
 pub mod portable;
 mod prefetch;
-mod row;
 mod wide;
 
 #[cfg(target_arch = "aarch64")]
@@ -23,5 +22,4 @@ pub mod x86;
 
 pub use level::{Level, ParseLevelError, UnavailableLevel};
 pub use prefetch::{prefetch_read, prefetch_write};
-pub use row::{PortableRow, Row};
 pub use wide::{PortableWide, Split, Wide};

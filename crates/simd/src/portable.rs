@@ -1,6 +1,6 @@
 //! The definition: a word is a vector of one lane, so an array of four words is a row.
 
-use crate::lanes::{Lanes, Vector, Word};
+use crate::lanes::{Diagonal, Lanes, Vector, Word};
 
 /// The same code for `u32` and `u64`, whose methods are not in a standard trait.
 macro_rules! word {
@@ -95,3 +95,20 @@ macro_rules! word {
 
 word!(u32, 64);
 word!(u64, 128);
+
+impl Diagonal for [u32; 4] {
+    const STATES: usize = 1;
+
+    #[inline(always)]
+    fn gather((): (), memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        let [a, b] = memory(0);
+        [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32]
+    }
+
+    #[inline(always)]
+    fn scatter(self, mut put: impl FnMut(usize, [u64; 2])) {
+        let pair = |low, high| u64::from(low) | u64::from(high) << 32;
+        let [a, b, c, d] = self;
+        put(0, [pair(a, b), pair(c, d)]);
+    }
+}

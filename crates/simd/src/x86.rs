@@ -155,11 +155,9 @@ use core::arch::x86_64::__cpuid;
 
 pub mod avx2;
 pub mod avx512;
-mod row;
 pub mod sse41;
 mod wide;
 
-pub use row::{RowAvx512, RowSse2, RowsAvx2, RowsAvx512};
 pub use wide::{Wide128, Wide256, Wide512};
 
 /// Declares a token: a value that can only be made where the processor has the features.
@@ -225,7 +223,7 @@ macro_rules! includes {
 }
 
 includes!(Sse41 => Sse2, Avx2 => Sse2, Avx2 => Sse41, Avx512 => Sse2, Avx512 => Sse41, Avx512 => Avx2);
-includes!(Zen4 => Avx512);
+includes!(Zen4 => Sse41, Zen4 => Avx512);
 
 /// Portable lanes need no proof.
 macro_rules! includes_portable {

@@ -4,7 +4,7 @@
 use core::arch::aarch64::*;
 
 use super::Neon;
-use crate::lanes::{BlockOf, Lanes, Row, Vector};
+use crate::lanes::{BlockOf, Diagonal, Lanes, Quad, Row, Vector};
 
 /// Intrinsics that ask for nothing but NEON.
 macro_rules! neon {
@@ -127,6 +127,19 @@ impl Vector for U64x2x2 {
     }
 }
 
+impl Quad for U64x2x2 {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        let (low, high) = (self.0.0, self.1.0);
+        let across = neon!((vextq_u64::<1>(low, high), vextq_u64::<1>(high, low)));
+        match by {
+            1 => Self::new(across.0, across.1),
+            2 => Self::new(high, low),
+            _ => Self::new(across.1, across.0),
+        }
+    }
+}
+
 impl Row for U64x2x2 {
     /// The block's words in pairs.
     type Message = [uint64x2_t; 8];
@@ -142,17 +155,6 @@ impl Row for U64x2x2 {
         self.0.store(&mut words);
         self.1.store(&mut words[2..]);
         words
-    }
-
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        let (low, high) = (self.0.0, self.1.0);
-        let across = neon!((vextq_u64::<1>(low, high), vextq_u64::<1>(high, low)));
-        match by {
-            1 => Self::new(across.0, across.1),
-            2 => Self::new(high, low),
-            _ => Self::new(across.1, across.0),
-        }
     }
 
     #[inline(always)]
@@ -269,6 +271,34 @@ impl Lanes for U32x4 {
     }
 }
 
+impl Quad for U32x4 {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        Self(neon!(match by {
+            1 => vextq_u32::<1>(self.0, self.0),
+            2 => vextq_u32::<2>(self.0, self.0),
+            _ => vextq_u32::<3>(self.0, self.0),
+        }))
+    }
+}
+
+impl Diagonal for U32x4 {
+    const STATES: usize = 1;
+
+    #[inline(always)]
+    fn gather(_: Neon, memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        let [low, high] = memory(0);
+        let pair = neon!(vcombine_u64(vcreate_u64(low), vcreate_u64(high)));
+        Self(neon!(vreinterpretq_u32_u64(pair)))
+    }
+
+    #[inline(always)]
+    fn scatter(self, mut put: impl FnMut(usize, [u64; 2])) {
+        let pair = neon!(vreinterpretq_u64_u32(self.0));
+        put(0, neon!([vgetq_lane_u64::<0>(pair), vgetq_lane_u64::<1>(pair)]));
+    }
+}
+
 impl Row for U32x4 {
     /// The block as one table.
     type Message = uint8x16x4_t;
@@ -283,15 +313,6 @@ impl Row for U32x4 {
         let mut words = [0; 4];
         self.store(&mut words);
         words
-    }
-
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        Self(neon!(match by {
-            1 => vextq_u32::<1>(self.0, self.0),
-            2 => vextq_u32::<2>(self.0, self.0),
-            _ => vextq_u32::<3>(self.0, self.0),
-        }))
     }
 
     #[inline(always)]

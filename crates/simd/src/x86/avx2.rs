@@ -5,9 +5,9 @@
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-use super::sse41::{Rotate128, XOR_OF_THREE, part};
+use super::sse41::{Rotate128, XOR_OF_THREE, pair, pair_of, part};
 use super::{Avx2, Avx512, Sse41, Zen4};
-use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
+use crate::lanes::{BlockOf, Diagonal, Lanes, Quad, Row, Vector, Word};
 
 rotate! {
     /// How a level rotates the words of 256-bit vectors.
@@ -282,6 +282,18 @@ lanes! {
     }
 }}
 
+impl<T: Rotate256> Quad for U64x4<T> {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        let turned = proven!(match by {
+            1 => _mm256_permute4x64_epi64::<0b00_11_10_01>(self.0),
+            2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(self.0),
+            _ => _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0),
+        });
+        Self(turned, self.1)
+    }
+}
+
 impl<T: Rotate256> Row for U64x4<T> {
     /// The block's words in pairs, each twice.
     type Message = [__m256i; 8];
@@ -296,16 +308,6 @@ impl<T: Rotate256> Row for U64x4<T> {
         let mut words = [0; 4];
         store(self.0, &mut words);
         words
-    }
-
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        let turned = proven!(match by {
-            1 => _mm256_permute4x64_epi64::<0b00_11_10_01>(self.0),
-            2 => _mm256_permute4x64_epi64::<0b01_00_11_10>(self.0),
-            _ => _mm256_permute4x64_epi64::<0b10_01_00_11>(self.0),
-        });
-        Self(turned, self.1)
     }
 
     #[inline(always)]
@@ -385,3 +387,33 @@ lanes! {
         }
     }
 }}
+
+/// Four words of each of two states.
+impl<T: Rotate256> Quad for U32x8<T> {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        let turned = proven!(match by {
+            1 => _mm256_shuffle_epi32::<0b00_11_10_01>(self.0),
+            2 => _mm256_shuffle_epi32::<0b01_00_11_10>(self.0),
+            _ => _mm256_shuffle_epi32::<0b10_01_00_11>(self.0),
+        });
+        Self(turned, self.1)
+    }
+}
+
+impl<T: Rotate256> Diagonal for U32x8<T> {
+    const STATES: usize = 2;
+
+    #[inline(always)]
+    fn gather(token: T, memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        Self(proven!(_mm256_set_m128i(pair(memory(1)), pair(memory(0)))), token)
+    }
+
+    #[inline(always)]
+    fn scatter(self, mut put: impl FnMut(usize, [u64; 2])) {
+        let (low, high) =
+            proven!((_mm256_castsi256_si128(self.0), _mm256_extracti128_si256::<1>(self.0)));
+        put(0, pair_of(low));
+        put(1, pair_of(high));
+    }
+}

@@ -210,11 +210,6 @@ impl<T: Permute2> Row for U32x4<T> {
     }
 
     #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        self.turn(by)
-    }
-
-    #[inline(always)]
     fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m256i; 2] {
         let (low, high) = blocks[0].split_at(32);
         // SAFETY: there are 32 bytes in each half; alignment is not required; there is a token.

@@ -1,15 +1,29 @@
-//! 128-bit vectors. AVX-512VL has rotations and SSE4.1 does not, so the vectors are generic over
-//! the token.
+//! 128-bit vectors. AVX-512VL has rotations, SSE4.1 byte shuffles, and SSE2 neither, so the vectors
+//! are generic over the token.
 #![allow(unsafe_code, reason = "intrinsics")]
 
 use core::arch::x86_64::*;
 
-use super::{Avx2, Avx512, Sse41, Zen4};
-use crate::lanes::{BlockOf, Lanes, Row, Vector, Word};
+use super::{Avx2, Avx512, Sse2, Sse41, Zen4};
+use crate::lanes::{BlockOf, Diagonal, Lanes, Quad, Row, Vector, Word};
 
 rotate! {
     /// How a level rotates the words of 128-bit vectors.
     Rotate128, __m128i, _mm_xor_si128
+}
+
+impl Rotate128 for Sse2 {
+    #[inline(always)]
+    fn rotate_64(self, v: __m128i, bits: u32) -> __m128i {
+        let (right, left) = (number(bits), number(64 - bits));
+        proven!(_mm_or_si128(_mm_srl_epi64(v, right), _mm_sll_epi64(v, left)))
+    }
+
+    #[inline(always)]
+    fn rotate_32(self, v: __m128i, bits: u32) -> __m128i {
+        let (right, left) = (number(bits), number(32 - bits));
+        proven!(_mm_or_si128(_mm_srl_epi32(v, right), _mm_sll_epi32(v, left)))
+    }
 }
 
 impl Rotate128 for Sse41 {
@@ -20,7 +34,7 @@ impl Rotate128 for Sse41 {
             24 => _mm_shuffle_epi8(v, bytes(0x0A09_080F_0E0D_0C0B, 0x0201_0007_0605_0403)),
             16 => _mm_shuffle_epi8(v, bytes(0x0908_0F0E_0D0C_0B0A, 0x0100_0706_0504_0302)),
             63 => _mm_or_si128(_mm_srli_epi64::<63>(v), _mm_add_epi64(v, v)),
-            _ => _mm_or_si128(_mm_srl_epi64(v, number(bits)), _mm_sll_epi64(v, number(64 - bits))),
+            _ => Sse2::from(self).rotate_64(v, bits),
         })
     }
 
@@ -29,7 +43,7 @@ impl Rotate128 for Sse41 {
         proven!(match bits {
             16 => _mm_shuffle_epi8(v, bytes(0x0D0C_0F0E_0908_0B0A, 0x0504_0706_0100_0302)),
             8 => _mm_shuffle_epi8(v, bytes(0x0C0F_0E0D_080B_0A09, 0x0407_0605_0003_0201)),
-            _ => _mm_or_si128(_mm_srl_epi32(v, number(bits)), _mm_sll_epi32(v, number(32 - bits))),
+            _ => Sse2::from(self).rotate_32(v, bits),
         })
     }
 }
@@ -156,7 +170,20 @@ impl<T: Rotate128> Vector for U64x2x2<T> {
     }
 }
 
-impl<T: Rotate128> Row for U64x2x2<T> {
+impl<T: Rotate128 + Into<Sse41>> Quad for U64x2x2<T> {
+    #[inline(always)]
+    fn rotate_words(self, by: usize) -> Self {
+        let (low, high) = (self.0.0, self.1.0);
+        let across = proven!((_mm_alignr_epi8::<8>(high, low), _mm_alignr_epi8::<8>(low, high)));
+        match by {
+            1 => Self::new(self.0.1, across.0, across.1),
+            2 => Self::new(self.0.1, high, low),
+            _ => Self::new(self.0.1, across.1, across.0),
+        }
+    }
+}
+
+impl<T: Rotate128 + Into<Sse41>> Row for U64x2x2<T> {
     /// The block's words in pairs.
     type Message = [__m128i; 8];
 
@@ -171,17 +198,6 @@ impl<T: Rotate128> Row for U64x2x2<T> {
         store(self.0.0, &mut words[..2]);
         store(self.1.0, &mut words[2..]);
         words
-    }
-
-    #[inline(always)]
-    fn rotate_words(self, by: usize) -> Self {
-        let (low, high) = (self.0.0, self.1.0);
-        let across = proven!((_mm_alignr_epi8::<8>(high, low), _mm_alignr_epi8::<8>(low, high)));
-        match by {
-            1 => Self::new(self.0.1, across.0, across.1),
-            2 => Self::new(self.0.1, high, low),
-            _ => Self::new(self.0.1, across.1, across.0),
-        }
     }
 
     #[inline(always)]
@@ -252,9 +268,11 @@ impl<T: Copy> U32x4<T> {
         store(self.0, &mut words);
         words
     }
+}
 
+impl<T: Rotate128> Quad for U32x4<T> {
     #[inline(always)]
-    pub(super) fn turn(self, by: usize) -> Self {
+    fn rotate_words(self, by: usize) -> Self {
         let turned = proven!(match by {
             1 => _mm_shuffle_epi32::<0b00_11_10_01>(self.0),
             2 => _mm_shuffle_epi32::<0b01_00_11_10>(self.0),
@@ -262,6 +280,33 @@ impl<T: Copy> U32x4<T> {
         });
         Self(turned, self.1)
     }
+}
+
+impl<T: Rotate128> Diagonal for U32x4<T> {
+    const STATES: usize = 1;
+
+    #[inline(always)]
+    fn gather(token: T, memory: impl Fn(usize) -> [u64; 2]) -> Self {
+        Self(pair(memory(0)), token)
+    }
+
+    #[inline(always)]
+    fn scatter(self, mut put: impl FnMut(usize, [u64; 2])) {
+        put(0, pair_of(self.0));
+    }
+}
+
+/// Two 64-bit numbers as a vector.
+#[inline(always)]
+pub(super) fn pair([low, high]: [u64; 2]) -> __m128i {
+    proven!(_mm_set_epi64x(high as i64, low as i64))
+}
+
+/// The inverse of [`pair`].
+#[inline(always)]
+pub(super) fn pair_of(vector: __m128i) -> [u64; 2] {
+    let high = proven!(_mm_unpackhi_epi64(vector, vector));
+    proven!([_mm_cvtsi128_si64(vector) as u64, _mm_cvtsi128_si64(high) as u64])
 }
 
 /// Rows at the levels whose permutations take one source.
@@ -280,11 +325,6 @@ macro_rules! rows {
                 #[inline(always)]
                 fn to_words(self) -> [u32; 4] {
                     self.words()
-                }
-
-                #[inline(always)]
-                fn rotate_words(self, by: usize) -> Self {
-                    self.turn(by)
                 }
 
                 #[inline(always)]

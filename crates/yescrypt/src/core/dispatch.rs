@@ -2,7 +2,8 @@
 //! bodies for it. No algorithm.
 #![allow(unsafe_code, reason = "`#[target_feature]` functions that call the kernels")]
 
-use saltern_simd::{Level, PortableRow, PortableWide, Row};
+use saltern_simd::lanes::Diagonal;
+use saltern_simd::{Level, PortableWide};
 
 use crate::core::blockmix::{BlockFn, Boxes, Kernel, Pointers, Shape, Step};
 use crate::core::flavor::Flavor;
@@ -86,20 +87,20 @@ pub(crate) fn salsa20_kernel(level: Level, flavor: &Flavor, lanes: usize) -> Ker
 
 fn salsa20_block<I: Isa>(lanes: usize) -> BlockFn {
     match lanes {
-        1 => I::salsa20::<I::Row, 1>,
-        2 if I::Rows::STATES == 2 => I::salsa20::<I::Rows, 1>,
-        2 => I::salsa20::<I::Rows, 2>,
-        _ if I::Rows::STATES == 2 => I::salsa20::<I::Rows, 2>,
-        _ => I::salsa20::<I::Rows, 4>,
+        1 => I::salsa20::<I::Diagonal, 1>,
+        2 if I::Diagonals::STATES == 2 => I::salsa20::<I::Diagonals, 1>,
+        2 => I::salsa20::<I::Diagonals, 2>,
+        _ if I::Diagonals::STATES == 2 => I::salsa20::<I::Diagonals, 2>,
+        _ => I::salsa20::<I::Diagonals, 4>,
     }
 }
 
 fn pwxform_block<I: Isa>(flavor: &Flavor, lanes: usize) -> BlockFn {
     match (*flavor, lanes) {
-        (Flavor::DEFAULT, 1) => I::usual::<I::Row, 1, false>,
-        (Flavor::DEFAULT, _) => I::usual::<I::Rows, 2, false>,
-        (Flavor::ESCRYPT, 1) => I::usual::<I::Row, 1, true>,
-        (Flavor::ESCRYPT, _) => I::usual::<I::Rows, 2, true>,
+        (Flavor::DEFAULT, 1) => I::usual::<I::Diagonal, 1, false>,
+        (Flavor::DEFAULT, _) => I::usual::<I::Diagonals, 2, false>,
+        (Flavor::ESCRYPT, 1) => I::usual::<I::Diagonal, 1, true>,
+        (Flavor::ESCRYPT, _) => I::usual::<I::Diagonals, 2, true>,
         (_, 1) => wide_block::<I, 1>(flavor),
         (_, _) => wide_block::<I, 2>(flavor),
     }
@@ -149,9 +150,9 @@ impl Constants {
 /// have the instructions, and the bodies' own contracts, which [`Kernel`] keeps.
 trait Isa: Copy {
     /// For Salsa20 on one hash.
-    type Row: Row<Token: From<Self>>;
+    type Diagonal: Diagonal<Token: From<Self>>;
     /// For Salsa20 on several hashes: one at a time, or two.
-    type Rows: Row<Token: From<Self>>;
+    type Diagonals: Diagonal<Token: From<Self>>;
     /// S-box entries of 1, 2, 4 and 8 lanes.
     type Wide1: Lane<Token: From<Self>>;
     type Wide2: Lane<Token: From<Self>>;
@@ -159,7 +160,7 @@ trait Isa: Copy {
     type Wide8: Lane<Token: From<Self>>;
 
     /// [`salsa20::blockmix`].
-    unsafe fn salsa20<R: Row<Token: From<Self>>, const K: usize>(
+    unsafe fn salsa20<D: Diagonal<Token: From<Self>>, const K: usize>(
         f: &Flavor,
         b: &mut Boxes<'_>,
         s: Shape,
@@ -168,7 +169,7 @@ trait Isa: Copy {
 
     /// [`pwxform::blockmix`] with its numbers as literals: those of the default flavour, or of the
     /// tuning of escrypt 0.5.
-    unsafe fn usual<R: Row<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
+    unsafe fn usual<D: Diagonal<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
         f: &Flavor,
         b: &mut Boxes<'_>,
         s: Shape,
@@ -189,33 +190,33 @@ trait Isa: Copy {
 macro_rules! isa {
     (
         $token:ty, $make:expr,
-        [$row:ty, $rows:ty; $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?
+        [$diagonal:ty, $diagonals:ty; $w1:ty, $w2:ty, $w4:ty, $w8:ty] $(, $features:literal)?
     ) => {
         impl Isa for $token {
-            type Row = $row;
-            type Rows = $rows;
+            type Diagonal = $diagonal;
+            type Diagonals = $diagonals;
             type Wide1 = $w1;
             type Wide2 = $w2;
             type Wide4 = $w4;
             type Wide8 = $w8;
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn salsa20<R: Row<Token: From<Self>>, const K: usize>(
+            unsafe fn salsa20<D: Diagonal<Token: From<Self>>, const K: usize>(
                 flavor: &Flavor, _: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 // SAFETY: promised by the caller.
-                unsafe { salsa20_literal::<R, K>($make.into(), flavor, shape, io) }
+                unsafe { salsa20_literal::<D, K>($make.into(), flavor, shape, io) }
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn usual<R: Row<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
+            unsafe fn usual<D: Diagonal<Token: From<Self>>, const K: usize, const ESCRYPT: bool>(
                 _: &Flavor, boxes: &mut Boxes<'_>, shape: Shape, io: &[Pointers],
             ) {
                 let constants = if ESCRYPT { Constants::ESCRYPT } else { Constants::DEFAULT };
                 // SAFETY: promised by the caller.
                 unsafe {
                     let (tokens, io) = (($make.into(), $make.into()), pointers::<K>(io));
-                    literal::<$w2, R, 4, K>(tokens, constants, boxes, shape, io)
+                    literal::<$w2, D, 4, K>(tokens, constants, boxes, shape, io)
                 }
             }
 
@@ -227,7 +228,7 @@ macro_rules! isa {
                 // SAFETY: promised by the caller; a flavour's numbers fit each other.
                 unsafe {
                     let tokens = ($make.into(), $make.into());
-                    pwxform::blockmix::<W, $row, GATHER, K>(tokens, constants, boxes, shape, io)
+                    pwxform::blockmix::<W, $diagonal, GATHER, K>(tokens, constants, boxes, shape, io)
                 }
             }
         }
@@ -240,8 +241,8 @@ macro_rules! isa {
 /// # Safety
 /// That of [`salsa20::blockmix`].
 #[inline(always)]
-unsafe fn salsa20_literal<R: Row, const K: usize>(
-    token: R::Token,
+unsafe fn salsa20_literal<D: Diagonal, const K: usize>(
+    token: D::Token,
     flavor: &Flavor,
     shape: Shape,
     io: &[Pointers],
@@ -249,7 +250,7 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
     let len = shape.len;
     let run = |rounds, step| {
         // SAFETY: promised by the caller.
-        unsafe { salsa20::blockmix::<R, K>(token, rounds, Shape { len, step }, io) }
+        unsafe { salsa20::blockmix::<D, K>(token, rounds, Shape { len, step }, io) }
     };
     match (flavor.salsa_mix(), shape.step) {
         (8, Step::Plain) => run(8, Step::Plain),
@@ -265,8 +266,8 @@ unsafe fn salsa20_literal<R: Row, const K: usize>(
 /// # Safety
 /// That of [`pwxform::blockmix`].
 #[inline(always)]
-unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
-    tokens: (W::Token, R::Token),
+unsafe fn literal<W: Lane, D: Diagonal, const GATHER: usize, const K: usize>(
+    tokens: (W::Token, D::Token),
     constants: Constants,
     boxes: &mut Boxes<'_>,
     shape: Shape,
@@ -277,7 +278,7 @@ unsafe fn literal<W: Lane, R: Row, const GATHER: usize, const K: usize>(
         // SAFETY: promised by the caller.
         unsafe {
             let shape = Shape { len, step };
-            pwxform::blockmix::<W, R, GATHER, K>(tokens, constants, boxes, shape, io)
+            pwxform::blockmix::<W, D, GATHER, K>(tokens, constants, boxes, shape, io)
         }
     };
     match shape.step {
@@ -306,14 +307,16 @@ impl From<Portable> for () {
 isa!(
     Portable,
     Portable,
-    [PortableRow, PortableRow; PortableWide<1>, PortableWide<2>, PortableWide<4>, PortableWide<8>]
+    [[u32; 4], [u32; 4]; PortableWide<1>, PortableWide<2>, PortableWide<4>, PortableWide<8>]
 );
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use saltern_simd::Split;
+    use saltern_simd::x86::avx2::U32x8;
+    use saltern_simd::x86::sse41::U32x4;
     pub(super) use saltern_simd::x86::{Avx2, Avx512, Sse2};
-    use saltern_simd::x86::{RowAvx512, RowSse2, RowsAvx2, RowsAvx512, Wide128, Wide256, Wide512};
+    use saltern_simd::x86::{Wide128, Wide256, Wide512};
 
     use super::*;
     use crate::core::pwxform::paired::Paired;
@@ -332,29 +335,29 @@ mod x86 {
         shape: Shape,
         io: &[Pointers],
     ) {
-        let tokens = (Avx2::here(), Avx2::here().into());
+        let tokens = (Avx2::here(), Avx2::here());
         // SAFETY: promised by the caller.
         unsafe {
             let constants = Constants::DEFAULT;
-            literal::<Paired, RowSse2, 2, K>(tokens, constants, boxes, shape, pointers(io))
+            literal::<Paired, U32x4<Avx2>, 2, K>(tokens, constants, boxes, shape, pointers(io))
         }
     }
 
     isa!(
         Sse2,
         Sse2::here(),
-        [RowSse2, RowSse2; Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
+        [U32x4<Sse2>, U32x4<Sse2>; Wide1, Wide128, Split<Wide128, 2>, Split<Wide128, 4>]
     );
     isa!(
         Avx2,
         Avx2::here(),
-        [RowSse2, RowsAvx2; Wide1, Wide128, Wide256, Split<Wide256, 2>],
+        [U32x4<Avx2>, U32x8<Avx2>; Wide1, Wide128, Wide256, Split<Wide256, 2>],
         "avx2"
     );
     isa!(
         Avx512,
         Avx512::here(),
-        [RowAvx512, RowsAvx512; Wide1, Wide128, Wide256, Wide512],
+        [U32x4<Avx512>, U32x8<Avx512>; Wide1, Wide128, Wide256, Wide512],
         "avx2,avx512f,avx512vl,avx512bw,avx512dq"
     );
 }
@@ -363,13 +366,14 @@ mod x86 {
 mod aarch64 {
     use saltern_simd::Split;
     pub(super) use saltern_simd::aarch64::Neon;
-    use saltern_simd::aarch64::{RowNeon, WideNeon};
+    use saltern_simd::aarch64::WideNeon;
+    use saltern_simd::aarch64::neon::U32x4;
 
     use super::*;
 
     isa!(
         Neon,
         Neon::here(),
-        [RowNeon, RowNeon; PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
+        [U32x4, U32x4; PortableWide<1>, WideNeon, Split<WideNeon, 2>, Split<WideNeon, 4>]
     );
 }

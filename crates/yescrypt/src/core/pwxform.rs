@@ -16,11 +16,12 @@
 #![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
 #![allow(clippy::needless_range_loop, reason = "indices k, j and i are the specification's")]
 
-use saltern_simd::{PortableWide, Row, Split, Wide, prefetch_read, prefetch_write};
+use saltern_simd::lanes::Diagonal;
+use saltern_simd::{PortableWide, Split, Wide, prefetch_read, prefetch_write};
 
 use crate::core::blockmix::{Boxes, Pointers, Shape, Step};
 use crate::core::memory::SubBlock;
-use crate::core::salsa20::{Rows, input};
+use crate::core::salsa20::{Diagonals, input};
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod paired;
@@ -64,15 +65,15 @@ pub(crate) type State<W, const GATHER: usize, const K: usize> = [[W; GATHER]; K]
 /// `K` times three boxes (two if stateless) of `constants.box_lanes`, a power of two;
 /// `constants.mask` in each half is `8 * box_lanes - 8 * W::LANES`; one call's writes divide a box.
 #[inline(always)]
-pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
-    tokens: (W::Token, R::Token),
+pub(crate) unsafe fn blockmix<W, D, const GATHER: usize, const K: usize>(
+    tokens: (W::Token, D::Token),
     constants: Constants,
     boxes: &mut Boxes<'_>,
     shape: Shape,
     io: [Pointers; K],
 ) where
     W: Lane,
-    R: Row,
+    D: Diagonal,
 {
     let Shape { len, step } = shape;
     let lanes = GATHER * W::LANES;
@@ -127,9 +128,9 @@ pub(crate) unsafe fn blockmix<W, R, const GATHER: usize, const K: usize>(
         }
     }
     boxes.settle(groups, tables.write / 8);
-    for blocks in io.chunks_exact(R::STATES) {
+    for blocks in io.chunks_exact(D::STATES) {
         // SAFETY: promised by the caller; the last group starts below `len`.
-        unsafe { tail::<R>(tokens.1, constants.tail, shape, (groups, lanes), blocks) };
+        unsafe { tail::<D>(tokens.1, constants.tail, shape, (groups, lanes), blocks) };
     }
 }
 
@@ -351,8 +352,8 @@ impl Lane for saltern_simd::aarch64::WideNeon {}
 /// # Safety
 /// As [`blockmix`].
 #[inline(always)]
-unsafe fn tail<R: Row>(
-    token: R::Token,
+unsafe fn tail<D: Diagonal>(
+    token: D::Token,
     rounds: u32,
     shape: Shape,
     (groups, lanes): (usize, usize),
@@ -368,7 +369,7 @@ unsafe fn tail<R: Row>(
     for i in mixed..len {
         // SAFETY: i is below `len`.
         unsafe {
-            let input = input::<R>(token, step, io, i);
+            let input = input::<D>(token, step, io, i);
             if step == Step::Save {
                 input.store(|state| io[state].other.add(i));
             }
@@ -376,13 +377,13 @@ unsafe fn tail<R: Row>(
         }
     }
     // SAFETY: `first` is below `len`.
-    let mut x = unsafe { Rows::<R>::load(token, |k| io[k].dst.add(first)) }.salsa20(rounds);
+    let mut x = unsafe { Diagonals::<D>::load(token, |k| io[k].dst.add(first)) }.salsa20(rounds);
     // SAFETY: as above.
     unsafe { x.store(|state| io[state].dst.add(first)) };
     for i in first + 1..len {
         // SAFETY: i is below `len`.
         unsafe {
-            x = Rows::load(token, |state| io[state].dst.add(i)).xor(x).salsa20(rounds);
+            x = Diagonals::load(token, |state| io[state].dst.add(i)).xor(x).salsa20(rounds);
             x.store(|state| io[state].dst.add(i));
         }
     }

@@ -7,7 +7,8 @@
 #![allow(unsafe_code, reason = "blocks are passed as pointers: see `blockmix::Pointers`")]
 #![allow(clippy::needless_range_loop, reason = "as in pwxform.rs")]
 
-use saltern_simd::{Row, prefetch_read, prefetch_write};
+use saltern_simd::lanes::Diagonal;
+use saltern_simd::{prefetch_read, prefetch_write};
 
 use crate::core::blockmix::{Pointers, Shape, Step};
 use crate::core::memory::SubBlock;
@@ -20,13 +21,13 @@ const AHEAD_WRITE: usize = AHEAD * SubBlock::BYTES;
 
 /// A sub-block in registers, or one for each state.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<R>([R; 4]);
+pub(crate) struct Diagonals<D>([D; 4]);
 
-impl<R: Row> Rows<R> {
+impl<D: Diagonal> Diagonals<D> {
     /// # Safety
     /// `from` of each state is valid for reading.
     #[inline(always)]
-    pub(crate) unsafe fn load(token: R::Token, from: impl Fn(usize) -> *const SubBlock) -> Self {
+    pub(crate) unsafe fn load(token: D::Token, from: impl Fn(usize) -> *const SubBlock) -> Self {
         let pair = |state, i: usize| {
             // SAFETY: promised by the caller.
             let words = unsafe { &(*from(state)).0 };
@@ -34,9 +35,9 @@ impl<R: Row> Rows<R> {
         };
         // Written out, here and below: in a closure that is called in a loop, the compiler does not
         // inline the instructions of a level.
-        let [a, b] = [R::load(token, |k| pair(k, 0)), R::load(token, |k| pair(k, 1))];
-        let [c, d] = [R::load(token, |k| pair(k, 2)), R::load(token, |k| pair(k, 3))];
-        Rows([a, b, c, d])
+        let [a, b] = [D::gather(token, |k| pair(k, 0)), D::gather(token, |k| pair(k, 1))];
+        let [c, d] = [D::gather(token, |k| pair(k, 2)), D::gather(token, |k| pair(k, 3))];
+        Diagonals([a, b, c, d])
     }
 
     /// # Safety
@@ -49,16 +50,16 @@ impl<R: Row> Rows<R> {
             [words[2 * i], words[2 * i + 1]] = pair;
         };
         let [a, b, c, d] = self.0;
-        a.store(|state, pair| put(state, 0, pair));
-        b.store(|state, pair| put(state, 1, pair));
-        c.store(|state, pair| put(state, 2, pair));
-        d.store(|state, pair| put(state, 3, pair));
+        a.scatter(|state, pair| put(state, 0, pair));
+        b.scatter(|state, pair| put(state, 1, pair));
+        c.scatter(|state, pair| put(state, 2, pair));
+        d.scatter(|state, pair| put(state, 3, pair));
     }
 
     #[inline(always)]
     pub(crate) fn xor(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
-        Rows([a.xor(e), b.xor(f), c.xor(g), d.xor(h)])
+        Diagonals([a.xor(e), b.xor(f), c.xor(g), d.xor(h)])
     }
 
     /// Salsa20 with feed-forward; `rounds` of any parity.
@@ -72,50 +73,50 @@ impl<R: Row> Rows<R> {
             x = Self::quarter_rounds(x);
         }
         let ([a, b, c, d], [e, f, g, h]) = (x, self.0);
-        Rows([a.add(e), b.add(f), c.add(g), d.add(h)])
+        Diagonals([a.add(e), b.add(f), c.add(g), d.add(h)])
     }
 
     #[inline(always)]
-    fn row_round([a, b, c, d]: [R; 4]) -> [R; 4] {
-        let turned = [a, d.lanes_left_1(), c.lanes_left_2(), b.lanes_left_3()];
+    fn row_round([a, b, c, d]: [D; 4]) -> [D; 4] {
+        let turned = [a, d.rotate_words(1), c.rotate_words(2), b.rotate_words(3)];
         let [a, d, c, b] = Self::quarter_rounds(turned);
-        [a, b.lanes_left_1(), c.lanes_left_2(), d.lanes_left_3()]
+        [a, b.rotate_words(1), c.rotate_words(2), d.rotate_words(3)]
     }
 
     #[inline(always)]
-    fn quarter_rounds([mut a, mut b, mut c, mut d]: [R; 4]) -> [R; 4] {
-        b = b.xor(a.add(d).rotate_left::<7>());
-        c = c.xor(b.add(a).rotate_left::<9>());
-        d = d.xor(c.add(b).rotate_left::<13>());
-        a = a.xor(d.add(c).rotate_left::<18>());
+    fn quarter_rounds([mut a, mut b, mut c, mut d]: [D; 4]) -> [D; 4] {
+        b = b.xor(a.add(d).rotate_right(32 - 7));
+        c = c.xor(b.add(a).rotate_right(32 - 9));
+        d = d.xor(c.add(b).rotate_right(32 - 13));
+        a = a.xor(d.add(c).rotate_right(32 - 18));
         [a, b, c, d]
     }
 }
 
-/// Section 5 on as many blocks at once as `K` values of `Rows` hold.
+/// Section 5 on as many blocks at once as `K` values of [`Diagonals`] hold.
 ///
 /// # Safety
 /// [`Pointers`]'s contract for `shape`; `src` and `dst` do not overlap.
 #[inline(always)]
-pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
-    token: R::Token,
+pub(crate) unsafe fn blockmix<D: Diagonal, const K: usize>(
+    token: D::Token,
     rounds: u32,
     shape: Shape,
     io: &[Pointers],
 ) {
     let Shape { len, step } = shape;
-    let states = |k: usize| &io[k * R::STATES..][..R::STATES];
+    let states = |k: usize| &io[k * D::STATES..][..D::STATES];
     if step != Step::Plain {
-        for io in &io[..K * R::STATES] {
+        for io in &io[..K * D::STATES] {
             prefetch_read(io.other.wrapping_add(len - 1));
             (0..AHEAD).for_each(|i| prefetch_read(io.other.wrapping_add(i)));
         }
     }
     // SAFETY: as everywhere below, every index is below `len`.
-    let mut x = [unsafe { input::<R>(token, step, states(0), len - 1) }; K];
+    let mut x = [unsafe { input::<D>(token, step, states(0), len - 1) }; K];
     for k in 1..K {
         // SAFETY: as above.
-        x[k] = unsafe { input::<R>(token, step, states(k), len - 1) };
+        x[k] = unsafe { input::<D>(token, step, states(k), len - 1) };
     }
     for i in 0..len {
         for k in 0..K {
@@ -129,7 +130,7 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
                 }
             }
             // SAFETY: as above.
-            let input = unsafe { input::<R>(token, step, io, i) };
+            let input = unsafe { input::<D>(token, step, io, i) };
             if step == Step::Save {
                 // SAFETY: as above; `other` is writable in this step.
                 unsafe { input.store(|state| io[state].other.add(i)) };
@@ -146,17 +147,17 @@ pub(crate) unsafe fn blockmix<R: Row, const K: usize>(
 /// # Safety
 /// [`Pointers`]'s contract, `i` within the block.
 #[inline(always)]
-pub(crate) unsafe fn input<R: Row>(
-    token: R::Token,
+pub(crate) unsafe fn input<D: Diagonal>(
+    token: D::Token,
     step: Step,
     io: &[Pointers],
     i: usize,
-) -> Rows<R> {
+) -> Diagonals<D> {
     // SAFETY: promised by the caller.
-    let own = unsafe { Rows::load(token, |state| io[state].src.add(i)) };
+    let own = unsafe { Diagonals::load(token, |state| io[state].src.add(i)) };
     if step == Step::Plain {
         return own;
     }
     // SAFETY: promised by the caller for the steps that have another block.
-    own.xor(unsafe { Rows::load(token, |state| io[state].other.add(i)) })
+    own.xor(unsafe { Diagonals::load(token, |state| io[state].other.add(i)) })
 }
