@@ -60,6 +60,8 @@ impl Answer {
             bad: census.bad,
             refused: census.refused,
             outdated: census.outdated,
+            needs_rekey: census.needs_rekey,
+            needs_wrap: census.needs_wrap,
             needs_login: census.needs_login,
             below_floor: census.below_floor,
             wrapped: census.wrapped,
