@@ -4,7 +4,7 @@ use saltern_yescrypt::hazmat::Level;
 use serde::Serialize;
 
 use crate::attack::Published;
-use crate::error::Binds;
+use crate::error::Bottleneck;
 use crate::ladder::Setting;
 use crate::load::{Load, Saturation};
 use crate::neighbour::Neighbours;
@@ -48,7 +48,7 @@ pub struct Report {
     /// How many times the peak could be held.
     pub headroom: Option<f64>,
     /// What keeps it from more.
-    pub binds: Binds,
+    pub bottleneck: Bottleneck,
     /// The target's peak, for the longest time.
     pub confirmation: Option<Load>,
     /// Latency against load, as measured.
