@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Output;
 
 use assert_cmd::Command;
+use saltern_testing::json_lines;
 use saltern_testing::program::{repository, seen, stderr, stdout};
 use serde_json::{Value, json};
 
@@ -163,7 +164,7 @@ fn reject() {
 #[test]
 fn answers_come_from_the_inputs_alone() {
     let text = fs::read_to_string(repository("vectors/yescrypt_encrypt.jsonl")).unwrap();
-    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases = json_lines(&text);
     let input: String = cases
         .iter()
         .map(|case| {
@@ -173,8 +174,7 @@ fn answers_come_from_the_inputs_alone() {
         })
         .collect();
     let output = run(&["vectors", "answer"], input);
-    let answers: Vec<Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers = json_lines(stdout(&output));
     assert_eq!((answers.len(), output.status.code()), (84, Some(0)));
     for (case, answer) in cases[1..].iter().zip(&answers) {
         assert_eq!(*answer, json!({"id": case["id"], "out": case["out"]}));
@@ -203,8 +203,7 @@ fn the_forms_of_an_answer() {
         r#"{"id":"i","kind":"kdf","flags":-1}"#,
     );
     let output = run(&["vectors", "answer"], input);
-    let answers: Vec<Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let answers = json_lines(stdout(&output));
     assert_eq!((answers.len(), output.status.code()), (9, Some(2)), "a line is no case");
     assert_eq!(answers[0], json!({"id": "a", "error": "unsupported"}));
     assert_eq!(answers[1]["out_hex"].as_str().unwrap().len(), 2 * (17 + 44));

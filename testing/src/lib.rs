@@ -18,6 +18,13 @@ pub fn skipped(what: &str) {
     stderr.write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }
 
+/// Lines of JSON.
+#[must_use]
+#[track_caller]
+pub fn json_lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+}
+
 /// What is in a folder, by name.
 #[must_use]
 pub fn names(folder: &std::path::Path) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::hex::unhex;
+use crate::json_lines;
 use crate::program::repository;
 
 /// The cases of `vectors/NAME.jsonl`, which have to be as many as the header says, of each kind if
@@ -14,8 +15,7 @@ use crate::program::repository;
 pub fn cases(name: &str, expected: &[(&str, usize)]) -> Vec<Value> {
     let path = repository("vectors").join(format!("{name}.jsonl"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let mut cases: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let mut cases = json_lines(&text);
     let header = cases.remove(0);
     assert_eq!(header["kind"], "header", "{name}");
     let mut counts = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What computes hashes: one pool, whether one is wanted or many.
+//! Computing hashes: one pool, for a single hash or for many.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -31,16 +31,16 @@ impl Many {
         Ok(Many { hasher: Arc::new(hasher), pool, roms })
     }
 
-    /// Check whole ROMs in memory from time to time while this lives, and say so if one is damaged.
-    /// What hashes read is checked without that.
+    /// Check whole ROMs in memory from time to time while the result lives, and report damage. What
+    /// hashes read is checked in any case.
     pub(crate) fn watch(&self) -> Option<Recheck> {
         self.roms.recheck(Policy::default().check_roms, |rom, error| {
             warn([format!("the ROM {}: {error}", rom.id())]);
         })
     }
 
-    /// The complete string under a setting. What is due first is computed first, and then what
-    /// comes first.
+    /// The complete string under a setting. Items are computed by deadline, then in order of
+    /// arrival.
     pub(crate) fn hash(
         &self,
         password: impl AsRef<[u8]>,
@@ -69,7 +69,7 @@ fn terms(due: Option<Instant>) -> Terms {
 
 /// One hash after the other.
 pub(crate) struct One {
-    /// What the pool is made of, until there is one.
+    /// The parts of the pool, until it is made.
     parts: Cell<Option<(Hasher, OpenRoms, PoolConfig)>>,
     many: OnceCell<Many>,
 }
@@ -77,15 +77,15 @@ pub(crate) struct One {
 impl One {
     pub(crate) fn new(hasher: Hasher, roms: OpenRoms, effort: &EffortArgs) -> anyhow::Result<Self> {
         let mut config = PoolConfig::default();
-        // The limits of the hasher bound the memory of the one.
+        // The hasher's limits bound the memory of the single hash.
         (config.threads, config.in_flight, config.memory) = (1, 1, u64::MAX);
         config.level = effort.level()?.unwrap_or(config.level);
         Ok(One { parts: Cell::new(Some((hasher, roms, config))), many: OnceCell::new() })
     }
 
-    /// With its thread, which starts when there is something to compute: while the program asks for
-    /// a password there is no second thread that signals could come to, in another order than the
-    /// one in which they were sent.
+    /// The pool, whose thread starts when there is something to compute: while the program asks for
+    /// a password there is no second thread to which signals could be delivered, in a different
+    /// order than they were sent.
     fn many(&self) -> anyhow::Result<&Many> {
         if let Some((hasher, roms, config)) = self.parts.take() {
             let many = Many::new(hasher, roms, config)?;
@@ -112,7 +112,7 @@ fn wait<T: Send + 'static>(ticket: OneTicket<T>) -> Result<T, String> {
     ticket.wait().map_err(|error| text(&error))
 }
 
-/// The answer of one item, if it is there within this time.
+/// The answer of one item, if it is available within this time.
 pub(crate) fn wait_for<T: Send + 'static>(
     ticket: OneTicket<T>,
     time: Duration,
@@ -120,7 +120,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
     Ok(ticket.wait_timeout(time)?.map_err(|error| text(&error)))
 }
 
-/// An error in words, with the option that moves the limit where there is one.
+/// An error in words, with the option that changes the limit if there is one.
 fn text(error: &Error) -> String {
     match error {
         Error::Hash(error) => explain(*error).to_string(),

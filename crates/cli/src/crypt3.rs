@@ -1,6 +1,6 @@
-//! Whether crypt(3) of a plain Linux system computes the same string.
+//! Whether crypt(3) on a plain Linux system computes the same string.
 //!
-//! Such systems carry libxcrypt, which contains the optimised build of yescrypt: one pwxform
+//! Such systems have libxcrypt, which contains the optimised build of yescrypt: one pwxform
 //! flavour, no ROM, no key, and slightly narrower ranges than the algorithm itself.
 
 use saltern_yescrypt::{
@@ -8,9 +8,9 @@ use saltern_yescrypt::{
     params::{Flavor, Mode, password_refused_by_crypt},
 };
 
-/// Why crypt(3) of a plain Linux cannot work with a setting; empty if it can.
+/// Why crypt(3) on a plain Linux cannot compute a setting; empty if it can.
 ///
-/// That a string is encrypted with a key does not show, so the caller has to mind that.
+/// Encryption with a key may not be visible in a string, so the caller must check for that.
 pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     let mut found = Vec::new();
     if let Err(error) = setting.params().check(&Limits::unlimited()) {
@@ -31,7 +31,7 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
             mode == Mode::Rw && flavor != Flavor::DEFAULT,
             "its pwxform flavour is not the default one",
         ),
-        // Said below by its name, if it has one.
+        // Reported below by its id, if it has one.
         (nrom != 0 && setting.rom_id().is_none(), "it needs a ROM"),
         (g != 0, "it asks for hash upgrades (g), which no release offers"),
     ];
@@ -49,8 +49,8 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
     found
 }
 
-/// What to say of a new string under this setting: why crypt(3) of a plain Linux cannot verify it.
-/// One with a key that it does not name does not show that.
+/// Notes on a new string under this setting: why crypt(3) on a plain Linux cannot verify it. A key
+/// that the string does not name is passed separately, since the string does not show it.
 pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<String> {
     let found = match Setting::parse(setting) {
         Ok(setting) => {
@@ -60,7 +60,7 @@ pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<S
             }
             found
         }
-        // It will not be hashed either.
+        // It cannot be hashed either.
         Err(_) => Vec::new(),
     };
     let mut notes: Vec<String> = found.into_iter().map(note).collect();
@@ -68,7 +68,7 @@ pub(crate) fn notes(setting: &[u8], unnamed_key: bool, password: &[u8]) -> Vec<S
     notes
 }
 
-/// Of these what the password is the reason of.
+/// The notes that are due to the password.
 pub(crate) fn notes_of_password(password: &[u8]) -> Vec<String> {
     password_refused_by_crypt(password).into_iter().map(note).collect()
 }

@@ -1,4 +1,4 @@
-//! Descriptors that the program was started with and is told to read by their numbers.
+//! Inherited descriptors that the program is told to read by number.
 #![cfg_attr(unix, allow(unsafe_code, reason = "a number of a descriptor, as the user gives it"))]
 
 use std::fs::File;
@@ -7,11 +7,11 @@ use std::num::ParseIntError;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A copy of a descriptor, made while the command line is parsed: later the number could be that of
-/// a file which the program has opened itself.
+/// A copy of a descriptor, made while the command line is parsed: later the number could belong to
+/// a file that the program has opened itself.
 ///
-/// The copy shares its position with the original, so that whoever reads on from there begins where
-/// this program ended; and it needs no right but that of reading, which the descriptor has.
+/// The copy shares its position with the original, so that a later reader continues where this
+/// program stopped; and it needs no permission except reading, which the descriptor has.
 #[derive(Clone)]
 pub(crate) struct Descriptor {
     pub(crate) number: u32,
@@ -28,7 +28,7 @@ impl FromStr for Descriptor {
 }
 
 impl Descriptor {
-    /// The file, read from where the descriptor stands.
+    /// The file, at the descriptor's current position.
     ///
     /// # Errors
     ///

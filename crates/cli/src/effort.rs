@@ -1,5 +1,4 @@
-//! How much the program may spend on a hash and with which instructions, the same for every
-//! subcommand that hashes.
+//! Limits on the cost of a hash, and the instruction set, for every subcommand that hashes.
 
 use anyhow::anyhow;
 use saltern_yescrypt::{
@@ -11,7 +10,7 @@ use saltern_yescrypt::{
 /// Longest password with `--wide`, in bytes.
 const WIDE_PASSWORD: usize = 4096;
 
-/// What the library admits, so that neither makes a string that the other refuses.
+/// The library's limits, so that neither makes a string that the other refuses.
 const SERVER: Limits = Limits::server();
 
 /// Options for the computation.
@@ -35,7 +34,7 @@ pub(crate) struct EffortArgs {
 }
 
 impl EffortArgs {
-    /// What a hash may cost here: as much as in the library, unless more is asked for.
+    /// The limits on a hash: those of the library, unless more is requested.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::server();
         limits.max_memory = u64::from(self.max_memory) << 20;
@@ -47,13 +46,13 @@ impl EffortArgs {
         limits
     }
 
-    /// The chosen level, if one is.
+    /// The requested level, if any.
     pub(crate) fn level(&self) -> anyhow::Result<Option<Level>> {
         Ok(self.level.level.map(Level::require).transpose()?)
     }
 }
 
-/// An error of the library, with the option that moves the limit where there is one.
+/// A library error, with the option that changes the limit if there is one.
 pub(crate) fn explain(error: Error) -> anyhow::Error {
     match error {
         Error::OverLimit { what: Limit::Memory, value, limit } => {

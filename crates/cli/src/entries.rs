@@ -1,4 +1,4 @@
-//! The stored strings that a subcommand is about: one on the command line, or those of a file.
+//! The stored strings for a subcommand: one on the command line, or those in a file.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -37,14 +37,14 @@ pub(crate) struct EntryArgs {
     lines: LineArgs,
 }
 
-/// What has a meaning with `--hash-file` only.
+/// Options that have a meaning only with `--hash-file`.
 pub(crate) const OF_A_FILE: [&str; 3] = ["user", "field", "json_key"];
 
 /// A stored string and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Line number, unless the string stands by itself: on the command line, or as all that a file
-    /// holds.
+    /// Line number, unless the string is a single one: on the command line, or the whole content of
+    /// a file.
     pub(crate) line: Option<u64>,
     /// The account, in files that name it.
     pub(crate) user: Option<Vec<u8>>,
@@ -58,7 +58,7 @@ impl Entry {
         self.stored.as_deref().map_err(Clone::clone)
     }
 
-    /// The name of the scheme of the string: of a wrapped one, that of the hash within.
+    /// The name of the scheme of the string; for a wrapped one, that of the hash within.
     pub(crate) fn scheme(&self) -> Option<&'static str> {
         let stored = self.stored().ok()?;
         match identify(stored).ok()? {
@@ -73,7 +73,7 @@ impl Entry {
         self.user.as_ref().map(|user| String::from_utf8_lossy(user).into_owned())
     }
 
-    /// What a line of output about the entry begins with, unless the string stands by itself.
+    /// The prefix of an output line about the entry, unless the string is a single one.
     pub(crate) fn label(&self) -> Option<String> {
         let line = self.line?;
         Some(match &self.user {
@@ -112,7 +112,7 @@ impl EntryArgs {
             }
         }
         if let [Entry { line, user: None, .. }] = &mut entries[..] {
-            // A file that keeps one string is no list.
+            // A file with a single string is not a list.
             *line = None;
         }
         Ok(entries)

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM during long work: it ends where it can be ended, and the status tells.
+//! Ctrl-C and SIGTERM during long operations: the work ends where it can be cancelled, and the exit
+//! status shows the signal.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -9,10 +10,10 @@ use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The number of the signal that came, or 0.
+/// The number of the signal that arrived, or 0.
 pub(crate) struct Interrupt(Arc<AtomicUsize>);
 
-/// The signal that ended the work, and what is left of it.
+/// The signal that ended the work, and what the work left behind.
 #[derive(Debug)]
 pub(crate) struct Ended {
     signal: usize,
@@ -37,12 +38,12 @@ impl Interrupt {
         Ok(Interrupt(signal))
     }
 
-    /// Whether there was one.
+    /// Whether a signal has arrived.
     pub(crate) fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// The signal as an error, which says what is left of the work.
+    /// The signal as an error, with what the work left behind.
     pub(crate) fn check(&self, left: impl FnOnce() -> String) -> anyhow::Result<()> {
         match self.0.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -52,7 +53,7 @@ impl Interrupt {
 }
 
 impl Ended {
-    /// What a shell has for a program that the signal has ended.
+    /// The exit status that shells show for a program ended by the signal.
     pub(crate) fn status(&self) -> ExitCode {
         ExitCode::from(u8::try_from(128 + self.signal).unwrap_or(u8::MAX))
     }

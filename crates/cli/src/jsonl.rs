@@ -1,9 +1,9 @@
-//! Many passwords as lines of JSON: read, given to threads, answered.
+//! Many passwords as lines of JSON: reading, computing in threads, answering.
 //!
-//! One thread reads and submits, the main thread waits and writes. Between them stands a queue of
-//! bounded length, so that memory does not grow with the input, and a line is answered as soon as
-//! it (and, unless their order is of no matter, those before it) is computed, whether or not more
-//! input comes. A deadline bounds how long one line holds up the others.
+//! One thread reads and submits, the main thread waits and writes. A bounded queue between them
+//! keeps memory from growing with the input, and a line is answered as soon as it (and, unless
+//! order does not matter, those before it) is computed, whether or not more input arrives. A
+//! deadline bounds how long one line delays the others.
 
 mod answers;
 mod input;
@@ -37,7 +37,7 @@ use crate::streams;
 /// Lines between the reader and the writer: enough to keep many threads busy with small hashes.
 const QUEUE: usize = 1024;
 
-/// What may wait in the pool: as many again are taken out of the queue to be waited for, and one
+/// The most items that may wait in the pool: as many again have been taken from the queue, and one
 /// more is being submitted.
 pub(crate) const WAITING: usize = 2 * QUEUE + 2;
 
@@ -80,7 +80,7 @@ pub(crate) struct JsonlArgs {
 }
 
 impl JsonlArgs {
-    /// Threads and memory as asked for.
+    /// The requested threads and memory.
     pub(crate) fn pool(&self, level: Option<Level>) -> PoolConfig {
         let mut config = PoolConfig::default();
         config.threads = self.threads.map_or(config.threads, usize::from);
@@ -93,7 +93,7 @@ impl JsonlArgs {
 
 /// What to do with each line.
 pub(crate) enum Task {
-    /// Hash under a setting of the line's own, or else under a new one.
+    /// Hash under the line's own setting, or else under a new one.
     Hash {
         computer: Arc<Many>,
         new_setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
@@ -106,13 +106,12 @@ pub(crate) enum Task {
         computer: Arc<Many>,
         /// The string, or what is wrong with it, if that is known without computing.
         stored: fn(&str) -> Result<HashString, String>,
-        /// What a mismatch with a string may also come of, where something is assumed of those that
-        /// do not say it.
+        /// Other possible causes of a mismatch, if something is assumed about strings.
         notes: Notes,
     },
-    /// Hash as a policy has it.
+    /// Hash under a policy.
     New { passwords: Passwords, allow_empty: bool },
-    /// Compare as a policy has it.
+    /// Compare under a policy.
     Login {
         passwords: Passwords,
         /// What is wrong with a string that no password can match.
@@ -120,11 +119,11 @@ pub(crate) enum Task {
     },
 }
 
-/// What people should know about an answer to this string.
+/// Notes for the user about an answer to this string.
 type Notes = Box<dyn Fn(&HashString) -> Vec<String> + Send>;
 
 impl Task {
-    /// What computes, to be kept until the tickets are done with.
+    /// The computing parts, which must be kept until all tickets have been processed.
     fn computers(&self) -> (Option<Arc<Many>>, Option<Passwords>) {
         match self {
             Task::Hash { computer, .. } | Task::Verify { computer, .. } => {
@@ -137,41 +136,41 @@ impl Task {
     }
 }
 
-/// A line on its way.
+/// A line in progress.
 struct Line {
     number: u64,
     id: Option<Box<RawValue>>,
-    /// What is to be said beside the answer.
+    /// Notes beside the answer.
     notes: Vec<String>,
-    /// When it is too late for one.
+    /// When it is too late for an answer.
     due: Option<Instant>,
     pending: Result<Pending, Result<Answer, String>>,
 }
 
-/// What the reader tells the writer.
+/// Messages from the reader to the writer.
 enum Message {
     Line(Line),
-    /// The end of the input, as it should be or not.
+    /// The end of the input, or an error.
     End(anyhow::Result<()>),
 }
 
-/// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines are
-/// an error at the end.
+/// Answer every line of standard input. The status is 0, or 1 after a mismatch; errors in lines
+/// result in an error at the end.
 pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = sync_channel(QUEUE);
     let (computer, passwords) = task.computers();
-    // Damage that no hash has met yet is told, too.
+    // Damage that no hash has read yet is reported, too.
     let _watch = computer.as_ref().map(|computer| computer.watch());
     let reader = Reader { task, deadline: args.deadline.map(Duration::from_millis) };
     let answers = Answers::new(args.unordered);
-    // Nobody joins it: when output fails, the program ends without waiting for more input.
+    // It is not joined: when output fails, the program ends without waiting for more input.
     std::thread::Builder::new()
         .name("reader".to_owned())
         .spawn(move || reader.read(&sender))
         .context("cannot start a thread for standard input")?;
     let tally = answers.run(&receiver);
     warn(passwords.as_ref().map(Passwords::damage).unwrap_or_default());
-    // The tickets are done with only now.
+    // Dropped only after all tickets have been processed.
     drop((computer, passwords));
     let tally = tally?;
     if tally.errors > 0 {
@@ -180,14 +179,14 @@ pub(crate) fn run(args: &JsonlArgs, task: Task) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::from(tally.mismatches > 0)))
 }
 
-/// Reads lines and submits what they ask for.
+/// Reads lines and submits their requests.
 struct Reader {
     task: Task,
     deadline: Option<Duration>,
 }
 
 impl Reader {
-    /// Ends with the input, or when nobody wants to know the answers any more.
+    /// Ends with the input, or when nobody needs the answers any more.
     fn read(self, sender: &SyncSender<Message>) {
         let mut text = Zeroizing::new(Vec::with_capacity(MAX_LINE));
         let end = (|| {
@@ -204,7 +203,7 @@ impl Reader {
                     }
                     Piece::Rest => None,
                 };
-                // Not only when the next one comes.
+                // Wiped now, not only when the next one arrives.
                 text.zeroize();
                 if line.is_some_and(|line| sender.send(Message::Line(line)).is_err()) {
                     break;
@@ -212,9 +211,9 @@ impl Reader {
             }
             Ok(())
         })();
-        // Its keys are gone before the program can end.
+        // Its keys are wiped before the program can end.
         drop(self);
-        // Nobody there to hear it is no harm.
+        // It does not matter if the receiver is gone.
         let _ = sender.send(Message::End(end));
     }
 
@@ -231,7 +230,7 @@ impl Reader {
         Line { number, id, notes, due, pending: pending.map_err(Err) }
     }
 
-    /// Gives a line to the pool, which refuses what cannot be there in time.
+    /// Submits a line to the pool, which refuses it if it cannot be ready in time.
     fn submit(
         &self,
         request: &Request,
@@ -261,7 +260,7 @@ impl Reader {
         }
     }
 
-    /// Computes what makes sense.
+    /// Submits the computation for a valid request.
     fn compute(
         &self,
         request: &Request,

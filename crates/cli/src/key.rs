@@ -1,4 +1,4 @@
-//! Keys of hash encryption, read from files only.
+//! Keys for hash encryption, read only from files.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ struct NamedFile {
 }
 
 impl NamedFile {
-    /// For the option that takes one.
+    /// The parser for the option.
     fn parser() -> impl TypedValueParser<Value = NamedFile> {
         OsStringValueParser::new().try_map(|text: OsString| {
             let expected = "expected the name of the key, `=` and a file";
@@ -47,7 +47,7 @@ impl NamedFile {
             let at = bytes.iter().position(|&byte| byte == b'=').ok_or(expected)?;
             let name = str::from_utf8(&bytes[..at]).map_err(|_| expected)?;
             let id = name.parse().map_err(|error: saltern_yescrypt::Error| error.to_string())?;
-            // What is left of a path after an ASCII character is a path.
+            // The rest of a path after an ASCII character is a valid path.
             let rest = text.to_str().map(|text| OsString::from(&text[at + 1..]));
             let path = rest.filter(|path| !path.is_empty()).ok_or(expected)?;
             Ok::<_, String>(NamedFile { id, path: path.into() })
@@ -56,17 +56,17 @@ impl NamedFile {
 }
 
 impl KeyArgs {
-    /// Whether there is any key.
+    /// Whether any key is given.
     pub(crate) fn is_given(&self) -> bool {
         self.assume_unnamed_key.is_some() || !self.named.is_empty()
     }
 
-    /// Whether strings that name no key are taken to be encrypted.
+    /// Whether strings that name no key are assumed to be encrypted.
     pub(crate) fn assumes_unnamed(&self) -> bool {
         self.assume_unnamed_key.is_some()
     }
 
-    /// What is given, as policies have it, and the key of this name active.
+    /// The given keys as in a policy, with the key of this name active.
     pub(crate) fn keys(&self, active: Option<KeyId>) -> anyhow::Result<Vec<Key>> {
         let mut keys: Vec<Key> = Vec::new();
         for NamedFile { id, path } in &self.named {
@@ -78,7 +78,7 @@ impl KeyArgs {
         Ok(keys)
     }
 
-    /// The key of strings that name none, as policies have it.
+    /// The key for strings that name none, as in a policy.
     pub(crate) fn unnamed(&self) -> Option<KeySource> {
         self.assume_unnamed_key.clone().map(KeySource::File)
     }
@@ -95,13 +95,13 @@ impl KeyArgs {
         Ok(keys?)
     }
 
-    /// The key for new strings: at most one. Without names it stands in no string.
+    /// The key for new strings: at most one. With `no_names`, strings do not name it.
     pub(crate) fn read_for_new(&self, no_names: bool) -> anyhow::Result<KeySet> {
         match (&self.named[..], &self.assume_unnamed_key) {
             ([], _) => self.read(),
             ([one], None) if no_names => {
                 let mut keys = self.read()?;
-                // What is to be said of the file has been.
+                // Remarks about the file have already been printed.
                 keys.assume_unnamed(Secret::read(&one.path, &mut Vec::new())?.key()?);
                 Ok(keys)
             }

@@ -1,6 +1,6 @@
 //! The program `saltern`: one binary with a subcommand for each job.
 //!
-//! This file only knows which subcommands there are and how a failure is shown. Each lives in
+//! This file only defines the subcommands and how failures are shown. Each subcommand is in
 //! `cmd/<name>.rs` and offers `Args` and `run`.
 
 mod cmd;
@@ -83,11 +83,11 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|error| report(&error))
 }
 
-/// Show what is wrong with the command line, or the help that it asks for. A wrong flag is exit
-/// status 2, but 1 for `sum`, which answers as `b2sum` does.
+/// Show what is wrong with the command line, or the requested help. A wrong flag gives exit status
+/// 2, but 1 for `sum`, as for `b2sum`.
 fn refuse(error: &clap::Error) -> ExitCode {
     let is_sum = env::args_os().nth(1).is_some_and(|name| name == "sum");
-    // Where the message cannot be written, the status still tells.
+    // If the message cannot be written, the status still shows the error.
     let shown = error.print().is_ok() && !streams::stdout_is_closed();
     match error.use_stderr() {
         false if shown => ExitCode::SUCCESS,
@@ -100,7 +100,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
 /// Show the failure of a subcommand as one line and turn it into exit status 2, or that of the
 /// signal that ended it.
 ///
-/// A reader that went away (`saltern … | head -1`) is no news to the user, so it is not told.
+/// A reader that has closed the pipe (`saltern … | head -1`) is not an error for the user, so it is
+/// not reported.
 fn report(error: &anyhow::Error) -> ExitCode {
     let gone = |cause: &(dyn std::error::Error + 'static)| {
         let io = cause.downcast_ref::<io::Error>();

@@ -1,5 +1,5 @@
-//! Files that are there whole or not at all: written beside their place, and given their name last.
-//! Those that hold secrets are made by `saltern_rom::new_private_file`.
+//! Files that appear atomically: written under a temporary name, and renamed last. Files with
+//! secrets are made by `saltern_rom::new_private_file`.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-/// Whether a new file could be written here; `what` is never overwritten.
+/// Check that a new file could be written here; an existing `what` is never overwritten.
 ///
-/// Asked before hours of work, whose result would be lost.
+/// Called before hours of work, whose result would be lost.
 pub(crate) fn check(path: &Path, what: &str) -> anyhow::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         bail!("{} exists, and {what} is never overwritten", path.display());
@@ -18,7 +18,8 @@ pub(crate) fn check(path: &Path, what: &str) -> anyhow::Result<()> {
     Part::new(path).map(drop).with_context(|| cannot(path))
 }
 
-/// Write a new file, which has its name only with all of its bytes; `what` is never overwritten.
+/// Write a new file, which gets its name only when it is complete; an existing `what` is never
+/// overwritten.
 pub(crate) fn create(path: &Path, content: &[u8], what: &str) -> anyhow::Result<()> {
     let written = Part::new(path).and_then(|mut part| {
         part.write(content)?;
@@ -32,8 +33,8 @@ pub(crate) fn create(path: &Path, content: &[u8], what: &str) -> anyhow::Result<
     }
 }
 
-/// Write a file, in the place of one that is there. What is there and no file (a pipe, a terminal)
-/// is written to.
+/// Write a file, replacing an existing one. If the name is not a regular file (a pipe, a terminal),
+/// write to it.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if place.metadata().is_ok_and(|there| !there.is_file()) {
@@ -51,7 +52,7 @@ fn cannot(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 
-/// A file under another name, which is gone when this is dropped.
+/// A file under a temporary name, removed on drop.
 struct Part {
     file: File,
     path: PathBuf,
@@ -74,8 +75,8 @@ impl Part {
         self.file.sync_all()
     }
 
-    /// A link takes no file's place. Some file systems have none: there somebody who makes the same
-    /// file in the same moment loses.
+    /// A hard link never replaces a file. On file systems without hard links, a file that somebody
+    /// else creates at the same moment is lost.
     fn take_new_place(&self, place: &Path) -> io::Result<()> {
         match fs::hard_link(&self.path, place) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error),
@@ -91,12 +92,12 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It may have its place already.
+        // It may have been renamed already.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Makes the name last.
+/// Syncs the name to the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

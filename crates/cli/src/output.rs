@@ -1,5 +1,5 @@
-//! Standard output, where every failure to write is an error, and standard error, where it cannot
-//! be told. None is a panic.
+//! Standard output, where every write failure is an error, and standard error, where it cannot be
+//! reported. None is a panic.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::streams::Stdout;
 
-/// Standard output, buffered; [`Output::flush`] has to be the last call.
+/// Standard output, buffered; [`Output::flush`] must be the last call.
 pub(crate) struct Output(BufWriter<Stdout>);
 
 impl Output {
@@ -34,40 +34,39 @@ impl Output {
         self.line(serde_json::to_vec(value).context("cannot write the result as JSON")?)
     }
 
-    /// Send what is buffered on its way.
+    /// Write out what is buffered.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         self.0.flush().context("cannot write to standard output")
     }
 }
 
-/// Write all that there is to write to standard output.
+/// Write everything to standard output and flush it.
 pub(crate) fn print(all: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let mut output = Output::new();
     output.bytes(all.as_ref())?;
     output.flush()
 }
 
-/// Tell something on standard error, as a line that names the program.
+/// Print a message on standard error, as a line that names the program.
 ///
-/// What errors quote from files cannot change what a terminal shows. Unlike with `eprintln!`, a
-/// standard error that is closed or full does not end the program.
+/// Text that errors quote from files cannot control the terminal. Unlike with `eprintln!`, a closed
+/// or full standard error does not end the program.
 pub(crate) fn tell(message: impl Display) {
     let message = printable(message.to_string().as_bytes());
     let _ = writeln!(io::stderr().lock(), "saltern: {message}");
 }
 
-/// Tell what is not as it was asked for, or not as it should be: what libraries have as notes for
-/// the operator.
+/// Print warnings: the libraries' remarks for the operator.
 pub(crate) fn warn(notes: impl IntoIterator<Item = impl Display>) {
     notes.into_iter().for_each(|note| tell(format_args!("warning: {note}")));
 }
 
-/// Tell what people should know about a string.
+/// Print notes about a string.
 pub(crate) fn note(notes: &[String]) {
     notes.iter().for_each(|note| tell(format_args!("note: {note}")));
 }
 
-/// Text in which nothing can move the cursor of a terminal or rewrite what is on it.
+/// Text that cannot move the cursor of a terminal or rewrite what it shows.
 pub(crate) fn printable(text: &[u8]) -> String {
     let mut shown = String::new();
     for c in String::from_utf8_lossy(text).chars() {

@@ -13,10 +13,10 @@ use crate::secret::push;
 use crate::streams;
 use crate::terminal::Terminal;
 
-/// Longest password line read, in bytes; what the hash itself accepts is a matter of its limits.
+/// Longest password line read, in bytes; the limits decide what is hashed.
 const MAX_LINE: usize = 1 << 20;
 
-/// What is said of an empty password for a new hash.
+/// The error for an empty password for a new hash.
 pub(crate) const EMPTY: &str = "the password is empty: give --allow-empty if that is intended";
 
 /// How a subcommand is given the password.
@@ -37,26 +37,27 @@ pub(crate) struct PasswordArgs {
     password_fd: Option<Descriptor>,
 }
 
-/// How often to ask at a prompt.
+/// How many times to ask at a prompt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prompt {
-    /// Once, to compare with what is stored.
+    /// Once, to compare with a stored hash.
     Once,
-    /// Twice, since a slip in a new password would lock its owner out.
+    /// Twice, since a typo in a new password would lock its owner out.
     Twice,
 }
 
 impl PasswordArgs {
-    /// Whether the password takes standard input, so that nothing else can.
+    /// Whether the password is read from standard input, so that nothing else can be.
     pub(crate) fn takes_stdin(&self) -> bool {
         self.stdin || self.fd().is_some_and(|fd| fd.number == 0)
     }
 
     /// Get the password.
     ///
-    /// Without an option it is asked for on the terminal, even when standard input is something
-    /// else, so that a loop over a file cannot take a line of it for a password. Where there is no
-    /// terminal at all, a line of standard input is read, as getpass(3) does.
+    /// Without an option the program asks for it on the terminal, even when standard input is
+    /// something else, so that in a loop over a file it does not read a line of the file as the
+    /// password. If there is no terminal at all, it reads a line of standard input, as getpass(3)
+    /// does.
     pub(crate) fn read(&self, prompt: Prompt) -> anyhow::Result<Password> {
         if self.takes_stdin() {
             return from_stdin();
@@ -69,7 +70,7 @@ impl PasswordArgs {
         }
         match ask(prompt)? {
             Some(password) => Ok(password),
-            // It would echo.
+            // The terminal would echo the password.
             None if io::stdin().is_terminal() => {
                 bail!("cannot ask for the password on this terminal: use --stdin")
             }
@@ -101,7 +102,7 @@ fn from_stdin() -> anyhow::Result<Password> {
     read_line(&mut stdin, "standard input")
 }
 
-/// Read up to a newline or the end of the input, leaving no copy behind that is not wiped.
+/// Read up to a newline or the end of the input, leaving no unwiped copies behind.
 fn read_line(input: &mut impl Read, name: &str) -> anyhow::Result<Password> {
     let mut line = Zeroizing::new(Vec::with_capacity(256));
     let mut byte = Zeroizing::new([0]);

@@ -1,4 +1,4 @@
-//! Policies of sites, and what the library says about them.
+//! Site policies, and the library's remarks about them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use saltern_yescrypt::hazmat::Level;
 
 use crate::output::warn;
 
-/// The option `--policy`, for what has a meaning without one.
+/// The option `--policy`, for subcommands that also work without one.
 #[derive(clap::Args)]
 pub(crate) struct PolicyArgs {
     /// Policy of the site, such as saltern.toml (default: that of `saltern policy show`)
@@ -30,7 +30,7 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Policy> {
     Ok(Policy::read(file)?)
 }
 
-/// What needs no passwords, under a policy.
+/// The operations that need no passwords, under a policy.
 pub(crate) fn table(policy: &Policy) -> anyhow::Result<Table> {
     let table = Table::open(policy)?;
     warn(table.notes());
@@ -48,7 +48,7 @@ pub(crate) fn passwords(policy: Policy) -> anyhow::Result<Passwords> {
 ///
 /// Keys are read and ROMs attached first, so that nobody types a password into a program that
 /// cannot use it; the thread starts when there is a password. While the program asks for one there
-/// is no second thread that signals could come to, in another order than the one in which they were
+/// is no second thread to which signals could be delivered, in a different order than they were
 /// sent.
 pub(crate) struct One(Prepared);
 
@@ -66,31 +66,31 @@ impl One {
     /// Starts the thread.
     pub(crate) fn start(&self) -> anyhow::Result<Passwords> {
         let pool = Pool::new(self.0.pool_config())?;
-        // Nobody is kept waiting by whoever asks here.
+        // No login waits for this call.
         Ok(Passwords::in_pool(&self.0, Arc::new(pool)).bulk())
     }
 }
 
-/// Hashing many passwords under the policy in a file, up to so many at once.
+/// Hashing many passwords under the policy in a file, up to `waiting` at once.
 pub(crate) fn many(file: &Path, level: Option<Level>, waiting: usize) -> anyhow::Result<Passwords> {
     let mut policy = read(file)?;
     let pool = &mut policy.pool;
-    // The queue of the policy is for logins.
+    // The policy's queue length is meant for logins.
     pool.max_waiting = pool.max_waiting.max(waiting);
     pool.level = level.unwrap_or(pool.level);
     passwords(policy).map(|passwords| passwords.bulk())
 }
 
-/// What is to be said of a string that matches and is outdated.
+/// The update of a string that matches and is outdated.
 pub(crate) struct Due {
-    /// In what.
+    /// The ways in which it is outdated.
     pub(crate) reasons: Vec<&'static str>,
-    /// What is to take its place, if that was asked for.
+    /// The replacement, if it was requested.
     pub(crate) new: Option<String>,
 }
 
 impl Due {
-    /// None of a string that is as it is to be.
+    /// `None` for a string that is up to date.
     pub(crate) fn of(reasons: Vec<&'static str>, update: Option<Update>) -> Option<Self> {
         let new = update.map(|update| update.new);
         (new.is_some() || !reasons.is_empty()).then_some(Due { reasons, new })

@@ -9,7 +9,7 @@ use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, Prog
 /// Work that ends within this time shows nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often the line is renewed.
+/// How often the line is updated.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Counts bytes from any thread; the thread that prints shows them.
@@ -19,9 +19,9 @@ pub(crate) struct Progress {
     line: Mutex<Line>,
 }
 
-/// What is shown.
+/// The contents of the line.
 struct Line {
-    /// What is being done, where there are several stages.
+    /// The current stage, if there are several.
     stage: String,
     since: Instant,
     bytes: u64,
@@ -30,7 +30,7 @@ struct Line {
 }
 
 impl Progress {
-    /// `total` bytes are to come, where that is known. `quiet` shows nothing at all.
+    /// Expects `total` bytes, if that is known. `quiet` shows nothing at all.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
         let (began, wanted) = (Instant::now(), !quiet && io::stderr().is_terminal());
         let line = Line { stage: String::new(), since: began, bytes: 0, total, bar: None };
@@ -46,14 +46,14 @@ impl Progress {
         self.line().bytes += bytes;
     }
 
-    /// Another stage begins, which is counted by itself.
+    /// Begin another stage, which is counted separately.
     pub(crate) fn restart(&self, total: u64) {
         let mut line = self.line();
         line.clear();
         (line.since, line.total) = (Instant::now(), Some(total));
     }
 
-    /// Show that so many bytes of this stage are done.
+    /// Set the number of bytes of this stage that are done.
     pub(crate) fn set(&self, stage: &str, bytes: u64) {
         let mut line = self.line();
         (line.stage, line.bytes) = (format!("{stage}: "), bytes);
@@ -61,19 +61,19 @@ impl Progress {
         self.show();
     }
 
-    /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for ever.
+    /// How long the printing thread may sleep before it calls [`Self::show`]; `None` for no limit.
     pub(crate) fn tick(&self) -> Option<Duration> {
         self.wanted.then_some(TICK)
     }
 
-    /// Renew the line, if it is time for one.
+    /// Update the line, if it is time.
     pub(crate) fn show(&self) {
         if self.wanted && self.began.elapsed() >= PATIENCE {
             self.line().show();
         }
     }
 
-    /// Print something while the line is out of the way.
+    /// Print something with the line removed.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.line().bar {
             Some(bar) => bar.suspend(print),
@@ -91,7 +91,7 @@ impl Line {
     fn show(&mut self) {
         let rate = self.bytes as f64 / self.since.elapsed().as_secs_f64();
         let mut text = format!("{}/s", HumanBytes(rate as u64));
-        // Some files grow, so that there may be no rest.
+        // Some files grow, so there may be nothing left.
         if let Some(rest) = self.total.and_then(|total| total.checked_sub(self.bytes)) {
             let left = Duration::try_from_secs_f64(rest as f64 / rate).unwrap_or(Duration::MAX);
             text = format!("{text}, {} left", HumanDuration(left));

@@ -1,5 +1,4 @@
-//! ROMs that a subcommand hashes with: where they are, and the sets and lists that come of the
-//! options.
+//! ROMs that a subcommand hashes with: where they are, and the sets and lists from the options.
 
 mod name;
 
@@ -85,7 +84,7 @@ pub(crate) struct Reads {
     pub(crate) look_ahead: u32,
 }
 
-/// For the options that take masks.
+/// The parser for options that take masks.
 pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
     let expected = "expected two or three numbers separated by commas, such as 0,63 or 1,1,4";
     let numbers: Result<Vec<u32>, _> = text.split(',').map(str::parse).collect();
@@ -97,7 +96,7 @@ pub(crate) fn parse_reads(text: &str) -> Result<Reads, String> {
 }
 
 impl RomArgs {
-    /// Attach all of them, to the end of the program.
+    /// Attach all of them until the end of the program.
     pub(crate) fn load(&self) -> anyhow::Result<OldRoms> {
         Ok(self.attach()?.0)
     }
@@ -134,7 +133,7 @@ impl RomArgs {
 }
 
 impl AccessName {
-    /// As policies have it.
+    /// The access as in policies.
     pub(crate) const fn access(self) -> Option<Access> {
         match self {
             AccessName::Auto => Some(Access::Auto),
@@ -145,7 +144,7 @@ impl AccessName {
     }
 }
 
-/// What stored hashes are verified with.
+/// ROMs for verifying stored hashes.
 pub(crate) struct OldRoms {
     /// All that are attached.
     pub(crate) set: RomSet,
@@ -153,7 +152,7 @@ pub(crate) struct OldRoms {
     pub(crate) open: OpenRoms,
 }
 
-/// What new hashes are made with.
+/// ROMs for making new hashes.
 pub(crate) struct NewRoms {
     /// All that are attached.
     pub(crate) set: RomSet,
@@ -164,18 +163,18 @@ pub(crate) struct NewRoms {
 }
 
 impl NewRomArgs {
-    /// Whether there is any ROM.
+    /// Whether any ROM is given.
     pub(crate) fn is_given(&self) -> bool {
         !self.roms.roms.is_empty() || self.roms.assumes_unnamed()
     }
 
-    /// Whether names are to be left out.
+    /// Whether to leave out ids.
     pub(crate) fn no_names(&self) -> bool {
         self.no_names
     }
 
-    /// Attach the ROMs and decide how hashes with these parameters use them, whose NROM is set if
-    /// they do so by that. Without parameters they are for a setting that says so itself.
+    /// Attach the ROMs and decide how hashes with these parameters use them; sets their NROM if
+    /// needed. Without parameters, the ROMs are for a setting that determines this itself.
     pub(crate) fn load(&self, params: Option<&mut Params>) -> anyhow::Result<NewRoms> {
         let (OldRoms { mut set, open }, all) = self.roms.attach()?;
         let list = match params {
@@ -185,7 +184,7 @@ impl NewRomArgs {
         Ok(NewRoms { set, list, open })
     }
 
-    /// The list for an extended string; otherwise NROM and the active ROM are set.
+    /// Returns the list for an extended string; otherwise sets NROM and the active ROM.
     fn arrange(
         &self,
         all: &[(Rom, OpenRom)],
@@ -195,7 +194,7 @@ impl NewRomArgs {
         let mut list = Vec::new();
         let blocks = |rom: &OpenRom| blocks(rom.manifest(), params.r);
         match (&all[..self.roms.roms.len()], &self.masks[..]) {
-            // Only what is assumed, which the string does not name either.
+            // Only the assumed ROM, which the string does not name either.
             ([], _) => {
                 for (_, assumed) in all {
                     params.nrom = blocks(assumed)?;
@@ -229,7 +228,7 @@ impl NewRomArgs {
     }
 }
 
-/// NROM of all of an image for hashes with this r.
+/// NROM for a whole image and hashes with this r.
 fn blocks(manifest: &Manifest, r: u32) -> anyhow::Result<u64> {
     let size = manifest.size();
     let whole = RomReading::whole(size, r).map(|whole| whole.nrom);

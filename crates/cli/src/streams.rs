@@ -1,5 +1,5 @@
-//! The standard streams. One that was closed when the program started is an error to whoever uses
-//! it; the Rust runtime would have it read as empty, and swallow what is written.
+//! The standard streams. Using one that was closed when the program started is an error; the Rust
+//! runtime would read it as empty, and discard what is written.
 
 #[cfg(target_os = "linux")]
 mod closed;
@@ -7,7 +7,7 @@ mod closed;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Standard input without the buffer of the library, which nobody would wipe.
+/// Standard input without the library's buffer, which would not be wiped.
 ///
 /// # Errors
 ///
@@ -19,14 +19,14 @@ pub(crate) fn stdin() -> io::Result<File> {
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard input without the buffer of the library.
+/// Standard input without the library's buffer.
 #[cfg(windows)]
 pub(crate) fn stdin() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
-/// Standard output without the buffer of the library: what a call has taken is written.
+/// Standard output without the library's buffer: what a call has accepted is written.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub(crate) fn raw_stdout() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
-/// Standard output without the buffer of the library.
+/// Standard output without the library's buffer.
 #[cfg(windows)]
 pub(crate) fn raw_stdout() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
@@ -62,7 +62,7 @@ impl Write for Stdout {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Nothing was written to a closed one, which is all that its users ask for.
+        // Nothing was written to a closed one, so there is nothing to flush.
         self.0.flush()
     }
 }
@@ -72,8 +72,8 @@ pub(crate) fn stdout_is_closed() -> bool {
     check(1).is_err()
 }
 
-/// Whether one of the standard streams, 0 to 2, was closed when the program started. Of other
-/// descriptors nothing is known.
+/// Whether one of the standard streams, 0 to 2, was closed when the program started. Nothing is
+/// known about other descriptors.
 #[cfg(unix)]
 pub(crate) fn was_closed(number: i32) -> bool {
     (0..3).contains(&number) && check(number).is_err()

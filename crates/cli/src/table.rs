@@ -1,5 +1,5 @@
 //! Streams of stored strings, one in each line: from standard input, and back to standard output.
-//! No line is lost: if a run ends early, the message says how many lines were written until then.
+//! No line is lost: if a run ends early, the message says how many lines were written.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -19,13 +19,13 @@ use crate::output::tell;
 use crate::progress::Progress;
 use crate::streams;
 
-/// How long to wait for input before looking at signals and the progress line.
+/// How long to wait for input before checking signals and updating the progress line.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Bytes that are read and written at once.
+/// Bytes that are read or written at once.
 const BUFFER: usize = 64 << 10;
 
-/// What a subcommand's help says about its input.
+/// The part of a subcommand's help about its input.
 macro_rules! lines_help {
     () => {
         "\
@@ -63,8 +63,8 @@ impl LineArgs {
         }
     }
 
-    /// Puts each string of standard input through an operation, and writes all lines to standard
-    /// output. Errors in lines are told in these words, and counted.
+    /// Applies an operation to each string of standard input, and writes all lines to standard
+    /// output. Errors in lines are reported in these words, and counted.
     pub(crate) fn rewrite(
         &self,
         operation: impl FnMut(&Entry<'_>) -> Ticket<Option<String>>,
@@ -80,7 +80,7 @@ impl LineArgs {
         );
         let mut output = BufWriter::with_capacity(BUFFER, Counted::new(output));
         let result = input.run(&mut output, &self.format(), operation, words);
-        // Without another try to write what is in the buffer.
+        // Without another attempt to write what is in the buffer.
         let (output, _) = output.into_parts();
         let written = || {
             let part = if output.inside { ", and the beginning of the next one" } else { "" };
@@ -98,7 +98,7 @@ impl LineArgs {
         }
     }
 
-    /// Looks at each string of standard input. Errors in lines are told and counted; any other
+    /// Visits each string of standard input. Errors in lines are reported and counted; any other
     /// failure ends the run.
     pub(crate) fn look(
         &self,
@@ -124,8 +124,8 @@ impl LineArgs {
     }
 }
 
-/// Tells of an input in which no line holds a string, which is an error: it is not where it was
-/// looked for.
+/// Reports an input in which no line holds a string, which is an error: the strings are not in the
+/// expected place.
 pub(crate) fn is_without_strings(report: &Report) -> bool {
     let nothing = report.lines > 0 && report.others == report.lines;
     if nothing {
@@ -134,7 +134,7 @@ pub(crate) fn is_without_strings(report: &Report) -> bool {
     nothing
 }
 
-/// Tells what is to be counted at the end, and gives the exit status: bad lines are errors.
+/// Prints the counts at the end, and returns the exit status: bad lines are errors.
 pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
     let Report { lines, others, changed: new, bad, .. } = *report;
     let others_text = match others {
@@ -148,17 +148,17 @@ pub(crate) fn end(report: &Report, changed: &str, unchanged: &str) -> ExitCode {
     if bad == 0 && !is_without_strings(report) { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
 
-/// Standard input, which ends in an error when a signal comes.
+/// Standard input, which ends in an error when a signal arrives.
 struct Input {
     file: BufReader<File>,
     interrupt: Interrupt,
     progress: Arc<Progress>,
     shown: Instant,
-    /// Those that have been taken.
+    /// The number of lines taken.
     lines: u64,
-    /// Whether no more are wanted.
+    /// Whether to stop reading.
     stop: Rc<Cell<bool>>,
-    /// Whether lines are on their way when the input ends.
+    /// Whether lines are in progress when the input ends.
     is_rewritten: bool,
 }
 
@@ -195,7 +195,7 @@ impl Input {
         result
     }
 
-    /// Waits until there is something to read, or a signal has come.
+    /// Waits until there is something to read, or a signal has arrived.
     fn wait(&mut self) -> io::Result<()> {
         loop {
             if self.interrupt.came() && self.is_rewritten {
@@ -218,8 +218,7 @@ impl Input {
     }
 }
 
-/// Whether two streams are the same file, of which what is read would be overwritten, or what is
-/// written read again.
+/// Whether two streams are the same file: then input would be overwritten, or output read again.
 #[cfg(unix)]
 fn is_one_file(one: &File, other: &File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -235,7 +234,7 @@ fn is_one_file(_: &File, _: &File) -> bool {
     false
 }
 
-/// Whether there is something to read, or an error to be seen, within [`LOOK`].
+/// Whether there is something to read, or an error to report, within [`LOOK`].
 #[cfg(unix)]
 fn readable(file: &File) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -273,11 +272,11 @@ impl Read for Input {
     }
 }
 
-/// An output that knows how much it has taken.
+/// An output that counts what it has accepted.
 struct Counted<W> {
     output: W,
     lines: u64,
-    /// Whether the last line has not ended.
+    /// Whether the last line is incomplete.
     inside: bool,
     failed: bool,
 }

@@ -15,7 +15,7 @@ pub(crate) use self::elsewhere::Terminal;
 mod elsewhere {
     use crate::secret::Password;
 
-    /// No terminal is known here.
+    /// Terminals are not supported on this system.
     pub(crate) enum Terminal {}
 
     impl Terminal {

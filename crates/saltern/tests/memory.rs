@@ -4,12 +4,7 @@
 
 use saltern::policy::{DecoyCost, Scheme};
 use saltern::{Outcome, Passwords, Policy};
-
-/// Bytes of this process that are in memory.
-fn resident() -> usize {
-    let counts = std::fs::read_to_string("/proc/self/statm").unwrap();
-    4096 * counts.split(' ').nth(1).unwrap().parse::<usize>().unwrap()
-}
+use saltern_testing::process::memory;
 
 /// What Argon2 took goes back to the system: it is not in the books of the pool any more.
 #[test]
@@ -20,7 +15,7 @@ fn memory_of_argon2_goes_back() {
     let like = "$argon2id$v=19$m=19456,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$32".to_owned();
     policy.decoy.costs = vec![DecoyCost { like, share: 1 }];
     let passwords = Passwords::new(policy).unwrap();
-    let before = resident();
+    let before = memory("self", "VmRSS");
     for _ in 0..4 {
         let logins: Vec<_> = (0..4).map(|_| passwords.verify("nobody", "secret", None)).collect();
         for login in logins {
@@ -28,6 +23,6 @@ fn memory_of_argon2_goes_back() {
         }
     }
     assert_eq!(passwords.pool().stats().reserved, 0);
-    let kept = resident().saturating_sub(before);
+    let kept = memory("self", "VmRSS").saturating_sub(before);
     assert!(kept < 8 << 20, "{} MiB", kept >> 20);
 }

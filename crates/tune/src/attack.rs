@@ -1,24 +1,24 @@
-//! What attackers have been seen to reach: published figures, as they were published.
+//! Published figures for attacks, as they were published.
 //!
-//! Nothing is carried over to other costs or to ROMs: how a figure changes with memory depends on
+//! They are not extrapolated to other costs or to ROMs: how a figure changes with memory depends on
 //! the device and on the program, and nobody has published that.
 
 use serde::Serialize;
 
-/// A figure that somebody has published.
+/// A published figure.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Published {
-    /// What was computed.
+    /// The scheme computed.
     pub(crate) scheme: &'static str,
-    /// With what.
+    /// The device used.
     pub(crate) device: &'static str,
     /// Bytes of memory for each candidate.
     pub(crate) memory: u64,
     /// Candidates per second.
     pub(crate) rate: f64,
-    /// When.
+    /// The date of publication.
     pub(crate) date: &'static str,
-    /// Where.
+    /// The source.
     pub(crate) source: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl Published {
     }
 }
 
-/// All of them, each with 16 MiB for a candidate.
+/// All figures, each with 16 MiB for a candidate.
 pub(crate) const PUBLISHED: &[Published] = &[
     Published {
         scheme: "yescrypt, N 4096, r 32, t 0 ($y$j9T$)",

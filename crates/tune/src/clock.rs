@@ -1,6 +1,7 @@
-//! What is asked of the system: processor time, and the processor's name.
+//! Queries to the system: processor time, and the processor's name.
 
-/// Seconds of processor time of the calling thread; of the clock where the system does not tell.
+/// Seconds of processor time of the calling thread; wall-clock seconds if the system does not
+/// report it.
 #[must_use]
 pub fn thread_seconds() -> f64 {
     #[cfg(unix)]
@@ -9,7 +10,7 @@ pub fn thread_seconds() -> f64 {
     passed()
 }
 
-/// The same of all threads of the process.
+/// The same for all threads of the process.
 #[must_use]
 pub fn process_seconds() -> f64 {
     #[cfg(unix)]
@@ -32,7 +33,7 @@ fn passed() -> f64 {
     START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }
 
-/// The processor's name, family and model; `unknown` where the system does not tell.
+/// The processor's name, family and model; `unknown` if the system does not report them.
 #[must_use]
 pub fn processor() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

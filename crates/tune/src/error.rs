@@ -1,21 +1,21 @@
-//! What goes wrong, and the bottleneck.
+//! Errors and bottlenecks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What keeps a machine from doing more.
+/// The bottleneck of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Bottleneck {
-    /// Time of the processors.
+    /// Processor time.
     Processor,
     /// The time of one hash: it takes longer than the target, however few logins there are.
     Latency,
     /// The memory that hashes may take.
     Memory,
-    /// More threads do not do more: they wait for memory, or share their cores.
+    /// More threads do not increase throughput: they wait for memory, or share their cores.
     Bandwidth,
     /// Reads of a ROM in a file.
     Disk,
@@ -40,33 +40,33 @@ impl fmt::Display for Bottleneck {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A target that cannot be.
+    /// An invalid target.
     Target {
-        /// Its part.
+        /// The invalid part.
         what: &'static str,
-        /// What it may be.
+        /// What is allowed.
         allowed: &'static str,
     },
-    /// There is no setting between the policy's floor, its limits and the memory.
+    /// No setting satisfies the policy's floor, its limits and the memory.
     NoSetting {
         /// Why.
         why: String,
     },
-    /// Even the weakest setting at or above the floor does not hold the target.
+    /// Even the weakest setting at or above the floor does not meet the target.
     Unmet {
         /// The bottleneck.
         bottleneck: Bottleneck,
-        /// What was measured, and what would do.
+        /// What was measured, and what would suffice.
         why: String,
     },
-    /// The pool, the policy, a key or a ROM.
+    /// An error of the pool, the policy, a key or a ROM.
     Passwords(saltern::Error),
-    /// What was measured came out wrong: a mistake in here.
+    /// A measured hash was wrong: a defect here.
     Failed {
-        /// What.
+        /// The reason.
         why: &'static str,
     },
-    /// A ROM's manifest.
+    /// An error in a ROM's manifest.
     Rom(saltern_rom::Error),
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// What is tried: costs of a hash, and threads.
+/// A setting to try: costs of a hash, and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Setting {
     /// N.
@@ -23,7 +23,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// These costs, in so many threads.
+    /// These costs, with this many threads.
     #[must_use]
     pub const fn new(params: &Params, threads: usize) -> Self {
         Setting { n: params.n, r: params.r, p: params.p, t: params.t, threads }
@@ -62,32 +62,32 @@ impl Setting {
     }
 }
 
-/// Between what and what settings are looked for.
+/// The bounds of the search for settings.
 #[derive(Clone, Debug)]
 pub struct Bounds {
     floor: Params,
     limits: Limits,
-    /// Bytes of the ROM, if hashes are to read one.
+    /// Bytes of the ROM, if hashes should read one.
     rom: Option<u64>,
     /// Processors of this machine.
     pub(crate) processors: usize,
 }
 
 impl Bounds {
-    /// The floor and the limits of a policy, and a ROM of so many bytes.
+    /// The floor and the limits of a policy, and a ROM of this many bytes.
     #[must_use]
     pub fn new(policy: &Policy, rom: Option<u64>) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Bounds { floor: policy.floor, limits: policy.limits.clone(), rom, processors }
     }
 
-    /// At most so many threads, instead of one for each processor.
+    /// Limits the number of threads, instead of one for each processor.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Bounds { processors: threads.max(1), ..self }
     }
 
-    /// How many threads are tried at most.
+    /// The most threads that are tried.
     #[must_use]
     pub const fn threads(&self) -> usize {
         self.processors
@@ -102,13 +102,13 @@ impl Bounds {
         setting.strength() >= Strength::of_params(&self.floor) && params.check(&self.limits).is_ok()
     }
 
-    /// So many threads, or as many as there is memory for.
+    /// This many threads, or as many as there is memory for.
     fn threads_for(&self, setting: &Setting, wanted: usize, memory: u64) -> usize {
         let fit = memory / memory_needed(&setting.params()).max(1);
         wanted.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
     }
 
-    /// All settings of a block size, in this memory, the weakest first: each is stronger than the
+    /// All settings with a block size, in this memory, the weakest first: each is stronger than the
     /// one before it and takes longer.
     ///
     /// # Errors

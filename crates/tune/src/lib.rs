@@ -1,11 +1,11 @@
-//! Which costs a machine can bear: so many logins per second, each answered within so much time,
-//! in so much memory.
+//! Finds the hash costs that a machine can sustain for a given number of logins per second,
+//! response time and memory.
 //!
-//! A [`Tuner`] loads a [`Subject`] with logins that come when they come, whether the ones before
-//! them have been answered or not, and looks for the strongest hash that holds the [`Target`].
-//! [`Site`] is the real one: [`saltern::Passwords`] under the policy that is recommended in the
-//! end. What has been found is a [`Report`]: a table ([`Report::text`]), JSON (it is
-//! [`Serialize`]), a page with plots ([`Report::page`]), and a policy ([`Report::policy`]).
+//! A [`Tuner`] loads a [`Subject`] with logins that arrive regardless of whether earlier ones have
+//! been answered, and searches for the strongest hash that meets the [`Target`]. [`Site`] is the
+//! real subject: [`saltern::Passwords`] under the policy that is finally recommended. The result is
+//! a [`Report`]: a table ([`Report::text`]), JSON (it is [`Serialize`]), a page with plots
+//! ([`Report::page`]), and a policy ([`Report::policy`]).
 //!
 //! ```no_run
 //! use saltern::Policy;

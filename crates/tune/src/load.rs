@@ -1,4 +1,4 @@
-//! What is loaded, with what, and what came of it.
+//! Subjects, loads, and their results.
 
 use std::time::Duration;
 
@@ -9,66 +9,67 @@ use crate::ladder::Setting;
 
 /// Something that hashes, in reality or simulated.
 pub trait Subject {
-    /// As many hashes as it can do, for about so long.
+    /// Computes as many hashes as possible, for about this long.
     ///
     /// # Errors
     /// Those of the subject.
     fn saturate(&mut self, setting: &Setting, time: Duration) -> Result<Saturation, Error>;
 
-    /// So many logins per second, at random times, for so long.
+    /// Sends this many logins per second, at random times, for this long.
     ///
     /// # Errors
-    /// Those of the subject. Logins that are refused or given up are no errors: they count as late.
+    /// Those of the subject. Logins that are refused or given up are not errors: they count as
+    /// late.
     fn load(&mut self, setting: &Setting, rate: f64, time: Duration) -> Result<Load, Error>;
 
-    /// Who shares the cores, as far as it has been seen; `None` if nobody looked.
+    /// Whether the cores were shared, as far as observed; `None` if not observed.
     fn neighbours(&self) -> Option<crate::neighbour::Neighbours> {
         None
     }
 
-    /// What the rest of the machine did; `None` if nobody looked.
+    /// What the rest of the machine did; `None` if not observed.
     fn others(&self) -> Option<crate::others::Others> {
         None
     }
 }
 
-/// What a subject does at most.
+/// The maximum throughput of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Saturation {
     /// Hashes per second.
     pub rate: f64,
-    /// Seconds that a hash takes alone.
+    /// Seconds for a single hash.
     pub alone: f64,
     /// Seconds of processor time for each hash.
     pub processor: f64,
-    /// How much of the time of its threads a processor worked for them, 0 to 1.
+    /// The fraction of its threads' time in which a processor worked for them, 0 to 1.
     pub share: f64,
-    /// Hashes that were computed together, in the mean.
+    /// Mean number of hashes that were computed together.
     pub group: f64,
-    /// How much of the time of its threads went by waiting for reads of a ROM, 0 to 1.
+    /// The fraction of its threads' time spent waiting for reads of a ROM, 0 to 1.
     pub stalled: f64,
 }
 
-/// For so many times what a pool computes logins are sent at most: more would show nothing more.
+/// The most logins that are sent, as a multiple of what a pool computes: more would not show more.
 const MOST: f64 = 2.0;
 
 impl Saturation {
-    /// The load that is sent where so many logins per second are asked for.
+    /// The load to send for a requested number of logins per second.
     pub(crate) fn sent(&self, rate: f64) -> f64 {
         rate.min(MOST * self.rate)
     }
 
-    /// Whether what answered this load in time, for a while, can be said to answer so many logins
-    /// per second: not if fewer were sent, because they are too many in the long run.
+    /// Whether a subject that answered the load sent for this rate in time can sustain the rate:
+    /// not if fewer logins were sent, because the rate is too high in the long run.
     pub(crate) fn bears(&self, rate: f64) -> bool {
         self.sent(rate) >= rate
     }
 }
 
-/// Logins, and how they were answered. Times are milliseconds from when a login came.
+/// Logins, and how they were answered. Times are milliseconds from the arrival of a login.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Load {
-    /// Logins per second that came.
+    /// Logins per second that arrived.
     pub rate: f64,
     /// Seconds.
     pub seconds: f64,
@@ -76,11 +77,11 @@ pub struct Load {
     pub logins: usize,
     /// Logins that were refused or given up.
     pub refused: usize,
-    /// Half of them were answered within this time; `None` if half of them were not.
+    /// The time within which half of them were answered; `None` if fewer were answered.
     pub median_ms: Option<f64>,
-    /// 99 of 100; `None` if more than one of 100 was not answered.
+    /// The same for 99 of 100.
     pub p99_ms: Option<f64>,
-    /// All of them; `None` if one was not answered.
+    /// The same for all of them.
     pub worst_ms: Option<f64>,
 }
 
@@ -89,7 +90,7 @@ impl Load {
     pub(crate) fn new(seconds: f64, mut answered: Vec<f64>, refused: usize) -> Self {
         answered.sort_by(f64::total_cmp);
         let logins = answered.len() + refused;
-        // The nearest rank: so many logins at least were answered within this time.
+        // The nearest rank: at least this many logins were answered within this time.
         let rank = |part: f64| (part * logins as f64).ceil().max(1.0) as usize;
         let within = |part: f64| answered.get(rank(part) - 1).copied();
         Load {
@@ -103,14 +104,14 @@ impl Load {
         }
     }
 
-    /// Whether 99 of 100 logins were answered within so many milliseconds.
+    /// Whether 99 of 100 logins were answered within this many milliseconds.
     #[must_use]
     pub fn holds(&self, p99_ms: f64) -> bool {
         self.p99_ms.is_some_and(|p99| p99 <= p99_ms)
     }
 }
 
-/// splitmix64: numbers without visible order, the same for the same start.
+/// splitmix64: pseudorandom numbers, the same for the same start.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -135,8 +136,8 @@ impl Random {
     }
 }
 
-/// Times of logins that know nothing of one another, in seconds from the beginning, without an end:
-/// exponential gaps, the same for the same seed.
+/// Endless arrival times of independent logins, in seconds from the beginning: exponential gaps,
+/// the same for the same seed.
 ///
 /// ```
 /// use saltern_tune::Arrivals;
@@ -151,7 +152,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// So many a second in the mean.
+    /// Arrivals at this mean rate per second.
     #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
         Arrivals { random: Random::new(seed), now: 0.0, rate }

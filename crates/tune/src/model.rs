@@ -1,9 +1,9 @@
-//! A pool without a clock: threads that take what waits, several hashes at a time.
+//! A simulated pool: threads that take waiting hashes, several at a time.
 
 use crate::ladder::Setting;
 use crate::load::{Arrivals, Load, Saturation};
 
-/// How long hashes take, as measured on one setting and carried over to others by their work.
+/// Times of hashes, measured for one setting and scaled to others by their work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model {
     /// Units of work per second of one thread, for a hash alone.
@@ -31,12 +31,12 @@ impl Model {
         self.together * threads.min(1.0) / setting.work()
     }
 
-    /// So many seconds at so many logins per second. The answer is the same for the same question.
+    /// Simulates a load for this many seconds. The result is deterministic.
     pub(crate) fn load(&self, setting: &Setting, rate: f64, seconds: f64) -> Load {
         let group = self.group.round().max(1.0);
         let alone = setting.work() / self.alone;
         let full = group * setting.threads as f64 / self.capacity(setting);
-        // A group takes as long as its first hash, and a part of that for each other one.
+        // A group takes the time of its first hash, plus a part of that for each other one.
         let other = if group > 1.0 { ((full - alone) / (group - 1.0)).max(0.0) } else { 0.0 };
         let alone = if group > 1.0 { alone } else { alone.max(full) };
         let times: Vec<f64> = Arrivals::new(rate, 1).take_while(|&time| time < seconds).collect();

@@ -1,9 +1,9 @@
-//! What else the processor does while it is measured: programs that share its cores, on this
-//! machine or, where it is a virtual one, beside it.
+//! Other load on the processor during measurements: programs that share its cores, on this machine
+//! or, if it is virtual, on its host.
 //!
-//! A loop of independent operations fills the execution units of a core: whoever shares the core
-//! takes of them, and the loop runs slower by the clock of its own thread. Its rate is compared
-//! with the best that was seen in the same run; a neighbour who never rests is not noticed that
+//! A loop of independent operations fills the execution units of a core: another program on the
+//! core takes some of them, and the loop becomes slower by the clock of its own thread. Its rate is
+//! compared with the best one in the same run; a neighbour that never rests is not detected this
 //! way.
 
 use std::hint::black_box;
@@ -18,18 +18,18 @@ const ROUNDS: u64 = 60_000;
 /// Chains of operations that do not wait for one another.
 const CHAINS: usize = 16;
 
-/// Below this part of its best rate, the median counts as shared.
+/// If the median is below this fraction of the best rate, the core counts as shared.
 const QUIET: f64 = 0.95;
 
-/// How a loop that fills a core ran before, between and after the measurements, as parts of its
-/// best rate.
+/// The speed of a loop that fills a core, before, between and after the measurements, as fractions
+/// of its best rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Neighbours {
-    /// In the median.
+    /// The median.
     pub median: f64,
-    /// At the 5th percentile.
+    /// The 5th percentile.
     pub low: f64,
-    /// How often it ran.
+    /// The number of samples.
     pub samples: usize,
 }
 
@@ -38,12 +38,12 @@ pub struct Neighbours {
 pub struct Neighbour(Vec<f64>);
 
 impl Neighbour {
-    /// Takes so many samples, of about a millisecond each.
+    /// Takes this many samples, of about a millisecond each.
     pub fn look(&mut self, samples: usize) {
         self.0.extend((0..samples).map(|_| rate()));
     }
 
-    /// What was seen; none of no samples.
+    /// The results; `None` without samples.
     #[must_use]
     pub fn seen(&self) -> Option<Neighbours> {
         let mut sorted = self.0.clone();
@@ -73,7 +73,7 @@ fn rate() -> f64 {
 }
 
 impl Neighbours {
-    /// Whether the core was this program's own, as far as the loop can tell.
+    /// Whether this program had the core to itself, as far as the loop shows.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.median >= QUIET

@@ -1,5 +1,5 @@
-//! What the rest of the machine did while it was measured, by the system's own accounts: a program
-//! that never rests is in them as well.
+//! What the rest of the machine did during measurements, by the system's own accounting, which
+//! includes programs that never rest.
 
 use std::time::Instant;
 
@@ -7,33 +7,33 @@ use serde::Serialize;
 
 use crate::clock::process_seconds;
 
-/// Above this part of all processors, other programs count.
+/// Above this fraction of all processors, other programs matter.
 const BUSY: f64 = 0.05;
 
-/// The same for what a virtual machine did not get.
+/// The same for processor time that a virtual machine did not get.
 const STOLEN: f64 = 0.02;
 
-/// How many processors did something else, in the mean of the time that was measured.
+/// The mean number of processors that did something else during the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Others {
-    /// Kept busy by other programs, also those outside of this container.
+    /// Kept busy by other programs, including those outside of this container.
     pub busy: f64,
-    /// Ready to work, but not run by the machine on which this one is virtual ("steal").
+    /// Ready to work, but not run by the host of this virtual machine ("steal").
     pub stolen: f64,
     /// Processors of the system.
     pub processors: usize,
 }
 
-/// From a moment on.
+/// An observation from a moment on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     start: Instant,
-    /// Of this process.
+    /// Processor time of this process.
     own: f64,
     before: Option<Accounts>,
 }
 
-/// Seconds of all processors, since the system has started.
+/// Seconds of all processors since the system started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Accounts {
     busy: f64,
@@ -42,12 +42,12 @@ struct Accounts {
 }
 
 impl Watch {
-    /// From now on.
+    /// Begins an observation.
     pub(crate) fn begin() -> Self {
         Watch { start: Instant::now(), own: process_seconds(), before: Accounts::read() }
     }
 
-    /// What was seen until now; nothing where the system keeps no accounts.
+    /// The results so far; `None` if the system has no accounting.
     pub(crate) fn seen(&self) -> Option<Others> {
         let (before, after) = (self.before?, Accounts::read()?);
         let (passed, own) = (self.start.elapsed().as_secs_f64(), process_seconds() - self.own);
@@ -78,7 +78,7 @@ impl Accounts {
         let all = lines.next()?.split_whitespace().map(|number| number.parse::<f64>().ok());
         let all: Vec<f64> = all.collect::<Option<_>>()?;
         let [user, nice, system, idle, wait, irq, soft, stolen, ..] = all[..] else { return None };
-        // Some sandboxes have the file and nothing in it.
+        // In some sandboxes the file has no data.
         (idle + wait + user > 0.0).then(|| Accounts {
             busy: (user + nice + system + irq + soft) / ticks,
             stolen: stolen / ticks,
@@ -88,7 +88,7 @@ impl Accounts {
 }
 
 impl Others {
-    /// Why the numbers are not to be trusted, if so.
+    /// Reasons not to trust the numbers, if any.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let Others { busy, stolen, processors } = *self;
         let all = processors as f64;
@@ -107,7 +107,7 @@ impl Others {
         doubts
     }
 
-    /// What was seen, for people.
+    /// The results, for people.
     pub(crate) fn words(&self) -> String {
         let Others { busy, stolen, processors } = self;
         format!("{busy:.2} of {processors} processors busy with other programs, {stolen:.2} stolen")

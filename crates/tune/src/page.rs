@@ -1,4 +1,4 @@
-//! The report as a page.
+//! The report as an HTML page.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The policy that is recommended, as a file.
+//! The recommended policy, as a file.
 
 use saltern::Policy;
 use saltern::policy::Invalid;
@@ -33,7 +33,7 @@ impl Report {
         if !self.warnings.is_empty() {
             lines.push("Before relying on this, run it long enough on a quiet machine.".to_owned());
         }
-        // Nothing that a machine says of itself ends a comment.
+        // Text from the machine must not end a comment.
         let clean = |line: &String| line.replace(char::is_control, " ");
         lines.iter().map(|line| format!("# {}\n", clean(line))).collect::<String>() + "\n"
     }

@@ -1,4 +1,4 @@
-//! What has been found.
+//! The results.
 
 use saltern_yescrypt::hazmat::Level;
 use serde::Serialize;
@@ -14,56 +14,56 @@ use crate::target::Target;
 /// The layout of the JSON.
 pub(crate) const SCHEMA: u32 = 1;
 
-/// Below this part of the time of its threads, a pool at full load was not alone on its processors.
+/// Below this fraction of its threads' time, a pool at full load was not alone on its processors.
 const ALONE: f64 = 0.9;
 
 /// A setting and what it can do on this machine.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The layout of this, 1.
+    /// The version of this layout, 1.
     pub schema: u32,
-    /// When it ended, in seconds since 1970.
+    /// The end of the run, in seconds since 1970.
     pub unix_time: u64,
-    /// How long it took.
+    /// The duration of the run in seconds.
     pub seconds: f64,
-    /// Where.
+    /// The machine.
     pub(crate) machine: Machine,
-    /// What was asked for.
+    /// The target, if there was one.
     pub target: Option<Target>,
-    /// The time, in milliseconds, within which 99 of 100 logins are to be answered.
+    /// The time, in milliseconds, within which 99 of 100 logins must be answered.
     pub p99_ms: f64,
-    /// What was taken, or given.
+    /// The setting that was chosen, or given.
     pub setting: Setting,
-    /// Bytes.
+    /// Bytes of memory for one hash.
     pub memory_per_hash: u64,
     /// Bytes of the pool's budget.
     pub memory: u64,
-    /// What it does at most.
+    /// Its maximum throughput.
     pub saturation: Saturation,
     /// The most logins per second for which 99 of 100 were answered in time.
     pub held: f64,
     /// Logins per second up to which a login takes at most twice as long as in an idle pool.
     pub knee: Option<f64>,
-    /// How many times the peak could be held.
+    /// The sustainable load as a multiple of the peak.
     pub headroom: Option<f64>,
-    /// What keeps it from more.
+    /// The bottleneck.
     pub bottleneck: Bottleneck,
-    /// The target's peak, for the longest time.
+    /// The confirmation run at the target's peak.
     pub confirmation: Option<Load>,
     /// Latency against load, as measured.
     pub curve: Vec<Load>,
-    /// Latency against load, as a model of the pool has it: logins per second, milliseconds.
+    /// Latency against load, by a model of the pool: logins per second, milliseconds.
     pub model: Vec<[f64; 2]>,
-    /// What other settings would do.
+    /// The performance of other settings.
     pub(crate) alternatives: Vec<Alternative>,
-    /// Who shared the cores.
+    /// Whether the cores were shared.
     pub neighbours: Option<Neighbours>,
     /// What the rest of the machine did.
     pub others: Option<Others>,
-    /// Why the numbers are not to be trusted; none on a quiet machine.
+    /// Reasons not to trust the numbers; empty on a quiet machine.
     pub warnings: Vec<String>,
-    /// What attackers have been seen to reach.
+    /// Published figures for attacks.
     pub(crate) attackers: &'static [Published],
 }
 
@@ -81,7 +81,7 @@ impl Machine {
     }
 }
 
-/// What another setting would do.
+/// The performance of another setting.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Alternative {
     pub(crate) setting: Setting,
@@ -90,20 +90,20 @@ pub(crate) struct Alternative {
     pub(crate) capacity: f64,
     /// At the peak of the target.
     pub(crate) p99_ms: Option<f64>,
-    /// Whether it was tried; otherwise it is computed from what was.
+    /// Whether it was measured; otherwise it is computed from measurements of others.
     pub(crate) is_measured: bool,
     pub(crate) holds: bool,
 }
 
 impl Report {
-    /// Whether the target held; true if there was none.
+    /// Whether the target was met; `true` if there was none.
     #[must_use]
     pub fn holds(&self) -> bool {
         let borne = self.target.is_none_or(|target| self.saturation.bears(target.peak()));
         borne && self.confirmation.as_ref().is_none_or(|load| load.holds(self.p99_ms))
     }
 
-    /// With a target and its confirmation.
+    /// Adds a target and its confirmation.
     pub(crate) fn confirmed(
         self,
         target: Target,
@@ -116,19 +116,19 @@ impl Report {
         report
     }
 
-    /// Works out what follows from the measurements.
+    /// Derives results from the measurements.
     pub(crate) fn conclude(&mut self) {
         let loads = self.loads().into_iter().filter(|load| load.logins > 0);
         let late = |load: &Load| load.p99_ms.unwrap_or(f64::INFINITY);
         let points: Vec<_> = loads.map(|load| (load.rate, late(load))).collect();
-        // For a moment more can come than the pool computes, but not for long.
+        // More logins than the pool computes can arrive for a moment, but not for long.
         self.held = crossing(&points, self.p99_ms).unwrap_or(0.0).min(self.saturation.rate);
         self.knee = crossing(&points, self.twice_idle_ms());
         self.headroom = self.target.map(|target| self.held / target.peak());
         self.warnings = self.doubts();
     }
 
-    /// All that was measured of latency, by load.
+    /// All latency measurements, by load.
     pub(crate) fn loads(&self) -> Vec<&Load> {
         let mut loads: Vec<&Load> = self.curve.iter().chain(&self.confirmation).collect();
         loads.sort_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -164,8 +164,8 @@ impl Report {
     }
 }
 
-/// Up to which load the latency stays within a limit, between the points in a straight line; the
-/// last point if all do, nothing if the first does not.
+/// The load up to which the latency stays within a limit, interpolated between the points; the last
+/// point if all do, `None` if the first does not.
 fn crossing(points: &[(f64, f64)], limit: f64) -> Option<f64> {
     let first_over = points.iter().position(|&(_, latency)| latency > limit);
     let Some(over) = first_over else { return points.last().map(|&(load, _)| load) };

@@ -1,4 +1,4 @@
-//! The search: which settings are tried, for how long, and what is made of it.
+//! The search: which settings are tried, for how long, and the conclusions.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,26 +9,26 @@ use crate::model::Model;
 use crate::report::{Alternative, Machine, Report};
 use crate::target::Target;
 
-/// How long things are measured.
+/// How long each part is measured.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Effort {
-    /// As many hashes as can be done.
+    /// A setting at its maximum throughput.
     pub probe: Duration,
     /// A setting under the peak load.
     pub trial: Duration,
     /// Each point of the curve of latency against load.
     pub point: Duration,
-    /// What is promised.
+    /// The final result.
     pub confirm: Duration,
-    /// How many settings are tried upwards.
+    /// The most settings that are tried upwards.
     pub trials: usize,
-    /// What all of it may take, about: what comes last is cut short.
+    /// The approximate limit for the whole run: its last parts are cut short.
     pub total: Duration,
 }
 
 impl Effort {
-    /// Some minutes, of which one is the confirmation.
+    /// Some minutes, including one for the confirmation.
     #[must_use]
     pub const fn thorough() -> Self {
         Effort {
@@ -55,26 +55,27 @@ impl Effort {
     }
 }
 
-/// So much of its capacity a pool may be asked for at a peak: beyond, small changes of the machine
-/// are large ones of the latency.
+/// The most load at a peak, as a fraction of a pool's capacity: beyond this, small changes of the
+/// machine cause large changes of the latency.
 const LOAD: f64 = 0.85;
 
-/// A trial has to end within this part of the target: it is shorter than what is promised.
+/// The latency in a trial must be within this fraction of the target, since a trial is shorter than
+/// the confirmation.
 const MARGIN: f64 = 0.8;
 
-/// Another number of threads, or another block size, has to do so much more to be taken.
+/// Another number of threads, or another block size, must be better by this factor to be chosen.
 const BETTER: f64 = 1.03;
 
-/// Logins that a load has at least, where the pool can answer so many in the time of the load.
+/// The least logins in a load, if the pool can answer as many in its duration.
 const ENOUGH: f64 = 20.0;
 
-/// The same where it takes longer for that.
+/// The same if the pool needs longer for that.
 const FEW: f64 = 4.0;
 
-/// Parts of the capacity at which latency is measured.
+/// Fractions of the capacity at which latency is measured.
 const CURVE: [f64; 6] = [0.3, 0.5, 0.7, 0.85, 0.95, 1.05];
 
-/// Looks for a setting, or measures one.
+/// Searches for a setting, or measures one.
 pub struct Tuner<'a, S> {
     subject: &'a mut S,
     bounds: Bounds,
@@ -83,37 +84,37 @@ pub struct Tuner<'a, S> {
     began: Instant,
 }
 
-/// A setting that was tried.
+/// A trial of a setting.
 struct Trial {
     setting: Setting,
     seen: Saturation,
     load: Option<Load>,
 }
 
-/// What is known of the machine before settings are tried.
+/// What is known about the machine before settings are tried.
 struct Survey {
     rungs: Vec<Setting>,
     model: Model,
-    /// What all threads do, in terms of what one does; 1 for one thread.
+    /// The throughput of all threads, per thread, relative to a single one; 1 for one thread.
     scaling: f64,
 }
 
 impl<'a, S: Subject> Tuner<'a, S> {
-    /// One that tells nobody what it does.
+    /// A tuner that does not report progress.
     pub fn new(subject: &'a mut S, bounds: Bounds, effort: Effort) -> Self {
         Tuner { subject, bounds, effort, tell: Box::new(|_| ()), began: Instant::now() }
     }
 
-    /// One that tells what it does.
+    /// Reports progress to `tell`.
     #[must_use]
     pub fn telling(self, tell: impl FnMut(&str) + 'a) -> Self {
         Tuner { tell: Box::new(tell), ..self }
     }
 
-    /// The strongest setting that holds a target.
+    /// Finds the strongest setting that meets a target.
     ///
     /// # Errors
-    /// [`Error::Target`], [`Error::NoSetting`]; [`Error::Unmet`] if not even the weakest one holds
+    /// [`Error::Target`], [`Error::NoSetting`]; [`Error::Unmet`] if not even the weakest one meets
     /// it; those of the subject.
     pub fn search(&mut self, target: &Target) -> Result<Report, Error> {
         target.check()?;
@@ -126,7 +127,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             let seen = self.trial_of(&trials, &rung)?;
             let load = self.load(&rung, &seen, target.peak(), self.effort.confirm)?;
             let held = seen.bears(target.peak()) && load.holds(target.p99_ms());
-            // A trial is shorter, and may not have seen it.
+            // A trial is shorter, and may not have shown this.
             if let Some(trial) = trials.iter_mut().find(|trial| trial.setting == rung) {
                 trial.load = Some(load.clone());
             }
@@ -144,7 +145,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         }
     }
 
-    /// What a setting can do, and, with a target, whether it holds it.
+    /// Measures the performance of a setting and, with a target, whether it meets it.
     ///
     /// # Errors
     /// [`Error::NoSetting`] for a setting below the floor or above the limits; those of the
@@ -189,9 +190,10 @@ impl<'a, S: Subject> Tuner<'a, S> {
         self.subject.saturate(setting, self.effort.probe)
     }
 
-    /// Loads a setting. Where few logins come, more of them come, and for longer, so that there is
-    /// something to see: who is in time then is in time with fewer, too. Where more than twice as
-    /// many would come as can be answered, no more than these do: they are enough to see that.
+    /// Loads a setting. If there would be few logins, sends more of them, and for longer, for a
+    /// meaningful result: if these are answered in time, fewer are, too. If there would be more
+    /// than twice as many as can be answered, sends only twice as many, which is enough to show the
+    /// overload.
     fn load(
         &mut self,
         setting: &Setting,
@@ -212,7 +214,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         Ok(load)
     }
 
-    /// What all threads do together, for each one of them, beside what one does alone.
+    /// The throughput of all threads together, per thread, relative to a single one.
     fn scaling(&mut self, setting: &Setting, seen: &Saturation) -> Result<f64, Error> {
         if setting.threads == 1 {
             return Ok(1.0);
@@ -222,20 +224,20 @@ impl<'a, S: Subject> Tuner<'a, S> {
         Ok(seen.rate / (one.rate * usable))
     }
 
-    /// Chooses threads and the block size, on a setting near the one that is looked for.
+    /// Chooses threads and the block size, with a setting near the expected one.
     fn survey(&mut self, target: &Target) -> Result<Survey, Error> {
-        /// About what one processor does in a second.
+        /// The approximate work of one processor in a second.
         const GUESS: f64 = 2e9;
         let processors = self.bounds.processors;
         let mut rungs = self.bounds.ladder(32, processors, target.memory)?;
-        // A weaker one than is guessed: it takes less time, and is carried over by its work.
+        // A weaker setting than the guess: it takes less time, and its results are scaled by work.
         let rate = |rung: &Setting| GUESS / 4.0 * rung.threads as f64 / rung.work();
         let near = rungs.iter().rposition(|rung| rate(rung) * LOAD >= target.peak());
         let mut base = rungs[near.unwrap_or(0)];
         let mut seen = self.saturate(&base)?;
         let (all, usable) = (seen, base.threads.min(processors) as f64);
         let mut scaling = 1.0;
-        // Fewer threads may do as much where they share their cores or wait for memory.
+        // Fewer threads may achieve the same if they share their cores or wait for memory.
         for fewer in (1..base.threads).filter(|&fewer| fewer == 1 || fewer == processors / 2).rev()
         {
             let tried = Setting { threads: fewer, ..base };
@@ -258,7 +260,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         Ok(Survey { rungs, model: Model::of(&base, &seen), scaling })
     }
 
-    /// The strongest rung that holds the target in a trial.
+    /// The strongest rung that meets the target in a trial.
     fn climb(
         &mut self,
         survey: &Survey,
@@ -305,13 +307,13 @@ impl<'a, S: Subject> Tuner<'a, S> {
         }
     }
 
-    /// What was seen of a setting in a trial, or is seen of it now.
+    /// The results of a setting from an earlier trial, or from a new one.
     fn trial_of(&mut self, trials: &[Trial], setting: &Setting) -> Result<Saturation, Error> {
         let known = trials.iter().find(|trial| trial.setting == *setting);
         known.map_or_else(|| self.saturate(setting), |trial| Ok(trial.seen))
     }
 
-    /// What keeps the next rung from being taken.
+    /// The bottleneck that excludes the next rung.
     fn bottleneck(
         &self,
         survey: &Survey,
@@ -333,7 +335,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         self.load_bottleneck(survey, &survey.rungs[at], seen)
     }
 
-    /// What keeps a setting from doing more.
+    /// The bottleneck of a setting.
     fn load_bottleneck(&self, survey: &Survey, setting: &Setting, seen: &Saturation) -> Bottleneck {
         if seen.stalled > 0.3 {
             Bottleneck::Disk
@@ -344,7 +346,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         }
     }
 
-    /// Why even the weakest setting does not do, and what would.
+    /// Why even the weakest setting does not suffice, and what would.
     fn unmet(
         &self,
         survey: &Survey,
@@ -387,7 +389,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         Error::Unmet { bottleneck, why }
     }
 
-    /// Latency against load, and all that does not need a target.
+    /// Latency against load, and everything that does not need a target.
     fn report(
         &mut self,
         setting: &Setting,
@@ -405,7 +407,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             // Fewer than thirty logins say little.
             let time = self.effort.point.max(Duration::from_secs_f64(30.0 / rate));
             let load = self.subject.load(setting, rate, time.min(most))?;
-            // Where nobody came, nothing was seen.
+            // Without logins there is no result.
             if load.logins > 0 {
                 curve.push(load);
             }
@@ -443,7 +445,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
     }
 }
 
-/// The strongest rung that a model expects to hold a target, or the weakest one.
+/// The strongest rung that a model expects to meet a target, or the weakest one.
 fn expected(rungs: &[Setting], model: &Model, target: &Target) -> usize {
     let holds = |rung: &Setting| {
         let seconds = (2000.0 / target.peak()).clamp(10.0, 1000.0);
@@ -453,10 +455,10 @@ fn expected(rungs: &[Setting], model: &Model, target: &Target) -> usize {
     rungs.iter().rposition(holds).unwrap_or(0)
 }
 
-/// The rungs around the one that was taken.
+/// The rungs around the chosen one.
 fn alternatives(survey: &Survey, trials: &[Trial], at: usize, target: &Target) -> Vec<Alternative> {
     let last = (at + 4).min(survey.rungs.len());
-    // What is nearest to a setting says most about it.
+    // The nearest measurement says most about a setting.
     let near = |rung: &Setting| {
         let distance = |trial: &&Trial| (trial.setting.work() / rung.work()).ln().abs();
         let nearest = trials.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));

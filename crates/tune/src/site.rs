@@ -15,14 +15,14 @@ use crate::load::{Arrivals, Load, Saturation, Subject};
 use crate::neighbour::{Neighbour, Neighbours};
 use crate::others::{Others, Watch};
 
-/// [`Passwords`] under a policy, of which settings change the costs and the threads.
+/// [`Passwords`] under a policy whose costs and threads are changed by settings.
 pub struct Site {
     base: Policy,
     exact: bool,
     ready: Option<Ready>,
     neighbour: Neighbour,
     watch: Watch,
-    /// So that no two loads come at the same times.
+    /// Varies the arrival times between loads.
     runs: u64,
 }
 
@@ -35,27 +35,27 @@ struct Ready {
 
 const PASSWORD: &str = "correct horse battery staple";
 
-/// At the beginning of a load, for so long at most, answers do not count.
+/// The longest time at the beginning of a load in which answers are not counted.
 const WARM: Duration = Duration::from_secs(2);
 
-/// After the last login of a load, for so long answers are waited for.
+/// How long to wait for answers after the last login of a load.
 const AFTER: Duration = Duration::from_secs(2);
 
 impl Site {
-    /// A site whose policy is looked for.
+    /// A site for searching a policy.
     #[must_use]
     pub fn new(base: Policy) -> Self {
         let (neighbour, watch) = (Neighbour::default(), Watch::begin());
         Site { base, exact: false, ready: None, neighbour, watch, runs: 0 }
     }
 
-    /// A site with the policy that it has.
+    /// A site with a given policy.
     #[must_use]
     pub fn exact(policy: Policy) -> Self {
         Site { exact: true, ..Self::new(policy) }
     }
 
-    /// The policy with these costs and threads, whose memory is there before the first login.
+    /// The policy with these costs and threads, with memory prepared before the first login.
     #[must_use]
     pub fn policy(&self, setting: &Setting) -> Policy {
         let mut policy = self.base.clone();
@@ -70,7 +70,7 @@ impl Site {
         self.neighbour.look(20);
         let fits = self.ready.as_ref().is_some_and(|ready| ready.setting == *setting);
         if !fits {
-            // Its memory goes back before new memory is taken.
+            // Frees its memory before new memory is allocated.
             self.ready = None;
             let passwords = Passwords::new(self.policy(setting))?;
             let stored = passwords.bulk().hash(PASSWORD).wait()?;
@@ -81,13 +81,13 @@ impl Site {
 }
 
 impl Ready {
-    /// One that waits until its turn comes.
+    /// A login that waits for its turn.
     fn bulk(&self) -> Login {
         let bulk = self.passwords.bulk();
         Login::new(Instant::now(), bulk.verify("account", PASSWORD, Some(&self.stored)))
     }
 
-    /// Seconds of a hash alone: the best of three, or of fewer if these take long.
+    /// Seconds for a single hash: the best of three, or of fewer if these take long.
     fn alone(&self, time: Duration) -> Result<f64, Error> {
         let (start, mut best) = (Instant::now(), f64::INFINITY);
         for _ in 0..3 {
@@ -107,7 +107,7 @@ impl Subject for Site {
         let alone = ready.alone(time / 4)?;
         let pool = ready.passwords.pool();
         let mut open: VecDeque<Login> = (0..8 * setting.threads).map(|_| ready.bulk()).collect();
-        // The first ones begin together.
+        // The first ones begin at the same time.
         let hour = Duration::from_secs(3600);
         for _ in 0..setting.threads {
             if let Some(first) = open.pop_front() {
@@ -173,9 +173,9 @@ impl Subject for Site {
     }
 }
 
-/// What came of the logins of a load.
+/// The results of the logins of a load.
 struct Count {
-    /// Those that came earlier do not count.
+    /// Earlier logins do not count.
     from: Instant,
     until: Instant,
     answered: Vec<f64>,
@@ -199,7 +199,7 @@ impl Count {
     }
 }
 
-/// A login under way, and when it was due.
+/// A login in progress, and when it was due.
 struct Login {
     due: Instant,
     ticket: Ticket<Outcome>,
@@ -207,7 +207,7 @@ struct Login {
     ended: Arc<Ended>,
 }
 
-/// When a login was answered: told by the thread that answers.
+/// When a login was answered: set by the thread that answers.
 #[derive(Default)]
 struct Ended(OnceLock<Instant>);
 
@@ -235,8 +235,8 @@ impl Login {
         self.ended.0.get().is_some()
     }
 
-    /// Seconds from when it was due until it was answered; `None` if it was refused, gave up, or is
-    /// not answered until then.
+    /// Seconds from when it was due until it was answered; `None` if it was refused, was given up,
+    /// or is not answered by then.
     fn wait(self, until: Instant) -> Result<Option<f64>, Error> {
         let result = match self.result {
             Some(result) => result,

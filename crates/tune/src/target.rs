@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The target of a search.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// What a site asks for.
+/// The requirements of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Target {
     /// Logins per second.
     pub logins: f64,
-    /// How many times as many come at a peak, at least 1. What holds at the peak is taken to have
-    /// to hold for as long as the peak lasts.
+    /// The load at a peak as a multiple, at least 1. The target must be met for as long as the peak
+    /// lasts.
     pub burst: f64,
-    /// 99 of 100 logins are to be answered within this time, counted from when they come.
+    /// The time within which 99 of 100 logins must be answered, from their arrival.
     #[serde(rename = "p99_ms", serialize_with = "as_ms")]
     pub p99: Duration,
     /// Bytes of memory for hashing. A ROM in memory comes on top.
@@ -26,7 +26,7 @@ fn as_ms<S: serde::Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error
     to.serialize_f64(1000.0 * time.as_secs_f64())
 }
 
-/// A login that has taken so many times the target is given up.
+/// A login that has taken this many times the target is given up.
 const PATIENCE: u32 = 4;
 
 impl Target {
@@ -41,7 +41,7 @@ impl Target {
         1000.0 * self.p99.as_secs_f64()
     }
 
-    /// Whether anything can be like this.
+    /// Checks the values of the target.
     ///
     /// # Errors
     /// [`Error::Target`].
@@ -59,8 +59,8 @@ impl Target {
         Ok(())
     }
 
-    /// A policy with this memory, and a deadline of four times the target: under overload, what is
-    /// far too late is not computed. Memory is touched before the first login.
+    /// A policy with this memory, and a deadline of four times the target: under overload, logins
+    /// that are far too late are not computed. Memory is touched before the first login.
     #[must_use]
     pub fn policy(&self, base: Policy) -> Policy {
         let mut policy = base;

@@ -34,7 +34,7 @@ impl Report {
         out
     }
 
-    /// What has been found, line by line.
+    /// The results, line by line.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let setting = &self.setting;
         let mut facts = vec![(
@@ -94,7 +94,7 @@ impl Report {
         facts
     }
 
-    /// What was asked for, and whether it holds.
+    /// The target, and whether it was met.
     fn promise(&self) -> Vec<(&'static str, String)> {
         let Some((target, load)) = self.target.zip(self.confirmation.as_ref()) else {
             return Vec::new();
@@ -117,7 +117,7 @@ impl Report {
         vec![("target", target), (verdict, confirmed)]
     }
 
-    /// What a hash costs whoever computes it here.
+    /// The cost of a hash on this machine.
     fn costs(&self) -> String {
         let seen = &self.saturation;
         format!(
@@ -201,7 +201,7 @@ fn ms(value: Option<f64>) -> String {
 }
 
 impl Table {
-    /// Columns side by side; addresses on lines of their own.
+    /// Columns side by side; addresses on separate lines.
     fn text(&self) -> String {
         let is_address = |column: &str| column == "source" || column == "with, when";
         let shown = self.columns.iter().filter(|column| !is_address(column)).count();

@@ -1,4 +1,4 @@
-//! `saltern census`: what is in a table of stored strings.
+//! `saltern census`: counts of a table of stored strings.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     lines: LineArgs,
 }
 
-/// A census as `--json` shows it.
+/// A census in the form of `--json`.
 #[derive(Serialize)]
 struct Record<'a> {
     accounts: u64,
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.check_names(table.policy())?;
     let mut census = Census::default();
     let report = args.lines.look(|entry| table.count(entry.stored, &mut census).map(Ok))?;
-    // Lines whose string could not even be found are bad as well.
+    // Lines in which no string was found are bad as well.
     census.bad = report.bad;
     let mut output = Output::new();
     if args.json {
@@ -169,8 +169,8 @@ impl Args {
         Ok(())
     }
 
-    /// What the policy does not have, nothing can be said about: a slip in the name would look as
-    /// if nobody needed it.
+    /// Refuses names that are not in the policy: a typo would look as if nobody needed the key or
+    /// ROM.
     fn check_names(&self, policy: &Policy) -> anyhow::Result<()> {
         let keys: Vec<_> = policy.keys.iter().map(|key| key.name.as_str().to_owned()).collect();
         let roms: Vec<_> = policy.roms.iter().map(|rom| rom.id.to_string()).collect();
@@ -184,7 +184,7 @@ impl Args {
         Ok(())
     }
 
-    /// Whether what is to be retired is needed.
+    /// Reports whether the key or ROM to retire is still needed.
     fn retire(&self, table: &Table, census: &Census, output: &mut Output) -> anyhow::Result<bool> {
         let mut needed = false;
         if (self.retire_key.is_some() || self.retire_rom.is_some()) && census.accounts == 0 {

@@ -1,4 +1,4 @@
-//! `saltern completions`: what a shell needs to complete the program's options.
+//! `saltern completions`: shell completions for the program's options.
 
 use std::process::ExitCode;
 

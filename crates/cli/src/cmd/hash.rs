@@ -58,7 +58,7 @@ answered with its error and does not affect the others.
 Exit status: 0 a string was printed, with --jsonl one for each line; 2 an
 error, with --jsonl in any line.";
 
-/// What a policy says itself.
+/// Options whose values come from a policy.
 const NOT_WITH_POLICY: [&str; 13] = [
     "cost",
     "n",
@@ -75,7 +75,7 @@ const NOT_WITH_POLICY: [&str; 13] = [
     "wide",
 ];
 
-/// What `-m help` prints, as mkpasswd does.
+/// The output of `-m help`, as of mkpasswd.
 const METHODS: &str = "\
 Available methods:
 yescrypt\t$y$, costs 1 to 11 (the default)
@@ -179,8 +179,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let limits = args.effort.limits();
     let mut params = args.how.params()?;
-    // Before anybody is asked for a password, or a large ROM is attached: what cannot be computed
-    // needs neither.
+    // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
+    // computed needs neither.
     params.check(&limits).map_err(explain)?;
     if args.how.scheme == SchemeName::Scrypt {
         ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
@@ -210,13 +210,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return jsonl::run(&args.many, task);
     }
     let computer = One::new(hasher, roms.open, &args.effort)?;
-    // All of what was given: crypt(3) looks behind the salt too.
+    // The whole argument: crypt(3) also checks what follows the salt.
     let whole = args.how.setting.as_ref().map(|text| text.as_encoded_bytes());
     args.hash_one(computer, given, whole.unwrap_or(setting.as_bytes()))
 }
 
 impl SettingArgs {
-    /// The parameters; those of the setting if there is one.
+    /// The parameters, from the setting if there is one.
     fn params(&self) -> anyhow::Result<Params> {
         if let Some(text) = &self.setting {
             return Ok(*Setting::parse(text.as_encoded_bytes())?.params());
@@ -237,7 +237,7 @@ impl SettingArgs {
         Ok(params)
     }
 
-    /// A setting with a new salt, or the one that is given.
+    /// A setting with a new salt, or the given one.
     fn setting(&self, hasher: &Hasher) -> anyhow::Result<Setting> {
         if let Some(text) = &self.setting {
             return Ok(Setting::parse(text.as_encoded_bytes())?);
@@ -247,18 +247,18 @@ impl SettingArgs {
 }
 
 impl Args {
-    /// Print the string of one password, and say on standard error when crypt(3) of a plain Linux
-    /// will not verify it.
+    /// Print the string of one password, with a note on standard error if crypt(3) on a plain Linux
+    /// cannot verify it.
     fn hash_one(&self, computer: One, given: Given, setting: &[u8]) -> anyhow::Result<ExitCode> {
         let password = self.read()?;
         let hash = computer.hash(&password, setting)?;
         let notes = crypt3::notes(setting, given.unnamed_key, &password);
-        // Writing may take as long as it likes: by then no secret is left.
+        // Dropped before writing, which may take long: no secret is left by then.
         drop((computer, password));
         print(&hash, &notes)
     }
 
-    /// The same with what the policy in a file says.
+    /// The same under the policy in a file.
     fn hash_under(&self, file: &Path) -> anyhow::Result<ExitCode> {
         if self.many.jsonl {
             let passwords = policy::many(file, self.effort.level()?, jsonl::WAITING)?;

@@ -1,4 +1,4 @@
-//! `saltern inspect`: what a stored string says about itself.
+//! `saltern inspect`: the contents of a stored string.
 
 mod escrypt;
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Everything told about one string, in the order shown.
+/// The record of one string, in the order shown.
 #[derive(Default, Serialize)]
 struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,10 +56,10 @@ struct Record {
     scheme: Option<&'static str>,
     /// One of `hash`, `setting`, `foreign`, `locked`, `no-password`, `shadowed`, `error`.
     kind: &'static str,
-    /// What a policy has to accept for a `foreign` string to be verified.
+    /// The scheme that a policy must accept for a `foreign` string to be verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     accepted_as: Option<&'static str>,
-    /// The hash that this one is over.
+    /// The hash within this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     over: Option<Inner>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
@@ -73,12 +73,12 @@ struct Record {
 /// The hash within a wrapped one, which is verified under a policy.
 #[derive(Serialize)]
 struct Inner {
-    /// As a policy names it.
+    /// Its name in policies.
     scheme: &'static str,
     setting: String,
 }
 
-/// What is told about the schemes that this program computes.
+/// Details of the schemes that this program computes.
 #[derive(Serialize)]
 struct Details {
     mode: &'static str,
@@ -92,7 +92,7 @@ struct Details {
     g: u32,
     #[serde(rename = "NROM")]
     nrom: u64,
-    /// The name of the ROM before a `$y$` string.
+    /// The id of the ROM before a `$y$` string.
     #[serde(skip_serializing_if = "Option::is_none")]
     rom: Option<String>,
     /// The ROMs of an extended string.
@@ -103,9 +103,9 @@ struct Details {
     key: Option<String>,
     salt_bytes: usize,
     memory_bytes: u128,
-    /// The cost number of crypt(3) that means these parameters.
+    /// The cost number of crypt(3) for these parameters.
     cost: Option<u32>,
-    /// Whether crypt(3) of a plain Linux can verify the string, unless it is encrypted with a key.
+    /// Whether crypt(3) on a plain Linux can verify the string, unless it is encrypted with a key.
     crypt3: bool,
     crypt3_obstacles: Vec<String>,
 }
@@ -118,7 +118,7 @@ struct FlavorDetails {
     gather: u32,
     simple: u32,
     sbox_bytes: u32,
-    /// In the block mix and at the end of pwxform's, where these are not 8 and 2.
+    /// In the block mix and at the end of pwxform's, if these are not 8 and 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     salsa: Option<[u32; 2]>,
 }
@@ -214,7 +214,7 @@ impl Record {
         Ok(())
     }
 
-    /// What a string of ours says.
+    /// Fills in the contents of a string of ours.
     fn fill_ours(&mut self, text: &str) -> Result<(), String> {
         let (kind, setting) = parse(text.as_bytes()).map_err(|error| error.to_string())?;
         self.kind = kind;
@@ -227,13 +227,13 @@ impl Record {
     }
 }
 
-/// What kind of string it is, and what it says.
+/// The kind of a string, and its setting.
 fn parse(field: &[u8]) -> Result<(&'static str, Setting), Error> {
     let error = match HashString::parse(field) {
         Ok(hash) => return Ok(("hash", hash.setting().clone())),
         Err(error) => error,
     };
-    // What is a setting from end to end is one; a cut-off hash is not.
+    // Text that is a setting as a whole is one; a truncated hash is not.
     let setting = Setting::parse(field).map_err(|_| error)?;
     let whole = setting.as_bytes() == field.strip_suffix(b"$").unwrap_or(field);
     if whole { Ok(("setting", setting)) } else { Err(error) }
@@ -280,7 +280,7 @@ impl Details {
     }
 }
 
-/// The cost number that means the parameters.
+/// The cost number for the parameters.
 fn cost(scheme: Scheme, params: &Params) -> Option<u32> {
     let of_cost = match scheme {
         Scheme::Yescrypt => Params::from_cost,
@@ -290,7 +290,7 @@ fn cost(scheme: Scheme, params: &Params) -> Option<u32> {
     (1..=11).find(|&cost| of_cost(cost).is_ok_and(|known| known == *params))
 }
 
-/// The record for people: one line in a file of several, a small table for a string by itself.
+/// The record for people: one line in a file of several, a small table for a single string.
 fn words(entry: &Entry, record: &Record) -> String {
     let Some(label) = entry.label() else {
         return record.table();

@@ -1,4 +1,4 @@
-//! `saltern key`: make keys of hash encryption, and tell which one a file holds.
+//! `saltern key`: make keys for hash encryption, and identify the key in a file.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A random key in a new file, there with all of its bytes or not at all, and its fingerprint.
+/// A random key in a new file, which appears atomically, and its fingerprint.
 fn create(path: &Path) -> anyhow::Result<HashKey> {
     let mut key = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).context("cannot get random bytes for a key from the system")?;
@@ -88,11 +88,11 @@ fn create(path: &Path) -> anyhow::Result<HashKey> {
     let beside = fingerprint_path(path);
     new_file::check(path, "a key")?;
     new_file::check(&beside, "a fingerprint")?;
-    // The fingerprint first: where that does not fit any more, there is no key whose name nobody
-    // has been told.
+    // The fingerprint first: if there is no room for it, no key is left whose name was never
+    // printed.
     new_file::create(&beside, format!("{}\n", key.fingerprint()).as_bytes(), "a fingerprint")?;
     new_private_file(path, &digits[..]).inspect_err(|error| {
-        // A key of ours that is there, and may only not be safe on the disk yet, keeps it.
+        // If our key exists, and just may not be synced to the disk yet, its fingerprint is kept.
         let gone = path.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
         if gone || matches!(error, saltern_rom::Error::Exists { .. }) {
             let _ = std::fs::remove_file(&beside);

@@ -46,7 +46,7 @@ fn name(command: &clap::Command) -> String {
     command.get_display_name().unwrap_or(command.get_name()).to_owned()
 }
 
-/// The page, with the text behind the options as it stands: its lines are laid out by hand.
+/// The page, with the text after the options unchanged: its lines are already formatted.
 fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let after = command.get_after_help().map(ToString::to_string);
     let mut page = Vec::new();

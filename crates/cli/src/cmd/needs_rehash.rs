@@ -1,4 +1,4 @@
-//! `saltern needs-rehash`: which stored strings are not what new ones would be.
+//! `saltern needs-rehash`: stored strings that differ from what new ones would be.
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     lines: LineArgs,
 }
 
-/// An outdated string as `--json` shows it.
+/// An outdated string in the form of `--json`.
 #[derive(Serialize)]
 struct Record<'a> {
     line: u64,

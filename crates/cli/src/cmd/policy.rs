@@ -1,4 +1,4 @@
-//! `saltern policy`: whether a policy is good, and what it says.
+//! `saltern policy`: check and print policies.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -81,8 +81,8 @@ fn check(file: &Path, text: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     Table::open(&policy)?;
-    // What hashing needs beside that, but for memory and for the images of ROMs, which take long:
-    // without them, nothing that reads one can be looked at.
+    // Checks what else hashing needs, except memory and the images of ROMs, which take long; so
+    // hashes that read a ROM cannot be checked.
     policy.roms.clear();
     policy.decoy.costs.retain(|cost| !needs_rom(&cost.like));
     (policy.pool.threads, policy.pool.prepare) = (1, None);

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// That of the site, or one with the given keys.
+    /// The policy of the site, or one with the given keys.
     fn policy(&self) -> anyhow::Result<Policy> {
         if let Some(file) = &self.policy {
             return policy::read(file);
@@ -100,7 +100,7 @@ impl Args {
         if let Some(to) = self.to {
             let key = policy.keys.iter_mut().find(|key| key.active);
             let key = key.with_context(|| format!("--key {to}=FILE is missing"))?;
-            // Its fingerprint is held against the file.
+            // Its fingerprint is compared with the file.
             key.name = if key.name.fingerprint().is_some() { key.name } else { to };
             ensure!(
                 to.fingerprint().is_none() || to == key.name,
@@ -113,10 +113,10 @@ impl Args {
     }
 }
 
-/// The string under the active key, or under none; `None` if it is so already.
+/// The string under the active key, or under none; `None` if it already is.
 fn rekey(table: &Table, stored: &str) -> Result<Option<String>, Error> {
     let new = table.rekey(stored)?;
-    // What cannot be encrypted is as it is to be only where it is known to be there.
+    // A string that cannot be encrypted counts as unchanged only if it was recognised.
     if new.is_none()
         && let Some(scheme) = scheme(stored)?
         && !table.policy().schemes.contains(&scheme)

@@ -75,7 +75,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Pages of memory to ask for.
+/// Pages of memory to request.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PageSize {
     /// The machine's normal pages, 4 KiB on most

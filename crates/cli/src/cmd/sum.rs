@@ -36,7 +36,7 @@ use self::plan::{Plan, Refusal};
 #[command(args_override_self = true)]
 pub(crate) struct Args {
     /// Files to hash, or with --check the lists of digests
-    // An empty name is a name: it cannot be opened, which is told like that of any other.
+    // An empty name is a name: it cannot be opened, which is reported as for any other.
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     files: Vec<PathBuf>,
 
@@ -104,7 +104,7 @@ pub(crate) struct Args {
 ///
 /// # Errors
 ///
-/// None: what goes wrong is told here, in the words and with the exit codes of `b2sum`.
+/// None: errors are reported here, in the words and with the exit codes of `b2sum`.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let done = match plan::resolve(args) {
         Ok(Plan::Print(printing, engine)) => print::run(printing, &engine),

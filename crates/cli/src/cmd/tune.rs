@@ -1,4 +1,4 @@
-//! `saltern tune`: which costs this machine can bear, found by loading it.
+//! `saltern tune`: find the costs that this machine can sustain, by loading it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -161,7 +161,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// The policy to begin with, and the bytes of the ROM.
+    /// The initial policy, and the bytes of the ROM.
     fn base(&self) -> anyhow::Result<(Policy, Option<u64>)> {
         if let Some(file) = &self.policy {
             return Ok((Policy::read(file)?, None));

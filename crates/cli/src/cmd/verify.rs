@@ -1,4 +1,4 @@
-//! `saltern verify`: does a password match a stored string, or which strings of a file.
+//! `saltern verify`: whether a password matches a stored string, or which strings in a file.
 
 mod site;
 
@@ -69,7 +69,7 @@ Exit status:
 With --jsonl:
   0 if every line matches, 1 if one does not, 2 if one is in error";
 
-/// What a policy says itself.
+/// Options whose values come from a policy.
 const NOT_WITH_POLICY: [&str; 7] =
     ["named", "assume_unnamed_key", "roms", "assume_unnamed_rom", "max_memory", "max_work", "wide"];
 
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     effort: EffortArgs,
 }
 
-/// What became of one stored string.
+/// The outcome for one stored string.
 enum Outcome {
     /// With the update that is due under a policy.
     Match(Option<Due>),
@@ -132,7 +132,7 @@ enum Outcome {
     Error(String),
 }
 
-/// An outcome as `--json` shows it.
+/// An outcome in the form of `--json`.
 #[derive(Serialize)]
 struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,7 +191,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     tally.exit_code(&entries)
 }
 
-/// The string that has to be computed, or the outcome where it does not depend on the password.
+/// The string to compute, or the outcome if it does not depend on the password.
 fn settle(entry: &Entry, limits: &Limits) -> Result<HashString, Outcome> {
     let stored = known(entry.stored().map_err(Outcome::Error)?)?;
     stored.setting().params().check(limits)?;
@@ -220,7 +220,7 @@ fn stored(text: &str) -> Result<HashString, String> {
     known(text).map_err(|outcome| outcome.reason().to_owned())
 }
 
-/// What is assumed of strings, and nothing in them confirms.
+/// Assumptions about strings that nothing in them confirms.
 #[derive(Clone, Copy)]
 struct Assumed {
     key: bool,
@@ -232,7 +232,7 @@ impl Assumed {
         Assumed { key: args.key.assumes_unnamed(), rom: args.rom.assumes_unnamed() }
     }
 
-    /// What else a mismatch with this string may come of.
+    /// Other possible causes of a mismatch with this string.
     fn notes(self, stored: &HashString) -> Vec<String> {
         let setting = stored.setting();
         let plain = setting.scheme() == Scheme::Yescrypt;
@@ -249,13 +249,13 @@ impl Assumed {
     }
 }
 
-/// What is needed to compute strings; the password is asked for when the first one has to be.
+/// The state for computing strings; the password is asked for when the first one must be computed.
 struct Verifier {
     by: By,
     password: Option<Password>,
 }
 
-/// What computes strings.
+/// The engine that computes strings.
 enum By {
     Options { computer: Box<One>, limits: Limits },
     Policy(Box<Site>),
@@ -301,7 +301,7 @@ impl Verifier {
     }
 }
 
-/// The password, asked for when it is needed first.
+/// The password, asked for when it is first needed.
 fn asked<'p>(
     password: &'p mut Option<Password>,
     source: &PasswordArgs,
@@ -407,7 +407,7 @@ impl Args {
     }
 }
 
-/// How often each kind of outcome came up, and the first reason for having none.
+/// The number of outcomes of each kind, and the first reason for having none.
 #[derive(Default)]
 struct Tally {
     matches: usize,

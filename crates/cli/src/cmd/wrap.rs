@@ -1,4 +1,4 @@
-//! `saltern wrap`: a hash over stored strings of other schemes, without the passwords.
+//! `saltern wrap`: wrap stored strings of other schemes in a new hash, without the passwords.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::policy;
 use crate::table::{self, LineArgs, lines_help};
 
-/// More lines than are on their way at once.
+/// More lines than are in progress at once.
 const WAITING: usize = 1024;
 
 const EXAMPLES: &str = concat!(

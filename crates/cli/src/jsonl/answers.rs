@@ -1,4 +1,4 @@
-//! Writes the answers: in the order of the lines, or each as soon as it is there.
+//! Writes the answers: in the order of the lines, or each as soon as it is available.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -11,10 +11,10 @@ use super::pending::{Answer, TOO_LATE};
 use super::{Line, Message, QUEUE};
 use crate::output::Output;
 
-/// How long to wait for one line before looking at the others.
+/// How long to wait for one line before checking the others.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// As good as for ever.
+/// Practically forever.
 const LONG: Duration = Duration::from_secs(3600);
 
 /// A line of output.
@@ -32,14 +32,14 @@ struct Record<'a> {
     outdated: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     update: Option<String>,
-    /// What is noted on the terminal for one password.
+    /// The notes that a single password gets on the terminal.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
 
-/// How many lines there were, and what came of them.
+/// Counts of lines, by result.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) lines: u64,
@@ -47,7 +47,7 @@ pub(super) struct Tally {
     pub(super) mismatches: u64,
 }
 
-/// What the answers go through.
+/// The writer of answers.
 pub(super) struct Answers {
     output: Output,
     waiting: VecDeque<Line>,
@@ -61,7 +61,7 @@ impl Answers {
         Answers { output, waiting: VecDeque::new(), unordered, tally }
     }
 
-    /// Answer all that comes.
+    /// Answer all lines.
     pub(super) fn run(mut self, lines: &Receiver<Message>) -> anyhow::Result<Tally> {
         let mut end = None;
         loop {
@@ -76,7 +76,7 @@ impl Answers {
             if self.answer_ready()? {
                 continue;
             }
-            // Whoever waits for an answer before going on gets it now.
+            // A caller that waits for an answer before continuing gets it now.
             self.output.flush()?;
             match (self.waiting.is_empty(), &end) {
                 (true, Some(_)) => break,
@@ -104,7 +104,7 @@ impl Answers {
         Ok(())
     }
 
-    /// Write what may be written; whether there was anything.
+    /// Write the answers that are due; return whether there were any.
     fn answer_ready(&mut self) -> anyhow::Result<bool> {
         let before = self.tally.lines;
         let mut later = VecDeque::new();
@@ -124,7 +124,7 @@ impl Answers {
         Ok(self.tally.lines > before)
     }
 
-    /// Wait for the first line, but not past its deadline, nor for long where others may be ready
+    /// Wait for the first line, but not past its deadline, nor for long if others may be ready
     /// before it.
     fn wait_for_first(&mut self) {
         let most = if self.unordered { LOOK } else { LONG };
@@ -167,7 +167,7 @@ impl Answers {
 }
 
 impl Line {
-    /// The answer if it is there within this time, or if it is too late for one.
+    /// The answer if it is available within this time, or an error if it is too late.
     fn answer(&mut self, time: Duration) -> Option<Result<Answer, String>> {
         let settled = Err(Err(String::new()));
         let pending = match std::mem::replace(&mut self.pending, settled) {
@@ -188,7 +188,7 @@ impl Line {
 }
 
 impl Line {
-    /// One that is answered already.
+    /// A line that is answered already.
     pub(super) fn refused(number: u64, id: Option<Box<RawValue>>, error: String) -> Line {
         Line { number, id, notes: Vec::new(), due: None, pending: Err(Err(error)) }
     }

@@ -6,11 +6,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 const BUFFER: usize = 64 << 10;
 
-/// As [`io::BufReader`], but nothing stays in memory once it was consumed.
+/// Like [`io::BufReader`], but data is wiped from memory once it is consumed.
 pub(super) struct WipedReader<R> {
     input: R,
     buffer: Zeroizing<Vec<u8>>,
-    /// What is there to be read.
+    /// The unread data.
     start: usize,
     end: usize,
 }

@@ -10,13 +10,13 @@ use crate::compute::wait_for;
 use crate::crypt3;
 use crate::policy::Due;
 
-/// What is said of a line that is not answered.
+/// The error for a line that is not answered in time.
 pub(super) const TOO_LATE: &str = "the deadline passed before there was an answer";
 
-/// What comes of a line.
+/// The result of a line.
 pub(super) enum Answer {
     Hash(String),
-    /// One that is as a policy has it, with what is to be said of that.
+    /// A new string, with notes on it.
     New {
         hash: String,
         notes: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) enum Pending {
 }
 
 impl Pending {
-    /// The answer, if it is there within this time.
+    /// The answer, if it is available within this time.
     pub(super) fn wait(self, time: Duration) -> Result<Result<Answer, String>, Pending> {
         match self {
             Pending::Hash(ticket) => match wait_for(ticket, time) {

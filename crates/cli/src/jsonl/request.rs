@@ -8,19 +8,19 @@ use zeroize::Zeroizing;
 
 use crate::password::Password;
 
-/// What a line asks for.
+/// The request in a line.
 pub(crate) struct Request {
     pub(super) password: Password,
-    /// To hash with.
+    /// The setting to hash with.
     pub(super) setting: Option<Zeroizing<String>>,
-    /// To verify.
+    /// The string to verify.
     pub(super) hash: Option<Zeroizing<String>>,
-    /// How long the answer is waited for.
+    /// How long to wait for the answer.
     pub(super) timeout: Option<Duration>,
 }
 
 impl Request {
-    /// The line's id, as far as it can be made out, and what it asks for.
+    /// The line's id, if it can be read, and its request.
     pub(super) fn parse(line: &[u8]) -> (Option<Box<RawValue>>, Result<Request, Malformed>) {
         match Fields::parse(line) {
             Ok(mut fields) => {

@@ -20,7 +20,7 @@ pub(crate) struct RomName {
 }
 
 impl RomName {
-    /// For the options that take one.
+    /// The parser for options that take a ROM.
     pub(crate) fn parser() -> impl TypedValueParser<Value = RomName> {
         OsStringValueParser::new().try_map(RomName::parse)
     }
@@ -54,12 +54,12 @@ impl RomName {
         Self::parse(format!("shm:{name}").into())
     }
 
-    /// Whether it is a name in shared memory and no path.
+    /// Whether it is a name in shared memory and not a path.
     pub(crate) fn is_shared(&self) -> bool {
         self.shown.starts_with("shm:") || self.location != Location::Beside
     }
 
-    /// What `saltern-rom` calls the image: its manifest is beside this path.
+    /// The image path for `saltern-rom`: its manifest is beside this path.
     pub(crate) fn image(&self) -> &Path {
         &self.image
     }
@@ -76,7 +76,7 @@ impl fmt::Display for RomName {
     }
 }
 
-/// The key of a segment, in decimal or after 0x in hexadecimal.
+/// Parses the key of a segment, in decimal, or in hexadecimal after 0x.
 fn parse_key(text: &str) -> Result<i32, String> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -91,7 +91,8 @@ fn parse_key(text: &str) -> Result<i32, String> {
     }
 }
 
-/// The path beside which the manifest of a segment is: gone with the next boot, as the segment.
+/// The path beside which the manifest of a segment is: it disappears at the next boot, like the
+/// segment.
 fn segment_image(key: i32) -> PathBuf {
     Path::new(SHM).join(format!("saltern-sysv-{:08x}", key.cast_unsigned()))
 }

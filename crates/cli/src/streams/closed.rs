@@ -1,7 +1,7 @@
 //! Which of the standard streams were closed when the program started.
 //!
-//! The Rust runtime opens /dev/null in place of those that are closed, before `main`: nothing tells
-//! this afterwards from a /dev/null that somebody meant. So they are looked at before the runtime
+//! The Rust runtime opens /dev/null in place of those that are closed, before `main`: afterwards
+//! this cannot be distinguished from an intended /dev/null. So they are checked before the runtime
 //! starts.
 #![allow(unsafe_code, reason = "a function that runs before the runtime, and fcntl(2) in it")]
 
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// A bit for each stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// What the system's loader calls before `main`.
+/// The function that the system's loader calls before `main`.
 // SAFETY: this section holds pointers to C functions that the loader calls, one after the other and
 // in the only thread that there is. `look` is one that needs nothing of the runtime.
 #[unsafe(link_section = ".init_array")]
@@ -20,7 +20,7 @@ static BEFORE_MAIN: extern "C" fn() = look;
 
 extern "C" fn look() {
     for number in 0..3 {
-        // SAFETY: F_GETFD takes any number, and only asks.
+        // SAFETY: F_GETFD takes any number, and only reads flags.
         if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
             CLOSED.fetch_or(1 << number, Ordering::Relaxed);
         }

@@ -1,7 +1,7 @@
 //! Signals that end or stop the program, held back while the terminal is silent.
 //!
-//! A handler only notes the signal and wakes whoever waits for the keyboard; the terminal is put in
-//! order by ordinary code, and only then does the signal do what it does by default.
+//! A handler only records the signal and wakes the code that waits for the keyboard; ordinary code
+//! restores the terminal, and only then does the signal have its default effect.
 
 use std::collections::BTreeSet;
 use std::ffi::c_int;
@@ -19,22 +19,22 @@ use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use signal_hook::{flag, low_level};
 
-/// Those that stop the program or let it go on.
+/// Signals that stop the program or let it continue.
 const STOPPING: [c_int; 3] = [SIGTSTP, SIGTTIN, SIGCONT];
 
-/// Those whose default is the end of the program and that come from outside. What tells of a fault
-/// in the program itself (SIGSEGV and its kind) cannot wait, and SIGKILL waits for nobody.
+/// Signals from outside that end the program by default. Those for a fault in the program itself
+/// (such as SIGSEGV) cannot wait, and SIGKILL cannot be held back.
 const ENDING: [c_int; 12] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT, SIGVTALRM, SIGPROF,
     SIGXCPU, SIGXFSZ,
 ];
 
-/// Others that end the program by default on this system, which the library of handlers does not
-/// know, or takes for harmless: the program ends with a status that tells the signal, as a shell
-/// would tell it.
+/// Other signals that end the program by default on this system, which the signal library does not
+/// know or considers harmless: the program ends with the status that a shell would show for the
+/// signal.
 #[cfg(target_os = "linux")]
 fn others() -> Vec<c_int> {
-    // SIGSTKFLT, which not every processor has under this number: there it is one of the others.
+    // 16 is SIGSTKFLT; on processors where it is another signal, that is one of the others.
     let named = [libc::SIGIO, libc::SIGPWR, 16];
     let known = |signal: c_int| signal != libc::SIGIO && low_level::signal_name(signal).is_some();
     let unknown = named.into_iter().filter(|signal| !known(*signal));
@@ -46,24 +46,24 @@ fn others() -> Vec<c_int> {
     Vec::new()
 }
 
-/// The status of a program that this signal has ended, as shells show it.
+/// The status that shells show for a program ended by this signal.
 fn status(signal: c_int) -> c_int {
     128 + signal
 }
 
 /// The signals of the process, installed once.
 pub(super) struct Signals {
-    /// Nothing has to be put in order: a signal does at once what it does by default.
+    /// The terminal need not be restored: a signal has its default effect at once.
     idle: Arc<AtomicBool>,
     noted: Mutex<Noted>,
     /// Readable after a signal.
     wake: UnixStream,
 }
 
-/// What has come.
+/// The signals that have arrived.
 struct Noted {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
-    /// Not heeded yet.
+    /// Not handled yet.
     came: BTreeSet<c_int>,
 }
 
@@ -89,7 +89,7 @@ impl Signals {
         let wake = read.try_clone()?;
         let idle = Arc::new(AtomicBool::new(true));
         let known = ENDING.into_iter().chain(STOPPING).chain(others.iter().copied());
-        // `nohup saltern …` goes on ignoring it.
+        // `nohup saltern …` continues to ignore it.
         let heeded = |signal: &c_int| *signal == SIGCONT || ignored >> (signal - 1) & 1 == 0;
         let known: Vec<c_int> = known.filter(heeded).collect();
         for &signal in &known {
@@ -98,13 +98,13 @@ impl Signals {
                 true => flag::register_conditional_shutdown(signal, status(signal), idle.clone())?,
             };
         }
-        // All of them wake by one descriptor: the program may not have many.
+        // All of them use one descriptor for waking: the program may have few left.
         let delivery = SignalDelivery::with_pipe(read, write, SignalOnly, known)?;
         let noted = Mutex::new(Noted { delivery, came: BTreeSet::new() });
         Ok(Signals { idle, noted, wake })
     }
 
-    /// What has come up to now. Nobody has to be woken for it any more.
+    /// The signals up to now; no further wake-up is needed for them.
     fn noted(&self) -> MutexGuard<'_, Noted> {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         let Noted { delivery, came } = &mut *noted;
@@ -112,25 +112,25 @@ impl Signals {
         noted
     }
 
-    /// Hold nothing back any more. A signal that came too late to be heeded has its effect here.
+    /// Stop holding signals back. A signal that arrived too late to be handled takes effect here.
     pub(super) fn release(&self) {
         self.idle.store(true, Ordering::SeqCst);
         if let Some(signal) = self.take_ending() {
             end(signal);
         }
         if self.take(SIGTSTP) | self.take(SIGTTIN) {
-            // Nothing can be said about it here, and nothing is lost: the program goes on.
+            // An error cannot be reported here and does no harm: the program continues.
             let _ = stop();
         }
         self.take(SIGCONT);
     }
 
-    /// Whether this signal has come since it was asked last.
+    /// Whether this signal has arrived since the last call.
     pub(super) fn take(&self, signal: c_int) -> bool {
         self.noted().came.remove(&signal)
     }
 
-    /// One that ends the program, if there was any.
+    /// A signal that ends the program, if one has arrived.
     pub(super) fn take_ending(&self) -> Option<c_int> {
         let mut noted = self.noted();
         let signal = noted.came.iter().find(|signal| !STOPPING.contains(signal)).copied()?;
@@ -145,21 +145,22 @@ impl AsFd for Signals {
     }
 }
 
-/// Stop as SIGTSTP does by default: not at all where there is no shell that could let the program
-/// go on. That signal has a handler by now; this one has the same default.
+/// Stop as SIGTSTP does by default: not at all if there is no shell that could continue the
+/// program. That signal has a handler now; this one has the same default.
 pub(super) fn stop() -> io::Result<()> {
     low_level::raise(SIGTTOU)
 }
 
-/// Let a signal that was held back end the program, so that its parent sees which one it was.
+/// Let a signal that was held back end the program, so that the parent process sees which one it
+/// was.
 pub(super) fn end(signal: c_int) -> ! {
     let _ = low_level::emulate_default_handler(signal);
-    // One of the others, or where the system would not have it.
+    // Reached for one of the others, or if the system refused.
     std::process::exit(status(signal))
 }
 
-/// The signals that the program was started to ignore, bit by bit; none on systems that do not
-/// tell.
+/// The signals that were ignored when the program started, as bits; 0 on systems that do not report
+/// them.
 fn ignored() -> u128 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,13 +1,13 @@
 //! The terminal of the session.
 //!
-//! Echo goes off before the question appears, so that nothing typed (or pasted, or sent by a
-//! script) in answer to it can show. The terminal's line editing goes off, too, since it would keep
-//! the password in a buffer of its own; the few keys that matter are handled here. The keys that
-//! send signals work as ever.
+//! Echo is turned off before the prompt appears, so that nothing typed (or pasted, or sent by a
+//! script) in answer to it can show. The terminal's line editing is turned off, too, since it would
+//! keep the password in its own buffer; the few keys that matter are handled here. The keys that
+//! send signals work as usual.
 //!
-//! Whatever ends or stops the program, the terminal is put back first, and silent again when the
-//! program goes on. A program in the background leaves the terminal alone: it belongs to another
-//! then.
+//! When anything ends or stops the program, the terminal is restored first, and silenced again when
+//! the program continues. In the background the program does not touch the terminal, which then
+//! belongs to another one.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -36,14 +36,13 @@ pub(crate) struct Terminal {
     signals: &'static Signals,
 }
 
-/// The program was stopped and goes on: the question is asked anew.
+/// The program was stopped and continued: the prompt is shown again.
 struct Stopped;
 
 impl Terminal {
-    /// Silence the terminal; `None` if the session has none that can be. What was typed ahead is
-    /// thrown away.
+    /// Silence the terminal; `None` if the session has none. Discards what was typed ahead.
     pub(crate) fn open() -> anyhow::Result<Option<Terminal>> {
-        // Never blocks: where output is held (Ctrl-S), signals are still heeded.
+        // Never blocks: signals are handled even while output is held (Ctrl-S).
         let flags = OFlags::NONBLOCK.bits().cast_signed();
         let tty = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty");
         let Some(tty) = if_there(tty).context("cannot open the terminal")? else { return Ok(None) };
@@ -89,7 +88,7 @@ impl Terminal {
                 Key::Erase => erase(line),
                 Key::Kill => line.zeroize(),
                 Key::Part => push(line, byte),
-                // An arrow key, say. Guessing what was meant could make another password of it.
+                // For example an arrow key. Guessing its meaning could result in another password.
                 Key::Control => {
                     return Some(Err(anyhow::anyhow!(
                         "a control character (0x{byte:02x}) was typed: use --stdin for a password that has one"
@@ -117,7 +116,7 @@ impl Terminal {
     fn say(&mut self, mut text: &[u8]) -> anyhow::Result<()> {
         let context = "cannot ask for the password on the terminal";
         while !text.is_empty() {
-            // Nothing was typed yet that would have to be forgotten.
+            // Nothing was typed yet that must be forgotten.
             let _ = self.heed(&mut Password::default()).context(context)?;
             match self.tty.write(text) {
                 Ok(count) => text = &text[count..],
@@ -128,7 +127,7 @@ impl Terminal {
     }
 
     /// After a call that would have blocked, wait until it would not, or until there is a signal to
-    /// heed.
+    /// handle.
     fn wait(&self, error: io::Error, events: PollFlags) -> io::Result<()> {
         match error.kind() {
             io::ErrorKind::WouldBlock => {}
@@ -142,7 +141,7 @@ impl Terminal {
         }
     }
 
-    /// Let the signals that came have their effect, with nothing left of what was typed.
+    /// Let the signals that have arrived take effect, after wiping what was typed.
     fn heed(&self, line: &mut Password) -> io::Result<Result<(), Stopped>> {
         self.heed_ending(line);
         let stop = self.signals.take(SIGTSTP) | self.signals.take(SIGTTIN);
@@ -165,15 +164,16 @@ impl Terminal {
         }
     }
 
-    /// Make the terminal silent. In the background, that has to wait until somebody brings the
-    /// program to the front.
+    /// Silence the terminal. In the background, this waits until the program is brought to the
+    /// foreground.
     fn silence(&self) -> io::Result<()> {
         while !self.is_in_foreground() {
             self.signals.take(SIGCONT);
             signals::stop()?;
             self.heed_ending(&mut Password::default());
             if !self.signals.take(SIGCONT) {
-                // Nothing stops a program that no shell looks after; the next call says so.
+                // A program without a controlling shell is not stopped; the next call reports the
+                // error.
                 break;
             }
         }
@@ -182,7 +182,7 @@ impl Terminal {
         Ok(tcflush(&self.tty, QueueSelector::IFlush)?)
     }
 
-    /// What a byte means on this terminal.
+    /// The meaning of a byte on this terminal.
     fn key(&self, byte: u8) -> Key {
         let code = |index| self.before.special_codes[index] == byte && byte != 0;
         match byte {
@@ -197,7 +197,7 @@ impl Terminal {
         }
     }
 
-    /// Put the terminal back, and throw away what was typed of a password that nobody will read.
+    /// Restore the terminal, and discard what was typed of a password that will not be read.
     fn abandon(&self) {
         if self.is_in_foreground() {
             let _ = tcflush(&self.tty, QueueSelector::IFlush);
@@ -207,12 +207,13 @@ impl Terminal {
 
     fn restore(&self) {
         if self.is_in_foreground() {
-            // Where this fails the terminal is gone.
+            // If this fails the terminal is gone.
             let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
         }
     }
 
-    /// Whether the terminal is this program's to change. One that is gone fails where it is used.
+    /// Whether the program is in the foreground and may change the terminal. If the terminal is
+    /// gone, its use fails.
     fn is_in_foreground(&self) -> bool {
         tcgetpgrp(&self.tty).map_or(true, |group| group == getpgrp())
     }
@@ -225,8 +226,8 @@ impl Drop for Terminal {
     }
 }
 
-/// `None` if the session has no terminal. That one cannot be opened for want of descriptors or
-/// memory does not mean that: somebody may be sitting at it.
+/// `None` if the session has no terminal. Lack of descriptors or memory is an error instead:
+/// somebody may be using the terminal.
 fn if_there(tty: io::Result<File>) -> io::Result<Option<File>> {
     match tty {
         Ok(tty) => Ok(Some(tty)),
@@ -238,7 +239,7 @@ fn if_there(tty: io::Result<File>) -> io::Result<Option<File>> {
 }
 
 enum Key {
-    /// Belongs to the password.
+    /// Part of the password.
     Part,
     End,
     EndOfFile,
@@ -247,7 +248,7 @@ enum Key {
     Control,
 }
 
-/// Remove the last character: the bytes that continue one in UTF-8, and the one before.
+/// Remove the last character: its UTF-8 continuation bytes, and the byte before them.
 fn erase(line: &mut Password) {
     while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
 }

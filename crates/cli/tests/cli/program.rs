@@ -81,7 +81,7 @@ pub(crate) fn kill(child: &Child, signal: &str) {
 /// Standard output as lines of JSON.
 #[track_caller]
 pub(crate) fn json_lines(output: &Output) -> Vec<Value> {
-    stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    saltern_testing::json_lines(stdout(output))
 }
 
 /// Writes a file that, where files have modes, nobody else can read.

@@ -7,6 +7,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{str, thread};
 
+use saltern_testing::hex::hex;
+
 use super::{Bench, complaints, run, stdout, text};
 
 #[test]
@@ -46,13 +48,12 @@ fn threads_for_the_leaves_of_one_long_input_change_nothing() {
     const MIB: usize = 1 << 20;
     let lengths = [8 * MIB - 1, 8 * MIB + 1, 12 * MIB + 513, 16 * MIB, 24 * MIB + 1, bytes.len()];
     for algorithm in ["blake2bp", "blake2sp"] {
-        let digest = |hash: &[u8]| hash.iter().map(|byte| format!("{byte:02x}")).collect();
         for length in lengths {
             let content = &bytes[..length];
             bench.write(b"long", content);
             let expected: String = match algorithm {
-                "blake2bp" => digest(saltern_blake2::blake2bp(content).as_bytes()),
-                _ => digest(saltern_blake2::blake2sp(content).as_bytes()),
+                "blake2bp" => hex(saltern_blake2::blake2bp(content).as_bytes()),
+                _ => hex(saltern_blake2::blake2sp(content).as_bytes()),
             };
             for threads in ["1", "2", "3", "4", "5", "7", "8", "9"] {
                 let args = ["-a", algorithm, "--num-threads", threads, "long"];

@@ -30,7 +30,7 @@ pub(crate) fn hash(rom: RomView<'_>) -> String {
     let params = params.check(&Limits::unlimited()).unwrap();
     let mut out = [0; 32];
     derive(b"password", b"salt", &params, Some(&rom), &mut Workspace::new(), &mut out).unwrap();
-    out.iter().map(|byte| format!("{byte:02x}")).collect()
+    saltern_testing::hex::hex(&out)
 }
 
 /// What a child is to do, as words.

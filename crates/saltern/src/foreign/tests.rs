@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use saltern_testing::hex::{hex, unhex};
 use serde::Deserialize;
 
 use super::*;
@@ -27,11 +28,6 @@ fn vectors(program: &str) -> Vectors {
     serde_json::from_str(&text).unwrap()
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
-    let digit = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-    (0..hex.len()).step_by(2).map(digit).collect()
-}
-
 /// The foreign string, if it is one and a policy that accepts everything admits it.
 fn admitted(text: &str, password: &[u8]) -> Option<Foreign> {
     let policy = Policy { schemes: Scheme::ALL.to_vec(), ..Policy::default() };
@@ -51,7 +47,7 @@ fn agree(program: &str, count: usize, differs: fn(&str, &[u8], bool) -> bool) {
     let count = if seed == 1 { count } else { count * times };
     let (mut right, mut wrong, mut other, mut refused) = (0, 0, 0, 0);
     for (password, text, verdict) in &cases {
-        let password = bytes(password);
+        let password = unhex(password);
         let admitted = admitted(text, &password);
         refused += usize::from(admitted.is_none());
         let ours = admitted.is_some_and(|one| one.matches(&password) == Ok(true));
@@ -128,7 +124,7 @@ fn settings_have_one_spelling_and_strings_are_made() {
     let mut made = Vec::new();
     for program in ["libcrypt", "argon2", "bcrypt", "django", "libpass"] {
         for (password, text, _) in vectors(program).cases.iter().filter(|case| case.2) {
-            let mut password = bytes(password);
+            let mut password = unhex(password);
             let Some(foreign) = admitted(text, &password) else { continue };
             let said = foreign.setting.to_string();
             if said.contains('}') {
@@ -148,8 +144,7 @@ fn settings_have_one_spelling_and_strings_are_made() {
             }
             let digest = foreign.setting.compute(&password).unwrap();
             if let Some(complete) = complete_string(text, &*foreign.setting, &digest) {
-                let hex: String = password.iter().map(|byte| format!("{byte:02x}")).collect();
-                made.push((program, hex, complete));
+                made.push((program, hex(&password), complete));
             }
         }
     }

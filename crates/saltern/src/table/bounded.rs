@@ -1,20 +1,20 @@
-//! Lines of a stream as bytes, with a bound on the memory that one of them can take.
+//! Lines of a stream as bytes, with bounded memory per line.
 
 use std::io::{self, BufRead, Read};
 
-/// What [`Lines::next`] found.
+/// The result of [`Lines::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// A line, with its newline unless it is the last one and has none.
     Whole,
-    /// The beginning of a line longer than the bound; the following calls bring the rest of it.
+    /// The beginning of a line longer than the bound; the following calls return the rest of it.
     Start,
     /// A further piece of a long line, empty if the stream ends there.
     Rest,
 }
 
-/// A stream read line by line, into memory of the caller: of at most `bound` bytes, and wiped by
-/// the caller if lines have passwords.
+/// A stream read line by line, into the caller's memory of at most `bound` bytes, which the caller
+/// must wipe if lines contain passwords.
 ///
 /// ```
 /// use saltern::table::{Lines, Piece};
@@ -36,12 +36,12 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines longer than `bound` bytes (at least 1) come in pieces of that size.
+    /// Lines longer than `bound` bytes (at least 1) are returned in pieces of that size.
     pub fn new(input: R, bound: usize) -> Self {
         Lines { input, bound, inside: false, number: 0 }
     }
 
-    /// The number of the line that came last, counted from 1.
+    /// The number of the last line, counted from 1.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
@@ -105,7 +105,7 @@ mod tests {
             (3, Piece::Whole),
         ];
         assert_eq!(kinds, expected);
-        // A last line of exactly the bound has to end, too.
+        // A last line of exactly the bound must end, too.
         assert_eq!(all(b"abcd", 4).last().unwrap().1, Piece::Rest);
         assert_eq!(all(b"", 4), []);
     }

@@ -187,9 +187,7 @@ const TURN: Duration = Duration::from_secs(3);
 /// Prevents other processes of the service from making or removing this socket as long as the
 /// result is held. The lock file, beside the socket, is kept.
 async fn lock(path: &Path) -> io::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    let name = PathBuf::from(name);
+    let name = path.with_added_extension("lock");
     let told =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", name.display()));
     let open = || File::options().create(true).append(true).mode(0o600).open(&name);

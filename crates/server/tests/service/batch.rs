@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use saltern_testing::json_lines;
 use serde_json::{Value, json};
 
 use super::daemon::{CHUNKED, Daemon, POLICY, chunk, config, head, post, read, until};
@@ -18,8 +19,7 @@ fn of_hashes(count: usize) -> String {
 }
 
 fn answers(text: &str) -> Vec<Value> {
-    let mut lines: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut lines = json_lines(text);
     lines.sort_by_key(|line| line["line"].as_u64());
     lines
 }
@@ -223,8 +223,7 @@ fn a_batch_that_cannot_be_read_to_its_end_says_so_last() {
     });
     let answer = read(stream);
     assert!(slow.join().unwrap() < Duration::from_secs(4));
-    let lines: Vec<Value> =
-        answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = json_lines(&answer.body);
     assert_eq!(lines.len(), 3, "{answer:?}");
     assert_eq!((&lines[2]["line"], &lines[2]["status"]), (&json!(4), &json!(408)), "{answer:?}");
     assert_eq!(daemon.metric("saltern_requests_total", "op=\"batch\",outcome=\"bad-input\""), 1.0);

@@ -1,4 +1,4 @@
-//! Keys and ROMs that are given, and settings that do not use them.
+//! Keys and ROMs from options, and settings that do not use them.
 
 use anyhow::{bail, ensure};
 use saltern_yescrypt::{Scheme, Setting};
@@ -6,7 +6,7 @@ use saltern_yescrypt::{Scheme, Setting};
 use crate::key::KeyArgs;
 use crate::rom::NewRomArgs;
 
-/// What the options give beside the setting of a new string.
+/// The keys and ROMs from options, beside the setting of a new string.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     key: bool,
@@ -16,18 +16,18 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// What these options give.
+    /// The keys and ROMs of these options.
     pub(super) fn new(key: &KeyArgs, rom: &NewRomArgs) -> Given {
         let unnamed_key = key.assumes_unnamed() || (rom.no_names() && key.is_given());
         Given { key: key.is_given(), unnamed_key, rom: rom.is_given() }
     }
 
-    /// Whether a setting uses what is given. The string would be made without, and whoever gave it
-    /// would believe in a protection that is not there.
+    /// Checks that a setting uses them. Otherwise the string would be made without, and the user
+    /// would rely on a protection that does not exist.
     ///
     /// # Errors
     ///
-    /// It does not, and what to do.
+    /// If it does not; the message says what to do.
     pub(crate) fn check(self, setting: &Setting) -> anyhow::Result<()> {
         let yescrypt = matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended);
         ensure!(yescrypt || !self.key, "a key works with yescrypt strings only");

@@ -1,4 +1,4 @@
-//! What a `$7X` string says about itself.
+//! The contents of a `$7X` string.
 
 use saltern::policy::memory_text;
 use saltern_yescrypt::Setting;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::crypt3::obstacles;
 
-/// Everything told, in the order of the JSON.
+/// The fields, in the order of the JSON.
 #[derive(Serialize)]
 pub(super) struct Details {
     generation: &'static str,
@@ -20,11 +20,11 @@ pub(super) struct Details {
     p: u32,
     salt_bytes: usize,
     memory_bytes: u128,
-    /// Whether the string says which ROM it needs, and its mask: never.
+    /// Whether the string names its ROM and its mask: never.
     names_rom: bool,
     crypt3: bool,
     crypt3_obstacles: Vec<String>,
-    /// What the string cannot tell.
+    /// What the string does not show.
     caveats: [&'static str; 2],
 }
 
@@ -66,7 +66,7 @@ impl Details {
         format!("a plain Linux cannot verify it: {}", self.crypt3_obstacles.join("; "))
     }
 
-    /// The rows of the table behind the first.
+    /// The rows of the table after the first.
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let modes = match &self.modes[..] {
             [] => "classic scrypt".to_owned(),

@@ -103,7 +103,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (options.replace, options.mode) = (args.replace, args.mode);
         (options.pages, options.watch) = (args.pages.into(), &watch);
         let copied = copy(args.rom.image(), name.image(), &options);
-        // Another process may have been quicker. What is there and is not this ROM says why.
+        // Another process may have been quicker. If the existing ROM is not this one, the error
+        // says why.
         there = matches!(copied, Err(Error::Exists { .. })).then(|| look(&name, &source));
         match &there {
             Some(Ok(_)) => {}
@@ -122,7 +123,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let held = match args.keep(&name) {
         Ok(held) => held,
         Err(error) => {
-            // It is not as it was asked for, and nobody would know of it.
+            // It is not as requested, which would otherwise go unnoticed.
             if !found && !args.replace {
                 let _ = saltern_rom::detach(name.image(), name.is_shared());
             }
@@ -140,8 +141,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The same ROM where it is to be, if it is there and to be trusted: the library refuses what
-/// others may have written.
+/// The same ROM at its destination, if it exists there and can be trusted: the library refuses
+/// images that others may have written.
 fn look(name: &RomName, source: &Manifest) -> Result<Attached, Error> {
     let mut options = AttachOptions::new();
     (options.access, options.expect) = (Access::Map, Some(source.hash));
@@ -184,7 +185,7 @@ impl Args {
         Ok(Location::File { path })
     }
 
-    /// What is still asked for once the copy is there.
+    /// The remaining requests once the copy exists: locking, and holding it.
     fn keep(&self, name: &RomName) -> anyhow::Result<Option<Attached>> {
         if self.immutable {
             set_immutable(name.image(), true)?;

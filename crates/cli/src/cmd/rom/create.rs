@@ -134,7 +134,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     params.check().context("these parameters do not define a ROM")?;
     args.refuse_existing()?;
-    // Before signals are handled: Ctrl-C at the question ends the program.
+    // Before signals are handled: Ctrl-C at the prompt ends the program.
     let seed = args.seed.read()?;
     let work = Work::begin()?;
     let watch = |progress| work.watch(progress);
@@ -159,7 +159,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// Before a seed is made for nothing. The library looks again when the place is taken.
+    /// Checked before a seed is made in vain. The library checks again when it claims the place.
     fn refuse_existing(&self) -> anyhow::Result<()> {
         let path = self.at.as_deref().unwrap_or(self.rom.image());
         if !self.replace && path.symlink_metadata().is_ok() {
@@ -193,7 +193,7 @@ pub(super) fn blocks(bytes: u64, r: u32) -> anyhow::Result<u64> {
     })
 }
 
-/// The flavour that a flags word means.
+/// The flavour for a flags word.
 pub(super) fn flavor(flags: u32) -> anyhow::Result<Flavor> {
     let (mode, flavor) = Params::from_flags(flags)?;
     ensure!(mode == saltern_yescrypt::params::Mode::Rw, "flags {flags} select a mode without ROMs");

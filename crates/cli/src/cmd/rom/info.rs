@@ -1,4 +1,4 @@
-//! `saltern rom info`: what the manifest says, and whether the image fits it.
+//! `saltern rom info`: the manifest, and whether the image matches it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `saltern rom list`: what ROMs there are.
+//! `saltern rom list`: the ROMs in directories.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -40,7 +40,7 @@ pub(super) struct NewSeedArgs {
 }
 
 impl SeedArgs {
-    /// The seed, if there is one of the options.
+    /// The seed, if one of the options is given.
     pub(super) fn read(&self) -> anyhow::Result<Option<Seed>> {
         Ok(match (&self.seed_file, &self.seed_fd) {
             (Some(path), _) => {

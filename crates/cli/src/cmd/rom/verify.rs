@@ -1,4 +1,4 @@
-//! `saltern rom verify`: is the image what it should be.
+//! `saltern rom verify`: check the image of a ROM.
 
 use std::num::NonZero;
 use std::process::ExitCode;

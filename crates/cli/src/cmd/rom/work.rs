@@ -1,4 +1,4 @@
-//! Long work: its progress line, and its end by a signal.
+//! Long operations: the progress line, and cancelling by a signal.
 
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use saltern_rom::{Error, Stage};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 
-/// Looks at signals and shows how far the work is.
+/// Checks for signals and shows progress.
 pub(super) struct Work {
     interrupt: Interrupt,
     progress: Progress,
@@ -16,17 +16,17 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// From now on Ctrl-C and SIGTERM end the work where it can be ended.
+    /// From now on Ctrl-C and SIGTERM cancel the work where it can be cancelled.
     pub(super) fn begin() -> anyhow::Result<Self> {
         let progress = Progress::new(None, false);
         Ok(Work { interrupt: Interrupt::begin()?, progress, stage: Mutex::new(None) })
     }
 
-    /// What the library calls.
+    /// The callback for the library.
     pub(super) fn watch(&self, now: saltern_rom::Progress) -> ControlFlow<()> {
         let before = self.stage.lock().unwrap_or_else(PoisonError::into_inner).replace(now.stage);
         let same = match (before, now.stage) {
-            // The rate and the rest are those of all passes.
+            // The rate and the remaining time are those of all passes.
             (Some(Stage::Fill(_)), Stage::Fill(_)) => true,
             (old, new) => old == Some(new),
         };
@@ -40,7 +40,8 @@ impl Work {
         }
     }
 
-    /// The result without the line, and with the signal as the error if it was that.
+    /// Removes the progress line; returns the result, with the signal as the error if it was the
+    /// cause.
     pub(super) fn end<T>(&self, result: Result<T, Error>) -> anyhow::Result<T> {
         self.progress.finish();
         if matches!(result, Err(Error::Cancelled)) {
@@ -49,7 +50,7 @@ impl Work {
         Ok(result?)
     }
 
-    /// Whether a signal has come, as an error: for places without a library call.
+    /// An error if a signal has arrived: for places without a library call.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         self.interrupt.check(|| "nothing incomplete is left behind".to_owned())
     }

@@ -1,4 +1,4 @@
-//! The four functions as this program names them, and one streaming state over all of them.
+//! The four functions with their names in this program, and a common streaming state.
 
 use std::fmt;
 use std::num::NonZero;
@@ -109,8 +109,7 @@ impl Spec {
     }
 }
 
-/// How many messages of the function the processor hashes side by side; 1 where there is nothing to
-/// gain.
+/// How many messages of the function the processor hashes side by side; 1 if that gains nothing.
 pub(super) fn degree(algorithm: Algorithm) -> usize {
     match algorithm {
         Algorithm::Blake2b => many::degree::<Blake2b>(),
@@ -159,7 +158,7 @@ pub(super) fn update_many<'a>(updates: impl Iterator<Item = (&'a mut Hasher, &'a
             other => other.update(piece),
         }
     }
-    // One message alone is not in need of lanes.
+    // A single message needs no lanes.
     match &mut b[..] {
         [(hasher, piece)] => drop(hasher.update(piece)),
         several => many::update_many(several),
@@ -220,7 +219,7 @@ impl Hasher {
         }
     }
 
-    /// How many threads can work on one message: a leaf each, or one.
+    /// How many threads can work on one message: one per leaf, or one.
     pub(super) fn threads(&self) -> usize {
         match self {
             Self::B(_) | Self::S(_) => 1,
@@ -229,7 +228,7 @@ impl Hasher {
         }
     }
 
-    /// Absorb `data` by as many threads as [can work on it](Self::threads), or by one where that
+    /// Absorb `data` with as many threads as [can work on it](Self::threads), or with one if that
     /// would be more than `threads`.
     pub(super) fn update_threaded(&mut self, data: &[u8], threads: usize) {
         let threads = NonZero::new(threads);
@@ -251,8 +250,8 @@ impl Hasher {
     }
 }
 
-/// A digest of 1 to 64 bytes. Equality takes the same time wherever two digests differ, for with a
-/// key they are authentication tags.
+/// A digest of 1 to 64 bytes. Comparison takes the same time wherever two digests differ, since
+/// with a key they are authentication tags.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Digest {
     bytes: [u8; MAX_BYTES],

@@ -3,11 +3,10 @@
 use std::hint::black_box;
 use std::io;
 
-/// Every read begins at a multiple of this, since input that straddles cache lines is hashed more
-/// slowly.
+/// Every read begins at a multiple of this, since unaligned input is hashed more slowly.
 pub(super) const LINE: usize = 64;
 
-/// Zeroed memory that begins at a page. Pages that are never written take no room.
+/// Zeroed, page-aligned memory. Pages that are never written take no memory.
 #[derive(Default)]
 pub(super) struct Buffer {
     memory: Vec<u8>,
@@ -22,10 +21,9 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// The system has no memory to give.
+    /// The system has no memory left.
     pub(super) fn new(len: usize) -> io::Result<Self> {
-        // Memory can be had zeroed, or with an error if there is none, but not both: ask for it
-        // first.
+        // An allocation can be zeroed, or fallible, but not both: try a fallible one first.
         let mut trial = Vec::<u8>::new();
         trial.try_reserve_exact(len + Self::PAGE).map_err(|_| io::ErrorKind::OutOfMemory)?;
         drop(black_box(trial));
@@ -34,10 +32,10 @@ impl Buffer {
         Ok(Self { memory, start, len })
     }
 
-    /// At least `len` bytes, which are new ones if there were fewer.
+    /// At least `len` bytes; replaces the buffer if it is smaller.
     pub(super) fn reserve(&mut self, len: usize) -> io::Result<()> {
         if self.len < len {
-            // What there is goes first.
+            // Frees the old one first.
             *self = Self::default();
             *self = Self::new(len)?;
         }

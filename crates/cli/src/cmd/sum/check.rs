@@ -15,14 +15,14 @@ use super::parse::{MAX_LINE, Parser, trim_end};
 use super::queue::{Outcome, Task};
 use crate::streams;
 
-/// What to check, and how much to say.
+/// What to check, and how much to report.
 pub(super) struct Checking {
     /// `--algorithm`, where it was given
     pub(super) algorithm: Option<Algorithm>,
     pub(super) verbosity: Verbosity,
     pub(super) ignore_missing: bool,
     pub(super) strict: bool,
-    /// Standard input is taken, so that a line that names it is no good.
+    /// Standard input is in use, so a line that names it is invalid.
     pub(super) stdin_taken: bool,
     pub(super) files: Vec<PathBuf>,
 }
@@ -34,14 +34,13 @@ pub(super) enum Verbosity {
     Normal,
     /// `--warn`: name the lines that are not well formed
     Warn,
-    /// `--quiet`: no word of files that are as they should be
+    /// `--quiet`: do not mention files that match
     Quiet,
     /// `--status`: only the exit code
     Status,
 }
 
-/// Check all the files. `Ok(false)` if anything was not as it should be, which has been told by
-/// then.
+/// Check all the files. `Ok(false)` if anything was wrong, which has then been reported.
 ///
 /// # Errors
 ///
@@ -74,7 +73,7 @@ fn check_file(
             return Ok(false);
         }
     };
-    // A list that comes through a pipe may come line by line.
+    // A list from a pipe may arrive line by line.
     let slow = !file.metadata().is_ok_and(|meta| meta.is_file());
     let list = List {
         lines: Lines::new(BufReader::with_capacity(64 << 10, file), MAX_LINE + 1),
@@ -89,7 +88,7 @@ fn check_file(
     report.conclude()
 }
 
-/// What a line of a check file comes to.
+/// The result of a line of a check file.
 enum Item {
     Entry {
         name: Vec<u8>,
@@ -180,7 +179,7 @@ struct Counts {
     broken: bool,
 }
 
-/// Says what comes of the lines of one check file.
+/// Reports the results of the lines of one check file.
 struct Report<'a> {
     checking: &'a Checking,
     title: &'a [u8],
@@ -260,7 +259,7 @@ impl Report<'_> {
         self.console.complain_about(self.title, &text)
     }
 
-    /// The closing remarks; whether all was well.
+    /// Print the closing remarks; return whether everything was well.
     fn conclude(self) -> io::Result<bool> {
         let Self { checking, title, console, counts } = self;
         if counts.broken {

@@ -1,5 +1,4 @@
-//! What the user sees: results on standard output, complaints on standard error, in step with each
-//! other.
+//! Output for the user: results on standard output, complaints on standard error, in order.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -7,7 +6,7 @@ use std::process::ExitCode;
 use super::quote::quote;
 use crate::streams::Stdout;
 
-/// How messages begin.
+/// The prefix of messages.
 const PROGRAM: &str = "saltern sum";
 
 /// Buffered standard output, and standard error behind it.
@@ -20,12 +19,12 @@ impl Console {
         Self { out: BufWriter::with_capacity(64 << 10, Stdout::new()) }
     }
 
-    /// Write to standard output, sooner or later.
+    /// Write to standard output, buffered.
     pub(super) fn print(&mut self, text: &[u8]) -> io::Result<()> {
         self.out.write_all(text)
     }
 
-    /// Let everything printed be seen.
+    /// Flush everything printed.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -37,7 +36,7 @@ impl Console {
         Ok(())
     }
 
-    /// One line on standard error about a file, whose name is quoted where it has to be.
+    /// One line on standard error about a file, whose name is quoted if necessary.
     pub(super) fn complain_about(&mut self, name: &[u8], text: &str) -> io::Result<()> {
         self.flush()?;
         complain_about(name, text);
@@ -48,7 +47,7 @@ impl Console {
 /// One line on standard error.
 pub(super) fn complain(text: &[u8]) {
     let line = [PROGRAM.as_bytes(), b": ", text, b"\n"].concat();
-    // If even this cannot be written, there is nobody left to tell; the exit code still does.
+    // If even this cannot be written, only the exit code shows the error.
     let _ = io::stderr().write_all(&line);
 }
 

@@ -18,14 +18,14 @@ use crate::progress::Progress;
 
 /// The receiver of the results, called on the calling thread and in order.
 pub(super) trait Sink<T> {
-    /// Print the result of one task; `outcome` is there if the task had work.
+    /// Print the result of one task; `outcome` is `Some` if the task had work.
     fn take(&mut self, about: T, outcome: Option<Outcome>) -> io::Result<()>;
 
-    /// Nothing more is ready: let what was printed be seen.
+    /// Called when nothing more is ready: flush what was printed.
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// What stays the same over all the runs of a process.
+/// The state shared by all runs of a process.
 pub(super) struct Engine {
     pub(super) threads: usize,
     pub(super) key: Option<Key>,
@@ -34,8 +34,8 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Hash the inputs of `tasks` and give everything to `sink`, in order. `slow` says that the
-    /// iterator may take its time, so that no result should wait for it.
+    /// Hash the inputs of `tasks` and pass everything to `sink`, in order. `slow` means that the
+    /// iterator may block, so no result should wait for it.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Engine {
         T: Send,
         I: Iterator<Item = Task<T>> + Send,
     {
-        // More workers than tasks would only be started to find nothing.
+        // More workers than tasks would find nothing to do.
         let most = tasks.size_hint().1.unwrap_or(usize::MAX);
         let workers = self.threads.min(most).max(1);
         let queue = Queue::new(tasks, workers, slow);
@@ -61,7 +61,7 @@ impl Engine {
                 });
                 match started {
                     Ok(_) => {}
-                    // Fewer threads than asked for are slower, not wrong.
+                    // Fewer threads than requested are slower, not wrong.
                     Err(_) if number > 0 => break,
                     Err(_) => return self.run_here(&queue, sink),
                 }
@@ -74,7 +74,7 @@ impl Engine {
         })
     }
 
-    /// The same in this thread, where the system gives no other.
+    /// The same in this thread, if no other can be started.
     fn run_here<T, I: Iterator<Item = Task<T>>>(
         &self,
         queue: &Queue<I>,
@@ -132,10 +132,10 @@ impl Engine {
     }
 }
 
-/// Results that came before their turn.
+/// Results that arrived before their turn.
 struct Order<T> {
     early: BTreeMap<u64, (T, Option<Outcome>)>,
-    /// Whose turn it is.
+    /// The number whose turn it is.
     next: u64,
 }
 
@@ -146,7 +146,7 @@ impl<T> Default for Order<T> {
 }
 
 impl<T> Order<T> {
-    /// Print what has its turn by now.
+    /// Print the results whose turn it is.
     fn print(
         &mut self,
         batch: Vec<Numbered<T>>,

@@ -1,4 +1,4 @@
-//! Where the bytes come from: opening, reading and hashing one input.
+//! Inputs: opening, reading and hashing one of them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -13,22 +13,23 @@ use super::buffer::Buffer;
 use crate::progress::Progress;
 use crate::streams;
 
-/// Bytes per read where hashing and reading take turns: the buffer stays in the second-level cache.
+/// Bytes per read if hashing and reading take turns: the buffer stays in the second-level cache.
 const CHUNK: usize = 128 << 10;
 
-/// Bytes per read of the reader thread: large enough that handing a buffer over costs nothing.
+/// Bytes per read of the reader thread: large enough that the cost of passing a buffer is
+/// negligible.
 const BLOCK: usize = 1 << 20;
 
-/// The same where several threads hash what was read: they are started for every block.
+/// The same if several threads hash what was read: they are started for every block.
 const WIDE_BLOCK: usize = 8 << 20;
 
-/// Bytes after which the time that reading takes is judged.
+/// Bytes after which the speed of reading is judged.
 const TRIAL: u64 = 8 << 20;
 
-/// Reading is slow if it takes more than one part in so many of the time.
+/// Reading is slow if it takes more than this fraction (one in `SLOW`) of the time.
 const SLOW: u32 = 6;
 
-/// What one operand or one line of a check file names.
+/// The input that an operand or a line of a check file names.
 #[derive(Clone, Debug)]
 pub(super) enum Input {
     /// Standard input, with its turn among the operands that name it.
@@ -38,8 +39,8 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// What `path` stands for, as an operand and in a check file alike. `turn` counts those that
-    /// are standard input.
+    /// The input for `path`, in an operand or a check file. `turn` counts those that are standard
+    /// input.
     pub(super) fn named(path: &Path, turn: &mut u64) -> Self {
         if path.as_os_str() != "-" {
             return Self::File(path.to_path_buf());
@@ -49,8 +50,8 @@ impl Input {
     }
 }
 
-/// Standard input as several operands share it: the first gets the bytes, the others find the end,
-/// in the order in which they were named and not in the order in which threads come along.
+/// Standard input shared by several operands: the first gets the bytes, the others find the end, in
+/// the order in which they were named, not in the order in which threads arrive.
 #[derive(Default)]
 pub(super) struct StdinTurns {
     next: Mutex<u64>,
@@ -58,7 +59,7 @@ pub(super) struct StdinTurns {
 }
 
 impl StdinTurns {
-    /// Wait for the turn, and give it to the next one when the guard is dropped.
+    /// Wait for the turn; dropping the guard passes it to the next one.
     fn wait(&self, turn: u64) -> StdinTurn<'_> {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.changed.wait_while(next, |next| *next != turn));
@@ -75,7 +76,7 @@ impl Drop for StdinTurn<'_> {
     }
 }
 
-/// What hashing needs besides the input: who watches, and whether to go on.
+/// What hashing needs besides the input: the progress display, and whether to continue.
 pub(super) struct Watch<'a> {
     pub(super) progress: &'a Progress,
     pub(super) stop: &'a AtomicBool,
@@ -88,8 +89,8 @@ pub(super) struct Watch<'a> {
 /// An input that is open, and perhaps begun.
 pub(super) struct Source<'a> {
     file: File,
-    /// Bytes there were when a regular file was opened, but for standard input, which may be
-    /// anywhere in one.
+    /// The size of a regular file when it was opened; not for standard input, which may be at any
+    /// offset of one.
     size: Option<u64>,
     _turn: Option<StdinTurn<'a>>,
 }
@@ -110,12 +111,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Bytes there were when a regular file was opened; `None` for anything else.
+    /// The size of a regular file when it was opened; `None` for anything else.
     pub(super) fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Read until the buffer is full or the input ends, and say how much there was.
+    /// Read until the buffer is full or the input ends; return the number of bytes.
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         fill(&mut &self.file, buffer)
     }
@@ -129,11 +130,11 @@ impl<'a> Source<'a> {
         Ok(count)
     }
 
-    /// Hash all that comes, after `start`, which was read before.
+    /// Hash the rest of the input after `start`, which was read before.
     ///
-    /// A file that is cut short while it is being read is an error, since the digest would be one
-    /// of neither the old nor the new content. Growth is not noticed: the end is where reading
-    /// finds it.
+    /// A file that is truncated while it is being read is an error, since the digest would match
+    /// neither the old nor the new content. Growth is not detected: the file ends where reading
+    /// finds the end.
     pub(super) fn hash(
         &self,
         start: &[u8],
@@ -148,9 +149,9 @@ impl<'a> Source<'a> {
         Ok(hasher.finalize())
     }
 
-    /// At the end after `count` bytes: refuse a file of which less could be read than there was
-    /// when it was opened, if it is smaller now. (Some files of the kernel are always shorter than
-    /// they claim.)
+    /// At the end after `count` bytes: refuse a file of which fewer bytes could be read than it had
+    /// when it was opened, if it is smaller now. (Some kernel files are always shorter than their
+    /// stated size.)
     pub(super) fn check_size(&self, count: u64) -> io::Result<()> {
         let Some(size) = self.size.filter(|size| count < *size) else { return Ok(()) };
         let now = self.file.metadata()?.len();
@@ -162,9 +163,9 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Read and hash in turns. That wastes nothing where reading only copies out of memory; where it
-/// turns out to take longer, and a thread is free, the rest is read ahead. So is the rest of every
-/// long input that several threads can hash.
+/// Read and hash in turns. That is efficient if reading only copies from memory; if it turns out to
+/// be slower, and a thread is free, the rest is read ahead. So is the rest of every long input that
+/// several threads can hash.
 fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64> {
     let mut buffer = Buffer::new(CHUNK)?;
     let mut may_read_ahead = watch.read_ahead;
@@ -193,8 +194,8 @@ fn absorb(file: &File, hasher: &mut Hasher, watch: &Watch<'_>) -> io::Result<u64
 }
 
 /// Read in a second thread, which fills one buffer of `block` bytes while this one hashes the
-/// other, with further threads where the function has work for them. `None`, with nothing read, if
-/// the system has no thread to give.
+/// other, with further threads if the function can use them. `None`, with nothing read, if no
+/// thread can be started.
 fn absorb_ahead(
     file: &File,
     hasher: &mut Hasher,
@@ -209,7 +210,8 @@ fn absorb_ahead(
         let reader = thread::Builder::new().name("reader".into());
         let started = reader.spawn_scoped(scope, move || {
             let mut file = file;
-            // Either end hangs up to finish: this one after the last block, the other on an error.
+            // Either end closes the channel to finish: this one after the last block, the other on
+            // an error.
             while let Ok(mut buffer) = free.recv() {
                 let result = fill(&mut file, buffer.bytes_mut());
                 let more = matches!(result, Ok(n) if n == block);
@@ -239,7 +241,7 @@ fn absorb_ahead(
     })
 }
 
-/// One read, started again where a signal interrupted it.
+/// One read, restarted if a signal interrupted it.
 fn read_some(file: &mut &File, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match file.read(buffer) {

@@ -16,7 +16,7 @@ use crate::streams;
 ///
 /// # Errors
 ///
-/// A line for the user: the source cannot be read, or what it holds is no key for `algorithm`.
+/// A line for the user: the source cannot be read, or its content is not a key for `algorithm`.
 pub(super) fn read(file: Option<&Path>, algorithm: Algorithm) -> Result<Key, String> {
     let (source, title) = match file {
         Some(path) => (
@@ -29,7 +29,7 @@ pub(super) fn read(file: Option<&Path>, algorithm: Algorithm) -> Result<Key, Str
         None => (streams::stdin(), "standard input".into()),
     };
     let max = algorithm.max_bytes();
-    // One byte of room more than a key may have tells a key that is too long, whatever the length.
+    // One byte more than the longest key detects a key that is too long, whatever its length.
     let mut bytes = Zeroizing::new(vec![0; max + 1]);
     let len = source
         .and_then(|file| input::fill(&mut &file, &mut bytes))

@@ -9,7 +9,7 @@
 
 use super::algorithm::{Digest, Spec};
 
-/// What a line looks like.
+/// The style of a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Style {
     /// `--tag`
@@ -51,7 +51,7 @@ pub(super) fn push_line(out: &mut Vec<u8>, style: Style, spec: Spec, digest: &Di
     out.push(if style.zero { 0 } else { b'\n' });
 }
 
-/// Append `name: verdict` as check mode prints it. Here only a newline brings the escapes about.
+/// Append `name: verdict` as check mode prints it. Here only a newline causes escapes.
 pub(super) fn push_verdict(out: &mut Vec<u8>, name: &[u8], verdict: &str) {
     let escape = name.contains(&b'\n');
     if escape {
@@ -68,7 +68,7 @@ pub(super) fn needs_escape(name: &[u8]) -> bool {
     name.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\\'))
 }
 
-/// Append a name, escaped if `escape` says so.
+/// Append a name, escaped if `escape` is set.
 fn push_name(out: &mut Vec<u8>, name: &[u8], escape: bool) {
     if !escape {
         return out.extend_from_slice(name);
@@ -83,7 +83,7 @@ fn push_name(out: &mut Vec<u8>, name: &[u8], escape: bool) {
     }
 }
 
-/// Undo the escapes of a name; `None` if a backslash starts none of them.
+/// Undo the escapes of a name; `None` if a backslash starts an unknown one.
 pub(super) fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(name.len());
     let mut bytes = name.iter();

@@ -29,7 +29,7 @@ impl clap::Args for Mode {
 
 impl clap::FromArgMatches for Mode {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        // Where on the command line a flag stands last, 0 where it does not.
+        // The last position of a flag on the command line; 0 if it is absent.
         let place = |name| match matches.value_source(name) {
             Some(ValueSource::CommandLine) => {
                 matches.indices_of(name).and_then(Iterator::max).unwrap_or(0)

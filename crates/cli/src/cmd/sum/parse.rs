@@ -3,9 +3,9 @@
 use super::algorithm::{Algorithm, Digest, Spec};
 use super::line;
 
-/// Longest line that is looked at, in bytes. A path of 4096 bytes, escaped, with its digest fits
-/// several times; what is longer cannot name a file, is not worth the memory, and is an error:
-/// nobody knows what was in it.
+/// Longest line that is parsed, in bytes. A path of 4096 bytes, escaped, with its digest fits
+/// several times; a longer line cannot name a file, is not worth the memory, and is an error, since
+/// its content is unknown.
 pub(super) const MAX_LINE: usize = 128 * 1024;
 
 /// A file to verify.
@@ -25,7 +25,7 @@ enum Layout {
     Bare,
 }
 
-/// The reader of one check file. It has a memory, because only the first untagged line decides
+/// The parser for one check file. It keeps state, because only the first untagged line decides
 /// whether a second blank belongs to the name.
 #[derive(Clone)]
 pub(super) struct Parser {
@@ -54,7 +54,7 @@ impl Parser {
             None => self.parse_untagged(line)?,
         };
         let name = if escaped { line::unescape(name)? } else { name.to_vec() };
-        // No file can have such a name; cutting it short would verify another one.
+        // No file can have such a name; truncating it would verify another one.
         (!name.contains(&0)).then_some(Entry { spec, digest, name })
     }
 
@@ -68,8 +68,8 @@ impl Parser {
         }
     }
 
-    /// `-256 (NAME) = DIGEST`, what comes after the name of the function. Blanks around `=` are
-    /// free, and in front of the name a little; the name ends at the last `)`.
+    /// `-256 (NAME) = DIGEST`, what comes after the name of the function. Any blanks are allowed
+    /// around `=`, and a few before the name; the name ends at the last `)`.
     fn parse_tagged<'a>(
         &self,
         algorithm: Algorithm,

@@ -1,4 +1,4 @@
-//! From the flags as typed to what is to be done, with every wrong combination refused on the way.
+//! From the flags as typed to a plan; refuses every invalid combination.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -13,17 +13,17 @@ use super::print::Printing;
 use super::{Args, key};
 use crate::progress::Progress;
 
-/// What to do, ready to be done.
+/// A resolved plan.
 pub(super) enum Plan {
     Print(Printing, Engine),
     Check(Checking, Engine),
 }
 
-/// Why there is nothing to do.
+/// Why the flags are refused.
 pub(super) enum Refusal {
     /// A wrong flag or combination, answered with a hint to `--help`.
     Usage(String),
-    /// A wrong value, told in these lines.
+    /// A wrong value, reported in these lines.
     Value(Vec<String>),
 }
 
@@ -77,7 +77,7 @@ pub(super) fn resolve(args: Args) -> Result<Plan, Refusal> {
     Ok(Plan::Check(checking, engine))
 }
 
-/// The bits of `--length`, where 0 and no flag both stand for the longest digest.
+/// The bits of `--length`; 0 and no flag both mean the longest digest.
 fn parse_length(text: Option<&str>, algorithm: Algorithm) -> Result<Spec, Refusal> {
     let Some(text) = text else { return Ok(Spec::full(algorithm)) };
     let wrong = |reason: Option<String>| {
@@ -103,7 +103,7 @@ fn parse_length(text: Option<&str>, algorithm: Algorithm) -> Result<Spec, Refusa
     .ok_or_else(|| wrong(Some(format!("maximum digest length for '{name}' is {max} bits"))))
 }
 
-/// Refuse flags that say nothing together.
+/// Refuse flags that make no sense together.
 fn refuse_combinations(args: &Args) -> Result<(), Refusal> {
     let mode = &args.mode;
     let check = args.check;
@@ -133,12 +133,12 @@ fn refuse_combinations(args: &Args) -> Result<(), Refusal> {
     }
 }
 
-/// Threads for which there is room where the address space is limited (`ulimit -v`): an allocation
-/// that fails ends the program.
+/// The number of threads for which there is room if the address space is limited (`ulimit -v`): a
+/// failed allocation ends the program.
 #[cfg(unix)]
 fn most_threads() -> usize {
     use rustix::process::{Resource, getrlimit};
-    /// The arena that the allocator sets aside for a thread, its stack, and what it reads into.
+    /// The arena that the allocator reserves for a thread, its stack, and its buffers.
     const EACH: u64 = 128 << 20;
     let limit = getrlimit(Resource::As).current.unwrap_or(u64::MAX);
     usize::try_from(limit / EACH).unwrap_or(usize::MAX).max(1)
@@ -149,7 +149,7 @@ fn most_threads() -> usize {
     usize::MAX
 }
 
-/// Bytes in all the files, for the progress line; `None` where that is not known or not shown.
+/// Bytes in all the files, for the progress line; `None` if that is not known or not shown.
 fn total_size(files: &[PathBuf]) -> Option<u64> {
     let size = |path: &PathBuf| {
         let meta = path.metadata().ok()?;

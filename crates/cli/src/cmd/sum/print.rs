@@ -19,7 +19,7 @@ pub(super) struct Printing {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// Print all the lines. `Ok(false)` if a file could not be read, which has been told by then.
+/// Print all the lines. `Ok(false)` if a file could not be read, which has then been reported.
 ///
 /// # Errors
 ///
@@ -40,7 +40,7 @@ pub(super) fn run(printing: Printing, engine: &Engine) -> io::Result<bool> {
     Ok(lines.ok)
 }
 
-/// Prints what comes out of the engine.
+/// Prints the results of the engine.
 struct Lines {
     console: Console,
     line: Vec<u8>,

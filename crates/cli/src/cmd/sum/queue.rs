@@ -10,19 +10,19 @@ use std::thread;
 use super::algorithm::{Digest, Spec};
 use super::input::Input;
 
-/// Results that may wait for an earlier one: it bounds what piles up behind one long file.
+/// Results that may wait for an earlier one: bounds the backlog behind one long file.
 const WINDOW: u64 = 16 * 1024;
 
-/// Tasks that are looked at before they are taken, to tell how many each worker may still get.
+/// Tasks that are read in advance, to determine how many each worker may still get.
 const LOOK_AHEAD: usize = 256;
 
-/// Something that takes its place in the output: an input to hash, or only a remark.
+/// An entry in the output: an input to hash, or only a remark.
 pub(super) struct Task<T> {
     pub(super) about: T,
     pub(super) work: Option<(Input, Spec)>,
 }
 
-/// What became of an input: its digest, or why there is none.
+/// The result for an input: its digest, or why there is none.
 pub(super) type Outcome = io::Result<Digest>;
 
 /// A result with the place of its task.
@@ -47,7 +47,7 @@ struct Source<I: Iterator> {
 }
 
 impl<T, I: Iterator<Item = Task<T>>> Queue<I> {
-    /// `slow` says that the iterator may take its time, so that no result should wait for it.
+    /// `slow` means that the iterator may block, so no result should wait for it.
     pub(super) fn new(tasks: I, workers: usize, slow: bool) -> Self {
         Self {
             source: Mutex::new(Source { taken: 0, tasks: tasks.fuse(), ahead: VecDeque::new() }),
@@ -59,7 +59,7 @@ impl<T, I: Iterator<Item = Task<T>>> Queue<I> {
         }
     }
 
-    /// The next task and its number, once the printing has come near enough.
+    /// The next task and its number, once printing is close enough.
     pub(super) fn next(&self) -> Option<(u64, Task<T>)> {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = source.taken;
@@ -73,9 +73,9 @@ impl<T, I: Iterator<Item = Task<T>>> Queue<I> {
         source.take()
     }
 
-    /// The next task, if it can be had without waiting: what a worker asks that has unfinished
-    /// work, for which the printing may be waiting in turn. One with `streams` long files in work
-    /// gets no more than its share of what is left.
+    /// The next task, if available without waiting: for a worker with unfinished work, on which
+    /// printing may be waiting in turn. A worker with `streams` long files in progress gets no more
+    /// than its share of the rest.
     pub(super) fn next_at_once(&self, streams: usize) -> Option<(u64, Task<T>)> {
         let mut source = self.source.try_lock().ok()?;
         let printed = *self.printed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,21 +90,21 @@ impl<T, I: Iterator<Item = Task<T>>> Queue<I> {
         source.take()
     }
 
-    /// So many results have been printed by now.
+    /// Sets the number of printed results.
     pub(super) fn set_printed(&self, printed: u64) {
         *self.printed.lock().unwrap_or_else(PoisonError::into_inner) = printed;
         self.advanced.notify_all();
     }
 
-    /// Let every worker come to its end.
+    /// Stop every worker.
     pub(super) fn halt(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // The lock orders this after the test of a worker that is about to wait.
+        // The lock orders this after the check of a worker that is about to wait.
         drop(self.printed.lock());
         self.advanced.notify_all();
     }
 
-    /// Set once the workers should come to their end.
+    /// Set once the workers should stop.
     pub(super) fn stop(&self) -> &AtomicBool {
         &self.stop
     }

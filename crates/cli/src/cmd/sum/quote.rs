@@ -1,9 +1,9 @@
-//! Names in messages, quoted so that a shell would read them back and a terminal is not driven by
-//! them.
+//! Names in messages, quoted so that a shell would read them back and they cannot control the
+//! terminal.
 //!
-//! A name of harmless characters stays as it is. Others go into single quotes, or into double
-//! quotes where an apostrophe is the only reason; bytes that cannot be shown become `$'\n'`,
-//! `$'\033'` and the like between the quoted parts.
+//! A name of harmless characters is unchanged. Others are put in single quotes, or in double quotes
+//! if an apostrophe is the only reason; unprintable bytes become `$'\n'`, `$'\033'` and the like
+//! between the quoted parts.
 
 use std::env;
 use std::sync::LazyLock;
@@ -21,7 +21,7 @@ pub(super) fn quote(name: &[u8]) -> Vec<u8> {
     quote_for(name, *UTF8)
 }
 
-/// A piece of a name: one character or one byte that is none.
+/// A piece of a name: one character, or one byte that is not part of one.
 struct Piece<'a> {
     bytes: &'a [u8],
     printable: bool,
@@ -42,7 +42,7 @@ fn quote_for(name: &[u8], utf8: bool) -> Vec<u8> {
     single_quoted(&pieces)
 }
 
-/// Whether a piece means itself between double quotes too.
+/// Whether a piece is also literal between double quotes.
 fn fits_double_quotes((at, piece): (usize, &Piece<'_>)) -> bool {
     match piece.bytes {
         [b'#' | b'~'] => at == 0,
@@ -97,8 +97,8 @@ fn split(name: &[u8], utf8: bool) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a terminal shows the character, judged by the table behind `Debug`. Combining marks
-/// count as shown although `Debug` escapes them when they come first, hence the letter in front.
+/// Whether a terminal shows the character, judged by the table that `Debug` uses. Combining marks
+/// count as shown although `Debug` escapes them at the start, hence the letter in front.
 fn is_printable(c: char) -> bool {
     matches!(c, '\'' | '"' | '\\') || format!("a{c}").escape_debug().nth(1) == Some(c)
 }

@@ -8,15 +8,15 @@ use std::vec;
 /// The regular files below some operands, directory by directory, sorted by the bytes of their
 /// names so that two runs print the same list.
 ///
-/// An operand that is no directory comes as it is. Below a directory, symbolic links are neither
-/// read nor entered (so there are no loops), and pipes, sockets and devices, which may never end,
-/// are passed over. Memory is that of the names in the directories on the current path.
+/// An operand that is not a directory is returned unchanged. Below a directory, symbolic links are
+/// neither read nor followed (so there are no loops), and pipes, sockets and devices, which may
+/// never end, are skipped. Memory is limited to the names in the directories on the current path.
 pub(super) struct Walk {
     operands: vec::IntoIter<PathBuf>,
     open: Vec<vec::IntoIter<Found>>,
 }
 
-/// A name in a directory that is worth a visit.
+/// A name in a directory to visit.
 struct Found {
     path: PathBuf,
     is_dir: bool,
@@ -56,7 +56,8 @@ impl Iterator for Walk {
                 }
                 None => {
                     let operand = self.operands.next()?;
-                    // "-" is standard input, and what cannot be looked at fails when it is opened.
+                    // "-" is standard input, and a name that cannot be examined fails when it is
+                    // opened.
                     let is_dir = operand.as_os_str() != "-" && operand.is_dir();
                     if is_dir { self.enter(operand) } else { Some(Ok(operand)) }
                 }

@@ -1,4 +1,4 @@
-//! Verifying as a site does, under its policy.
+//! Verifying under a site's policy.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use super::{Outcome, known};
 use crate::entries::Entry;
 use crate::policy::{Due, One};
 
-/// What computes strings under a policy.
+/// The engine that computes strings under a policy.
 pub(super) struct Site {
     one: One,
-    /// Whether updates are to be computed.
+    /// Whether to compute updates.
     update: bool,
-    /// Once there is a password.
+    /// Set once there is a password.
     passwords: Option<Passwords>,
 }
 
-/// The outcome where it does not depend on the password.
+/// The outcome, if it does not depend on the password.
 pub(super) fn settled(stored: &str) -> Option<Outcome> {
     let kind = identify(stored).ok()?;
     let none = matches!(kind, Kind::Locked | Kind::Empty | Kind::Elsewhere);

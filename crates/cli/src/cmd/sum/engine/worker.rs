@@ -2,9 +2,9 @@
 //! vector registers, which takes little longer than one of them alone:
 //!
 //! - short files are read whole and wait until there are enough of them ([`Batch`]);
-//! - long ones advance together, a piece of each at a time ([`Streams`]), unless reading is what
-//!   takes the time: a disk with a moving head would go back and forth between them for nothing;
-//! - what is no regular file, and what the lanes are of no use for, goes alone.
+//! -  long ones advance together, a piece of each at a time ([`Streams`]), unless reading is the
+//!   bottleneck: a rotating disk would seek back and forth between them in vain;
+//! -  other inputs, such as pipes, and those that gain nothing from lanes, are hashed alone.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -23,14 +23,14 @@ use self::batch::Batch;
 use self::pace::Pace;
 use self::streams::Streams;
 
-/// A thread that hashes, and what it has not finished yet.
+/// A thread that hashes, and its unfinished work.
 pub(super) struct Worker<'a, T, I: Iterator<Item = Task<T>>> {
     engine: &'a Engine,
     queue: &'a Queue<I>,
     results: Sender<Vec<Numbered<T>>>,
-    /// There is a thread to spare for each worker.
+    /// Whether there is a spare thread for each worker.
     read_ahead: bool,
-    /// Threads for each input, where its function has work for several.
+    /// Threads for each input, if its function can use several.
     threads: usize,
     buffer: Buffer,
     pace: Pace,
@@ -59,12 +59,12 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
         while self.go_on() {}
     }
 
-    /// Do a part of it; whether there may be more to do.
+    /// Do a part of the work; return whether there may be more to do.
     pub(super) fn go_on(&mut self) -> bool {
         matches!(self.step(), Ok(true))
     }
 
-    /// Begin a task, or else go on with those begun. `Ok(false)` if there is nothing left to do.
+    /// Begin a task, or else continue with those begun. `Ok(false)` if there is nothing left to do.
     fn step(&mut self) -> Result<bool, HungUp> {
         let idle = self.batch.is_empty() && self.streams.is_empty();
         let next = match idle {
@@ -78,7 +78,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
             Some((number, task)) => self.begin(number, task).map(|()| true),
             None if idle => Ok(false),
             None => {
-                // What is nearly ready goes first; it needs the buffer too.
+                // Work that is nearly ready goes first; it needs the buffer too.
                 self.finish_batch()?;
                 let watch = self.watch();
                 let done = self.streams.advance(&mut self.buffer, &watch, &mut self.pace);
@@ -112,7 +112,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
                 Ok(())
             }
             _ => {
-                // What is ready should not wait for a long input.
+                // Finished work should not wait for a long input.
                 self.finish_batch()?;
                 let outcome = self.hash(&source, &[], spec);
                 self.send(vec![(number, task.about, Some(outcome))])
@@ -136,7 +136,7 @@ impl<'a, T, I: Iterator<Item = Task<T>>> Worker<'a, T, I> {
                 self.batch.push(number, about, spec, place);
                 return Ok(());
             }
-            // It has grown since it was opened, so that this is only its start.
+            // It has grown since it was opened, so this is only its beginning.
             Ok(place) => self.hash(source, &self.buffer.bytes()[place.range], spec),
             Err(error) => Err(error),
         };

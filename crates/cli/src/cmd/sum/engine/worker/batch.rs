@@ -16,7 +16,7 @@ pub(super) const LONGEST: u64 = (1 << 20) - 1;
 /// Files in a batch for each lane: with several, files of different lengths fill the lanes well.
 const FILES_PER_LANE: usize = 4;
 
-/// Bytes after which a batch with a file for each lane is not made longer.
+/// The size beyond which a batch with a file for each lane is not extended.
 const ENOUGH: usize = 2 << 20;
 
 /// Files of one function that were read and wait for the others.
@@ -32,10 +32,10 @@ struct Member<T> {
     range: Range<usize>,
 }
 
-/// Where in the buffer a file is.
+/// The place of a file in the buffer.
 pub(super) struct Place {
     pub(super) range: Range<usize>,
-    /// The file goes on after that.
+    /// Whether the file continues after that.
     pub(super) is_cut: bool,
 }
 
@@ -109,8 +109,8 @@ impl<T> Batch<T> {
     }
 }
 
-/// Bytes of the buffer for a file. One more than it has tells whether it has grown since it was
-/// opened.
+/// Bytes of the buffer for a file: one more than its size, to detect whether it has grown since it
+/// was opened.
 fn wanted(source: &Source<'_>) -> usize {
     source.size().unwrap_or(0).min(LONGEST) as usize + 1
 }

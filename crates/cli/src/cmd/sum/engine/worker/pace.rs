@@ -1,13 +1,13 @@
-//! How fast files come in.
+//! The speed of reading files.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Bytes per second from which on reading is no bottleneck: memory and flash are faster, what has a
-/// head to move, and most networks, are slower.
+/// Bytes per second above which reading is not a bottleneck: memory and flash are faster, rotating
+/// disks and most networks are slower.
 const FAST: u64 = 512 << 20;
 
-/// Bytes before there is an opinion.
+/// Bytes before the speed is judged.
 const TRIAL: u64 = 1 << 20;
 
 /// Bytes after which the past counts half.
@@ -34,7 +34,7 @@ impl Pace {
         Ok(count)
     }
 
-    /// Whether hashing takes longer than reading, as far as one can see.
+    /// Whether hashing takes longer than reading, as far as observed.
     pub(super) fn is_fast(&self) -> bool {
         let limit = self.bytes as f64 / FAST as f64;
         self.bytes >= TRIAL && self.time.as_secs_f64() <= limit

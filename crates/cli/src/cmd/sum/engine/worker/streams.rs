@@ -12,11 +12,11 @@ use crate::cmd::sum::queue::Numbered;
 /// Bytes of a file at a time.
 const PIECE: usize = 128 << 10;
 
-/// From one piece to the next in the buffer: not a multiple of a page, so that lanes at the same
-/// place in their pieces do not compete for the same lines of the cache.
+/// The distance between pieces in the buffer: not a multiple of a page, so that lanes at the same
+/// place in their pieces do not compete for the same cache lines.
 const STRIDE: usize = PIECE + 3 * LINE;
 
-/// The long files in work.
+/// The long files in progress.
 pub(super) struct Streams<'a, T> {
     open: Vec<Stream<'a, T>>,
 }
@@ -44,7 +44,7 @@ impl<'a, T> Streams<'a, T> {
         self.open.len()
     }
 
-    /// Whether another file may join those in work.
+    /// Whether another file may join those in progress.
     pub(super) fn takes_more(&self, pace: &Pace) -> bool {
         let lanes = |stream: &Stream<'_, T>| algorithm::degree(stream.hasher.algorithm());
         self.open.first().is_none_or(|first| pace.is_fast() && self.open.len() < lanes(first))
@@ -54,7 +54,7 @@ impl<'a, T> Streams<'a, T> {
         self.open.push(Stream { number, about, source, hasher, count: 0 });
     }
 
-    /// Hash a piece of every file, and return those that came to their end.
+    /// Hash a piece of every file, and return those that have ended.
     pub(super) fn advance(
         &mut self,
         buffer: &mut Buffer,
