@@ -109,7 +109,7 @@ fn what_was_promised_too_early_is_taken_back() {
 }
 
 #[test]
-fn what_binds_is_named() {
+fn the_bottleneck_is_named() {
     let small = Target { memory: 36 << 20, logins: 1.0, burst: 1.0, ..target() };
     let report = search(&mut site(), &small).unwrap();
     assert_eq!(report.bottleneck, Bottleneck::Memory, "{}", report.setting.words());
