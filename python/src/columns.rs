@@ -192,25 +192,10 @@ pub(crate) fn census<'py>(
     without: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let counts = PyDict::new(py);
-    let numbers = [
-        ("accounts", census.accounts),
-        ("locked", census.locked),
-        ("without_string", without),
-        ("bad", census.bad),
-        ("refused", census.refused),
-        ("outdated", census.outdated),
-        ("needs_rekey", census.needs_rekey),
-        ("needs_wrap", census.needs_wrap),
-        ("needs_login", census.needs_login),
-        ("below_floor", census.below_floor),
-        ("wrapped", census.wrapped),
-        ("other_keys", census.other_keys),
-        ("other_roms", census.other_roms),
-        ("other_costs", census.other_costs),
-    ];
-    for (name, number) in numbers {
+    for (name, number) in census.numbers() {
         counts.set_item(name, number)?;
     }
+    counts.set_item("without_string", without)?;
     let schemes = census.schemes.into_iter().map(|(scheme, count)| (scheme.to_string(), count));
     counts.set_item("schemes", schemes.collect::<std::collections::BTreeMap<_, _>>())?;
     counts.set_item("keys", census.keys)?;

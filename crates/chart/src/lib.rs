@@ -1,8 +1,8 @@
-//! Plots as inline SVG, and the head of the page that they stand on.
+//! Plots as inline SVG, and the head of their page.
 //!
 //! A page is one HTML file that needs neither network nor scripts, reads well dark and light, on
 //! screens of any width and on paper; the style sheet is [`STYLE`]. A plot has a name and a
-//! description for those who do not see it.
+//! description for readers who cannot see it.
 //!
 //! ```
 //! use saltern_chart::axis::Scale;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::STYLE;
 use crate::markup::{Escaped, unbroken};
 
-/// The beginning of a page, up to and with `<body>`.
+/// The beginning of a page, up to and including `<body>`.
 #[must_use]
 pub fn head(title: &str) -> String {
     format!(
@@ -29,8 +29,8 @@ pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     out + "</dl>\n"
 }
 
-/// A table that scrolls where the screen is narrower; the first cell of a row is its name. Addresses
-/// (`https://…`) become links.
+/// A table that scrolls where the screen is narrower. The first cell of a row is its name, and
+/// addresses (`https://…`) become links.
 ///
 /// ```
 /// use saltern_chart::page::table;

@@ -407,7 +407,7 @@ fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
         && (asked.sources.is_none() || pool.sources.is_some())
 }
 
-/// What is needed after a match.
+/// The state needed after a match.
 struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,

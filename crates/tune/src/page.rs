@@ -90,7 +90,7 @@ impl Report {
             number(self.held),
             number(self.p99_ms),
             number(self.saturation.rate),
-            self.binds
+            self.bottleneck
         )
     }
 

@@ -1,6 +1,5 @@
 //! `saltern census`: counts of a table of stored strings.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -74,24 +73,9 @@ pub(crate) struct Args {
 /// A census in the form of `--json`.
 #[derive(Serialize)]
 struct Record<'a> {
-    accounts: u64,
-    locked: u64,
+    #[serde(flatten)]
+    census: &'a Census,
     without_string: u64,
-    bad: u64,
-    refused: u64,
-    outdated: u64,
-    needs_rekey: u64,
-    needs_wrap: u64,
-    needs_login: u64,
-    below_floor: u64,
-    wrapped: u64,
-    schemes: BTreeMap<String, u64>,
-    keys: &'a BTreeMap<String, u64>,
-    other_keys: u64,
-    roms: &'a BTreeMap<String, u64>,
-    other_roms: u64,
-    costs: &'a BTreeMap<String, u64>,
-    other_costs: u64,
 }
 
 /// Run the subcommand.
@@ -104,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     census.bad = report.bad;
     let mut output = Output::new();
     if args.json {
-        output.json(&record(&census, report.others))?;
+        output.json(&Record { census: &census, without_string: report.others })?;
     } else if args.decoy {
         for cost in census.costs(args.most) {
             output.bytes(cost.to_toml().as_bytes())?;
@@ -216,28 +200,4 @@ fn list(
         output.line(format!("{count:>12}  {name}"))?;
     }
     Ok(())
-}
-
-fn record(census: &Census, without_string: u64) -> Record<'_> {
-    let schemes = census.schemes.iter().map(|(scheme, count)| (scheme.to_string(), *count));
-    Record {
-        accounts: census.accounts,
-        locked: census.locked,
-        without_string,
-        bad: census.bad,
-        refused: census.refused,
-        outdated: census.outdated,
-        needs_rekey: census.needs_rekey,
-        needs_wrap: census.needs_wrap,
-        needs_login: census.needs_login,
-        below_floor: census.below_floor,
-        wrapped: census.wrapped,
-        schemes: schemes.collect(),
-        keys: &census.keys,
-        other_keys: census.other_keys,
-        roms: &census.roms,
-        other_roms: census.other_roms,
-        costs: &census.costs,
-        other_costs: census.other_costs,
-    }
 }

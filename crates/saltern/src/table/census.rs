@@ -13,8 +13,10 @@ const MAX_DISTINCT: usize = 10_000;
 /// Strings that need a ROM and name none.
 pub(super) const UNNAMED: &str = "unnamed";
 
-/// Counts of the strings of a table. See [`Table::count`](super::Table::count).
+/// Counts of the strings of a table. See [`Table::count`](super::Table::count). With the feature
+/// `json` it is `Serialize`: an object with these fields.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "json", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Census {
     /// Strings that could be read, including those of locked accounts.
@@ -57,23 +59,9 @@ pub struct Census {
 
 impl Census {
     /// Adds a count made elsewhere under the same policy.
-    pub(super) fn merge(&mut self, other: Census, site: &Site) {
-        let sums = [
-            (&mut self.accounts, other.accounts),
-            (&mut self.locked, other.locked),
-            (&mut self.bad, other.bad),
-            (&mut self.refused, other.refused),
-            (&mut self.other_costs, other.other_costs),
-            (&mut self.other_keys, other.other_keys),
-            (&mut self.other_roms, other.other_roms),
-            (&mut self.wrapped, other.wrapped),
-            (&mut self.outdated, other.outdated),
-            (&mut self.needs_login, other.needs_login),
-            (&mut self.below_floor, other.below_floor),
-            (&mut self.needs_rekey, other.needs_rekey),
-            (&mut self.needs_wrap, other.needs_wrap),
-        ];
-        sums.into_iter().for_each(|(sum, count)| *sum += count);
+    pub(super) fn merge(&mut self, mut other: Census, site: &Site) {
+        let sums = self.numbers_mut().into_iter().zip(other.numbers_mut());
+        sums.for_each(|((_, sum), (_, count))| *sum += *count);
         for (scheme, count) in other.schemes {
             *self.schemes.entry(scheme).or_default() += count;
         }
@@ -93,6 +81,35 @@ impl Census {
             let known = rom(&id);
             add(&mut self.roms, id, count, known, &mut self.other_roms);
         }
+    }
+
+    /// The counts that are one number, with the names of their fields.
+    ///
+    /// ```
+    /// let census = saltern::table::Census::default();
+    /// assert!(census.numbers().contains(&("needs_rekey", 0)));
+    /// ```
+    #[must_use]
+    pub fn numbers(&self) -> [(&'static str, u64); 13] {
+        self.clone().numbers_mut().map(|(name, number)| (name, *number))
+    }
+
+    fn numbers_mut(&mut self) -> [(&'static str, &mut u64); 13] {
+        [
+            ("accounts", &mut self.accounts),
+            ("locked", &mut self.locked),
+            ("bad", &mut self.bad),
+            ("refused", &mut self.refused),
+            ("outdated", &mut self.outdated),
+            ("needs_rekey", &mut self.needs_rekey),
+            ("needs_wrap", &mut self.needs_wrap),
+            ("needs_login", &mut self.needs_login),
+            ("below_floor", &mut self.below_floor),
+            ("wrapped", &mut self.wrapped),
+            ("other_keys", &mut self.other_keys),
+            ("other_roms", &mut self.other_roms),
+            ("other_costs", &mut self.other_costs),
+        ]
     }
 
     pub(super) fn add_bad(&mut self) {

@@ -109,6 +109,10 @@ answer! {
         refused: u64,
         /// Strings that should be replaced for any reason.
         outdated: u64,
+        /// Strings that re-encryption would change.
+        needs_rekey: u64,
+        /// Strings of other schemes that are not wrapped.
+        needs_wrap: u64,
         /// Strings that only a login can replace.
         needs_login: u64,
         /// Strings below the floor.

@@ -135,6 +135,10 @@ fn a_table_is_counted() {
     let count = |name: &str| counts[name].as_u64().unwrap();
     assert_eq!((count("accounts"), count("bad"), count("locked")), (5, 2, 1));
     assert_eq!(counts["schemes"], json!({ "yescrypt": 5 }));
+    // Nothing that the library counts is left out.
+    let all = serde_json::to_value(saltern::table::Census::default()).unwrap();
+    let missing = all.as_object().unwrap().keys().find(|name| counts.get(name).is_none());
+    assert_eq!(missing, None, "{counts}");
     let long = daemon.post("/v1/census", &"x".repeat(70_000));
     assert_eq!((long.status, &*long.reason()), (413, "too-large"));
 }
