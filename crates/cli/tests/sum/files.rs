@@ -169,7 +169,7 @@ fn files_of_the_kernel_may_be_shorter_than_they_claim() {
             stdout(bench.saltern(&[path], b""));
         }
     }
-    bench.same(&["/proc/version", "/proc/cpuinfo"][..1], b"");
+    bench.same(&["/proc/version"], b"");
 }
 
 #[test]
