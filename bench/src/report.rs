@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 use base64ct::{Base64, Encoding};
 use figures::Figure;
-use saltern_chart::{axis, lines, markup, svg};
+use saltern_chart::{axis, lines, markup, page, svg};
 
 use markup::{Escaped, kib, number, plural};
 
@@ -85,7 +85,7 @@ where its interval spans 1.</p>\n";
 fn head(record: &Record) -> String {
     let (machine, build) = (&record.machine, &record.build);
     let title = format!("Saltern benchmarks: {}", machine.processor);
-    let mut out = saltern_chart::page_head(&title) + "<header>\n<h1>Saltern benchmarks</h1>\n<dl>";
+    let mut out = page::head(&title) + "<header>\n<h1>Saltern benchmarks</h1>\n";
     let commit = build.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
     let rustc = build.rustc.as_ref().map_or(String::new(), |rustc| format!(", {rustc}"));
     let seen = record.neighbours.map(|seen| ("Neighbours", seen.words()));
@@ -95,11 +95,7 @@ fn head(record: &Record) -> String {
         ("Run", format!("{}, {} s", markup::date(record.unix_time), number(record.seconds))),
         ("Command", record.command.clone()),
     ];
-    for (name, value) in known.into_iter().chain(seen) {
-        let value = markup::unbroken(&value);
-        let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", Escaped(&value));
-    }
-    out += "</dl>\n";
+    out += &page::facts(known.into_iter().chain(seen));
     if build.profile != "release" {
         out += "<p class=\"warning\">Not a release build: its speeds are not worth quoting.</p>\n";
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::bars;
 use super::groups::{self, Trait};
 use super::markup::{Escaped, factor, number};
+use super::page::table;
 use super::sentences;
 use crate::record::{Cell, Curve, Estimate, Ratio, Section};
 
@@ -119,27 +120,6 @@ pub(super) fn numbers(section: &Section) -> String {
         );
     }
     out
-}
-
-fn table(caption: &str, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut out = format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption><thead><tr>",
-        Escaped(caption)
-    );
-    for head in heads {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", Escaped(head));
-    }
-    out += "</tr></thead><tbody>\n";
-    for row in rows {
-        out += "<tr>";
-        for (i, cell) in row.iter().enumerate() {
-            let (open, close) =
-                if i == 0 { ("<th scope=\"row\">", "</th>") } else { ("<td>", "</td>") };
-            let _ = write!(out, "{open}{}{close}", Escaped(cell));
-        }
-        out += "</tr>\n";
-    }
-    out + "</tbody></table></div>\n"
 }
 
 fn interval(Estimate { low, high, .. }: Estimate) -> String {

@@ -5,7 +5,7 @@
 //! whole blocks or stripes; nothing panics.
 
 use saltern_simd::Level;
-/// What the words of chaining values can do.
+/// The operations on words of chaining values.
 pub use saltern_simd::lanes::Word;
 
 use crate::function::{State, stripe};

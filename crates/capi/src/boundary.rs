@@ -169,7 +169,7 @@ pub(crate) unsafe fn put<T: Copy>(place: *mut T, value: &T) -> Option<()> {
 /// Writes bytes to a pointer that is not null.
 ///
 /// # Safety
-/// There is room for them; what is there may be uninitialised, and may have been the input.
+/// There is room for them; the memory may be uninitialised, and may have been the input.
 pub(crate) unsafe fn write(place: *mut u8, from: &[u8]) {
     // SAFETY: by the contract above.
     unsafe { ptr::copy(from.as_ptr(), place, from.len()) }

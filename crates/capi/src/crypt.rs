@@ -60,7 +60,7 @@ unsafe fn elsewhere(setting: *const c_char) -> Option<&'static Next> {
 /// # Safety
 /// There is room for `room` bytes; the setting is null or a string.
 unsafe fn write_token(setting: *const c_char, output: *mut u8, room: usize) {
-    // SAFETY: the second byte of a string is there if the first is not zero.
+    // SAFETY: the second byte of a string exists if the first is not zero.
     let clash = !setting.is_null()
         && unsafe { *setting == b'*' as c_char && *setting.add(1) == b'0' as c_char };
     let token: &[u8] = match room {
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn saltern_crypt_ra(
             libc::free(old);
         }
     }
-    // SAFETY: as much room as there has to be.
+    // SAFETY: as much room as is required.
     unsafe { into_data(phrase, setting, (*data).cast()) }
 }
 

@@ -85,7 +85,7 @@ unsafe fn derive(
     if out.0.is_null() && out.1 > 0 {
         return Err(libc::EINVAL);
     }
-    // SAFETY: the caller's ROM is there for as long as the call lasts.
+    // SAFETY: the caller's ROM is valid for the duration of the call.
     let rom = unsafe { shared::image(shared, &params) }?;
     let mut derived = zeros(out.1).ok_or(libc::ENOMEM)?;
     let job = Job { params: checked, rom, password, salt, out: &mut derived };

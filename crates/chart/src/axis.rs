@@ -2,13 +2,13 @@
 
 use crate::markup;
 
-/// What can be drawn: nothing that is not a number, and nothing so far out that a plot would show
+/// Whether a value can be drawn: it must be a number, and not so large that a plot would show
 /// nothing else.
 pub fn can_be_drawn(value: f64) -> bool {
     value == 0.0 || (1e-15..1e15).contains(&value.abs())
 }
 
-/// What an axis stands for.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps, from zero.
@@ -30,18 +30,17 @@ pub enum Scale {
 /// One axis with its ticks.
 #[derive(Debug)]
 pub struct Axis {
-    /// What stands beside it.
+    /// The label beside it.
     pub label: String,
     scale: Scale,
     low: f64,
     high: f64,
-    /// Values and what is written at them.
+    /// Values and their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
-    /// An axis on which all the values have a place; `None` where there is no value that can be
-    /// drawn.
+    /// An axis on which all the values have a place; `None` if there is no value that can be drawn.
     pub fn new(label: &str, scale: Scale, values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let is_log = matches!(scale, Scale::Ratios | Scale::Kib | Scale::Bytes);
         let mut range: Option<(f64, f64)> = None;
@@ -60,8 +59,8 @@ impl Axis {
             Scale::Counts => counts(low, high),
             Scale::Offsets => offsets(low, high),
         };
-        // Sizes, counts and ratios end with the values where ticks are left between these; all else
-        // ends at ticks.
+        // Sizes, counts and ratios end with the values if ticks remain between them; all others end
+        // at ticks.
         let margin = if scale == Scale::Ratios { (high / low).powf(0.04) } else { 1.0 };
         let close = (low / margin, high * margin);
         let inside = ticks.iter().filter(|&&tick| (close.0..=close.1).contains(&tick)).count();
@@ -81,7 +80,7 @@ impl Axis {
         Some(Self { label: label.to_owned(), scale, low, high, ticks })
     }
 
-    /// The place of a value between the ends, 0 to 1; `None` for what cannot be drawn.
+    /// The place of a value between the ends, 0 to 1; `None` for a value that cannot be drawn.
     pub fn at(&self, value: f64) -> Option<f64> {
         if !can_be_drawn(value) {
             return None;
@@ -113,8 +112,8 @@ fn pad(value: f64) -> f64 {
     if value == 0.0 { 1.0 } else { value.abs() / 10.0 }
 }
 
-/// 1, 2 and 5 times powers of ten that enclose the values; only the powers, or some, where they
-/// would be too many.
+/// 1, 2 and 5 times powers of ten that enclose the values; only the powers, or some of them, if
+/// there would be too many.
 fn decimal(low: f64, high: f64) -> Vec<f64> {
     let mut ticks = Vec::new();
     let (first, last) = (low.log10().floor() as i32 - 1, high.log10().ceil() as i32 + 1);

@@ -1,8 +1,8 @@
-//! Plots as inline SVG, and the head of the page that they stand on.
+//! Plots as inline SVG, and the head of their page.
 //!
 //! A page is one HTML file that needs neither network nor scripts, reads well dark and light, on
 //! screens of any width and on paper; the style sheet is [`STYLE`]. A plot has a name and a
-//! description for those who do not see it.
+//! description for readers who cannot see it.
 //!
 //! ```
 //! use saltern_chart::axis::Scale;
@@ -21,20 +21,8 @@
 pub mod axis;
 pub mod lines;
 pub mod markup;
+pub mod page;
 pub mod svg;
 
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("style.css");
-
-/// The beginning of a page, up to and with `<body>`.
-#[must_use]
-pub fn page_head(title: &str) -> String {
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <link rel=\"icon\" href=\"data:,\"/>\n\
-         <title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
-        markup::Escaped(title)
-    )
-}

@@ -12,18 +12,18 @@ pub struct Point {
     pub x: f64,
     /// Up.
     pub y: f64,
-    /// The ends of what is known about `y`.
+    /// The interval of uncertainty of `y`.
     pub interval: Option<(f64, f64)>,
-    /// What a pointer over the mark shows.
+    /// The tooltip of the mark.
     pub tip: String,
-    /// What stands beside the mark if there is room; empty for nothing.
+    /// The label beside the mark, if there is room; empty for none.
     pub label: String,
 }
 
 /// Points that a line joins, in their order.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// As the legend has it.
+    /// The name in the legend.
     pub name: String,
     /// In the order in which the line joins them.
     pub points: Vec<Point>,
@@ -34,22 +34,21 @@ pub struct Series {
 /// A plot of one or more series.
 #[derive(Debug)]
 pub struct Lines {
-    /// For those who do not see it.
+    /// For readers who cannot see it.
     pub title: String,
     /// Names and scales of the axes, across and up.
     pub axes: [(String, Scale); 2],
-    /// What is drawn, at most [`svg::SERIES`] that can be told apart.
+    /// The series, of which at most [`svg::SERIES`] can be distinguished.
     pub series: Vec<Series>,
 }
 
-/// From here on a series is drawn as a line alone.
+/// From this number of points on, a series is drawn as a line only.
 const MANY_POINTS: usize = 60;
-/// Columns into which longer series are gathered, each of which shows the smallest and the largest
-/// value in it.
+/// Columns into which longer series are gathered; each shows its smallest and its largest value.
 const COLUMNS: usize = 400;
 
 impl Lines {
-    /// The plot and its legend; `None` where nothing can be drawn.
+    /// The plot and its legend; `None` if nothing can be drawn.
     pub fn draw(&self, id: &str, description: &str) -> Option<String> {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let [(x_label, x_scale), (y_label, y_scale)] = &self.axes;

@@ -18,7 +18,7 @@ impl fmt::Display for Escaped<'_> {
                 '\0'..' ' | '\u{7F}'..'\u{A0}' | '\u{FFFE}' | '\u{FFFF}' => {
                     f.write_char('\u{FFFD}')?;
                 }
-                // What turns the direction of the text around it.
+                // Characters that change the direction of the text around them.
                 '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => f.write_char('\u{FFFD}')?,
                 _ => f.write_char(character)?,
             }
@@ -49,8 +49,8 @@ pub fn slug(text: &str) -> String {
     text.chars().take(40).map(allowed).collect()
 }
 
-/// A number with three or four digits that count, as `1,346`, `58.3`, `0.0471` or `2.1e12`; a dash
-/// for what is none.
+/// A number with three or four significant digits, as `1,346`, `58.3`, `0.0471` or `2.1e12`; a dash
+/// for anything that is not a number.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -117,7 +117,7 @@ fn scaled(size: f64, units: &[&str]) -> String {
     format!("{} {}", text.trim_end_matches('0').trim_end_matches('.'), units[unit])
 }
 
-/// A ratio to its hundredths, or with more digits where it is small or large.
+/// A ratio to hundredths, or with other precision if it is small or large.
 pub fn factor(ratio: f64) -> String {
     if (0.1..100.0).contains(&ratio) { format!("{ratio:.2}") } else { number(ratio) }
 }

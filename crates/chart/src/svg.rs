@@ -5,13 +5,13 @@ use std::fmt::Write;
 use crate::axis::Axis;
 use crate::markup::Escaped;
 
-/// Width of every plot in its own units, in which text is 13 high. So narrow that text stays
+/// Width of every plot in its own units, in which text is 13 high. Narrow enough that text stays
 /// readable on a phone.
 pub const WIDTH: f64 = 380.0;
-/// How many series a plot can tell apart, by colour, mark and dashes.
+/// How many series a plot can distinguish, by colour, mark and dashes.
 pub const SERIES: usize = 6;
 
-/// About how wide a text is, rather too wide than too narrow.
+/// The approximate width of a text, rather too wide than too narrow.
 pub fn text_width(text: &str) -> f64 {
     text.chars().map(width).sum()
 }
@@ -20,7 +20,7 @@ fn width(c: char) -> f64 {
     if c.is_ascii() { 7.6 } else { 9.0 }
 }
 
-/// A text cut to a width, with an ellipsis where something is missing.
+/// A text cut to a width, with an ellipsis if something is missing.
 pub fn cut(text: &str, most: f64) -> String {
     if text_width(text) <= most {
         return text.to_owned();
@@ -33,7 +33,7 @@ pub fn cut(text: &str, most: f64) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// A whole plot: `body` between the tags, with a name and a description for those who do not see
+/// A whole plot: `body` between the tags, with a name and a description for readers who cannot see
 /// it.
 pub fn plot(id: &str, height: f64, title: &str, description: &str, body: &str) -> String {
     format!(
@@ -57,10 +57,10 @@ pub struct Area<'a> {
 }
 
 impl<'a> Area<'a> {
-    /// Of the whole plot.
+    /// The height of the whole plot.
     pub const HEIGHT: f64 = 280.0;
 
-    /// With room for what the ticks say.
+    /// An area with room for the labels of the ticks.
     pub fn new(x: &'a Axis, y: &'a Axis) -> Self {
         let widest = y.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
         let below = x.ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max);
@@ -124,7 +124,7 @@ impl<'a> Area<'a> {
     }
 }
 
-/// Of how many labels one can stay so that none lies on another.
+/// One of how many labels can stay so that none overlap.
 #[must_use]
 pub fn thinning(places: &[(f64, &str)]) -> usize {
     let apart = |pair: &[(f64, &str)]| {

@@ -12,7 +12,7 @@ use crate::output::printable;
 use crate::streams;
 use crate::table::LineArgs;
 
-/// Where the strings are. One of the two has to be given, which the subcommands say by a group.
+/// Where the strings are. One of the two must be given, which the subcommands enforce with a group.
 #[derive(clap::Args)]
 pub(crate) struct EntryArgs {
     /// Hash string, such as '$y$j9T$…' (quote it: a shell expands $y)

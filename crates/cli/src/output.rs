@@ -29,7 +29,7 @@ impl Output {
         self.bytes(b"\n")
     }
 
-    /// Write one JSON value on a line of its own.
+    /// Write one JSON value on a separate line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         self.line(serde_json::to_vec(value).context("cannot write the result as JSON")?)
     }

@@ -34,7 +34,7 @@ struct Set {
     ids: [u64; MAX_LANES],
     /// Which are away, being filled by the source.
     under_way: [bool; MAX_LANES],
-    /// What was announced, from then until it has been supplied.
+    /// The announced read, until it has been supplied.
     read: Option<BlocksNeeded>,
     /// Blocks that have not come yet.
     missing: usize,
@@ -116,7 +116,7 @@ struct Group {
     checked: usize,
 }
 
-/// What is left of a group that has ended.
+/// A group that has ended.
 pub(crate) struct Ended {
     pub(crate) shape: Arc<Shape>,
     pub(crate) began: Instant,

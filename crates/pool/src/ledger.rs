@@ -260,7 +260,7 @@ mod tests {
             Bench(Ledger::new(threads, budget * MIB, Level::Portable, Pages::Standard))
         }
 
-        /// Lends `me` memory for up to `wanted` hashes of `size` each; `None` if it has to wait.
+        /// Lends `me` memory for up to `wanted` hashes of `size` each; `None` if it must wait.
         fn run(&mut self, me: usize, wanted: usize, size: u64) -> Option<(usize, Arena)> {
             loop {
                 let need = |count| Need { arena: count as u64 * size * MIB, buffers: 0 };

@@ -302,7 +302,7 @@ impl Pool {
         Ok(Ticket::new(answers, Arc::clone(&self.shared), batch))
     }
 
-    /// What the pool has done, what it holds, and what it expects.
+    /// The statistics of the pool: its work, its resources, and its predictions.
     ///
     /// In a forked process the statistics are empty.
     #[must_use]

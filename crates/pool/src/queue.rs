@@ -137,7 +137,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
                 let costs = before.filter_map(|(_, number)| Some(self.entries.get(number)?.cost));
                 costs.fold(0, u64::saturating_add)
             }
-            // The usual case: whoever comes last is due last.
+            // The usual case: the item that arrives last is due last.
             _ => self.backlog(class),
         };
         match class {
@@ -208,7 +208,7 @@ impl<K: Clone + Eq + Hash, T> Queue<K, T> {
         class == Class::Interactive && self.is_overloaded(now)
     }
 
-    /// What comes next.
+    /// The next item.
     pub(crate) fn lead(&self, now: Instant) -> Option<Lead<K>> {
         let number = CLASSES.into_iter().find_map(|class| self.first(class, now))?;
         let Entry { shape, class, cost, .. } = self.entries.get(&number)?;

@@ -145,7 +145,7 @@ impl<K: Clone + Eq + Hash, T> Scheduler<K, T> {
         queue.expire(now, |cost| time_of(cost).unwrap_or_default().div_f64(GRACE))
     }
 
-    /// What comes next.
+    /// The next item.
     pub(crate) fn lead(&self, now: Instant) -> Option<Lead<K>> {
         self.queue.lead(now)
     }

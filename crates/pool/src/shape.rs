@@ -41,7 +41,7 @@ pub(crate) struct Shape {
     grids: Vec<Option<Grid>>,
 }
 
-/// What one item is.
+/// The work of one item.
 #[derive(PartialEq, Eq, Hash)]
 enum What {
     Hash(Derive),
@@ -86,7 +86,7 @@ impl Shape {
         Shape { what: What::Task(task), cost: task.work, check_cost: 0, memory, grids }
     }
 
-    /// What is derived, unless it is a task.
+    /// The derivation, unless it is a task.
     pub(crate) fn derive(&self) -> Option<&Derive> {
         match &self.what {
             What::Hash(what) => Some(what),

@@ -36,7 +36,7 @@ pub(crate) struct State {
     pub(crate) idle: usize,
     /// Threads that have been woken and have not looked for work yet.
     pub(crate) waking: usize,
-    /// Idle threads that hold buffers, which they give back if they are woken.
+    /// Idle threads that hold buffers, which they free if they are woken.
     pub(crate) idle_with_buffers: usize,
     /// Threads that wait for memory.
     pub(crate) starved: usize,

@@ -6,7 +6,7 @@ use saltern_yescrypt::hazmat::MAX_LANES;
 
 use crate::error::Error;
 
-/// What a pool has done so far, what it holds, and what it expects.
+/// The work of a pool so far, its resources, and its predictions.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct PoolStats {
@@ -63,7 +63,7 @@ pub struct PoolStats {
 }
 
 impl PoolStats {
-    /// Counts a group of so many items.
+    /// Counts a group of this many items.
     pub(crate) fn count(&mut self, items: usize, outcome: &Result<(), &Error>) {
         match outcome {
             Ok(()) => {

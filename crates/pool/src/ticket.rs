@@ -20,9 +20,9 @@ pub type BatchTicket<T> = Ticket<Results<T>>;
 /// One item in progress.
 pub type OneTicket<T> = Ticket<Result<T, Error>>;
 
-/// What a [`Ticket`] gives in the end: [`Results`], or a single [`Result`].
+/// The result of a [`Ticket`]: [`Results`], or a single [`Result`].
 pub trait Answer: sealed::Sealed + Sized {
-    /// What each item gives.
+    /// The result of each item.
     type Item: Send + 'static;
 
     #[doc(hidden)]
@@ -165,7 +165,7 @@ pub(crate) struct Answers<T> {
 struct State<T> {
     answers: Vec<Option<Result<T, Error>>>,
     missing: usize,
-    /// Who polls.
+    /// The waker of the task that polls.
     waker: Option<Waker>,
 }
 

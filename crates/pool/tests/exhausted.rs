@@ -1,4 +1,4 @@
-//! A pool where the system gives less memory than the budget allows.
+//! A pool on a system that grants less memory than the budget allows.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A pool in a forked process answers at once that it has no threads there.
+//! A pool in a forked process reports at once that it has no threads there.
 #![cfg(feature = "getrandom")]
 #![cfg(unix)]
 #![allow(

@@ -1,4 +1,4 @@
-//! The budget of a pool against what the process really has, as the system counts it.
+//! The budget of a pool, compared with the memory of the process as counted by the system.
 #![cfg(target_os = "linux")]
 
 use saltern_pool::{Derive, Pool, PoolConfig, Terms, Ticket};

@@ -1,5 +1,5 @@
-//! Ten times more work than the pool can do, with deadlines: what has to hold whatever the time
-//! says. Alone in its process, whose memory is looked at.
+//! Ten times more work than the pool can do, with deadlines: properties that must hold regardless
+//! of timing. Alone in its process, whose memory is measured.
 #![cfg(feature = "getrandom")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The pool through its public interface: every item gets the answer that it would get by itself.
+//! The pool through its public interface: every item gets the answer that it would get alone.
 #![cfg(feature = "getrandom")]
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! ROMs whose blocks are read, from a source that does as the test wants.
+//! ROMs whose blocks are read, from a source that the test controls.
 
 #[path = "reads/stage.rs"]
 mod stage;

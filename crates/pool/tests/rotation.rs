@@ -1,8 +1,8 @@
-//! A ROM that is replaced again and again while a service hashes: no wrong answer, no memory left
+//! A ROM that is replaced repeatedly while a service hashes: no wrong answer, no memory left
 //! behind.
 //!
-//! The service is a process of its own, so that its memory can be looked at: this program again,
-//! with the name of a test that does nothing otherwise.
+//! The service is a separate process, so that its memory can be measured: this program again, with
+//! the name of a test that otherwise does nothing.
 #![cfg(feature = "getrandom")]
 
 use std::process::Command;

@@ -1,12 +1,12 @@
-//! How near the work that is booked comes to the time that is taken.
+//! How close the estimated work of hashes is to the time they take.
 //!
 //!     cargo run --release -p saltern-rom --example rom_costs
 //!
-//! First, parts of the cost model, each in its own way: flavours, block sizes, S-boxes of many
-//! instances, PBKDF2, ROM and the checks of what was read of it, the older generation. The last
-//! column says how many nanoseconds a booked byte takes, as a multiple of what it takes for the
-//! default (1.0); below 1 too much is booked, above 1 too little. Then what a server admits at
-//! most, with real times. Times are those of the processor, and the shortest of a few.
+//! First, the parts of the cost model: flavours, block sizes, S-boxes of many instances, PBKDF2,
+//! ROMs and the checks of their blocks, the older generation. The last column is the time of an
+//! estimated byte, as a multiple of that for the default (1.0); below 1 the estimate is too high,
+//! above 1 too low. Then the most that a server admits, with actual times. Times are processor
+//! times, and the shortest of a few.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 struct Costs {
     workspace: Workspace,
     rom: RomImage,
-    /// Nanoseconds that a booked byte takes by default.
+    /// Nanoseconds for an estimated byte with the default parameters.
     usual: f64,
     worst: f64,
 }
@@ -45,7 +45,7 @@ fn main() -> Outcome<()> {
 }
 
 impl Costs {
-    /// Nanoseconds of one hash.
+    /// Nanoseconds for one hash.
     fn time(&mut self, params: &Params) -> Outcome<f64> {
         let checked = params.check(&Limits::unlimited())?;
         let rom = if params.nrom == 0 { None } else { Some(RomView::new(&self.rom)?) };
@@ -69,12 +69,12 @@ impl Costs {
     }
 }
 
-/// How long processors have worked for this program: other programs do not count.
+/// Processor time of this program, without other programs.
 fn busy() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default()
 }
 
-/// The shortest of a few runs, more of them where they are short.
+/// The shortest of a few runs, more if they are short.
 fn shortest(mut run: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
     let (mut best, began) = (f64::MAX, Instant::now());
     for round in 0..30 {
@@ -174,7 +174,8 @@ fn older(costs: &mut Costs) -> Outcome<()> {
     Ok(())
 }
 
-/// The largest t that a server admits, for parameters that make most of what is booked.
+/// The time at the largest t that a server admits, for parameters with the most time per estimated
+/// byte.
 fn slowest(costs: &mut Costs) -> Outcome<()> {
     let server = Limits::server();
     let ordinary = [Params::from_cost(9)?, Params::scrypt_from_cost(8)?];

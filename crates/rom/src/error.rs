@@ -1,4 +1,4 @@
-//! What can go wrong with ROMs, in groups that an operator can act on.
+//! Errors with ROMs, in groups that an operator can act on.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,6 @@
-//! What goes wrong in real life, with real processes and files: it ends in a right answer or in one
-//! clear error.
+//! Faults in real processes and files: each ends in a right answer or in one clear error.
 //!
-//! A child is this test program again, told by its environment what to do.
+//! A child process is this test program again, controlled by its environment.
 
 mod faults {
     mod child;

@@ -1,5 +1,5 @@
-//! A pool where io_uring is forbidden, as in many containers; and threads that a forked process has
-//! not.
+//! A pool where io_uring is forbidden, as in many containers; and threads that a forked process
+//! lacks.
 #![allow(
     unsafe_code,
     reason = "a filter of system calls, and code after a fork: nothing safe does either"

@@ -1,5 +1,5 @@
-//! Memory that the kernel keeps for a pool: no more than the buffers that it has. Alone in its
-//! process, whose pinned memory is looked at.
+//! Memory that the kernel keeps for a pool: no more than its buffers. Alone in its process, whose
+//! pinned memory is measured.
 
 use std::sync::Arc;
 

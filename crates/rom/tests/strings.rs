@@ -1,4 +1,4 @@
-//! Strings with ROMs that stay in their files, against the same with the ROMs in memory.
+//! Strings with ROMs that stay in their files, compared with the same ROMs in memory.
 
 use std::path::PathBuf;
 use std::sync::Arc;

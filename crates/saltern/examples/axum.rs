@@ -13,14 +13,14 @@ use axum::http::StatusCode;
 use axum::{Json, Router, extract::State, routing::post};
 use saltern::{Error, ErrorKind, Outcome, Passwords};
 
-/// What stands for a database.
+/// Stands for a database.
 #[derive(Clone)]
 pub(crate) struct Site {
     passwords: Passwords,
     accounts: Arc<Mutex<HashMap<String, String>>>,
 }
 
-/// What is sent to both addresses.
+/// The request to both addresses.
 #[derive(serde::Deserialize)]
 pub(crate) struct Login {
     account: String,
@@ -56,7 +56,7 @@ async fn login(State(site): State<Site>, Json(login): Json<Login>) -> StatusCode
     }
 }
 
-/// What a client is told of an error: its kind.
+/// The error for a client: only its kind.
 fn status(error: &Error) -> StatusCode {
     match error.kind() {
         ErrorKind::BadInput | ErrorKind::OverLimit => StatusCode::BAD_REQUEST,
@@ -65,7 +65,7 @@ fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// The routes, with accounts that are there from the beginning.
+/// The routes, with initial accounts.
 pub(crate) fn app(passwords: Passwords, accounts: HashMap<String, String>) -> Router {
     let site = Site { passwords, accounts: Arc::new(Mutex::new(accounts)) };
     let routes = Router::new().route("/accounts", post(register)).route("/login", post(login));

@@ -1,18 +1,18 @@
-//! How close the costs that are counted for other schemes come to the time that they take.
+//! How close the estimated costs of other schemes are to the time they take.
 //!
 //! ```text
 //! cargo run --release -p saltern --all-features --example costs
 //! ```
 //!
 //! For each kind of string and passwords of 8, 100 and 500 bytes: units of work, milliseconds of
-//! processor time (the median of several; Linux counts it for each thread), and how many times as
-//! long a unit takes as one of yescrypt. Right is 1: a cost that is too low makes the prediction of
-//! the pool too good, and the limits too high.
+//! processor time (the median of several; Linux counts it for each thread), and the time of a unit
+//! relative to one of yescrypt, ideally 1: a cost that is too low makes the pool's predictions too
+//! optimistic, and the limits too high.
 
 use saltern::policy::{Limits, Scheme};
 use saltern::{Passwords, Policy};
 
-/// Costs as sites have them; the salts say nothing, and no password matches.
+/// Typical costs; the salts are arbitrary, and no password matches.
 const KINDS: [&str; 19] = [
     "$y$j9T$......................",
     "$y$j75$......................",
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Seconds that the threads of this process have run.
+/// Processor time of the threads of this process, in seconds.
 fn processor_time() -> f64 {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let counts = threads.filter_map(|thread| {

@@ -1,4 +1,4 @@
-//! What a login through this crate takes beside one through the pool underneath.
+//! The overhead of a login through this crate, compared to one through the pool beneath it.
 //!
 //! ```text
 //! cargo build -p saltern --example overhead
@@ -7,8 +7,8 @@
 //! target/debug/examples/overhead times 2000
 //! ```
 //!
-//! The first two print instructions; the third takes so many samples of both in turn, of 4 MiB
-//! each, and prints the quarter of them below which they are.
+//! The first two print instruction counts; the third takes this many samples of both in turn, of 4
+//! MiB each, and prints their lower quartiles.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut policy = Policy::default();
     policy.params = Params::from_cost(3)?;
     let mut config = PoolConfig::default();
-    // What is wiped while nothing waits depends on how quickly the next login comes.
+    // The amount wiped while nothing waits depends on how quickly the next login arrives.
     (config.threads, config.wipe) = (1, WipePolicy::OnDrop);
     policy.pool = config.clone();
     let hasher = Arc::new(Hasher::new().with_params(policy.params));

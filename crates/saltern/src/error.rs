@@ -1,4 +1,4 @@
-//! What can go wrong, in five kinds.
+//! Errors, in five kinds.
 
 use std::fmt;
 

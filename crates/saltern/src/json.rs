@@ -74,7 +74,7 @@ mod tests {
         ) {
             let raw = format!("\"{text}\"");
             let expected = serde_json::from_str::<String>(&raw).ok();
-            // What is no JSON never gets here.
+            // Text that is not JSON never gets here.
             if serde_json::from_str::<&serde_json::value::RawValue>(&raw).is_ok() {
                 prop_assert_eq!(decode(&raw).map(|text| text.to_string()), expected);
             }

@@ -12,7 +12,7 @@ use crate::scheme::Scheme;
 #[derive(PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Known {
-    /// What its strings begin with; empty for those that are recognised by their form.
+    /// The prefix of its strings; empty for those that are recognised by their form.
     pub prefix: &'static str,
     /// The name that crypt(5) or the scheme's own documentation uses.
     pub name: &'static str,
@@ -216,7 +216,7 @@ mod tests {
             let hidden = KNOWN[..at].iter().find(|early| late.prefix.starts_with(early.prefix));
             assert_eq!(hidden, None, "{}", late.prefix);
             assert!(!late.prefix.is_empty());
-            // What is ours here is so below, and nothing else is.
+            // Exactly the schemes that are ours here are ours below.
             let ours = matches!(kind(late.prefix), Ok(Kind::Ours(..)));
             let named = late.prefix.starts_with('{') && late.name == "yescrypt";
             assert_eq!(ours, named || Ours::of(late.prefix).is_some(), "{}", late.prefix);

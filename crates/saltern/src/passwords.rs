@@ -23,9 +23,9 @@ use crate::watch::Watch;
 /// Hashing and verifying under one policy: one value for a whole program, shared by all threads.
 /// Clones are cheap and share everything.
 ///
-/// Everything is computed in the threads of one pool, within its budget of memory and its queue;
-/// each call returns a [`Ticket`] at once. Passwords are copied, and the copies are wiped when the
-/// call has ended or its ticket is dropped.
+/// Everything is computed in the threads of one pool, within its memory budget and its queue; each
+/// call returns a [`Ticket`] at once. Passwords are copied, and the copies are wiped when the call
+/// has ended or its ticket is dropped.
 ///
 /// ```
 /// use saltern::{Outcome, Passwords, Policy};
@@ -407,7 +407,7 @@ fn serves(pool: &PoolConfig, asked: &PoolConfig) -> bool {
         && (asked.sources.is_none() || pool.sources.is_some())
 }
 
-/// What is needed after a match.
+/// The state needed after a match.
 struct Matched {
     inner: Arc<Inner>,
     password: Zeroizing<Vec<u8>>,

@@ -148,7 +148,7 @@ pub struct Policy {
     /// How long a login may take, from call to answer; `None` for no limit. See
     /// [`Passwords::within`](crate::Passwords::within).
     pub deadline: Option<Duration>,
-    /// What logins to unknown accounts cost.
+    /// The cost of logins to unknown accounts.
     pub decoy: Decoy,
 }
 

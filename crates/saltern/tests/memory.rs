@@ -1,4 +1,4 @@
-//! Memory of other schemes, as the system counts it. A process of its own: other tests would
+//! Memory of other schemes, as counted by the system. In a separate process: other tests would
 //! disturb it.
 #![cfg(all(target_os = "linux", feature = "argon2"))]
 

@@ -133,7 +133,7 @@ impl Call {
         }
     }
 
-    /// Counts the end of a request that has no outcome of its own.
+    /// Counts the end of a request without an outcome.
     pub(crate) fn done(mut self) {
         self.close("ok", 200);
     }

@@ -1,5 +1,5 @@
-//! Every operation of [`Diagonal`] and [`Wide`] on every level of this machine equals the portable one,
-//! on random lanes and on those with all bits set or clear.
+//! Every operation of [`Diagonal`] and [`Wide`] on every level of this machine equals the portable
+//! one, on random lanes and on those with all bits set or clear.
 #![allow(unsafe_code, reason = "loads and stores of lanes through pointers")]
 
 use saltern_simd::lanes::{Diagonal, Quad, Vector};

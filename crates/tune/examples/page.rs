@@ -1,5 +1,5 @@
-//! Prints the page of a report about a pool that is computed and not measured: everything that a
-//! page can show, warnings included. `scripts/test-report` looks at it in a browser.
+//! Prints the page of a report about a simulated pool, with everything that a page can show,
+//! including warnings. `scripts/test-report` opens it in a browser.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use saltern_tune::{
     Bounds, Effort, Error, Load, Others, Saturation, Setting, Subject, Target, Tuner,
 };
 
-/// Four threads, of which other programs take some of the time.
+/// Four threads, which share some time with other programs.
 struct Computed;
 
 impl Subject for Computed {

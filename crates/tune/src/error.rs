@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Binds {
+pub enum Bottleneck {
     /// Processor time.
     Processor,
     /// The time of one hash: it takes longer than the target, however few logins there are.
@@ -23,15 +23,15 @@ pub enum Binds {
     Limits,
 }
 
-impl fmt::Display for Binds {
+impl fmt::Display for Bottleneck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Binds::Processor => "the processors",
-            Binds::Latency => "the time of one hash",
-            Binds::Memory => "memory for hashing",
-            Binds::Bandwidth => "memory bandwidth, or cores that threads share",
-            Binds::Disk => "reads of the ROM from its file",
-            Binds::Limits => "the limits of the policy",
+            Bottleneck::Processor => "the processors",
+            Bottleneck::Latency => "the time of one hash",
+            Bottleneck::Memory => "memory for hashing",
+            Bottleneck::Bandwidth => "memory bandwidth, or cores that threads share",
+            Bottleneck::Disk => "reads of the ROM from its file",
+            Bottleneck::Limits => "the limits of the policy",
         })
     }
 }
@@ -55,7 +55,7 @@ pub enum Error {
     /// Even the weakest setting at or above the floor does not meet the target.
     Unmet {
         /// The bottleneck.
-        binds: Binds,
+        bottleneck: Bottleneck,
         /// What was measured, and what would suffice.
         why: String,
     },
@@ -76,8 +76,8 @@ impl fmt::Display for Error {
             Error::Target { what, allowed } => write!(f, "{what}: expected {allowed}"),
             Error::NoSetting { why } => f.write_str(why),
             Error::Failed { why } => write!(f, "the measurement failed: {why}"),
-            Error::Unmet { binds, why } => {
-                write!(f, "the target cannot be met; bottleneck: {binds}. {why}")
+            Error::Unmet { bottleneck, why } => {
+                write!(f, "the target cannot be met; bottleneck: {bottleneck}. {why}")
             }
             Error::Passwords(error) => error.fmt(f),
             Error::Rom(error) => error.fmt(f),

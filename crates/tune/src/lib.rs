@@ -39,7 +39,7 @@ mod target;
 mod text;
 
 pub use clock::{process_seconds, processor, thread_seconds};
-pub use error::{Binds, Error};
+pub use error::{Bottleneck, Error};
 pub use ladder::{Bounds, Setting};
 pub use load::{Arrivals, Load, Random, Saturation, Subject};
 pub use others::Others;

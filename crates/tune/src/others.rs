@@ -150,7 +150,7 @@ mod tests {
         busy.kill().unwrap();
         busy.wait().unwrap();
         let Some(seen) = seen else { return saltern_testing::skipped("no accounts in /proc/stat") };
-        // It may have had to share its processor.
+        // It may have shared its processor.
         assert!(seen.busy > 0.2, "{seen:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use saltern_chart::axis::Scale;
 use saltern_chart::lines::{Lines, Point, Series};
 use saltern_chart::markup::{Escaped, number, unbroken};
+use saltern_chart::page;
 
 use crate::load::Load;
 use crate::report::Report;
@@ -14,25 +15,21 @@ impl Report {
     /// One HTML file with plots, which needs neither network nor scripts.
     #[must_use]
     pub fn page(&self) -> String {
-        let mut page = saltern_chart::page_head("What this machine can sustain");
-        page += "<header>\n<h1>What this machine can sustain</h1>\n";
+        let mut out = page::head("What this machine can sustain");
+        out += "<header>\n<h1>What this machine can sustain</h1>\n";
         for warning in &self.warnings {
             let warning = Escaped(warning);
-            let _ = writeln!(page, "<p class=\"warning\">Warning: {warning}.</p>");
+            let _ = writeln!(out, "<p class=\"warning\">Warning: {warning}.</p>");
         }
-        page += "<dl>";
-        for (name, value) in self.facts() {
-            let (name, value) = (Escaped(name), unbroken(&value));
-            let _ = write!(page, "<dt>{name}</dt><dd>{}</dd>", Escaped(&value));
+        out += &page::facts(self.facts());
+        out += "</header>\n<main>\n<div class=\"figures\">\n";
+        out += &self.figure("latency", &self.latency(), &self.latency_sentence());
+        out += &self.figure("settings", &self.settings(), &self.settings_sentence());
+        out += "</div>\n";
+        for Table { title, columns, rows } in self.tables() {
+            let _ = writeln!(out, "<section>{}</section>", page::table(title, &columns, rows));
         }
-        page += "</dl>\n</header>\n<main>\n<div class=\"figures\">\n";
-        page += &self.figure("latency", &self.latency(), &self.latency_sentence());
-        page += &self.figure("settings", &self.settings(), &self.settings_sentence());
-        page += "</div>\n";
-        for table in self.tables() {
-            page += &table.html();
-        }
-        page + "</main>\n</body>\n</html>\n"
+        out + "</main>\n</body>\n</html>\n"
     }
 
     fn figure(&self, id: &str, plot: &Lines, sentence: &str) -> String {
@@ -93,7 +90,7 @@ impl Report {
             number(self.held),
             number(self.p99_ms),
             number(self.saturation.rate),
-            self.binds
+            self.bottleneck
         )
     }
 
@@ -147,31 +144,4 @@ impl Report {
 fn point(x: f64, y: f64) -> Point {
     let tip = format!("{} at {}", number(y), number(x));
     Point { x, y, interval: None, tip, label: String::new() }
-}
-
-impl Table {
-    fn html(&self) -> String {
-        let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-            cells
-                .map(|cell| match cell.strip_prefix("https://") {
-                    Some(rest) => {
-                        let rest = Escaped(rest);
-                        format!("<{tag}><a href=\"https://{rest}\">{rest}</a></{tag}>")
-                    }
-                    None => format!("<{tag}>{}</{tag}>", Escaped(cell)),
-                })
-                .collect()
-        };
-        let head = cells("th", &mut self.columns.iter().copied());
-        let mut out = format!(
-            "<section><div class=\"scroll\"><table><caption>{}</caption><thead><tr>{head}</tr>\
-             </thead><tbody>\n",
-            Escaped(self.title)
-        );
-        for row in &self.rows {
-            let row = cells("td", &mut row.iter().map(String::as_str));
-            let _ = writeln!(out, "<tr>{row}</tr>");
-        }
-        out + "</tbody></table></div></section>\n"
-    }
 }

@@ -4,7 +4,7 @@ use saltern_yescrypt::hazmat::Level;
 use serde::Serialize;
 
 use crate::attack::Published;
-use crate::error::Binds;
+use crate::error::Bottleneck;
 use crate::ladder::Setting;
 use crate::load::{Load, Saturation};
 use crate::neighbour::Neighbours;
@@ -48,7 +48,7 @@ pub struct Report {
     /// The sustainable load as a multiple of the peak.
     pub headroom: Option<f64>,
     /// The bottleneck.
-    pub binds: Binds,
+    pub bottleneck: Bottleneck,
     /// The confirmation run at the target's peak.
     pub confirmation: Option<Load>,
     /// Latency against load, as measured.

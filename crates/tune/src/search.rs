@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::error::{Binds, Error};
+use crate::error::{Bottleneck, Error};
 use crate::ladder::{Bounds, Setting};
 use crate::load::{Load, Saturation, Subject};
 use crate::model::Model;
@@ -132,8 +132,9 @@ impl<'a, S: Subject> Tuner<'a, S> {
                 trial.load = Some(load.clone());
             }
             if held {
-                let binds = self.binds(&survey, at, &seen, target);
-                let report = self.report(&rung, &seen, (target.p99_ms(), target.memory), binds)?;
+                let bottleneck = self.bottleneck(&survey, at, &seen, target);
+                let report =
+                    self.report(&rung, &seen, (target.p99_ms(), target.memory), bottleneck)?;
                 let alternatives = alternatives(&survey, &trials, at, target);
                 return Ok(report.confirmed(*target, load, alternatives));
             }
@@ -170,13 +171,13 @@ impl<'a, S: Subject> Tuner<'a, S> {
         let scaling = self.scaling(setting, &seen)?;
         let survey = Survey { rungs: vec![*setting], model, scaling };
         let p99_ms = 1000.0 * p99.as_secs_f64();
-        let binds = self.load_binds(&survey, setting, &seen);
+        let bottleneck = self.load_bottleneck(&survey, setting, &seen);
         let load = target.map(|target| {
             (self.tell)(&format!("confirming at {:.1} logins/s", target.peak()));
             self.load(setting, &seen, target.peak(), self.effort.confirm)
         });
         let load = load.transpose()?;
-        let report = self.report(setting, &seen, (p99_ms, memory), binds)?;
+        let report = self.report(setting, &seen, (p99_ms, memory), bottleneck)?;
         Ok(match target.zip(load) {
             Some((target, load)) => report.confirmed(*target, load, Vec::new()),
             None => report,
@@ -313,29 +314,35 @@ impl<'a, S: Subject> Tuner<'a, S> {
     }
 
     /// The bottleneck that excludes the next rung.
-    fn binds(&self, survey: &Survey, at: usize, seen: &Saturation, target: &Target) -> Binds {
+    fn bottleneck(
+        &self,
+        survey: &Survey,
+        at: usize,
+        seen: &Saturation,
+        target: &Target,
+    ) -> Bottleneck {
         let Some(next) = survey.rungs.get(at + 1) else {
             let memory = self.bounds.memory_ends(&survey.rungs[at], target.memory);
-            return if memory { Binds::Memory } else { Binds::Limits };
+            return if memory { Bottleneck::Memory } else { Bottleneck::Limits };
         };
         let growth = next.work() / survey.rungs[at].work();
         if next.threads < survey.rungs[at].threads {
-            return Binds::Memory;
+            return Bottleneck::Memory;
         }
         if 1000.0 * seen.alone * growth > MARGIN * target.p99_ms() {
-            return Binds::Latency;
+            return Bottleneck::Latency;
         }
-        self.load_binds(survey, &survey.rungs[at], seen)
+        self.load_bottleneck(survey, &survey.rungs[at], seen)
     }
 
     /// The bottleneck of a setting.
-    fn load_binds(&self, survey: &Survey, setting: &Setting, seen: &Saturation) -> Binds {
+    fn load_bottleneck(&self, survey: &Survey, setting: &Setting, seen: &Saturation) -> Bottleneck {
         if seen.stalled > 0.3 {
-            Binds::Disk
+            Bottleneck::Disk
         } else if setting.threads > 1 && survey.scaling < 0.7 && seen.share > 0.85 {
-            Binds::Bandwidth
+            Bottleneck::Bandwidth
         } else {
-            Binds::Processor
+            Bottleneck::Processor
         }
     }
 
@@ -349,7 +356,8 @@ impl<'a, S: Subject> Tuner<'a, S> {
     ) -> Error {
         let alone = 1000.0 * seen.alone;
         let slow = alone > MARGIN * target.p99_ms();
-        let binds = if slow { Binds::Latency } else { self.load_binds(survey, setting, seen) };
+        let bottleneck =
+            if slow { Bottleneck::Latency } else { self.load_bottleneck(survey, setting, seen) };
         let loaded = match load.p99_ms {
             _ if load.logins == 0 => String::new(),
             Some(p99) => {
@@ -378,7 +386,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             saltern_chart::markup::plural(setting.threads, "thread"),
             seen.rate,
         );
-        Error::Unmet { binds, why }
+        Error::Unmet { bottleneck, why }
     }
 
     /// Latency against load, and everything that does not need a target.
@@ -387,7 +395,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         setting: &Setting,
         seen: &Saturation,
         (p99_ms, budget): (f64, u64),
-        binds: Binds,
+        bottleneck: Bottleneck,
     ) -> Result<Report, Error> {
         let left = self.effort.total.saturating_sub(self.began.elapsed());
         let most = (4 * self.effort.point).min(left / CURVE.len() as u32);
@@ -422,7 +430,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
             held: 0.0,
             knee: None,
             headroom: None,
-            binds,
+            bottleneck,
             confirmation: None,
             curve,
             model: model.filter_map(|load| Some([load.rate, load.p99_ms?])).collect(),

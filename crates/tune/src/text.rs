@@ -72,7 +72,7 @@ impl Report {
                 number(knee)
             )));
         }
-        facts.push(("binds", self.binds.to_string()));
+        facts.push(("bottleneck", self.bottleneck.to_string()));
         facts.push(("costs", self.costs()));
         let machine = &self.machine;
         facts.push((

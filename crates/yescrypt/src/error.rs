@@ -1,4 +1,4 @@
-//! What can go wrong, in groups that a caller can act on.
+//! Errors, in groups that a caller can act on.
 
 use core::fmt;
 
@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// A parameter is valid but above what the [`Limits`](crate::Limits) in force allow.
     OverLimit {
-        /// What is limited.
+        /// The limit that was exceeded.
         what: Limit,
         /// The value that was asked for (saturated).
         value: u64,

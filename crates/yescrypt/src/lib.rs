@@ -12,9 +12,10 @@
 //! and the older generation 0.5. The crate `saltern-pool` computes many hashes at once within a
 //! budget of memory.
 //!
-//! What most programs need is here; the rest is in modules: [`params`] for unusual parameters and
-//! limits, [`rom`] for ROMs, [`keys`] for hash encryption, [`escrypt`] for making ROMs and settings
-//! of generation 0.5, [`hazmat`] for programs that schedule or measure hashes themselves.
+//! The crate root has what most programs need; the rest is in modules: [`params`] for unusual
+//! parameters and limits, [`rom`] for ROMs, [`keys`] for hash encryption, [`escrypt`] for making
+//! ROMs and settings of generation 0.5, [`hazmat`] for programs that schedule or measure hashes
+//! themselves.
 //!
 //! # Features
 //! `std` (default): threads for p > 1. `os` (default): huge pages (Linux). `getrandom` (default):

@@ -1,6 +1,6 @@
-//! Strings that say which ROMs and which key they need: extended ones, and `$y$` with names before
-//! it. One spelling each, the right answer where everything is there, and where something is
-//! missing an error that names it, never a mismatch.
+//! Strings that name the ROMs and the key they need: extended ones, and `$y$` with ids before it.
+//! There is one spelling each, the right answer if everything is available, and otherwise an error
+//! that names what is missing, never a mismatch.
 
 #[path = "strings/any.rs"]
 mod any;

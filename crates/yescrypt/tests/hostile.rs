@@ -1,6 +1,6 @@
-//! Strings and parameters from someone who means harm: one answer or one error each, quickly, and
-//! in no more memory than the limits allow. And what is left behind: nothing in freed memory,
-//! nothing in `Debug`.
+//! Strings and parameters from an attacker: one answer or one error each, quickly, and in no more
+//! memory than the limits allow. Also checks that nothing is left behind in freed memory or in
+//! `Debug`.
 
 #[path = "hostile/allocator.rs"]
 mod allocator;

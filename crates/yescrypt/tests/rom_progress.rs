@@ -1,4 +1,4 @@
-//! Filling a ROM under watch: the same bytes, progress that adds up, and an end at any moment.
+//! Filling a ROM with a watch: the same bytes, consistent progress, and cancelling at any moment.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
 //! Against the machine's own crypt(3), in both directions.
 //!
 //! The system's library is called by a Python child process (`ctypes`, so that no unsafe code is
-//! needed here); one child answers all requests. Where there is no such library, or it lacks `$y$`,
-//! these tests fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to leave them out knowingly.
+//! needed here); one child answers all requests. If there is no such library, or it lacks `$y$`,
+//! these tests fail: set `SALTERN_NO_SYSTEM_CRYPT=1` to skip them.
 
 #[path = "system_crypt/mutations.rs"]
 mod mutations;

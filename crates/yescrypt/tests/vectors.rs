@@ -1,5 +1,5 @@
 //! Every case of the vector files, through the public API, on every level of this machine. Counts
-//! are asserted, so that a file that shrinks or a kind that is passed over is noticed.
+//! are asserted, to detect a truncated file or a skipped kind.
 
 use saltern_testing::hex::{hex, unhex};
 use saltern_testing::vectors::{self, number};

@@ -45,7 +45,7 @@ fn empty(place: &AtomicPtr<Workspace>) -> Option<Box<Workspace>> {
         return None;
     }
     let taken = place.swap(ptr::null_mut(), Ordering::Acquire);
-    // SAFETY: `keep` has put it there, and it is there no more.
+    // SAFETY: `keep` has put it there, and it has just been taken out.
     if taken.is_null() { None } else { Some(unsafe { Box::from_raw(taken) }) }
 }
 

@@ -106,7 +106,7 @@ pub unsafe extern "C" fn saltern_hash(
         let parts = unsafe { (of(site), password(bytes, length)) };
         let begun = parts.0.and_then(|site| Ok(site.passwords.hash(parts.1?)));
         // The call in progress has a copy of the password, which may have been in that room.
-        // SAFETY: the room that was looked at.
+        // SAFETY: the room that was checked.
         unsafe { put(stored, size, "") }?;
         let made = begun?.wait()?;
         // SAFETY: as above.
@@ -140,8 +140,8 @@ pub unsafe extern "C" fn saltern_verify(
             false => unsafe { begin(&of(site)?.passwords.without_updates(), login) },
         };
         if wanted {
-            // What is begun has a copy of the stored string, which may have been in that room.
-            // SAFETY: the room that was looked at.
+            // The call in progress has a copy of the stored string, which may have been in that
+            // room. SAFETY: the room that was checked.
             unsafe { put(update, size, "") }?;
         }
         let (status, new) = told(begun?.wait()?);

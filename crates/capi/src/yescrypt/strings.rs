@@ -59,7 +59,7 @@ pub unsafe extern "C" fn yescrypt_r(
         if parsed.as_bytes().len() + 1 + 43 >= buflen {
             return Err(libc::EINVAL);
         }
-        // SAFETY: the caller's ROM is there for as long as the call lasts.
+        // SAFETY: the caller's ROM is valid for the duration of the call.
         let rom = unsafe { image(shared, parsed.params()) }?;
         // SAFETY: 32 bytes, if there is a key.
         let key = unsafe { key_at(key) };

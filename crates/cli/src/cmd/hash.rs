@@ -118,7 +118,7 @@ pub(crate) struct Args {
     effort: EffortArgs,
 }
 
-/// What the new string is to be.
+/// The scheme and parameters of the new string.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("kind").args(["cost", "n", "setting"]))]
 struct SettingArgs {

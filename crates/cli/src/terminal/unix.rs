@@ -190,7 +190,7 @@ impl Terminal {
             _ if code(SpecialCodeIndex::VEOF) => Key::EndOfFile,
             _ if code(SpecialCodeIndex::VKILL) => Key::Kill,
             _ if code(SpecialCodeIndex::VERASE) => Key::Erase,
-            // Backspace, whichever of the two the terminal sends.
+            // Backspace: terminals send one or the other.
             0x08 | 0x7f => Key::Erase,
             0..0x20 => Key::Control,
             _ => Key::Part,

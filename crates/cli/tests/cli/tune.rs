@@ -32,7 +32,7 @@ fn what_is_found_holds_together_and_is_a_policy() {
     // 4 MiB leave room for a hash of 1 MiB and a large page.
     let memory = number("/setting/n") * number("/setting/r") * 128.0;
     assert_eq!(memory, f64::from(1 << 20));
-    assert_eq!(report["binds"], "memory");
+    assert_eq!(report["bottleneck"], "memory");
     assert_eq!(number("/setting/threads"), 1.0);
     assert!(number("/held") >= number("/confirmation/rate") * 0.99);
     assert!(number("/confirmation/median_ms") <= number("/confirmation/p99_ms"));
@@ -59,7 +59,7 @@ fn what_is_found_holds_together_and_is_a_policy() {
 }
 
 #[test]
-fn a_target_that_cannot_be_met_names_what_binds() {
+fn a_target_that_cannot_be_met_names_the_bottleneck() {
     let target = ["tune", "--logins", "1000000", "--floor", "8", "--memory", "256MiB"];
     let output = run(&[&target[..], &["--quick", "--threads", "1", "--p99", "1ms"]].concat(), "");
     let (code, out, err) = seen(&output);
@@ -70,7 +70,7 @@ fn a_target_that_cannot_be_met_names_what_binds() {
 /// One for each thing that can bind, none of which any machine can do.
 #[test]
 fn impossible_targets_name_what_binds_and_what_would_do() {
-    for (args, binds, would) in [
+    for (args, bottleneck, would) in [
         (
             &["--logins", "1", "--memory", "1MiB"][..],
             "bottleneck: memory for hashing. ",
@@ -95,7 +95,7 @@ fn impossible_targets_name_what_binds_and_what_would_do() {
         assert_eq!((code, out), (Some(1), ""), "{err}");
         let last = err.lines().last().unwrap();
         assert!(last.starts_with("saltern: the target cannot be met; "), "{err}");
-        assert!(last.contains(binds) && last.contains(would), "{err}");
+        assert!(last.contains(bottleneck) && last.contains(would), "{err}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is written");
     }
 }

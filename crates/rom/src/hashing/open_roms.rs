@@ -9,8 +9,8 @@ use saltern_yescrypt::rom::Rom;
 
 use crate::{Attached, Backend, Error, OpenRom, Recheck, RomReaders};
 
-/// The ROMs that a process hashes with: what its pool reads those with that stay in files, what is
-/// to be checked from time to time, and what is to be said of them.
+/// The ROMs that a process hashes with: the sources from which its pool reads those that stay in
+/// files, periodic checks of those in memory, and remarks for the operator.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,8 +41,8 @@ pub struct OpenRoms {
 }
 
 impl OpenRoms {
-    /// Takes one more, and returns it for sets and hashers. With the first one that stays in its
-    /// file, reading is tried, to note what cannot be had.
+    /// Adds a ROM, and returns it for sets and hashers. For the first one that stays in its file,
+    /// tries the readers, to note what is not available.
     ///
     /// # Errors
     /// Those of [`OpenRom::rom`] and [`RomReaders::tried`].
@@ -63,27 +63,28 @@ impl OpenRoms {
         rom.rom()
     }
 
-    /// What a pool reads those with that stay in files, if there are any:
+    /// The sources from which a pool reads ROMs that stay in files, if there are any:
     /// [`PoolConfig::sources`](saltern_pool::PoolConfig::sources).
     #[must_use]
     pub fn sources(&self) -> Option<Arc<dyn BlockSources>> {
         self.readers.clone().map(|readers| readers as _)
     }
 
-    /// Those in memory.
+    /// The ROMs in memory.
     #[must_use]
     pub fn in_memory(&self) -> &[Arc<Attached>] {
         &self.in_memory
     }
 
-    /// What could not be had, and what there is instead, with the ROM's id before it: for people.
+    /// Remarks for the operator, each with the ROM's id: what was not available, and what is used
+    /// instead.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Checks all of those in memory from time to time: [`Recheck::start`]. `None` if there are
-    /// none, or if the system has no thread for it: what hashes read is checked all the same.
+    /// Checks all ROMs in memory from time to time: [`Recheck::start`]. `None` if there are none,
+    /// or if no thread can be started: what hashes read is checked in any case.
     pub fn recheck(
         &self,
         age: Duration,

@@ -169,9 +169,10 @@ pub struct Attached {
 ///
 /// # Errors
 /// [`Error::NoManifest`], [`Error::Manifest`]; [`Error::Size`], [`Error::NotFilled`],
-/// [`Error::WrongRom`], [`Error::Sums`] for an image that does not match its manifest or `expect`;
-/// [`Error::Untrusted`] for files that others may have written; [`Error::Damaged`] for a copy;
-/// [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`], [`Error::Io`].
+/// [`Error::WrongRom`], [`Error::Sums`] for an image that does not match its manifest or
+/// [`AttachOptions::expect`]; [`Error::Untrusted`] for files that others may have written;
+/// [`Error::Damaged`] for a copy; [`Error::NoMemory`], [`Error::NotLocked`], [`Error::Cancelled`],
+/// [`Error::Io`].
 pub fn attach(image: &Path, options: &AttachOptions<'_>) -> Result<Attached, Error> {
     attach_opened(image, &Opened::open(image, options.expect)?, options)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Segment {
     pub(crate) size: u64,
     /// Whether any process has it attached.
     pub(crate) attached: bool,
-    /// Who owns and who made it: both may change its permissions.
+    /// Its owner and its creator: both may change its permissions.
     pub(crate) owners: [u32; 2],
     /// Its permissions.
     pub(crate) mode: u32,

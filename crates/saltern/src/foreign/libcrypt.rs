@@ -196,7 +196,7 @@ impl Setting for Crypt {
 
 const REFUSED: Error =
     Error::malformed("string for libcrypt", "one that the libcrypt of this machine accepts");
-/// Of errno(3): an argument that makes no sense.
+/// From errno(3): invalid argument.
 const EINVAL: i32 = 22;
 
 /// The complete string that libcrypt makes.
@@ -249,7 +249,7 @@ fn library() -> Result<&'static Library, Error> {
 mod tests {
     use super::*;
 
-    /// What a setting is taken to cost for a short password, if it is taken at all.
+    /// The assumed cost of a setting for a short password, if it is accepted at all.
     fn work(setting: &str) -> Option<u64> {
         Some(parse(&complete(setting)?)?.ok()?.setting.cost(8).work)
     }

@@ -16,15 +16,15 @@ use super::schema::Schema;
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Answer {
-    /// Of a new password.
+    /// The answer for a new password.
     Hashed(Hashed),
-    /// Of a login.
+    /// The answer for a login.
     Verified(Verified),
-    /// Of a stored string.
+    /// The answer for a stored string.
     Checked(Checked),
-    /// Of a stored string that was to change.
+    /// The answer for re-encrypting a stored string.
     Rekeyed(Rekeyed),
-    /// Of a table.
+    /// The answer for a table.
     Counted(Box<Counted>),
 }
 

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(first.may(Right::Hash).unwrap_err().status, 403);
     }
 
-    /// What is refused because of what is under way does not count as asked.
+    /// A request refused because too many are in progress does not count against the rate.
     #[test]
     fn a_request_that_has_no_place_takes_nothing_from_the_rate() {
         let mut limited = Client::new("a", Who::default(), Rights::ALL);

@@ -176,7 +176,7 @@ mod tests {
         let take = |at: u64| accounts.take_at(b"alice", at * SECOND);
         assert_eq!([take(100), take(100), take(100)], [Ok(()); 3]);
         assert_eq!(take(100), Err(Duration::from_secs(10)));
-        // What was refused does not count.
+        // Refused requests do not count.
         assert_eq!(take(109), Err(Duration::from_secs(1)));
         assert_eq!((take(110), take(110)), (Ok(()), Err(Duration::from_secs(10))));
         assert_eq!(accounts.take_at(b"bob", 110 * SECOND), Ok(()));

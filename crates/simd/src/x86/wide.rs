@@ -59,7 +59,7 @@ macro_rules! wide {
         }
 
         impl $name {
-            /// The register, for a few instructions written by hand.
+            /// The register, for a few hand-written instructions.
             #[inline(always)]
             #[must_use]
             pub fn register(self) -> $register {

@@ -81,7 +81,7 @@ fn the_strongest_setting_that_holds_is_taken_and_confirmed() {
     // 5.6 GB/s bear 60 logins a second, with room, of at most 79 MB of work each.
     let work = report.setting.work() * 60.0 / 0.85;
     assert!(work <= 5.6e9 && work > 2.8e9, "{}", report.setting.words());
-    assert_eq!((report.setting.threads, report.binds), (4, Binds::Processor));
+    assert_eq!((report.setting.threads, report.bottleneck), (4, Bottleneck::Processor));
     // The peak was confirmed for a minute, and nothing weaker would have done.
     assert!(site.loads.contains(&(report.setting, 60.0, 60.0)));
     let others = &report.alternatives;
@@ -109,15 +109,15 @@ fn what_was_promised_too_early_is_taken_back() {
 }
 
 #[test]
-fn what_binds_is_named() {
+fn the_bottleneck_is_named() {
     let small = Target { memory: 36 << 20, logins: 1.0, burst: 1.0, ..target() };
     let report = search(&mut site(), &small).unwrap();
-    assert_eq!(report.binds, Binds::Memory, "{}", report.setting.words());
+    assert_eq!(report.bottleneck, Bottleneck::Memory, "{}", report.setting.words());
 
     let mut flat = site();
     flat.scaling = |threads| (threads as f64).min(2.4);
     let report = search(&mut flat, &target()).unwrap();
-    assert_eq!((report.binds, report.setting.threads), (Binds::Bandwidth, 4));
+    assert_eq!((report.bottleneck, report.setting.threads), (Bottleneck::Bandwidth, 4));
 
     let mut one = site();
     one.scaling = |_| 1.0;
@@ -126,21 +126,21 @@ fn what_binds_is_named() {
     let mut disk = site();
     (disk.stalled, disk.share) = (0.5, 0.5);
     let report = search(&mut disk, &target()).unwrap();
-    assert_eq!(report.binds, Binds::Disk);
+    assert_eq!(report.bottleneck, Bottleneck::Disk);
     assert!(report.warnings.is_empty(), "who waits for a disk is not disturbed");
 
     let quick = Target { logins: 1.0, burst: 1.0, p99: Duration::from_millis(20), ..target() };
-    assert_eq!(search(&mut site(), &quick).unwrap().binds, Binds::Latency);
+    assert_eq!(search(&mut site(), &quick).unwrap().bottleneck, Bottleneck::Latency);
 
     let rare = Target { logins: 0.1, burst: 1.0, p99: Duration::from_secs(60), ..target() };
-    assert_eq!(search(&mut site(), &rare).unwrap().binds, Binds::Limits);
+    assert_eq!(search(&mut site(), &rare).unwrap().bottleneck, Bottleneck::Limits);
 }
 
 #[test]
 fn a_target_out_of_reach_is_refused_with_what_would_do() {
     let many = Target { logins: 1e5, ..target() };
-    let Err(Error::Unmet { binds, why }) = search(&mut site(), &many) else { panic!() };
-    assert_eq!(binds, Binds::Processor);
+    let Err(Error::Unmet { bottleneck, why }) = search(&mut site(), &many) else { panic!() };
+    assert_eq!(bottleneck, Bottleneck::Processor);
     assert!(why.contains("processors like these") && why.contains("logins/s"), "{why}");
 
     let mut policy = Policy::default();
@@ -149,8 +149,8 @@ fn a_target_out_of_reach_is_refused_with_what_would_do() {
     let soon = Target { p99: Duration::from_millis(50), logins: 0.1, burst: 1.0, ..target() };
     let bounds = Bounds::new(&policy, None).with_threads(4);
     let refused = Tuner::new(&mut site(), bounds, Effort::quick()).search(&soon);
-    let Err(Error::Unmet { binds, why }) = refused else { panic!("{refused:?}") };
-    assert_eq!(binds, Binds::Latency);
+    let Err(Error::Unmet { bottleneck, why }) = refused else { panic!("{refused:?}") };
+    assert_eq!(bottleneck, Bottleneck::Latency);
     assert!(why.contains("more than 50 ms") && !why.contains("processors like these"), "{why}");
 
     for wrong in [Target { logins: f64::NAN, ..target() }, Target { burst: 0.5, ..target() }] {
@@ -237,6 +237,9 @@ fn what_is_written_is_a_policy_and_a_page() {
         assert!(page.contains(place) && report.text().contains(place), "{place}");
     }
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!((json["schema"].as_u64(), json["binds"].as_str()), (Some(1), Some("processor")));
+    assert_eq!(
+        (json["schema"].as_u64(), json["bottleneck"].as_str()),
+        (Some(1), Some("processor"))
+    );
     assert_eq!(json["target"]["p99_ms"], 250.0);
 }

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use crate::core::flavor::Flavor;
 use crate::core::memory::SubBlock;
 
-/// What a kernel does with a block.
+/// The operation of a kernel on a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The output is the mix of `src`.
@@ -38,7 +38,7 @@ pub(crate) struct Io<'a> {
     borrowed: PhantomData<&'a mut SubBlock>,
 }
 
-/// What a kernel gets.
+/// The pointers for a kernel.
 ///
 /// It may assume that all pointers that its step uses are valid for 2r sub-blocks: `src` for
 /// reading, `dst` for writing, `other` for reading and, in step [`Step::Save`], writing; that

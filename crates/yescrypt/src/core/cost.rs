@@ -141,7 +141,7 @@ impl Params {
     }
 }
 
-/// What one pass consists of, of either generation.
+/// The parts of one pass, of either generation.
 #[derive(Clone, Copy)]
 pub(crate) struct Pass<'a> {
     /// Bytes of a block.
@@ -195,7 +195,7 @@ pub(crate) fn pwxform(flavor: &Flavor) -> u128 {
         [flavor.rounds(), flavor.gather(), flavor.simple()].map(u128::from);
     // Each round waits for a lookup, while the other groups wait for theirs.
     let waiting = ONE * 8 * rounds * lookup(flavor) / (simple * gather * 6 * 16);
-    // Each lookup is an instruction of its own, however narrow.
+    // Each lookup is a separate instruction, however narrow.
     let issuing = ONE * 2 * (rounds + 2) / (8 * simple);
     // Each byte is read and written, whatever happens to it.
     let moving = 36;

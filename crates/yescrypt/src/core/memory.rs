@@ -128,13 +128,13 @@ impl Arena {
         Ok(self.first_mut(len))
     }
 
-    /// The first `len` sub-blocks, which have to be there.
+    /// The first `len` sub-blocks, which must exist.
     pub(crate) fn first(&self, len: usize) -> &[SubBlock] {
         // SAFETY: as in `first_mut`, for a shared borrow.
         unsafe { core::slice::from_raw_parts(self.start(), self.len) }.split_at(len).0
     }
 
-    /// The first `len` sub-blocks, which have to be there.
+    /// The first `len` sub-blocks, which must exist.
     pub(crate) fn first_mut(&mut self, len: usize) -> &mut [SubBlock] {
         self.used = self.used.max(len);
         &mut self.all()[..len]
@@ -175,7 +175,7 @@ impl Arena {
         wipe(&mut self.all()[..used]);
     }
 
-    /// Touches every page, so that no hash has to wait for one; contents are zeros afterwards.
+    /// Touches every page, so that no hash waits for one; contents are zeros afterwards.
     pub(crate) fn fault_in(&mut self) {
         self.used = 0;
         wipe(self.all());

@@ -47,7 +47,8 @@ pub(crate) fn due(mask: u32, steps: u128) -> u128 {
     }
     // They are the numbers 2j + 1 with j below `end` that share no bit with the rest of the mask.
     let (end, mask) = (steps >> 1, u128::from(mask >> 1));
-    // Of such j with fewer bits than were looked at: those below the same bits of `end`, and all.
+    // The numbers of such j within the bits processed so far: those below the same bits of `end`,
+    // and all.
     let (mut below, mut all) = (0, 1);
     for bit in 0..127 {
         let free = mask >> bit & 1 == 0;

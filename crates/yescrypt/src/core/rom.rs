@@ -290,8 +290,8 @@ impl<'a> RomView<'a> {
         self.part == Part::Last
     }
 
-    /// What a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the last
-    /// one. A smaller ROM may be nested in the image, with a tag at its end.
+    /// The part that a hash reads with blocks of `len` sub-blocks: the first `nrom` of them, or the
+    /// last one. A smaller ROM may be nested in the image, with a tag at its end.
     pub(crate) fn blocks(&self, nrom: u64, len: usize) -> Result<&'a [SubBlock], Error> {
         if self.elsewhere() {
             let (needed, actual) = ((len * SubBlock::BYTES) as u64, self.size() as u64);

@@ -26,7 +26,7 @@ pub(crate) struct Mixer<'a> {
     pub(crate) roms: Schedule<'a>,
     /// Random reads in the first loop, writes in the second.
     pub(crate) rw: bool,
-    /// What [`Stop::Needs`] asked for, one block for each lane.
+    /// The blocks requested by [`Stop::Needs`], one for each lane.
     pub(crate) supplied: &'a [&'a [SubBlock]],
     /// Notes what is read of ROMs that can be checked.
     pub(crate) pen: Option<Pen<'a>>,

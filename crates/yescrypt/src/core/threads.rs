@@ -21,7 +21,7 @@ pub(crate) fn for_each<T: Send>(
     let worker = || core::iter::from_fn(next).for_each(&work);
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // What a missing thread would have done, the others do.
+            // If a thread cannot be started, the others do its work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, worker);
         }
         worker();

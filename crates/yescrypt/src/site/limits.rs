@@ -79,7 +79,7 @@ impl Limits {
     /// | password | 511 bytes | what crypt(3) takes |
     /// | flavours | the default | all that any other system computes |
     /// | syntax | that of crypt(3) | what others refuse is refused before it is stored |
-    /// | ROM | allowed | it has to be attached by the operator in the first place |
+    /// | ROM | allowed | the operator must have attached it |
     ///
     /// Of the strings that crypt(3) makes, these limits admit costs 1 to 9 of `$y$` and 6 to 8 of
     /// `$7$`. The costliest hash that is admitted takes about six times as long as the slowest of

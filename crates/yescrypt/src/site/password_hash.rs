@@ -115,7 +115,7 @@ mod tests {
                 &b"pleaseletmein"[..],
                 "$7X3$86..../....WZaPV7LSUEKMo34.$q8iWUpUeRB8IIgagy7yEx4c.E7KUTRJ9uIy6jsG4ut.",
             ),
-            // Of passlib's documentation.
+            // From passlib's documentation.
             (
                 b"password",
                 "$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E",

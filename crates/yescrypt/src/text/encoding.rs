@@ -38,7 +38,7 @@ pub struct Setting {
     salt: Vec<u8>,
     /// For an extended string, the key only.
     ids: Ids,
-    /// Of an extended string.
+    /// For an extended string.
     roms: Vec<NamedRom>,
     /// Why crypt(3) refuses the text that this was parsed from.
     refused: Option<&'static str>,

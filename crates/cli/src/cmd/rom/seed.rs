@@ -24,7 +24,7 @@ pub(super) struct SeedArgs {
     seed_fd: Option<Descriptor>,
 }
 
-/// A seed that exists or is to be made.
+/// A seed that exists or will be made.
 #[derive(clap::Args)]
 pub(super) struct NewSeedArgs {
     #[command(flatten)]

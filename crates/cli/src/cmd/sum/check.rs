@@ -167,7 +167,7 @@ fn path_of(name: &[u8]) -> Option<PathBuf> {
     str::from_utf8(name).ok().map(PathBuf::from)
 }
 
-/// What happened in one check file.
+/// The counts for one check file.
 #[derive(Default)]
 struct Counts {
     well_formed: u64,

@@ -69,7 +69,7 @@ impl<'de: 'l, 'l> Deserialize<'de> for Object<'l> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
                 let mut object = HashMap::new();
                 while let Some((name, value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
-                    // Who reads the line may take the other one.
+                    // A reader of the line may use the other one.
                     if object.insert(name, value).is_some() {
                         return Err(A::Error::custom("a key twice"));
                     }

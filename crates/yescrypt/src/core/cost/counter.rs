@@ -1,17 +1,17 @@
-//! Counts what is really done, as the kernels and the ends see it: in tests only, in each thread.
+//! Counts the actual work of the kernels and the ends, per thread: in tests only.
 
 use core::cell::Cell;
 
-/// What was done, for each thing that has a weight.
+/// The work done, for each operation that has a weight.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
     /// Blocks, and their bytes, through pwxform.
     pub(crate) pwxform: (u128, u128),
-    /// The same through Salsa20, those of S-boxes being filled among them.
+    /// The same through Salsa20, including those for filling S-boxes.
     pub(crate) salsa20: (u128, u128),
     /// Blocks read from ROMs.
     pub(crate) reads: u128,
-    /// Bytes that PBKDF2 makes, and bytes that it takes in.
+    /// Bytes that PBKDF2 produces, and bytes that it absorbs.
     pub(crate) ends: (u128, u128),
 }
 
@@ -24,14 +24,14 @@ std::thread_local! {
     }) };
 }
 
-/// Says that something was done.
+/// Counts some work.
 pub(crate) fn count(change: impl FnOnce(&mut Done)) {
     let mut done = DONE.get();
     change(&mut done);
     DONE.set(done);
 }
 
-/// What this thread does while `work` runs.
+/// The work of this thread while `work` runs.
 pub(crate) fn counted(work: impl FnOnce()) -> Done {
     let before = DONE.replace(Done::default());
     work();

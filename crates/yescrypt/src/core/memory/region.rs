@@ -1,14 +1,14 @@
-//! Where an arena's bytes come from and go back to.
+//! Allocating and freeing the bytes of an arena.
 #![allow(unsafe_code, reason = "mapping memory, or allocating it")]
 
 use core::ptr::NonNull;
 
-/// Zeroed memory, given back to the system when it is dropped.
+/// Zeroed memory, returned to the system on drop.
 ///
-/// On Linux with the feature `os` it is an anonymous mapping of its own, so that the process is
-/// smaller as soon as it is dropped. The allocator, which serves everywhere else, may keep what is
-/// freed, and glibc's does so for every thread: hashes of several sizes in several threads then add
-/// up to many times what a pool was allowed.
+/// On Linux with the feature `os` it is a separate anonymous mapping, so that the process shrinks
+/// as soon as it is dropped. The allocator, which is used everywhere else, may keep what is freed,
+/// and glibc's does so for every thread: hashes of several sizes in several threads then add up to
+/// many times a pool's budget.
 pub(super) struct Region {
     start: NonNull<u8>,
     bytes: usize,
@@ -20,8 +20,8 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// So many zero bytes, at least one. `None` if the system has no more, or for more than a slice
-    /// can have, which systems with addresses of 32 bits may well give.
+    /// This many zero bytes, at least one. `None` if the system has no more, or for more than a
+    /// slice can have, which systems with 32-bit addresses may grant.
     pub(super) fn new(bytes: usize) -> Option<Self> {
         isize::try_from(bytes).ok()?;
         system::take(bytes).map(|start| Region { start, bytes })
@@ -32,7 +32,7 @@ impl Region {
         self.start.as_ptr()
     }
 
-    /// How many there are.
+    /// The number of bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -63,7 +63,8 @@ mod system {
     /// # Safety
     /// The bytes are those of one call of [`take`], and nothing refers to them any more.
     pub(super) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
-        // SAFETY: by the contract above, a whole mapping. Were it refused, it would merely stay.
+        // SAFETY: by the contract above, a whole mapping. If it is refused, the mapping merely
+        // remains.
         let _ = unsafe { munmap(start.as_ptr().cast(), bytes) };
     }
 }
@@ -74,8 +75,8 @@ mod system {
     use core::alloc::Layout;
     use core::ptr::NonNull;
 
-    /// Asked for with a larger alignment, the system allocator would write zeros over pages that
-    /// are fresh and zero already.
+    /// With a larger alignment, the system allocator would write zeros to fresh pages that are zero
+    /// already.
     const ALIGN: usize = 16;
 
     fn layout(bytes: usize) -> Option<Layout> {

@@ -60,9 +60,9 @@ enum Stage {
 
 /// Hashes in progress.
 pub(super) struct Running {
-    /// Of the main pass.
+    /// The parameters of the main pass.
     main: CheckedParams,
-    /// Of this pass.
+    /// The parameters of this pass.
     params: CheckedParams,
     kind: Kind,
     roms: Vec<RomUse>,

@@ -65,7 +65,7 @@ impl Hasher {
     pub(super) fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
         match (setting.scheme(), setting.key_id()) {
             (_, Some(id)) => Ok(Some(self.config.keys.by_id(&id)?)),
-            // Extended strings are encrypted if they say so.
+            // Extended strings are encrypted only if they name a key.
             (Scheme::Extended, None) => Ok(None),
             (Scheme::Yescrypt, None) => Ok(self.config.keys.unnamed()),
             (_, None) if self.config.keys.unnamed().is_some() => Err(Error::KeyNotApplicable),

@@ -30,7 +30,7 @@ impl Plan {
     pub const LEN: usize = HASH;
 }
 
-/// Without the salt, which a key may have encrypted.
+/// Omits the salt, which a key may have encrypted.
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Plan {{ {:?}, {:?} }}", self.params, self.roms)
@@ -40,7 +40,7 @@ impl fmt::Debug for Plan {
 /// For callers that compute hashes by other means than a [`Workspace`](crate::Workspace), such as
 /// [`Resumable`](crate::hazmat::Resumable) with ROMs that are not in memory.
 impl Hasher {
-    /// What a password has to be hashed with under a setting. ROMs need not be in memory
+    /// The inputs for hashing a password under a setting. ROMs need not be in memory
     /// ([`Rom::stored`](crate::rom::Rom::stored)).
     ///
     /// ```
@@ -56,7 +56,7 @@ impl Hasher {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Hasher::hash_with_setting`] that do not come from computing.
+    /// Those of [`Hasher::hash_with_setting`], except those of the computation.
     pub fn plan(&self, password: impl AsRef<[u8]>, setting: &Setting) -> Result<Plan, Error> {
         let limits = self.limits();
         limits.admit_password(password.as_ref())?;
@@ -71,8 +71,8 @@ impl Hasher {
         Ok(Plan { params, salt, roms })
     }
 
-    /// The complete string of a setting and the 32 bytes that its plan gives: they are encrypted,
-    /// if it needs a key.
+    /// The complete string for a setting and the 32 bytes computed from its plan, which are
+    /// encrypted if it needs a key.
     ///
     /// # Errors
     /// [`Error::KeyNotLoaded`], [`Error::KeyNotApplicable`].
@@ -80,7 +80,7 @@ impl Hasher {
         Ok(HashString::new(setting.clone(), *self.seal(setting, hash)?))
     }
 
-    /// Whether these 32 bytes are those of a stored hash, compared in constant time.
+    /// Whether these 32 bytes match a stored hash, compared in constant time.
     ///
     /// # Errors
     /// As [`Hasher::complete`].

@@ -1,4 +1,4 @@
-//! Workspaces that the clones of a hasher share.
+//! Workspaces shared by the clones of a hasher.
 
 #[cfg(feature = "std")]
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::core::workspace::Workspace;
 
-/// Workspaces that are not in use. Without the feature `std`, which has the lock for it, there are
-/// none: each call has its own.
+/// Workspaces not in use. Without the feature `std`, which provides the lock, there are none: each
+/// call has its own.
 #[derive(Default)]
 pub(crate) struct Shelf {
     #[cfg(feature = "std")]
@@ -16,8 +16,8 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// Does some work with the workspace that was used last. One that work panics with is not put
-    /// back.
+    /// Does some work with the most recently used workspace. If the work panics, the workspace is
+    /// not put back.
     #[cfg(feature = "std")]
     pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Workspace) -> T) -> T {
         let taken = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
