@@ -28,7 +28,7 @@
 //! * `rom`: ROMs.
 //! * `argon2`, `bcrypt`, `sha-crypt`, `pbkdf2`, `digest`: verifiers for strings of other schemes
 //!   ([`policy::Scheme`]). `legacy` stands for all of these.
-//! *  `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
+//! * `libcrypt`: the schemes that only the machine's libcrypt computes; it is loaded at run time.
 //! * `json`: tables as lines of JSON, and passwords in JSON.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

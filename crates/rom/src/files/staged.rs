@@ -23,9 +23,9 @@ pub(crate) struct Staged {
     pub(crate) file: File,
     place: PathBuf,
     part: PathBuf,
-    /// Permissions once it is complete, regardless of the process's umask. Before that nobody else
-    /// can open it, and so hold its lock.
-    mode: u32,
+    /// Permissions once it is complete, whatever the process's umask is: before that only the owner
+    /// can open it, and so hold its lock. Without them it has those of the umask from the start.
+    mode: Option<u32>,
     committed: bool,
     /// The beginning of what another writer left behind.
     pub(crate) left: Vec<u8>,
@@ -67,16 +67,17 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
 }
 
 impl Staged {
-    /// Begins to write the file that will be `place`, with these permissions; a leftover of another
-    /// writer is emptied.
-    pub(crate) fn begin(place: &Path, mode: u32) -> Result<Self, Error> {
+    /// Begins to write the file that will be `place`, with these permissions or those of the umask;
+    /// a leftover of another writer is emptied.
+    pub(crate) fn begin(place: &Path, mode: impl Into<Option<u32>>) -> Result<Self, Error> {
+        let mode = mode.into();
         if place.file_name().is_none() {
             let source = io::Error::from(ErrorKind::InvalidInput);
             return Err(Error::io("create", place)(source));
         }
         let (part, mut attempts) = (part_of(place), 1);
         loop {
-            let file = open_own(&part)?;
+            let file = open_own(&part, mode.is_some())?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if attempts < ATTEMPTS => {
@@ -109,6 +110,11 @@ impl Staged {
     /// Where it is written.
     pub(crate) fn path(&self) -> &Path {
         &self.part
+    }
+
+    /// Writes its contents.
+    fn write(&self, content: &[u8]) -> Result<(), Error> {
+        (&self.file).write_all(content).map_err(Error::io("write", &self.place))
     }
 
     /// Makes it `len` bytes long, all of them backed by the file system, so that no later write can
@@ -147,8 +153,10 @@ impl Staged {
     /// Syncs the contents and gives the file its permissions and its name, replacing an existing
     /// file. The caller must sync the directory.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
-        let protected = filesystem::set_mode(&self.file, self.mode);
-        protected.map_err(Error::io("protect", &self.part))?;
+        if let Some(mode) = self.mode {
+            let protected = filesystem::set_mode(&self.file, mode);
+            protected.map_err(Error::io("protect", &self.part))?;
+        }
         self.sync()?;
         if let Ok(found) = self.place.symlink_metadata() {
             is_regular_file(&self.place, &found)?;
@@ -180,13 +188,68 @@ impl Staged {
 /// [`Error::Exists`] if there is anything under this name: a secret is never overwritten.
 /// [`Error::Busy`], [`Error::Foreign`], [`Error::Io`].
 pub fn new_private_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    new(path, Some(0o600), content)
+}
+
+/// Makes a new file with the permissions of the umask, in the same way.
+///
+/// ```
+/// use saltern_rom::{Error, check_new_file, new_file};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("report.txt");
+/// check_new_file(path)?;
+/// // After hours of work:
+/// new_file(path, b"done")?;
+/// assert!(matches!(new_file(path, b"again"), Err(Error::Exists { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`new_private_file`].
+pub fn new_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    new(path, None, content)
+}
+
+/// Checks that [`new_file`] could make a file here, and leaves nothing behind.
+///
+/// # Errors
+/// Those of [`new_private_file`].
+pub fn check_new_file(path: &Path) -> Result<(), Error> {
+    begin_new(path, None).map(drop)
+}
+
+/// Writes a file, replacing one of this name only when it is complete. A symbolic link is followed;
+/// something other than a regular file, such as a pipe or a terminal, is written to.
+///
+/// # Errors
+/// [`Error::Busy`], [`Error::Foreign`], [`Error::Io`].
+pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if place.metadata().is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, content).map_err(Error::io("write", path));
+    }
+    let staged = Staged::begin(&place, None)?;
+    staged.write(content)?;
+    staged.commit()?;
+    sync_directory(&place)
+}
+
+fn new(path: &Path, mode: Option<u32>, content: &[u8]) -> Result<(), Error> {
+    let staged = begin_new(path, mode)?;
+    staged.write(content)?;
+    staged.commit_new()?;
+    sync_directory(path)
+}
+
+fn begin_new(path: &Path, mode: Option<u32>) -> Result<Staged, Error> {
     if path.symlink_metadata().is_ok() {
         return Err(Error::Exists { path: path.to_owned() });
     }
-    let staged = Staged::begin(path, 0o600)?;
-    (&staged.file).write_all(content).map_err(Error::io("write", path))?;
-    staged.commit_new()?;
-    sync_directory(path)
+    if mode.is_some() {
+        // Others may have opened what a killed writer left, and would read what is written to it.
+        remove_leftover(path)?;
+    }
+    Staged::begin(path, mode)
 }
 
 impl Drop for Staged {
@@ -204,10 +267,18 @@ impl Drop for Staged {
 ///
 /// In a directory where all may write, somebody else may have put a link or a file there: neither
 /// is followed or written to.
-fn open_own(part: &Path) -> Result<File, Error> {
+fn open_own(part: &Path, private: bool) -> Result<File, Error> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let options = privately(plainly(&mut options));
+    plainly(options.read(true).write(true));
+    if private {
+        privately(&mut options);
+    }
+    // What is made here is ours, whoever it belongs to: some file systems know only one owner.
+    match options.clone().create_new(true).open(part) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => return made.map_err(Error::io("create", part)),
+    }
+    options.create(true).truncate(false);
     let own = |file: &File| {
         let found = file.metadata().map_err(Error::io("access", part))?;
         let owner = owner_and_mode(&found).0 == own_user();
@@ -268,4 +339,83 @@ pub(crate) fn check_room(place: &Path, len: u64) -> Result<(), Error> {
 
 fn no_space(place: &Path, needed: u64, available: u64) -> Error {
     Error::NoSpace { path: directory_of(place).to_owned(), needed, available }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn modes_and_names(folder: &Path) -> Vec<(String, u32)> {
+        let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let mut found: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                (name, owner_and_mode(&entry.metadata().unwrap()).1 & 0o777)
+            })
+            .collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_new_file_is_whole_and_takes_no_other_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("new");
+        check_new_file(path).unwrap();
+        assert_eq!(modes_and_names(folder.path()), [], "nothing is left of a check");
+        new_file(path, b"one").unwrap();
+        assert!(matches!(new_file(path, b"two"), Err(Error::Exists { .. })));
+        assert!(matches!(check_new_file(path), Err(Error::Exists { .. })));
+        assert_eq!(fs::read(path).unwrap(), b"one");
+        let leftover = part_of(path);
+        fs::write(&leftover, "what a writer that was killed has left").unwrap();
+        replace_file(path, b"three").unwrap();
+        assert_eq!(fs::read(path).unwrap(), b"three");
+        assert_eq!(modes_and_names(folder.path()).len(), 1, "and nothing beside it");
+        let nowhere = &folder.path().join("nowhere/new");
+        assert!(new_file(nowhere, b"").is_err() && check_new_file(nowhere).is_err());
+        assert!(replace_file(Path::new("/"), b"").is_err());
+    }
+
+    /// As everything else of a program, unless it is private.
+    #[cfg(unix)]
+    #[test]
+    fn who_may_read_a_file_is_decided_by_the_umask() {
+        let folder = tempfile::tempdir().unwrap();
+        let [new, private, replaced, other] =
+            ["new", "private", "replaced", "other"].map(|name| folder.path().join(name));
+        fs::write(other, b"").unwrap();
+        new_file(&new, b"").unwrap();
+        let leftover = fs::File::create(part_of(&private)).unwrap();
+        new_private_file(&private, b"secret").unwrap();
+        assert_eq!(leftover.metadata().unwrap().len(), 0, "nobody has it open already");
+        replace_file(&replaced, b"").unwrap();
+        let found = modes_and_names(folder.path());
+        let mode = |name: &str| found.iter().find(|(other, _)| other == name).unwrap().1;
+        assert_eq!([mode("new"), mode("replaced")], [mode("other"); 2]);
+        assert_eq!(mode("private"), 0o600);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_stays_one() {
+        replace_file(Path::new("/dev/null"), b"x").unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [link, other] = ["link", "other"].map(|name| folder.path().join(name));
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        assert!(new_file(&link, b"x").is_err() && !other.exists());
+        assert!(check_new_file(&link).is_err());
+        // Nor one in the place of the unfinished file.
+        let path = folder.path().join("new");
+        std::os::unix::fs::symlink(&other, part_of(&path)).unwrap();
+        assert!(new_file(&path, b"x").is_err() && !other.exists());
+    }
 }

@@ -11,7 +11,7 @@
 //! * `K` independent hashes advance together, round by round, because one alone waits most of the
 //!   time for the multiply, the extraction of the offsets and the loads; their S-boxes lie one
 //!   after the other, so that one write position and one rotation serve all;
-//! *  the boxes are not swapped; a counter tracks which third is which;
+//! * the boxes are not swapped; a counter tracks which third is which;
 //! * XOR with another block, and storing that sum back, happen in the same pass.
 #![allow(unsafe_code, reason = "table lookups without bounds checks: the mask is the check")]
 #![allow(clippy::needless_range_loop, reason = "indices k, j and i are the specification's")]

@@ -2,9 +2,9 @@
 //! vector registers, which takes little longer than one of them alone:
 //!
 //! - short files are read whole and wait until there are enough of them ([`Batch`]);
-//! -  long ones advance together, a piece of each at a time ([`Streams`]), unless reading is the
+//! - long ones advance together, a piece of each at a time ([`Streams`]), unless reading is the
 //!   bottleneck: a rotating disk would seek back and forth between them in vain;
-//! -  other inputs, such as pipes, and those that gain nothing from lanes, are hashed alone.
+//! - other inputs, such as pipes, and those that gain nothing from lanes, are hashed alone.
 
 use std::io;
 use std::sync::mpsc::Sender;
