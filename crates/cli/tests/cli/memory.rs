@@ -2,9 +2,7 @@
 //! no key, no seed.
 #![cfg(target_os = "linux")]
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write, pipe};
-use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,21 +12,7 @@ use crate::program::{PROGRAM, python, run, spawn};
 
 /// Where these bytes are in the memory of a process, which its parent may read.
 fn places(child: &Child, wanted: &[u8]) -> Vec<String> {
-    let process = format!("/proc/{}", child.id());
-    let memory = File::open(format!("{process}/mem")).unwrap();
-    let maps = std::fs::read_to_string(format!("{process}/maps")).unwrap();
-    let mut found = Vec::new();
-    for map in maps.lines().filter(|map| map.split(' ').nth(1).unwrap().starts_with('r')) {
-        let (start, end) = map.split(' ').next().unwrap().split_once('-').unwrap();
-        let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16).unwrap());
-        let mut bytes = vec![0; usize::try_from(end - start).unwrap()];
-        // Some of the kernel's own cannot be read.
-        let length = memory.read_at(&mut bytes, start).unwrap_or(0);
-        if bytes[..length].windows(wanted.len()).any(|window| window == wanted) {
-            found.push(map.to_owned());
-        }
-    }
-    found
+    saltern_testing::process::find(child.id(), &[wanted]).unwrap().0
 }
 
 fn settled(child: &Child, wanted: &[u8]) -> Vec<String> {

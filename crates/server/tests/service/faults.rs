@@ -110,6 +110,7 @@ fn a_log_that_cannot_be_written_is_left_out() {
 #[cfg(target_os = "linux")]
 #[test]
 fn no_password_stays_in_memory() {
+    use saltern_testing::process::find;
     // Only so that it is not in the memory of this test as a whole either.
     let password = ["correct", "horse", "battery", "staple"].join("+");
     let daemon = Daemon::start(&config(""), POLICY);
@@ -125,10 +126,10 @@ fn no_password_stays_in_memory() {
     until(|| daemon.metric("saltern_connections_open", "") == 1.0);
     // An answer may be there a moment before the thread that has made it is done with its password.
     until(|| {
-        match in_memory(daemon.id(), &[&password.as_bytes()[..12], &escaped.as_bytes()[..36]]) {
-            Ok((read, found)) => {
-                assert!(read > 1 << 20, "{read}");
-                found == 0
+        match find(daemon.id(), &[&password.as_bytes()[..12], &escaped.as_bytes()[..36]]) {
+            Ok((found, looked)) => {
+                assert!(looked > 1 << 20, "{looked}");
+                found.is_empty()
             }
             Err(error) => {
                 // Only root may look into a process that says it is not to be looked into.
@@ -141,27 +142,4 @@ fn no_password_stays_in_memory() {
             }
         }
     });
-}
-
-/// How many bytes of a process were read, and how often these are among them.
-#[cfg(target_os = "linux")]
-fn in_memory(process: u32, wanted: &[&[u8]]) -> std::io::Result<(usize, usize)> {
-    use std::io::{Seek, SeekFrom};
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps"))?;
-    let mut memory = std::fs::File::open(format!("/proc/{process}/mem"))?;
-    let (mut read, mut found) = (0, 0);
-    for line in maps.lines().filter(|line| line.split(' ').nth(1).unwrap().starts_with("rw")) {
-        let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
-        let number = |text| u64::from_str_radix(text, 16).unwrap();
-        let mut bytes = vec![0; (number(end) - number(start)) as usize];
-        memory.seek(SeekFrom::Start(number(start)))?;
-        if memory.read_exact(&mut bytes).is_err() {
-            continue;
-        }
-        read += bytes.len();
-        let found_here =
-            |wanted: &&[u8]| bytes.windows(wanted.len()).filter(|part| part == wanted).count();
-        found += wanted.iter().map(found_here).sum::<usize>();
-    }
-    Ok((read, found))
 }
