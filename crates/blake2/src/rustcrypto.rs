@@ -3,8 +3,7 @@
 //!
 //! [`Fixed`] is a [`digest::Digest`] without a key and a [`digest::Mac`] with one. BLAKE2X is
 //! [`digest::ExtendableOutput`]. A personalisation makes a separate function for each use:
-//! [`TryCustomizedInit`](digest::TryCustomizedInit), or with a salt too
-//! [`Fixed::with_salt_and_personal`].
+//! [`TryCustomizedInit`], or with a salt too [`Fixed::with_salt_and_personal`].
 //!
 //! ```
 //! use saltern_blake2::rustcrypto::{Blake2b, Blake2b512, Blake2sMac256};
@@ -326,7 +325,7 @@ impl<V: Variant> XofReader for OutputReader<V> {
     /// # Panics
     /// After the end of the output, since the trait has no way to report it: after as many bytes as
     /// were announced, or after 256 GiB (BLAKE2Xb) or 128 GiB (BLAKE2Xs).
-    /// [`blake2xb::Reader::fill`](crate::blake2xb::Reader::fill) returns an error instead.
+    /// `fill` of [`blake2xb::Reader`](crate::blake2xb::Reader) returns an error instead.
     fn read(&mut self, buffer: &mut [u8]) {
         if let Err(error) = self.0.fill(buffer) {
             panic!("{error}");
