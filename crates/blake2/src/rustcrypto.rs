@@ -93,15 +93,13 @@ pub enum Keyed {}
 
 /// A hasher whose output length is a value; [`Fixed`] turns it into a type. Sealed: only types of
 /// this crate implement it.
-pub trait Streaming: sealed::Sealed + Clone + fmt::Debug {
+pub trait Streaming: sealed::Sealed + Update + Clone + fmt::Debug {
     /// BLAKE2b or BLAKE2s.
     type Function: Variant;
     /// The name of the algorithm.
     const NAME: &'static str;
     #[doc(hidden)]
     fn start(length: usize, key: &[u8]) -> Result<Self, Error>;
-    #[doc(hidden)]
-    fn absorb(&mut self, data: &[u8]);
     #[doc(hidden)]
     fn hash(&self) -> Hash<Self::Function>;
 }
@@ -120,10 +118,6 @@ impl<V: Variant> Streaming for Hasher<V> {
         Ok(Params::new().hash_length(length)?.key(key)?.to_hasher())
     }
 
-    fn absorb(&mut self, data: &[u8]) {
-        self.update(data);
-    }
-
     fn hash(&self) -> Hash<V> {
         self.finalize()
     }
@@ -135,10 +129,6 @@ impl<V: Variant> Streaming for tree::Hasher<V> {
 
     fn start(length: usize, key: &[u8]) -> Result<Self, Error> {
         Ok(tree::Params::new().hash_length(length)?.key(key)?.to_hasher())
-    }
-
-    fn absorb(&mut self, data: &[u8]) {
-        self.update(data);
     }
 
     fn hash(&self) -> Hash<V> {
@@ -220,7 +210,7 @@ impl<H: fmt::Debug, N, K> fmt::Debug for Fixed<H, N, K> {
 
 impl<H: Streaming, N, K> Update for Fixed<H, N, K> {
     fn update(&mut self, data: &[u8]) {
-        self.hasher.absorb(data);
+        self.hasher.update(data);
     }
 }
 

@@ -77,7 +77,7 @@ pub trait Lanes: Vector {
     /// `rows[j]`.
     #[inline(always)]
     fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [Self::Word; 8])) {
-        let mut words = [[Self::Word::default(); MAX_COUNT]; 8];
+        let mut words = [[Self::Word::default(); MAX_LANES]; 8];
         for (row, words) in rows.into_iter().zip(&mut words) {
             row.store(words);
         }
@@ -92,7 +92,7 @@ pub trait Lanes: Vector {
 }
 
 /// The most lanes of any vector.
-const MAX_COUNT: usize = 16;
+pub const MAX_LANES: usize = 16;
 
 /// Four words of a 4 × 4 matrix, of one state or of several, which can be rotated.
 pub trait Quad: Vector {
