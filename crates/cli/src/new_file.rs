@@ -17,6 +17,11 @@ pub(crate) fn create(path: &Path, content: &[u8], what: &str) -> anyhow::Result<
     told(path, what, saltern_rom::new_file(path, content))
 }
 
+/// Check that a file could be written here, replacing an existing one.
+pub(crate) fn check_replace(path: &Path) -> anyhow::Result<()> {
+    told(path, "it", saltern_rom::check_replace_file(path))
+}
+
 /// Write a file, replacing an existing one.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     told(path, "it", saltern_rom::replace_file(path, content))

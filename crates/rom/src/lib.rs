@@ -42,7 +42,9 @@ mod system;
 pub mod hazmat;
 
 pub use error::Error;
-pub use files::staged::{check_new_file, new_file, new_private_file, replace_file};
+pub use files::staged::{
+    check_new_file, check_replace_file, new_file, new_private_file, replace_file,
+};
 pub use format::identity::{InvalidRomHash, RomHash};
 pub use format::manifest::{Location, Manifest, SeedSource};
 pub use format::paths::UPSTREAM_KEY;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::ArgGroup;
 use saltern::Policy;
 use saltern::policy::{Params, RomSource, SiteRom};
@@ -14,7 +14,7 @@ use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 use crate::cmd::rom::size;
 use crate::new_file;
 use crate::output::{Output, tell};
-use crate::rom::AccessName;
+use crate::rom::{AccessName, RomName};
 
 const EXAMPLES: &str = "\
 Without --params, --cost or --policy, the program looks for the strongest
@@ -87,9 +87,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", conflicts_with = "policy")]
     threads: Option<std::num::NonZero<u16>>,
 
-    /// Let new hashes read this ROM
-    #[arg(long, value_name = "IMAGE", conflicts_with = "policy")]
-    rom: Option<PathBuf>,
+    /// Let new hashes read this ROM: the path of its image, shm:NAME or sysv:KEY
+    #[arg(long, value_name = "ROM", conflicts_with = "policy", value_parser = RomName::parser())]
+    rom: Option<RomName>,
 
     /// How the ROM gets into memory
     #[arg(long, value_name = "HOW", default_value = "auto", requires = "rom")]
@@ -120,6 +120,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.output {
         new_file::check(file, "a policy")?;
+    }
+    if let Some(file) = &args.html {
+        new_file::check_replace(file)?;
     }
     let (policy, rom) = args.base()?;
     let memory = args.policy.as_ref().map_or(args.memory, |_| policy.pool.memory);
@@ -169,10 +172,9 @@ impl Args {
         let mut size = None;
         let mut policy = Policy::default();
         policy.floor = self.floor;
-        if let Some(image) = &self.rom {
-            let path = image.canonicalize();
-            let path = path.with_context(|| format!("cannot find {}", image.display()))?;
-            // The policy names it.
+        if let Some(rom) = &self.rom {
+            // The policy names it, wherever that is written.
+            let path = std::path::absolute(rom.image())?;
             ensure!(path.to_str().is_some(), "the path {} is not UTF-8", path.display());
             let manifest = Manifest::read(&path)?;
             let hash = manifest.hash;
@@ -190,16 +192,7 @@ impl Args {
     }
 
     fn show(&self, report: &Report, site: &Site) -> anyhow::Result<ExitCode> {
-        let mut output = Output::new();
-        if self.json {
-            output.json(report)?;
-        } else {
-            output.bytes(report.text().as_bytes())?;
-        }
-        output.flush()?;
-        if let Some(file) = &self.html {
-            new_file::replace(file, report.page().as_bytes())?;
-        }
+        // First what cannot be had again without measuring again.
         match &self.output {
             Some(file) if report.holds() => {
                 let policy = report.policy(&site.policy(&report.setting))?;
@@ -209,6 +202,16 @@ impl Args {
                 tell(format_args!("{} was not written: no setting met the target", file.display()));
             }
             None => {}
+        }
+        let mut output = Output::new();
+        if self.json {
+            output.json(report)?;
+        } else {
+            output.bytes(report.text().as_bytes())?;
+        }
+        output.flush()?;
+        if let Some(file) = &self.html {
+            new_file::replace(file, report.page().as_bytes())?;
         }
         Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -106,6 +106,10 @@ fn what_cannot_be_is_told_at_once() {
     let began = std::time::Instant::now();
     for (args, told) in [
         (&["--logins", "1", "-o", "/nowhere/at/all/saltern.toml"][..], "cannot write /nowhere"),
+        (&["--logins", "1", "--html", "/nowhere/at/all/tune.html"], "cannot write /nowhere"),
+        (&["--logins", "1", "--html", "/"], "cannot write /: "),
+        (&["--cost", "1", "--rom", "shm:saltern-no-such"], "/dev/shm/saltern-no-such"),
+        (&["--cost", "1", "--rom", "sysv:0"], "a key must be"),
         (&["--logins", "1", "--p99", "18446744073709551615s"], "invalid value"),
         (&["--logins", "1", "--p99", "9223372036854775807ms"], "p99: expected 1 ms to 60 s"),
         (&["--cost", "1", "--p99", "0s"], "p99: expected 1 ms to 60 s"),
@@ -134,6 +138,20 @@ fn a_target_that_does_not_hold_leaves_no_policy_and_a_page_anywhere() {
     assert_eq!(code, Some(1), "{err}");
     assert!(out.contains("DOES NOT HOLD") && err.contains("was not written"), "{out}{err}");
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+/// What took minutes to measure.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_that_cannot_be_written_does_not_cost_the_policy() {
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("saltern.toml");
+    let files = ["-o", policy.to_str().unwrap(), "--html", "/dev/full"];
+    let output = run(&[&EASY[..], &files].concat(), "");
+    let (code, _, err) = seen(&output);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("cannot write /dev/full"), "{err}");
+    saltern::Policy::read(&policy).unwrap();
 }
 
 #[test]

@@ -224,14 +224,33 @@ pub fn check_new_file(path: &Path) -> Result<(), Error> {
 /// # Errors
 /// [`Error::Busy`], [`Error::Foreign`], [`Error::Io`].
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if place.metadata().is_ok_and(|there| !there.is_file()) {
+    let Some((place, staged)) = begin_replacement(path)? else {
         return std::fs::write(path, content).map_err(Error::io("write", path));
-    }
-    let staged = Staged::begin(&place, None)?;
+    };
     staged.write(content)?;
     staged.commit()?;
     sync_directory(&place)
+}
+
+/// Checks that [`replace_file`] could begin now, and writes nothing; for use before long work.
+///
+/// # Errors
+/// Those of [`replace_file`].
+pub fn check_replace_file(path: &Path) -> Result<(), Error> {
+    begin_replacement(path).map(drop)
+}
+
+/// What will replace a regular file, and where; `None` for something else, which is written to.
+fn begin_replacement(path: &Path) -> Result<Option<(PathBuf, Staged)>, Error> {
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match place.metadata() {
+        Ok(there) if there.is_dir() => Err(Error::io("write", path)(ErrorKind::IsADirectory)),
+        Ok(there) if !there.is_file() => Ok(None),
+        _ => {
+            let staged = Staged::begin(&place, None)?;
+            Ok(Some((place, staged)))
+        }
+    }
 }
 
 fn new(path: &Path, mode: Option<u32>, content: &[u8]) -> Result<(), Error> {

@@ -57,6 +57,9 @@ fn a_rom_is_attached_for_all_until_it_is_detached() {
     let list = run(&["rom", "list", "--json"], "");
     let record = stdout(&list).lines().find(|line| line.contains(&shared.0)).unwrap();
     assert!(record.contains("\"ready\""), "{record}");
+    let tune = ["tune", "--cost=1", "--quick", "--confirm=100ms", "--json", "--rom", &name];
+    let tuned = run(&tune, "");
+    assert_eq!(tuned.status.code(), Some(0), "{}", stderr(&tuned));
     let stored = hash(&name, &[]);
     assert_eq!(seen(&verify(&stored, &["--rom", &rom])), (Some(0), "match\n", ""));
     assert_eq!(run(&["rom", "verify", "--full", &name], "").status.code(), Some(0));
