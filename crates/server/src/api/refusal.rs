@@ -56,9 +56,8 @@ impl From<Error> for Problem {
             (ErrorKind::BadInput, _) => "bad-input",
             (ErrorKind::OverLimit, _) => "over-limit",
             (ErrorKind::Unavailable, _) => "unavailable",
-            (ErrorKind::Overloaded, Error::Pool(Pool::TooLate { .. } | Pool::Expired)) => {
-                "too-late"
-            }
+            (ErrorKind::Overloaded, Error::Pool(Pool::TooLate { .. })) => "too-late",
+            (ErrorKind::Overloaded, Error::Pool(Pool::Expired)) => "expired",
             (ErrorKind::Overloaded, Error::Pool(Pool::Cancelled)) => "ending",
             (ErrorKind::Overloaded, _) => "queue-full",
             (ErrorKind::Internal, _) => "internal",

@@ -223,7 +223,7 @@ async fn done(call: &Call, asked: Asked, turn: Option<Turn>) -> Result<Answer, P
 /// The result of some work, if it is available by then.
 async fn by<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Result<T, Problem> {
     let Some(until) = until else { return Ok(work.await) };
-    let late = |_| Problem::new("too-late", "the line had no time left").after(PAUSE);
+    let late = |_| Problem::new("expired", "the line had no time left").after(PAUSE);
     tokio::time::timeout_at(until, work).await.map_err(late)
 }
 

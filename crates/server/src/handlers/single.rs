@@ -54,7 +54,7 @@ async fn in_time<T: Send + 'static>(
     if let Ok(result) = timeout(time, &mut ticket).await {
         return Ok(result?);
     }
-    let late = || Problem::new("too-late", "the answer was not ready in time");
+    let late = || Problem::new("expired", "the answer was not ready in time");
     Ok(ticket.known_now().ok_or_else(late)??)
 }
 

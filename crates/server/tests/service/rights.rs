@@ -173,7 +173,9 @@ fn no_client_waits_longer_than_the_site_allows() {
     let daemon = Daemon::start(&config("timeout = \"20ms\""), SLOW);
     for more in ["", r#","timeout_ms":9007199254740991"#] {
         let answer = daemon.post("/v1/hash", &format!(r#"{{"password":"x"{more}}}"#));
-        assert_eq!((answer.status, &*answer.reason()), (503, "too-late"), "{more}");
+        // At once, if it is already known how long a hash takes.
+        let reason = &*answer.reason();
+        assert!(answer.status == 503 && ["too-late", "expired"].contains(&reason), "{answer:?}");
     }
 }
 
@@ -184,7 +186,7 @@ fn no_answer_comes_after_its_deadline() {
     let stored = Daemon::simple().hash("secret");
     let daemon = Daemon::start(&config(""), policy);
     let answer = daemon.post("/v1/hash", r#"{"password":"x","timeout_ms":40}"#);
-    assert_eq!((answer.status, &*answer.reason()), (503, "too-late"));
+    assert_eq!((answer.status, &*answer.reason()), (503, "expired"));
     // A thread that makes room for a hash has not begun it, but is not idle either.
     until(|| daemon.metric("saltern_pool_idle", "") == 1.0);
     let login = |time: u64| {

@@ -155,7 +155,7 @@ impl Answer {
         match self.status {
             200 if has("\"outcome\":\"match\"") => End::Match,
             200 if has("\"outcome\":\"mismatch\"") => End::Mismatch,
-            503 if has("the deadline passed") => End::Expired,
+            503 if has("problem:expired\"") => End::Expired,
             503 if has("\"outcome\":\"overloaded\"") => End::Refused,
             _ => End::Other,
         }
@@ -443,10 +443,8 @@ mod tests {
         let of = |status, body: &str| Answer { status, body: body.into() }.end();
         assert_eq!(of(200, "{\"outcome\":\"match\"}"), End::Match);
         assert_eq!(of(503, "{\"outcome\":\"overloaded\"}"), End::Refused);
-        assert_eq!(
-            of(503, "{\"detail\":\"the deadline passed\",\"outcome\":\"overloaded\"}"),
-            End::Expired
-        );
+        let expired = "{\"outcome\":\"overloaded\",\"type\":\"urn:saltern:problem:expired\"}";
+        assert_eq!(of(503, expired), End::Expired);
         for (status, body) in [(503, "{\"outcome\":\"unavailable\"}"), (500, ""), (200, "{}")] {
             assert_eq!(of(status, body), End::Other);
         }
