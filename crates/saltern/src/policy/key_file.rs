@@ -130,7 +130,7 @@ pub(crate) fn read_key(source: &KeySource, notes: &mut Vec<String>) -> Result<Se
     let unavailable =
         |why: &dyn fmt::Display| Error::unavailable(format!("the key in {}", path.display()), why);
     let (file, content) = content(path, MAX).map_err(|error| unavailable(&error))?;
-    notes.extend(loose(&file, path, "key"));
+    notes.extend(loose(&file, path, "key", false));
     let wrong = "it must hold 32 bytes or 64 hexadecimal digits";
     let bytes = parse(&content).ok_or_else(|| unavailable(&wrong))?;
     let secret = Secret::copied(&bytes);
@@ -185,7 +185,8 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
 /// A warning if others may read or change an open file, for files with secrets. Such a file is not
 /// refused: access by a group may be intended.
 ///
-/// `what` is the kind of file, for example `key`. There is no warning for files that are not
+/// `what` is the kind of file, for example `key`. If `group` is true, the file is meant to be read
+/// by its group, of which there is no warning either. There is no warning for files that are not
 /// regular, and none on systems without Unix permissions.
 ///
 /// ```
@@ -194,25 +195,25 @@ fn parse(content: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
 /// # let path = &folder.path().join("site.seed");
 /// # std::fs::write(path, "")?;
 /// let file = std::fs::File::open(path)?;
-/// if let Some(warning) = saltern::policy::loose(&file, path, "seed") {
+/// if let Some(warning) = saltern::policy::loose(&file, path, "seed", false) {
 ///     eprintln!("{warning}");
 /// }
 /// # Ok(()) }
 /// ```
 #[must_use]
-pub fn loose(file: &File, path: &Path, what: &str) -> Option<String> {
+pub fn loose(file: &File, path: &Path, what: &str, group: bool) -> Option<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let metadata = file.metadata().ok()?;
         let mode = metadata.permissions().mode() & 0o7777;
-        let path = path.display();
-        (metadata.is_file() && mode & 0o077 != 0)
+        let (path, others) = (path.display(), if group { 0o037 } else { 0o077 });
+        (metadata.is_file() && mode & others != 0)
             .then(|| format!("others can read or change the {what} file {path} (mode {mode:o})"))
     }
     #[cfg(not(unix))]
     {
-        let _ = (file, path, what);
+        let _ = (file, path, what, group);
         None
     }
 }

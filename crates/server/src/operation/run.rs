@@ -181,11 +181,11 @@ impl Files {
                 state.log.warn("restart", &[("keys", json!(restart))]);
             }
             state.metrics.restart.store(u64::from(!restart.is_empty()), Relaxed);
+            renewed.into_iter().for_each(|renewed| renewed());
             let loose = tls.iter().filter_map(|tls| tls.note());
             for note in loose.chain(current.passwords.notes().iter().cloned()) {
                 state.log.warn("note", &[("detail", json!(note))]);
             }
-            renewed.into_iter().for_each(|renewed| renewed());
             state.set(current);
             // A reader of the log may look at the count at once.
             state.metrics.reloads.fetch_add(u64::from(before.is_some()), Relaxed);

@@ -1,7 +1,7 @@
 //! TLS 1.3 with mutual authentication.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,6 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
+use saltern::policy::loose;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -45,6 +46,7 @@ pub(crate) struct Tls {
 struct Proofs {
     config: Arc<ServerConfig>,
     clients: Arc<dyn ClientCertVerifier>,
+    note: Option<String>,
 }
 
 impl Tls {
@@ -66,12 +68,9 @@ impl Tls {
         Ok(move || *self.proofs.write().unwrap_or_else(PoisonError::into_inner) = new)
     }
 
-    /// A remark for the operator, if others can read the key.
+    /// A remark for the operator, if more than a group can read the key, or others can change it.
     pub(crate) fn note(&self) -> Option<String> {
-        let path = &self.files.key;
-        let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
-        let loose = mode & 0o004 != 0;
-        loose.then(|| format!("{}: every user can read this key (mode {mode:03o})", path.display()))
+        self.proofs().note.clone()
     }
 
     fn proofs(&self) -> Arc<Proofs> {
@@ -171,8 +170,10 @@ fn read(files: &TlsFiles) -> anyhow::Result<Proofs> {
         Ok(read)
     };
     let chain = certificates(&files.certificate)?;
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .with_context(|| format!("the key in {}", files.key.display()))?;
+    let place = || format!("the key in {}", files.key.display());
+    let file = File::open(&files.key).with_context(place)?;
+    let note = loose(&file, &files.key, "key", true);
+    let key = PrivateKeyDer::from_pem_reader(file).with_context(place)?;
     let mut roots = RootCertStore::empty();
     for authority in certificates(&files.authorities)? {
         let added = roots.add(authority);
@@ -186,11 +187,11 @@ fn read(files: &TlsFiles) -> anyhow::Result<Proofs> {
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(Arc::clone(&clients))
         .with_single_cert(chain, key)
-        .with_context(|| format!("the key in {}", files.key.display()))?;
+        .with_context(place)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     // A resumed session would not be asked for a certificate that is still valid, and a handshake
     // costs little compared to a hash.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
-    Ok(Proofs { config: Arc::new(config), clients })
+    Ok(Proofs { config: Arc::new(config), clients, note })
 }

@@ -16,9 +16,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use saltern_server::api::Verdict;
 use saltern_server::client::{Client, Error};
+use saltern_testing::chmod;
 use tempfile::TempDir;
 
-use super::daemon::{Daemon, LOGIN, POLICY, folder, free_address, until};
+use super::daemon::{Daemon, LOGIN, POLICY, check, folder, free_address, until};
 
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
@@ -98,6 +99,17 @@ fn pipe(certificate: &Path) {
     std::fs::remove_file(certificate).unwrap();
     let mode = Mode::RUSR | Mode::WUSR;
     rustix::fs::mknodat(rustix::fs::CWD, certificate, FileType::Fifo, mode, 0).unwrap();
+}
+
+/// A group may be meant to read the key of a certificate, and nobody else.
+#[test]
+fn a_key_that_others_can_read_or_change_is_noticed() {
+    let (folder, ..) = files("");
+    for (mode, noticed) in [(0o600, false), (0o640, false), (0o604, true), (0o602, true)] {
+        chmod(folder.path().join("server.key"), mode);
+        let said = String::from_utf8(check(folder.path()).stderr).unwrap();
+        assert_eq!(said.contains("others can read or change the key file"), noticed, "{said}");
+    }
 }
 
 #[tokio::test]

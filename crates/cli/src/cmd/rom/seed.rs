@@ -46,7 +46,7 @@ impl SeedArgs {
             (Some(path), _) => {
                 let open = || format!("cannot open {}", path.display());
                 let file = File::open(path).with_context(open)?;
-                warn(loose(&file, path, "seed"));
+                warn(loose(&file, path, "seed", false));
                 Some(Seed::from_open_file(&file, path)?)
             }
             (None, Some(fd)) => {
