@@ -85,13 +85,13 @@ pub use saltern_yescrypt::{Limits, Params};
 
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::file::{line_of, read_text};
+pub use self::file::read_text;
 pub(crate) use self::key_file::read_key;
 pub use self::key_file::{Secret, fingerprint_path, key_set, loose};
 pub use self::rules::memory_needed;
 #[cfg(feature = "file")]
 #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-pub use self::units::{memory_text, size as parse_size, size_text, time as parse_time};
+pub use self::units::{TIME, memory_text, size as parse_size, size_text, time as parse_time};
 pub use crate::invalid::Invalid;
 pub use crate::scheme::Scheme;
 pub use crate::strength::Strength;

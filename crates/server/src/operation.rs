@@ -7,6 +7,6 @@ mod open;
 mod run;
 mod start;
 
-pub use self::config::{Config, ConfigError};
+pub use self::config::Config;
 pub use self::open::Endpoint;
 pub use self::run::{Options, check, run};

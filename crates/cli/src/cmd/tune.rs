@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{bail, ensure};
 use clap::ArgGroup;
 use saltern::Policy;
-use saltern::policy::{Params, RomSource, SiteRom};
+use saltern::policy::{Params, RomSource, SiteRom, TIME};
 use saltern_rom::Manifest;
 use saltern_tune::{Bounds, Effort, Error, Report, Setting, Site, Target, Tuner};
 
@@ -219,7 +219,7 @@ impl Args {
 
 fn time(text: &str) -> Result<Duration, String> {
     let known = saltern::policy::parse_time(text);
-    known.ok_or_else(|| "expected a time such as 250ms, 2s or 1min".to_owned())
+    known.ok_or_else(|| format!("expected {TIME}"))
 }
 
 fn confirm(text: &str) -> Result<Duration, String> {

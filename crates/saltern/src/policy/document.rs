@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::invalid::Invalid;
+use crate::invalid::{Invalid, line};
 
 /// Bytes of the longest policy.
 pub(super) const MAX: usize = 1 << 20;
@@ -37,18 +37,18 @@ impl Document {
         if text.len() > MAX {
             return Err(Invalid::new("", format!("{} bytes", text.len()), "at most 1 MiB"));
         }
-        let line =
-            |at: usize| 1 + text.as_bytes()[..at].iter().filter(|c| **c == b'\n').count() as u32;
         let table = DeTable::parse(text).map_err(|error| {
-            let mut invalid = Invalid::new("", error.message(), "TOML");
-            invalid.line = error.span().map(|span| line(span.start.min(text.len())));
-            invalid
+            let invalid = Invalid::new("", error.message(), "TOML");
+            match error.span() {
+                Some(span) => invalid.at(text, span.start),
+                None => invalid,
+            }
         })?;
         let (entries, known, places) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let mut document = Document { entries, known, places };
         let place = |span: std::ops::Range<usize>| {
             let raw = text.get(span.clone()).unwrap_or_default();
-            (line(span.start.min(text.len())), raw.lines().next().unwrap_or_default().to_owned())
+            (line(text, span.start), raw.lines().next().unwrap_or_default().to_owned())
         };
         document.add_table("", table.get_ref(), &place);
         Ok(document)

@@ -9,6 +9,7 @@ use saltern_yescrypt::keys::KeyId;
 
 use super::document::{Document, MAX};
 use super::key_file::content;
+use super::units::TIME;
 use super::words::{FLAVORS, SYNTAXES, WIPES, Words};
 use super::{DecoyCost, Key, KeySource, Policy, units, words};
 use crate::error::Error;
@@ -17,7 +18,6 @@ use crate::scheme::Scheme;
 use crate::strength::Strength;
 
 const SIZE: &str = "bytes, or a size such as \"256MiB\"";
-const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
 const COUNT: &str = "a number, at least 0";
 
 /// Reads the text of a settings file as a policy is read: a regular file of at most 1 MiB, in
@@ -43,21 +43,18 @@ pub fn read_text(file: impl AsRef<Path>) -> io::Result<String> {
     Ok(text.to_owned())
 }
 
-/// The line of a file of settings where a key stands, such as `pool.threads` or `keys[0].file`, for
-/// an error about its value. It is counted from 1; where there is no such key, the line is that of
-/// the table that lacks it, and `None` if there is no such table either or the text is not TOML.
-///
-/// ```
-/// use saltern::policy::line_of;
-/// let text = "[pool]\nthreads = 0\n";
-/// assert_eq!(line_of(text, "pool.threads"), Some(2));
-/// assert_eq!(line_of(text, "pool.queue"), Some(1));
-/// assert_eq!(line_of(text, "limits.memory"), None);
-/// ```
-#[cfg_attr(docsrs, doc(cfg(feature = "file")))]
-#[must_use]
-pub fn line_of(text: &str, key: &str) -> Option<u32> {
-    Document::parse(text).ok()?.placed(Invalid::new(key, "", "")).line
+impl Invalid {
+    /// Adds the line where the key stands in the text of a file of settings, and its value as
+    /// written there. If there is no such key, the line is that of the table that lacks it; nothing
+    /// is added if there is no such table either or the text is not TOML.
+    #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
+    #[must_use]
+    pub fn placed(self, text: &str) -> Self {
+        match Document::parse(text) {
+            Ok(document) => document.placed(self),
+            Err(_) => self,
+        }
+    }
 }
 
 impl Policy {

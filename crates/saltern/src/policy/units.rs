@@ -38,6 +38,9 @@ pub fn memory_text(bytes: u128) -> String {
     if mib > 0 { format!("{mib} MiB") } else { format!("{kib} KiB") }
 }
 
+/// What [`parse_time`](time) expects, for errors.
+pub const TIME: &str = "a time such as \"250ms\", \"2s\" or \"1min\"";
+
 /// Parses a time as policies write it: `250ms`, `2s`, `5min`. `None` for any other text.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern::policy::{line_of, parse_time, read_text};
+use saltern::policy::{Invalid, TIME, parse_time, read_text};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
@@ -56,9 +56,7 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let time = parse_time(&text).filter(|time| !time.is_zero());
-        time.map(Time).ok_or_else(|| {
-            D::Error::custom("expected a time above zero, such as \"250ms\", \"2s\" or \"1min\"")
-        })
+        time.map(Time).ok_or_else(|| D::Error::custom(format!("expected {TIME}, above zero")))
     }
 }
 
@@ -95,32 +93,11 @@ impl Default for LimitEntries {
     }
 }
 
-/// An error in `salternd.toml`, in one line: the file, the line, the key, and what is allowed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ConfigError {
-    file: PathBuf,
-    line: Option<u32>,
-    /// Empty if it is in the text after it, or there is none.
-    key: String,
-    what: String,
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, "{line}:")?;
-        }
-        write!(f, " {}{}", self.key, self.what)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
-/// An error in a key: `" = 0: expected 1 or more"`.
-fn wrong(key: impl Into<String>, what: impl fmt::Display) -> ConfigError {
-    let (file, line) = ("salternd.toml".into(), None);
-    ConfigError { file, line, key: key.into(), what: what.to_string() }
+/// An error about the value of a key. An empty value is filled in where the key is in the text.
+fn wrong(key: impl Into<String>, value: impl fmt::Display, allowed: impl Into<String>) -> Invalid {
+    let mut invalid = Invalid::new(key, value, allowed);
+    invalid.file = Some("salternd.toml".into());
+    invalid
 }
 
 impl Config {
@@ -129,9 +106,12 @@ impl Config {
     /// # Errors
     /// If it cannot be read, is not TOML, has an unknown key or an invalid value, or contradicts
     /// itself.
-    pub fn read(file: &Path) -> Result<Self, ConfigError> {
-        let named = |error| ConfigError { file: file.to_owned(), ..error };
-        let text = read_text(file).map_err(|error| named(wrong("", error)))?;
+    pub fn read(file: &Path) -> Result<Self, Invalid> {
+        let named = |mut invalid: Invalid| {
+            invalid.file = Some(file.to_owned());
+            invalid
+        };
+        let text = read_text(file).map_err(|error| named(wrong("", error, "")))?;
         let beside = file.parent().unwrap_or(Path::new(""));
         Self::parse(&text, beside).map_err(named)
     }
@@ -140,12 +120,13 @@ impl Config {
     ///
     /// # Errors
     /// As there.
-    pub fn parse(text: &str, beside: &Path) -> Result<Self, ConfigError> {
+    pub fn parse(text: &str, beside: &Path) -> Result<Self, Invalid> {
         let mut config: Config = toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| {
-                1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() as u32
-            });
-            ConfigError { line, ..wrong("", error.message().replace('\n', " ")) }
+            let invalid = wrong("", error.message().replace('\n', " "), "");
+            match error.span() {
+                Some(span) => invalid.at(text, span.start),
+                None => invalid,
+            }
         })?;
         config.policy = config.policy.map(|policy| beside.join(policy));
         for listen in &mut config.listen {
@@ -157,47 +138,42 @@ impl Config {
             ];
             files.into_iter().flatten().for_each(|file| *file = beside.join(&*file));
         }
-        let placed = |error: ConfigError| ConfigError { line: line_of(text, &error.key), ..error };
-        config.check().map_err(placed)?;
+        config.check().map_err(|invalid| invalid.placed(text))?;
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), Invalid> {
         for (at, listen) in self.listen.iter().enumerate() {
             let key = format!("listen[{at}]");
             listen.check(&key)?;
             if let Some(client) = &listen.client
                 && !self.clients.iter().any(|known| known.name == *client)
             {
-                let what = format!(" = {client:?}: expected a name of [[clients]]");
-                return Err(wrong(key + ".client", what));
+                return Err(wrong(key + ".client", "", "a name of [[clients]]"));
             }
         }
         for (at, client) in self.clients.iter().enumerate() {
-            let (key, name) = (format!("clients[{at}]"), &client.name);
-            if self.clients[..at].iter().any(|other| other.name == *name) {
-                return Err(wrong(key + ".name", format!(" = {name:?}: expected each name once")));
+            let key = format!("clients[{at}]");
+            if self.clients[..at].iter().any(|other| other.name == client.name) {
+                return Err(wrong(key + ".name", "", "each name once"));
             }
             client.check(&key)?;
             if client.is_nobody() && !self.listen.iter().any(|listen| listen.stands_for(client)) {
-                let what = format!(
-                    " = {name:?}: nobody can be this client: expected `users`, `groups` or \
-                     `certificates`, or a [[listen]] that names it"
-                );
-                return Err(wrong(key + ".name", what));
+                let allowed = "`users`, `groups` or `certificates`, or a [[listen]] that names it: \
+                               nobody can be this client";
+                return Err(wrong(key + ".name", "", allowed));
             }
         }
         let limits = &self.limits;
         if limits.head < 8192 {
-            let what = format!(" = {}: expected 8192 or more", limits.head);
-            return Err(wrong("limits.head", what));
+            return Err(wrong("limits.head", limits.head, "8192 or more"));
         }
         within("limits.body", limits.body, 16 << 20)?;
         // A line of a batch begins once there is room for the longest.
         if limits.bodies < 4 * limits.body || limits.bodies > 1 << 30 {
             let (value, least) = (limits.bodies, 4 * limits.body);
-            let what = format!(" = {value}: expected {least} (4 * limits.body) to 1073741824");
-            return Err(wrong("limits.bodies", what));
+            let allowed = format!("{least} (4 * limits.body) to 1073741824");
+            return Err(wrong("limits.bodies", value, allowed));
         }
         within("limits.connections", limits.connections, 1 << 20)?;
         let own = limits.client_connections.unwrap_or(1);
@@ -205,10 +181,10 @@ impl Config {
         within("limits.accounts", limits.accounts, 1 << 28)?;
         limits.rate()?;
         if self.listen.is_empty() {
-            return Err(wrong("listen", ": the file has no [[listen]]"));
+            return Err(wrong("listen", "", "at least one [[listen]]"));
         }
         if self.policy.is_none() {
-            return Err(wrong("policy", ": the name of the policy's file is missing"));
+            return Err(wrong("policy", "", "the name of the policy's file"));
         }
         Ok(())
     }
@@ -239,7 +215,7 @@ impl Config {
     }
 
     /// The clients, with the counts of earlier ones that have the same name.
-    pub(crate) fn clients(&self, before: Option<&Clients>) -> Result<Clients, ConfigError> {
+    pub(crate) fn clients(&self, before: Option<&Clients>) -> Result<Clients, Invalid> {
         let named = |name: &str| before.and_then(|before| before.named(name));
         let client = |(at, entry): (usize, &ClientEntry)| {
             entry.client(&format!("clients[{at}]"), named(&entry.name)).map(Arc::new)
@@ -251,7 +227,7 @@ impl Config {
     pub(crate) fn accounts(
         &self,
         before: Option<&Arc<Accounts>>,
-    ) -> Result<Option<Arc<Accounts>>, ConfigError> {
+    ) -> Result<Option<Arc<Accounts>>, Invalid> {
         let Some(rate) = self.limits.rate()? else { return Ok(None) };
         let new = || Arc::new(Accounts::new(rate, self.limits.accounts));
         let same = |before: &&Arc<Accounts>| before.is_for(rate, self.limits.accounts);
@@ -260,26 +236,26 @@ impl Config {
 }
 
 impl LimitEntries {
-    fn rate(&self) -> Result<Option<Rate>, ConfigError> {
+    fn rate(&self) -> Result<Option<Rate>, Invalid> {
         if self.account_burst.is_some() && self.account.is_none() {
-            return Err(wrong("limits.account_burst", ": expected only with `account`"));
+            return Err(wrong("limits.account_burst", "", "only with `account`"));
         }
         rate("limits.account", self.account.as_deref(), self.account_burst.unwrap_or(10))
     }
 }
 
 /// Refuses a limit that is not from 1 to `most`.
-fn within(key: &str, value: usize, most: usize) -> Result<(), ConfigError> {
+fn within(key: &str, value: usize, most: usize) -> Result<(), Invalid> {
     match (1..=most).contains(&value) {
         true => Ok(()),
-        false => Err(wrong(key, format!(" = {value}: expected 1 to {most}"))),
+        false => Err(wrong(key, value, format!("1 to {most}"))),
     }
 }
 
-fn rate(key: &str, text: Option<&str>, burst: u32) -> Result<Option<Rate>, ConfigError> {
+fn rate(key: &str, text: Option<&str>, burst: u32) -> Result<Option<Rate>, Invalid> {
     let Some(text) = text else { return Ok(None) };
     let allowed = "a rate such as \"10/min\" (or /s, /h) and a burst of at least 1";
-    let wrong = || wrong(key, format!(" = {text:?}, burst {burst}: expected {allowed}"));
+    let wrong = || wrong(key, "", format!("{allowed}, which is {burst} here"));
     Rate::parse(text, burst).map(Some).ok_or_else(wrong)
 }
 
@@ -312,7 +288,10 @@ mod tests {
         for (text, part) in [
             ("a = 1", "1: unknown field `a`"),
             ("\n[limits]\nbody = \"x\"", "3: invalid type"),
-            ("timeout = \"0s\"", "1: expected a time above zero"),
+            (
+                "timeout = \"0s\"",
+                "1: expected a time such as \"250ms\", \"2s\" or \"1min\", above zero",
+            ),
             ("[[listen]]\ntcp = \"0.0.0.0:80\"\nclient = \"a\"", "a loopback address"),
             ("[[listen]]\ntcp = \"127.0.0.1:80\"\nclient = \"a\"", "a name of [[clients]]"),
             ("[[listen]]\ntcp = \"127.0.0.1:80\"", "expected `unix`"),
@@ -335,8 +314,8 @@ mod tests {
             ("[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\nburst = 2", "only with `rate`"),
             ("[[clients]]\nname = \"a\"\nrights = []\nusers = [1]\nrequests = 0", "1 or more"),
             ("[[clients]]\nname = \"a\"\nrights = []", "nobody can be this client"),
-            ("policy = \"a\"", "the file has no [[listen]]"),
-            ("[[listen]]\nunix = \"a\"", "the policy's file is missing"),
+            ("policy = \"a\"", "expected at least one [[listen]]"),
+            ("[[listen]]\nunix = \"a\"", "expected the name of the policy's file"),
         ] {
             assert!(error(text).contains(part), "{text}: {}", error(text));
         }
@@ -366,7 +345,10 @@ mod tests {
         for (text, told) in [
             ("# limits\n[limits]\nbody = 0".into(), "3: limits.body = 0: expected 1 to 16777216"),
             ("[limits]\n\nhead = 1".into(), "3: limits.head = 1: expected 8192 or more"),
-            ("[limits]\naccount_burst = 7".into(), "2: limits.account_burst: "),
+            (
+                "[limits]\naccount_burst = 7".into(),
+                "2: limits.account_burst = 7: expected only with `account`",
+            ),
             (
                 "[limits]\nbodies = 1".into(),
                 "2: limits.bodies = 1: expected 262144 (4 * limits.body)",
@@ -381,13 +363,13 @@ mod tests {
                 "3: listen[0].client = \"a\": expected a name of [[clients]]",
             ),
             ("[[listen]]\nunix = \"a\"\nmode = \"8\"".into(), "3: \"8\": expected octal digits"),
-            (client.to_owned(), "2: clients[0].name = \"a\": nobody can be this client"),
+            (client.to_owned(), "2: clients[0].name = \"a\": expected `users`, `groups`"),
             (known.clone() + &known, "6: clients[1].name = \"a\": expected each name once"),
-            (known.clone() + "burst = 2", "5: clients[0].burst: expected only with `rate`"),
+            (known.clone() + "burst = 2", "5: clients[0].burst = 2: expected only with `rate`"),
             (known.clone() + "requests = 0", "5: clients[0].requests = 0: expected 1 or more"),
-            (known.clone() + "rate = \"7\"", "5: clients[0].rate = \"7\", burst "),
+            (known.clone() + "rate = \"7\"", "5: clients[0].rate = \"7\": expected a rate"),
             (client.to_owned() + "groups = [\"?\"]", "4: clients[0].groups = \"?\": expected a "),
-            ("policy = \"a\"".into(), " listen: the file has no [[listen]]"),
+            ("policy = \"a\"".into(), " listen: expected at least one [[listen]]"),
         ] {
             let (error, told) = (error(&text), format!("salternd.toml:{told}"));
             assert!(error.starts_with(&told), "{text}: {error}");

@@ -237,8 +237,8 @@ fn files_are_checked_without_a_service() {
         write("salternd.toml", text);
         saltern_testing::program::assert_one_error("salternd", &check(), part);
     };
-    wrong("policy = \"saltern.toml\"\n", "the file has no [[listen]]");
-    wrong("[[listen]]\nunix = \"socket\"\n", "the name of the policy's file is missing");
+    wrong("policy = \"saltern.toml\"\n", "listen: expected at least one [[listen]]");
+    wrong("[[listen]]\nunix = \"socket\"\n", "policy: expected the name of the policy's file");
     let tls = "[[listen]]\ntcp = \"127.0.0.1:1\"\ncertificate = \"none.pem\"\nkey = \"a\"\n\
                authorities = \"b\"\n";
     wrong(&format!("{}{tls}", config("")), "none.pem");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{ConfigError, rate, wrong};
+use super::{Invalid, rate, wrong};
 use crate::api::Right;
 use crate::site::{Bucket, Client, Rate, Rights, Who};
 
@@ -35,12 +35,12 @@ enum Id {
 
 impl ClientEntry {
     /// Refuses invalid values in the entry with this key.
-    pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, key: &str) -> Result<(), Invalid> {
         if self.burst.is_some() && self.rate.is_none() {
-            return Err(wrong(format!("{key}.burst"), ": expected only with `rate`"));
+            return Err(wrong(format!("{key}.burst"), "", "only with `rate`"));
         }
         if self.requests == Some(0) {
-            return Err(wrong(format!("{key}.requests"), " = 0: expected 1 or more"));
+            return Err(wrong(format!("{key}.requests"), "", "1 or more"));
         }
         self.rate(key)?;
         self.who(key).map(drop)
@@ -52,7 +52,7 @@ impl ClientEntry {
     }
 
     /// The client, with the counts of the earlier one.
-    pub(super) fn client(&self, key: &str, before: Option<&Client>) -> Result<Client, ConfigError> {
+    pub(super) fn client(&self, key: &str, before: Option<&Client>) -> Result<Client, Invalid> {
         let mut client = Client::new(&self.name, self.who(key)?, Rights::of(&self.rights));
         client.rate = self.rate(key)?.map(|rate| Arc::new(Bucket::new(rate)));
         client.most = self.requests.unwrap_or(usize::MAX);
@@ -62,12 +62,12 @@ impl ClientEntry {
         Ok(client)
     }
 
-    fn rate(&self, key: &str) -> Result<Option<Rate>, ConfigError> {
+    fn rate(&self, key: &str) -> Result<Option<Rate>, Invalid> {
         let burst = || self.rate.as_deref().map_or(2, Rate::in_a_second);
         rate(&format!("{key}.rate"), self.rate.as_deref(), self.burst.unwrap_or_else(burst))
     }
 
-    fn who(&self, key: &str) -> Result<Who, ConfigError> {
+    fn who(&self, key: &str) -> Result<Who, Invalid> {
         Ok(Who {
             users: ids(&format!("{key}.users"), &self.users, "/etc/passwd")?,
             groups: ids(&format!("{key}.groups"), &self.groups, "/etc/group")?,
@@ -77,7 +77,7 @@ impl ClientEntry {
 }
 
 /// The numbers of users or groups; names are looked up in a file.
-fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, ConfigError> {
+fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, Invalid> {
     let number = |id: &Id| match id {
         Id::Number(number) => Ok(*number),
         Id::Name(name) => {
@@ -86,8 +86,8 @@ fn ids(key: &str, ids: &[Id], file: &str) -> Result<Vec<u32>, ConfigError> {
                 let mut fields = line.split(':');
                 (fields.next()? == name).then(|| fields.nth(1)?.parse().ok())?
             });
-            let unknown = || format!(" = {name:?}: expected a number or a name in {file}");
-            found.ok_or_else(|| wrong(key, unknown()))
+            let allowed = || format!("a number or a name in {file}");
+            found.ok_or_else(|| wrong(key, format!("{name:?}"), allowed()))
         }
     };
     ids.iter().map(number).collect()

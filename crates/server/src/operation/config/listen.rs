@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use super::clients::ClientEntry;
-use super::{ConfigError, wrong};
+use super::{Invalid, wrong};
 use crate::transport::TlsFiles;
 
 /// Where the service listens.
@@ -39,20 +39,20 @@ impl<'de> Deserialize<'de> for Mode {
 
 impl Listen {
     /// Refuses invalid values in the entry with this key.
-    pub(super) fn check(&self, key: &str) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, key: &str) -> Result<(), Invalid> {
         let files = [&self.certificate, &self.key, &self.authorities];
         let named = files.iter().filter(|file| file.is_some()).count();
         match (&self.unix, self.tcp, &self.client) {
             (Some(_), None, None) if named == 0 => Ok(()),
             (None, Some(tcp), Some(_)) if !tcp.ip().is_loopback() => {
-                let what = format!(" = \"{tcp}\": expected a loopback address with `client`");
-                Err(wrong(format!("{key}.tcp"), what))
+                Err(wrong(format!("{key}.tcp"), "", "a loopback address with `client`"))
             }
             (None, Some(_), Some(_)) if named == 0 && self.mode.is_none() => Ok(()),
             (None, Some(_), None) if named == 3 && self.mode.is_none() => Ok(()),
             _ => Err(wrong(
                 key,
-                ": expected `unix`, with or without `mode`; or `tcp` with `certificate`, `key` and \
+                "",
+                "`unix`, with or without `mode`; or `tcp` with `certificate`, `key` and \
                  `authorities`; or `tcp` with `client`",
             )),
         }
