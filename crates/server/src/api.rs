@@ -30,7 +30,7 @@ pub use self::reply::Answer;
 #[cfg(feature = "server")]
 pub(crate) use self::reply::Line;
 #[cfg(feature = "server")]
-pub(crate) use self::request::{Asked, BatchLine, Census, Hash, Verify};
+pub(crate) use self::request::{Asked, BatchLine, Hash, Stored, Verify};
 #[cfg(feature = "server")]
 pub(crate) use self::route::{JSON, LINES, OPS};
 #[cfg(feature = "server")]

@@ -73,17 +73,17 @@ impl Schema for bool {
 }
 
 /// A stored string, or null for none; the field must be present.
-pub(crate) struct Stored(pub(crate) Option<Zeroizing<String>>);
+pub(crate) struct MaybeStored(pub(crate) Option<Zeroizing<String>>);
 
-impl Read for Stored {
+impl Read for MaybeStored {
     const EXPECTED: &str = "the stored string, or null if there is no such account";
 
     fn read(raw: &str) -> Option<Self> {
-        if raw == "null" { Some(Stored(None)) } else { Some(Stored(Some(decode(raw)?))) }
+        if raw == "null" { Some(MaybeStored(None)) } else { Some(MaybeStored(Some(decode(raw)?))) }
     }
 }
 
-impl Schema for Stored {
+impl Schema for MaybeStored {
     fn schema() -> Value {
         json!({ "type": ["string", "null"] })
     }

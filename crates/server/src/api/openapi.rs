@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::statuses;
 use super::reply::schemas;
-use super::request::{BatchLine, Census, Hash, Verify};
+use super::request::{BatchLine, Hash, Stored, Verify};
 use super::route::{JSON, LINES, Op, ROUTES, Route};
 use super::schema::Schema;
 
@@ -30,7 +30,7 @@ fn value() -> Value {
     let requests = [
         ("HashRequest", with_password(Hash::schema())),
         ("VerifyRequest", with_password(Verify::schema())),
-        ("StoredRequest", Census::schema()),
+        ("StoredRequest", Stored::schema()),
         ("BatchLine", BatchLine::schema()),
     ];
     let all = requests.into_iter().chain(schemas());

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::fields::{Stored, request};
+use super::fields::{MaybeStored, request};
 use super::problem::Problem;
 use super::schema::Schema;
 
@@ -36,7 +36,7 @@ request! {
         password_hex: Option<Zeroizing<Vec<u8>>>,
         /// The stored string of the account, or null if there is no such account: the service then
         /// computes as much, so that the response time does not reveal it.
-        hash: Stored,
+        hash: MaybeStored,
         /// Whether an update is wanted if the string is outdated (true): only if it is stored.
         update: Option<bool>,
         /// How long the client waits for the answer, in milliseconds from the arrival of the
@@ -47,7 +47,7 @@ request! {
 
 request! {
     /// A stored string.
-    struct Census {
+    struct Stored {
         /// The stored string.
         hash: Zeroizing<String>,
     }
@@ -64,8 +64,8 @@ pub(crate) struct BatchLine<'a> {
 pub(crate) enum Asked {
     Hash(Hash),
     Verify(Verify),
-    NeedsRehash(Census),
-    Rekey(Census),
+    NeedsRehash(Stored),
+    Rekey(Stored),
 }
 
 impl<'a> BatchLine<'a> {
@@ -82,8 +82,8 @@ impl<'a> BatchLine<'a> {
         Ok(match op.as_str() {
             "hash" => Asked::Hash(Hash::take(fields)?),
             "verify" => Asked::Verify(Verify::take(fields)?),
-            "needs-rehash" => Asked::NeedsRehash(Census::take(fields)?),
-            "rekey" => Asked::Rekey(Census::take(fields)?),
+            "needs-rehash" => Asked::NeedsRehash(Stored::take(fields)?),
+            "rekey" => Asked::Rekey(Stored::take(fields)?),
             _ => {
                 let allowed = "`op` must be `hash`, `verify`, `needs-rehash` or `rekey`";
                 return Err(Problem::malformed(allowed));
@@ -104,8 +104,8 @@ impl<'a> BatchLine<'a> {
         json!({ "oneOf": [
             line("hash", Hash::schema()),
             line("verify", Verify::schema()),
-            line("needs-rehash", Census::schema()),
-            line("rekey", Census::schema()),
+            line("needs-rehash", Stored::schema()),
+            line("rekey", Stored::schema()),
         ] })
     }
 }

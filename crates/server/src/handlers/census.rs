@@ -7,7 +7,7 @@ use saltern::table::Census;
 
 use super::batch::is_ending;
 use super::{Call, Lines};
-use crate::api::{Answer, Census as Stored, Problem};
+use crate::api::{Answer, Problem, Stored};
 
 /// How long lines are counted before other tasks may continue.
 const TURN: Duration = Duration::from_millis(1);

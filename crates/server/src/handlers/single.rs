@@ -8,8 +8,7 @@ use saltern::{Outcome, Passwords, Ticket};
 use tokio::time::timeout;
 
 use super::{Call, Means};
-use crate::api::Census as Stored;
-use crate::api::{Answer, Hash, Op, Problem, Verdict, Verify};
+use crate::api::{Answer, Hash, Op, Problem, Stored, Verdict, Verify};
 use crate::site::Accounts;
 
 /// Processes a request.

@@ -152,16 +152,13 @@ fn end(call: Call, result: Result<crate::api::Answer, Problem>) -> Response<Body
 
 /// Whether requests can be served, and if not, why.
 fn ready(state: &State) -> Response<Body> {
-    let problem = match state.phase() {
-        Phase::Starting => Problem::new("starting", "keys and ROMs are being checked"),
-        Phase::Ending => Problem::new("ending", "no more requests are accepted"),
-        Phase::Running => {
-            let damage = state.current().map(|current| current.passwords.damage());
-            match damage.unwrap_or_default().first() {
-                Some(damage) => Problem::new("unavailable", damage.clone()),
-                None => return plain(200, "text/plain", "ready\n"),
-            }
-        }
+    let problem = match (state.phase(), state.ready()) {
+        (Phase::Ending, _) => Problem::new("ending", "no more requests are accepted"),
+        (_, Err(starting)) => starting,
+        (_, Ok(current)) => match current.passwords.damage().first() {
+            Some(damage) => Problem::new("unavailable", damage.clone()),
+            None => return plain(200, "text/plain", "ready\n"),
+        },
     };
     of_problem(&problem)
 }
