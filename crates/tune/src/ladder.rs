@@ -3,6 +3,7 @@
 use saltern::Policy;
 use saltern::policy::{Limits, Params, Strength, memory_needed};
 use saltern_chart::markup::bytes;
+use saltern_yescrypt::rom::RomReading;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -95,11 +96,23 @@ impl Bounds {
 
     /// Whether a setting is at or above the floor, and admitted by the limits.
     pub(crate) fn admits(&self, setting: &Setting) -> bool {
+        let Ok(nrom) = self.rom_blocks(setting.r) else { return false };
         let mut params = setting.params();
-        if let Some(size) = self.rom {
-            params.nrom = size / (128 * u64::from(params.r));
-        }
+        params.nrom = nrom;
         setting.strength() >= Strength::of_params(&self.floor) && params.check(&self.limits).is_ok()
+    }
+
+    /// How many blocks of this size the ROM has; 0 without one.
+    ///
+    /// # Errors
+    /// [`Error::NoSetting`].
+    pub(crate) fn rom_blocks(&self, r: u32) -> Result<u64, Error> {
+        let Some(size) = self.rom else { return Ok(0) };
+        let why = || {
+            format!("the ROM has {size} bytes, which is not a power of two of blocks of r = {r}")
+        };
+        let whole = RomReading::whole(size, r).map(|whole| whole.nrom);
+        whole.ok_or_else(|| Error::NoSetting { why: why() })
     }
 
     /// This many threads, or as many as there is memory for.
@@ -119,6 +132,7 @@ impl Bounds {
         threads: usize,
         memory: u64,
     ) -> Result<Vec<Setting>, Error> {
+        self.rom_blocks(r)?;
         let fits = |setting: &Setting| memory_needed(&setting.params()) <= memory;
         // Time beyond t = 2 is better spent on twice the memory.
         let all = (4..=32)
@@ -186,6 +200,16 @@ mod tests {
         let refused = bounds().ladder(32, 4, 1 << 20).unwrap_err().to_string();
         assert!(refused.contains("bottleneck: memory for hashing"), "{refused}");
         assert!(refused.contains("takes 3.02 MiB, but there is 1 MiB"), "{refused}");
+    }
+
+    #[test]
+    fn a_rom_has_whole_blocks_or_is_named_as_the_reason() {
+        let rom = |size| Bounds::new(&Policy::default(), Some(size)).ladder(32, 1, 1 << 30);
+        assert!(rom(1 << 20).is_ok());
+        for size in [3 << 20, (1 << 20) + 1, 4096] {
+            let refused = rom(size).unwrap_err().to_string();
+            assert!(refused.contains(&format!("the ROM has {size} bytes")), "{refused}");
+        }
     }
 
     #[test]

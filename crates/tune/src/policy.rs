@@ -5,6 +5,7 @@ use saltern::policy::Invalid;
 use saltern_chart::markup::{date, number};
 
 use crate::report::Report;
+use crate::text::REMEDY;
 
 impl Report {
     /// The text of a policy file for the setting, with what was measured in its comments.
@@ -31,7 +32,7 @@ impl Report {
             lines.push(format!("WARNING: {warning}"));
         }
         if !self.warnings.is_empty() {
-            lines.push("Before relying on this, run it long enough on a quiet machine.".to_owned());
+            lines.push(REMEDY.to_owned());
         }
         // Text from the machine must not end a comment.
         let clean = |line: &String| line.replace(char::is_control, " ");

@@ -158,6 +158,7 @@ impl<'a, S: Subject> Tuner<'a, S> {
         target: Option<&Target>,
     ) -> Result<Report, Error> {
         target.map_or(Ok(()), Target::check)?;
+        self.bounds.rom_blocks(setting.r)?;
         if !self.bounds.admits(setting) {
             let why = format!(
                 "{} is below the policy's floor, or above its limits: measuring it would be of no \

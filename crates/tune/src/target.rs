@@ -60,7 +60,7 @@ impl Target {
     }
 
     /// A policy with this memory, and a deadline of four times the target: under overload, logins
-    /// that are far too late are not computed. Memory is touched before the first login.
+    /// that are far too late are not computed.
     #[must_use]
     pub fn policy(&self, base: Policy) -> Policy {
         let mut policy = base;

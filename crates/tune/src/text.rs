@@ -7,6 +7,9 @@ use saltern_chart::markup::{bytes, date, number, percent, plural};
 use crate::load::Load;
 use crate::report::Report;
 
+/// What follows warnings.
+pub(crate) const REMEDY: &str = "Before relying on this, run it long enough on a quiet machine.";
+
 /// A table: its name, its columns, its rows.
 pub(crate) struct Table {
     pub(crate) title: &'static str,
@@ -23,7 +26,7 @@ impl Report {
             let _ = writeln!(out, "WARNING: {warning}.");
         }
         if !self.warnings.is_empty() {
-            out += "Before relying on this, run it long enough on a quiet machine.\n\n";
+            let _ = writeln!(out, "{REMEDY}\n");
         }
         for (name, value) in self.facts() {
             let _ = writeln!(out, "{name:<14}{value}");
