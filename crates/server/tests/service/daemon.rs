@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use saltern_rom::{AttachOptions, Create, Seed, attach};
+use saltern_rom::{Create, Seed};
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::rom::RomParams;
 use serde_json::Value;
@@ -69,8 +69,7 @@ pub(crate) fn key_entry(name: &str, bytes: [u8; 32]) -> String {
 /// Makes a ROM of so many KiB from a seed; its hash.
 pub(crate) fn rom(image: &Path, kib: u64, seed: &[u8]) -> String {
     let seed = Seed::from_bytes(seed).unwrap();
-    Create::new(RomParams::new(kib, 8, 1), &seed).file(image).unwrap();
-    attach(image, &AttachOptions::new()).unwrap().manifest().hash.to_string()
+    Create::new(RomParams::new(kib, 8, 1), &seed).file(image).unwrap().hash.to_string()
 }
 
 /// The entry of a policy for a ROM in the file `a.rom`, which is the active one.

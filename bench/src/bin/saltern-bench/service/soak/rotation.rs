@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use saltern_bench::stats::Random;
-use saltern_rom::{AttachOptions, Create, Seed, attach};
+use saltern_rom::{Create, Seed};
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::rom::RomParams;
 
@@ -63,8 +63,8 @@ impl Rotation {
         let fingerprint = HashKey::new(bytes).fingerprint();
         bytes.reverse();
         let image = self.folder.join(format!("rom-{number}"));
-        Create::new(RomParams::new(4096, 8, 1), &Seed::from_bytes(bytes)?).file(&image)?;
-        let hash = attach(&image, &AttachOptions::new())?.manifest().hash.to_string();
+        let seed = Seed::from_bytes(bytes)?;
+        let hash = Create::new(RomParams::new(4096, 8, 1), &seed).file(&image)?.hash;
         Ok(format!(
             "[[keys]]\nname = \"k{number}\"\nfile = \"key-{number}\"\n\
              fingerprint = \"{fingerprint}\"\nactive = false\n\
