@@ -107,7 +107,7 @@ fn a_key_that_others_can_read_or_change_is_noticed() {
     let (folder, ..) = files("");
     for (mode, noticed) in [(0o600, false), (0o640, false), (0o604, true), (0o602, true)] {
         chmod(folder.path().join("server.key"), mode);
-        let said = String::from_utf8(check(folder.path()).stderr).unwrap();
+        let said = String::from_utf8(check(folder.path()).stdout).unwrap();
         assert_eq!(said.contains("others can read or change the key file"), noticed, "{said}");
     }
 }
