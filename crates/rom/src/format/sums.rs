@@ -56,7 +56,7 @@ fn room<T>(count: u64) -> Result<Vec<T>, Error> {
 impl Sums {
     fn empty(size: u64, chunk: u32) -> Result<Self, Error> {
         let chunk = u64::from(chunk);
-        let groups = size.div_ceil(chunk).div_ceil(GROUP as u64);
+        let (_, groups) = Self::counts(size, chunk);
         let (groups, chunks) = (room(groups)?, room(groups)?);
         Ok(Sums {
             chunk,
