@@ -9,7 +9,7 @@ pub use crate::core::batch::derive_many;
 pub use crate::core::blockmix::MAX_LANES;
 pub use crate::core::memory::Pages;
 pub use crate::core::pass::Derivation;
-pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable};
+pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable, WaitingReads};
 pub use crate::site::encrypt::reencrypt;
 pub use crate::site::hasher::Plan;
 pub use crate::text::crypt3::byte_refused_by_crypt;

@@ -3,7 +3,6 @@
 //! A loop finds its memory from indices each time it continues, so nothing here borrows the memory
 //! in between.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::array;
 use core::cell::RefCell;
@@ -11,7 +10,7 @@ use core::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Advance, BlocksNeeded};
+use super::{Advance, BlocksNeeded, WaitingReads};
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
@@ -72,7 +71,7 @@ pub(super) struct Running {
     stage: Stage,
     cursor: Cursor,
     /// For each ROM, the reads that have been announced but not needed yet.
-    announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
+    announced: [WaitingReads; MAX_ROMS],
     needed: Option<BlocksNeeded>,
     /// The workspace's memory for the hashes, followed by the log of their reads.
     plan: Sizes,
@@ -84,16 +83,8 @@ pub(super) struct Running {
 impl Drop for Running {
     /// The block numbers reveal something about the password.
     fn drop(&mut self) {
-        for announced in &mut self.announced {
-            announced.clear();
-            announced.resize(announced.capacity(), [0; MAX_LANES]);
-            let (first, second) = announced.as_mut_slices();
-            first.as_flattened_mut().zeroize();
-            second.as_flattened_mut().zeroize();
-        }
-        if let Some(read) = &mut self.needed {
-            read.blocks.zeroize();
-        }
+        // Also those of a read that was supplied, of which a copy was taken.
+        self.needed.zeroize();
     }
 }
 
@@ -122,11 +113,10 @@ impl Running {
             let out = Zeroizing::new(list(len, core::iter::repeat_n(0, len))?);
             hashes.push(Hash { password, salt, out });
         }
-        let mut announced: [VecDeque<_>; MAX_ROMS] = Default::default();
+        let mut announced: [WaitingReads; MAX_ROMS] = Default::default();
         for (announced, elsewhere) in announced.iter_mut().zip(reads.elsewhere()) {
             let most = if elsewhere { MAX_LOOK_AHEAD as usize + 1 } else { 0 };
-            let bytes = (most * size_of::<[u64; MAX_LANES]>()) as u64;
-            announced.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes })?;
+            *announced = WaitingReads::with_room(most)?;
         }
         let small = params.prehash();
         Ok(Running {
@@ -375,13 +365,13 @@ impl Running {
     fn stopped(&mut self, stop: Stop, count: usize) -> Result<Advance, Error> {
         Ok(match stop {
             Stop::Announces { rom, blocks } => {
-                self.announced[rom].push_back(blocks);
-                Advance::Announces(BlocksNeeded { rom, blocks, count })
+                let read = BlocksNeeded { rom, blocks, count };
+                self.announced[rom].push(read)?;
+                Advance::Announces(read)
             }
             Stop::Needs { rom } => {
                 // Loops need nothing that they have not announced.
-                let blocks = self.announced[rom].pop_front().ok_or(Error::Panicked)?;
-                let read = BlocksNeeded { rom, blocks, count };
+                let read = self.announced[rom].pop().ok_or(Error::Panicked)?;
                 self.needed = Some(read);
                 Advance::Needs(read)
             }
