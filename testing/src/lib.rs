@@ -26,6 +26,18 @@ pub fn json_lines(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
+/// Gives a file or a folder this mode, such as `0o600`, where there are modes.
+#[track_caller]
+pub fn chmod(path: impl AsRef<std::path::Path>, mode: u32) {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).unwrap();
+    }
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+}
+
 /// What is in a folder, by name.
 #[must_use]
 pub fn names(folder: &std::path::Path) -> Vec<String> {

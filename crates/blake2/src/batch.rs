@@ -4,10 +4,10 @@
 //! value, so nothing is moved in; full blocks are read in place; and the hashes are transposed in
 //! registers.
 
-use saltern_simd::lanes::{Lanes, Row, Word};
+use saltern_simd::lanes::{Lanes, MAX_LANES, Row, Word};
 
-use crate::compress::{MAX_LANES, compress};
-use crate::function::{Block, Function, State};
+use crate::compress::{compress, rows};
+use crate::function::{Block, Function, State, plain_blocks};
 use crate::whole::copy_short;
 
 /// The most blocks of a message in a batch. Longer ones gain nothing over the engine; and the
@@ -83,7 +83,7 @@ impl<'a, V: Function> Batch<'a, V> {
 
     /// Blocks of a message without a key, at least one.
     fn blocks_of(input: &[u8]) -> usize {
-        input.len().saturating_sub(1) / V::BLOCK_BYTES + 1
+        plain_blocks::<V>(input.len()) + 1
     }
 
     /// Pads the last blocks of the first `lanes` messages.
@@ -114,8 +114,7 @@ pub(crate) fn hash<V: Function, L: Lanes<Word = V::Word>>(
     }
     batch.pad(L::COUNT);
     let row = |words| <[L; 4] as Row>::from_words(token, words);
-    let [h0, h1, h2, h3, h4, h5, h6, h7] = batch.h;
-    let mut rows = [row([h0, h1, h2, h3]), row([h4, h5, h6, h7])];
+    let mut rows = rows::<V, [L; 4]>(token, &batch.h);
     for k in 0..batch.blocks {
         let at = k * V::BLOCK_BYTES;
         let mut blocks = [&batch.pads[0].0; MAX_LANES];

@@ -1,13 +1,11 @@
 //! The compression function, written once. A [`Row`] is either one vector with four words of one
 //! state, or four vectors with the words of many states side by side; nothing here knows which.
 
-use saltern_simd::lanes::{Lanes, Row, Word};
+use saltern_simd::lanes::{Lanes, MAX_LANES, Row, Word};
 use zeroize::Zeroize;
 
 use crate::function::{Function, State};
 
-/// The most lanes of any kernel.
-pub(crate) const MAX_LANES: usize = 16;
 /// The most leaves of a parallel tree.
 pub(crate) const MAX_LEAVES: usize = 8;
 
@@ -124,8 +122,7 @@ pub(crate) fn one<V: Function, R: Row<Word = V::Word>>(
     h: &mut State<V>,
     run: &Run<'_, V>,
 ) {
-    let [h0, h1, h2, h3, h4, h5, h6, h7] = *h;
-    let mut rows = [R::from_words(token, [h0, h1, h2, h3]), R::from_words(token, [h4, h5, h6, h7])];
+    let mut rows = rows::<V, R>(token, h);
     let mut count = run.count;
     for i in 0..run.blocks {
         let Some(block) = V::Word::first_block(&run.input[i * run.stride..]) else { break };
@@ -138,7 +135,14 @@ pub(crate) fn one<V: Function, R: Row<Word = V::Word>>(
     put::<V, R>(rows, h);
 }
 
-/// Puts two rows into a state.
+/// A state as two rows.
+#[inline(always)]
+pub(crate) fn rows<V: Function, R: Row<Word = V::Word>>(token: R::Token, h: &State<V>) -> [R; 2] {
+    let [h0, h1, h2, h3, h4, h5, h6, h7] = *h;
+    [R::from_words(token, [h0, h1, h2, h3]), R::from_words(token, [h4, h5, h6, h7])]
+}
+
+/// The inverse of [`rows`], in the first state.
 #[inline(always)]
 pub(crate) fn put<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2], h: &mut State<V>) {
     h[..4].copy_from_slice(&low.to_words());

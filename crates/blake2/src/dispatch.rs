@@ -249,7 +249,7 @@ mod x86 {
     use saltern_simd::x86::sse41::{U32x4, U64x2, U64x2x2};
     use saltern_simd::x86::{Avx2, Avx512, Sse41, Zen4};
 
-    kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2<Sse41>, many_2: U64x2<Sse41>);
+    kernels!(b_sse41, Sse41, "ssse3,sse4.1", Blake2b, U64x2x2, many_2: U64x2<Sse41>);
     kernels!(s_sse41, Sse41, "ssse3,sse4.1", Blake2s, U32x4<Sse41>, many_4: U32x4<Sse41>);
     kernels!(b_avx2, Avx2, "avx2", Blake2b, U64x4<Avx2>, many_4: U64x4<Avx2>; U64x4<Avx2>);
     kernels!(s_avx2, Avx2, "avx2", Blake2s, U32x4<Avx2>, many_8: U32x8<Avx2>; U32x8<Avx2>);

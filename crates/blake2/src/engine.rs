@@ -5,9 +5,9 @@
 //! out, the remaining lanes are moved together and narrower kernels take over, down to the one for
 //! a single message.
 
-use saltern_simd::lanes::Word;
+use saltern_simd::lanes::{MAX_LANES, Word};
 
-use crate::compress::{Group, Inputs, MAX_LANES};
+use crate::compress::{Group, Inputs};
 use crate::dispatch::Kernels;
 use crate::function::{Block, State};
 use crate::variant::Variant;

@@ -48,6 +48,11 @@ pub(crate) const fn stripe<V: Function>() -> usize {
     V::LEAVES * V::BLOCK_BYTES
 }
 
+/// How many blocks at the front of so many bytes are not the last one: at least one byte follows.
+pub(crate) const fn plain_blocks<V: Function>(bytes: usize) -> usize {
+    bytes.saturating_sub(1) / V::BLOCK_BYTES
+}
+
 /// How many stripes at the front of `bytes` do not contain the last block of any leaf: each leaf
 /// has at least one byte after them.
 pub(crate) const fn plain_stripes<V: Function>(bytes: usize) -> usize {

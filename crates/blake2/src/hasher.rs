@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::dispatch::Kernels;
 use crate::engine::Task;
-use crate::function::{Block, State};
+use crate::function::{Block, State, plain_blocks};
 use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::Variant;
@@ -176,7 +176,7 @@ impl<V: Variant> Params<V> {
 
 /// The blocks at the front of `data` that are followed by at least one byte.
 fn whole_blocks<V: Variant>(data: &[u8]) -> &[u8] {
-    &data[..data.len().saturating_sub(1) / V::BLOCK_BYTES * V::BLOCK_BYTES]
+    &data[..plain_blocks::<V>(data.len()) * V::BLOCK_BYTES]
 }
 
 impl<V: Variant> Default for Hasher<V> {

@@ -98,7 +98,7 @@ pub mod generic {
 pub mod blake2b {
     //! BLAKE2b: for 64-bit processors, outputs of 1 to 64 bytes.
 
-    use crate::Blake2b;
+    use crate::{Blake2b, Function};
 
     /// The parameters of a BLAKE2b hash.
     pub type Params = crate::params::Params<Blake2b>;
@@ -108,15 +108,15 @@ pub mod blake2b {
     pub type Hash = crate::output::Hash<Blake2b>;
 
     /// The longest output, in bytes.
-    pub const OUT_BYTES: usize = 64;
+    pub const OUT_BYTES: usize = Blake2b::OUT_BYTES;
     /// The longest key, in bytes.
-    pub const KEY_BYTES: usize = 64;
+    pub const KEY_BYTES: usize = Blake2b::OUT_BYTES;
     /// The longest salt, in bytes.
-    pub const SALT_BYTES: usize = 16;
+    pub const SALT_BYTES: usize = Blake2b::SALT_BYTES;
     /// The longest personalisation, in bytes.
-    pub const PERSONAL_BYTES: usize = 16;
+    pub const PERSONAL_BYTES: usize = Blake2b::SALT_BYTES;
     /// Bytes compressed at a time.
-    pub const BLOCK_BYTES: usize = 128;
+    pub const BLOCK_BYTES: usize = Blake2b::BLOCK_BYTES;
 
     /// The 64-byte hash of `data`, without a key.
     #[must_use]
@@ -128,7 +128,7 @@ pub mod blake2b {
 pub mod blake2s {
     //! BLAKE2s: for 32-bit processors and short outputs, 1 to 32 bytes.
 
-    use crate::Blake2s;
+    use crate::{Blake2s, Function};
 
     /// The parameters of a BLAKE2s hash.
     pub type Params = crate::params::Params<Blake2s>;
@@ -138,15 +138,15 @@ pub mod blake2s {
     pub type Hash = crate::output::Hash<Blake2s>;
 
     /// The longest output, in bytes.
-    pub const OUT_BYTES: usize = 32;
+    pub const OUT_BYTES: usize = Blake2s::OUT_BYTES;
     /// The longest key, in bytes.
-    pub const KEY_BYTES: usize = 32;
+    pub const KEY_BYTES: usize = Blake2s::OUT_BYTES;
     /// The longest salt, in bytes.
-    pub const SALT_BYTES: usize = 8;
+    pub const SALT_BYTES: usize = Blake2s::SALT_BYTES;
     /// The longest personalisation, in bytes.
-    pub const PERSONAL_BYTES: usize = 8;
+    pub const PERSONAL_BYTES: usize = Blake2s::SALT_BYTES;
     /// Bytes compressed at a time.
-    pub const BLOCK_BYTES: usize = 64;
+    pub const BLOCK_BYTES: usize = Blake2s::BLOCK_BYTES;
 
     /// The 32-byte hash of `data`, without a key.
     #[must_use]

@@ -9,22 +9,23 @@
 use alloc::vec::Vec;
 
 use saltern_simd::Level;
+use saltern_simd::lanes::MAX_LANES;
 
 use crate::batch::Batch;
-use crate::compress::MAX_LANES;
 use crate::dispatch::Kernels;
 use crate::engine;
+use crate::function::plain_blocks;
 use crate::hasher::Hasher;
 use crate::output::Hash;
 use crate::params::Params;
 use crate::variant::Variant;
 
 #[cfg(feature = "std")]
-pub(crate) mod threads;
+mod threads;
 
 pub use crate::job::Job;
 #[cfg(feature = "std")]
-pub use threads::hash_many_threaded;
+pub use threads::{hash_many_threaded, worthwhile_threads};
 
 /// Hashes all the messages, at the level of the first job's parameters. Jobs that are already done
 /// are left unchanged.
@@ -42,7 +43,7 @@ pub use threads::hash_many_threaded;
 pub fn hash_many<V: Variant>(jobs: &mut [Job<'_, V>]) {
     let Some(first) = jobs.first() else { return };
     let kernels = first.params.kernels();
-    let blocks = |job: &Job<'_, V>| job.input.len().saturating_sub(1) / V::BLOCK_BYTES;
+    let blocks = |job: &Job<'_, V>| plain_blocks::<V>(job.input.len());
     if jobs.is_sorted_by(|a, b| blocks(a) >= blocks(b)) {
         return run(kernels, jobs.iter_mut());
     }

@@ -3,8 +3,7 @@
 //!
 //! [`Fixed`] is a [`digest::Digest`] without a key and a [`digest::Mac`] with one. BLAKE2X is
 //! [`digest::ExtendableOutput`]. A personalisation makes a separate function for each use:
-//! [`TryCustomizedInit`](digest::TryCustomizedInit), or with a salt too
-//! [`Fixed::with_salt_and_personal`].
+//! [`TryCustomizedInit`], or with a salt too [`Fixed::with_salt_and_personal`].
 //!
 //! ```
 //! use saltern_blake2::rustcrypto::{Blake2b, Blake2b512, Blake2sMac256};
@@ -94,15 +93,13 @@ pub enum Keyed {}
 
 /// A hasher whose output length is a value; [`Fixed`] turns it into a type. Sealed: only types of
 /// this crate implement it.
-pub trait Streaming: sealed::Sealed + Clone + fmt::Debug {
+pub trait Streaming: sealed::Sealed + Update + Clone + fmt::Debug {
     /// BLAKE2b or BLAKE2s.
     type Function: Variant;
     /// The name of the algorithm.
     const NAME: &'static str;
     #[doc(hidden)]
     fn start(length: usize, key: &[u8]) -> Result<Self, Error>;
-    #[doc(hidden)]
-    fn absorb(&mut self, data: &[u8]);
     #[doc(hidden)]
     fn hash(&self) -> Hash<Self::Function>;
 }
@@ -121,10 +118,6 @@ impl<V: Variant> Streaming for Hasher<V> {
         Ok(Params::new().hash_length(length)?.key(key)?.to_hasher())
     }
 
-    fn absorb(&mut self, data: &[u8]) {
-        self.update(data);
-    }
-
     fn hash(&self) -> Hash<V> {
         self.finalize()
     }
@@ -136,10 +129,6 @@ impl<V: Variant> Streaming for tree::Hasher<V> {
 
     fn start(length: usize, key: &[u8]) -> Result<Self, Error> {
         Ok(tree::Params::new().hash_length(length)?.key(key)?.to_hasher())
-    }
-
-    fn absorb(&mut self, data: &[u8]) {
-        self.update(data);
     }
 
     fn hash(&self) -> Hash<V> {
@@ -221,7 +210,7 @@ impl<H: fmt::Debug, N, K> fmt::Debug for Fixed<H, N, K> {
 
 impl<H: Streaming, N, K> Update for Fixed<H, N, K> {
     fn update(&mut self, data: &[u8]) {
-        self.hasher.absorb(data);
+        self.hasher.update(data);
     }
 }
 
@@ -336,7 +325,7 @@ impl<V: Variant> XofReader for OutputReader<V> {
     /// # Panics
     /// After the end of the output, since the trait has no way to report it: after as many bytes as
     /// were announced, or after 256 GiB (BLAKE2Xb) or 128 GiB (BLAKE2Xs).
-    /// [`blake2xb::Reader::fill`](crate::blake2xb::Reader::fill) returns an error instead.
+    /// `fill` of [`blake2xb::Reader`](crate::blake2xb::Reader) returns an error instead.
     fn read(&mut self, buffer: &mut [u8]) {
         if let Err(error) = self.0.fill(buffer) {
             panic!("{error}");

@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use saltern_simd::Level;
-use saltern_simd::lanes::Word;
+use saltern_simd::lanes::{MAX_LANES, Word};
 use zeroize::Zeroize;
 
-use crate::compress::{Group, Inputs, MAX_LANES, MAX_LEAVES, Run};
+use crate::compress::{Group, Inputs, MAX_LEAVES, Run};
 use crate::dispatch::Kernels;
 use crate::engine::{self, Task};
 use crate::error::Error;
@@ -344,7 +344,7 @@ pub(crate) fn absorb<V: Variant>(
 /// Whether there is a thread for each leaf, and enough work for each thread.
 #[cfg(feature = "std")]
 fn worth_threads<V: Variant>(threads: Option<NonZero<usize>>, data: &[u8]) -> bool {
-    crate::many::threads::worthwhile(threads, data.len()) >= V::LEAVES
+    crate::many::worthwhile_threads(threads, data.len()) >= V::LEAVES
 }
 
 /// Like [`absorb`], with a thread for each leaf, as far as threads can be started.

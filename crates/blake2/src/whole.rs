@@ -4,10 +4,15 @@
 //! between any two kernel calls. Here one call does everything, from the initial value on, in
 //! registers.
 
-use saltern_simd::lanes::{Lanes, Row, Word};
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only levels of x86-64 have a lane for every leaf of a tree")
+)]
 
-use crate::compress::{MAX_LANES, MAX_LEAVES, compress, put, split};
-use crate::function::{Block, Function, State, plain_stripes, stripe};
+use saltern_simd::lanes::{Lanes, MAX_LANES, Row, Word};
+
+use crate::compress::{MAX_LEAVES, compress, put, rows, split};
+use crate::function::{Block, Function, State, plain_blocks, plain_stripes, stripe};
 
 /// Brings an initial value to the final state for a message. (In place: as a return value, both
 /// rows would be combined in one wide register, and with 512 bits, a third of the units would be
@@ -19,14 +24,13 @@ pub(crate) fn message<V: Function, R: Row<Word = V::Word>>(
     last_node: bool,
     input: &[u8],
 ) {
-    let last = input.len().saturating_sub(1) / V::BLOCK_BYTES;
+    let last = plain_blocks::<V>(input.len());
     let mut pad = V::Word::ZERO_BLOCK;
     let tail = &input[last * V::BLOCK_BYTES..];
     if tail.len() < V::BLOCK_BYTES {
         copy_short(pad.as_mut(), tail);
     }
-    let [h0, h1, h2, h3, h4, h5, h6, h7] = *h;
-    let mut rows = [R::from_words(token, [h0, h1, h2, h3]), R::from_words(token, [h4, h5, h6, h7])];
+    let mut rows = rows::<V, R>(token, h);
     let none = V::Word::default();
     let node = if last_node { V::ALL_ONES } else { none };
     for k in 0..=last {
@@ -55,8 +59,7 @@ pub(crate) fn tree<V: Function, L: Lanes<Word = V::Word>, R: Row<Word = V::Word>
     leaves::<V, L>(tokens.0, leaf, input, &mut values);
     let blocks = V::LEAVES * V::OUT_BYTES / V::BLOCK_BYTES;
     let (token, none) = (tokens.1, V::Word::default());
-    let [h0, h1, h2, h3, h4, h5, h6, h7] = *root;
-    let mut rows = [R::from_words(token, [h0, h1, h2, h3]), R::from_words(token, [h4, h5, h6, h7])];
+    let mut rows = rows::<V, R>(token, root);
     for (k, block) in values[..blocks].iter().enumerate() {
         let count = V::Word::truncate(((k + 1) * V::BLOCK_BYTES) as u128);
         let flag = if k + 1 == blocks { V::ALL_ONES } else { none };
@@ -75,8 +78,7 @@ fn leaves<V: Function, L: Lanes<Word = V::Word>>(
     values: &mut [Block<V>; 4],
 ) {
     let row = |words| <[L; 4] as Row>::from_words(token, words);
-    let [h0, h1, h2, h3, h4, h5, h6, h7] = *leaf;
-    let mut rows = [row([h0, h1, h2, h3]), row([h4, h5, h6, h7])];
+    let mut rows = rows::<V, [L; 4]>(token, leaf);
     let mut numbers = [V::Word::default(); MAX_LANES];
     for (i, number) in numbers.iter_mut().enumerate() {
         *number = V::Word::truncate(i as u128);

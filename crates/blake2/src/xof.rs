@@ -3,10 +3,9 @@
 use core::fmt;
 
 use saltern_simd::Level;
-use saltern_simd::lanes::Word;
+use saltern_simd::lanes::{MAX_LANES, Word};
 use zeroize::Zeroize;
 
-use crate::compress::MAX_LANES;
 use crate::engine::{self, Task};
 use crate::error::Error;
 use crate::hasher::Hasher as NodeHasher;

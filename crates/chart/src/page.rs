@@ -1,4 +1,4 @@
-//! What stands around plots: the head of a page, facts, and tables.
+//! The parts of a page around plots: its head, facts, and tables.
 
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub fn head(title: &str) -> String {
     )
 }
 
-/// Names and what is said of them.
+/// A list of names and values.
 #[must_use]
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut out = String::from("<dl>");
@@ -29,7 +29,7 @@ pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     out + "</dl>\n"
 }
 
-/// A table that scrolls where the screen is narrower. The first cell of a row is its name, and
+/// A table that scrolls if the screen is narrower. The first cell of a row is its name, and
 /// addresses (`https://…`) become links.
 ///
 /// ```

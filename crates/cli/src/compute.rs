@@ -8,7 +8,7 @@ use anyhow::Context;
 use saltern::Policy;
 use saltern_pool::{Error, OneTicket, Pool, PoolConfig, Terms};
 use saltern_rom::{OpenRoms, Recheck};
-use saltern_yescrypt::{HashString, Hasher};
+use saltern_yescrypt::{HashString, Hasher, Setting};
 
 use crate::effort::{EffortArgs, explain};
 use crate::output::warn;
@@ -37,6 +37,11 @@ impl Many {
         self.roms.recheck(Policy::default().check_roms, |rom, error| {
             warn([format!("the ROM {}: {error}", rom.id())]);
         })
+    }
+
+    /// A setting with the parameters of new strings and a new salt.
+    pub(crate) fn new_setting(&self) -> Result<Setting, String> {
+        self.hasher.random_setting().map_err(|error| format!("{:#}", explain(error)))
     }
 
     /// The complete string under a setting. Items are computed by deadline, then in order of

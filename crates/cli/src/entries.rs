@@ -70,17 +70,23 @@ impl Entry {
 
     /// The account's name for people and for JSON.
     pub(crate) fn user(&self) -> Option<String> {
-        self.user.as_ref().map(|user| String::from_utf8_lossy(user).into_owned())
+        user_text(self.user.as_deref())
     }
 
     /// The prefix of an output line about the entry, unless the string is a single one.
     pub(crate) fn label(&self) -> Option<String> {
-        let line = self.line?;
-        Some(match &self.user {
-            Some(user) => printable(user),
-            None => format!("line {line}"),
-        })
+        Some(label(self.line?, self.user.as_deref()))
     }
+}
+
+/// The name of an account for JSON.
+pub(crate) fn user_text(user: Option<&[u8]>) -> Option<String> {
+    user.map(|user| String::from_utf8_lossy(user).into_owned())
+}
+
+/// What a line about a string begins with: the account, or the number of its line.
+pub(crate) fn label(line: u64, user: Option<&[u8]>) -> String {
+    user.map_or_else(|| format!("line {line}"), printable)
 }
 
 impl EntryArgs {

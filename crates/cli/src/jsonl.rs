@@ -96,7 +96,6 @@ pub(crate) enum Task {
     /// Hash under the line's own setting, or else under a new one.
     Hash {
         computer: Arc<Many>,
-        new_setting: Box<dyn Fn() -> anyhow::Result<Setting> + Send>,
         allow_empty: bool,
         /// The keys and ROMs.
         given: Given,
@@ -270,14 +269,14 @@ impl Reader {
         let password = &request.password;
         let hash = request.hash.as_ref().map(|hash| hash.as_str()).unwrap_or_default();
         match &self.task {
-            Task::Hash { computer, new_setting, given, .. } => {
+            Task::Hash { computer, given, .. } => {
                 let setting = match &request.setting {
                     Some(text) => {
                         let setting = Setting::parse(text.as_bytes()).map_err(|e| e.to_string())?;
                         given.check(&setting).map_err(|error| error.to_string())?;
                         text.as_bytes().to_vec()
                     }
-                    None => new_setting().map_err(|e| format!("{e:#}"))?.as_bytes().to_vec(),
+                    None => computer.new_setting()?.as_bytes().to_vec(),
                 };
                 *notes = crypt3::notes(&setting, given.unnamed_key, password);
                 computer.hash(password, &setting, due).map(Pending::Hash)

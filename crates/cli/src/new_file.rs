@@ -1,4 +1,4 @@
-//! Files that the program makes: complete or not at all, and none overwritten that is to be new.
+//! Files that the program writes: atomically, and without overwriting if they must be new.
 
 use std::path::Path;
 

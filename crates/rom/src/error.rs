@@ -270,10 +270,10 @@ impl fmt::Display for Error {
             ),
             Error::Unsupported { what } => f.write_str(what),
             Error::SeedLength { actual: 0 } => {
-                f.write_str("the seed is empty: one that is read has to have 16 to 1048576 bytes")
+                f.write_str("the seed is empty: it must have 16 to 1048576 bytes")
             }
             Error::SeedLength { actual } => {
-                write!(f, "the seed has {actual} bytes: it must have 16 to 1048576")
+                write!(f, "the seed has {actual} bytes: it must have 16 to 1048576 bytes")
             }
             Error::Cancelled => f.write_str("cancelled"),
             Error::Yescrypt(error) => error.fmt(f),

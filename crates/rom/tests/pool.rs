@@ -249,9 +249,7 @@ fn a_part_of_a_rom_in_a_file_is_refused() {
 
 /// Sets the size of an image that is open elsewhere.
 fn truncate(path: &Path, size: u64) {
-    let mut mode = std::fs::metadata(path).unwrap().permissions();
-    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o600);
-    std::fs::set_permissions(path, mode).unwrap();
+    saltern_testing::chmod(path, 0o600);
     OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
 }
 

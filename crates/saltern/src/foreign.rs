@@ -40,7 +40,8 @@ pub(crate) trait Setting: fmt::Display + Send + Sync {
     /// The text of the same setting with a neutral salt of the same length.
     fn unsalted(&self) -> String;
 
-    /// The digest, as strings of the scheme write it. The time depends only on lengths.
+    /// The digest, as strings of the scheme write it. The time depends only on lengths, except with
+    /// bcrypt, whose cipher looks up secrets in tables, and with libcrypt.
     fn compute(&self, password: &[u8]) -> Result<Zeroizing<String>, Error>;
 }
 

@@ -56,6 +56,10 @@ impl Inner {
     fn parts(&self) -> &Parts {
         self.prepared.parts()
     }
+
+    fn hasher(&self) -> &Arc<Hasher> {
+        &self.parts().table.site.hasher
+    }
 }
 
 /// The result of a login. If the answer could not be determined, there is an [`Error`] instead.
@@ -226,7 +230,7 @@ impl Passwords {
     /// [`Limits::max_password`](crate::policy::Limits) bytes; *overloaded*; *internal*.
     pub fn hash(&self, password: impl AsRef<[u8]>) -> Ticket<String> {
         let (inner, terms) = (&self.inner, self.terms());
-        Ticket::of(inner.pool.hash_one(&inner.parts().hasher, password, terms))
+        Ticket::of(inner.pool.hash_one(inner.hasher(), password, terms))
     }
 
     /// [`Passwords::hash`] with a given salt of at most 64 bytes. Salts must be unique: this is for
@@ -239,7 +243,7 @@ impl Passwords {
         password: impl AsRef<[u8]>,
         salt: impl AsRef<[u8]>,
     ) -> Ticket<String> {
-        let (pool, hasher) = (&self.inner.pool, &self.inner.parts().hasher);
+        let (pool, hasher) = (&self.inner.pool, self.inner.hasher());
         let setting = match hasher.setting(salt) {
             Ok(setting) => setting,
             Err(error) => return Ticket::done(Err(error.into())),
@@ -308,7 +312,7 @@ impl Passwords {
             return Err(Error::malformed("string to be wrapped", expected));
         }
         let before = before.to_owned();
-        let item = inner.pool.hash_one(&inner.parts().hasher, &foreign.digest, self.terms());
+        let item = inner.pool.hash_one(inner.hasher(), &foreign.digest, self.terms());
         Ok(Ticket::then(item, move |ours| {
             Ticket::done(ours.map(|ours| Some(before + &wrapped(&*setting, &ours))))
         }))
@@ -367,10 +371,9 @@ impl Passwords {
     ) -> Ticket<Outcome> {
         let inner = &self.inner;
         match hash {
-            Hash::Ours(ours) => Ticket::then(
-                inner.pool.verify_one(&inner.parts().hasher, password, ours, terms),
-                then,
-            ),
+            Hash::Ours(ours) => {
+                Ticket::then(inner.pool.verify_one(inner.hasher(), password, ours, terms), then)
+            }
             Hash::Foreign(foreign) => {
                 let (foreign, password) = (foreign.clone(), copy(password));
                 let cost = foreign.setting.cost(password.len());
@@ -386,8 +389,7 @@ impl Passwords {
                 let item = inner.pool.run_one(cost, run, terms);
                 Ticket::then(item, move |digest| match digest.and_then(|digest| digest) {
                     Ok(digest) => {
-                        let item =
-                            inner.pool.verify_one(&inner.parts().hasher, &*digest, &outer, terms);
+                        let item = inner.pool.verify_one(inner.hasher(), &*digest, &outer, terms);
                         Ticket::then(item, then)
                     }
                     Err(error) => then(Err(error)),
@@ -446,10 +448,10 @@ impl Matched {
             Ok(Some(Successor::Rekeyed(new))) => return Ticket::done(Ok(matched(Some(new)))),
             _ => return Ticket::done(Ok(matched(None))),
         };
-        let hasher = if params == *inner.parts().hasher.params() {
-            Arc::clone(&inner.parts().hasher)
+        let hasher = if params == *inner.hasher().params() {
+            Arc::clone(inner.hasher())
         } else {
-            Arc::new(Hasher::clone(&inner.parts().hasher).with_params(params))
+            Arc::new(Hasher::clone(inner.hasher()).with_params(params))
         };
         let mut until = terms.deadline();
         if terms.class() == Class::Interactive {

@@ -228,6 +228,18 @@ pub struct DecoyCost {
     pub share: u64,
 }
 
+impl Policy {
+    /// Whether one of the keys has this name, whatever its fingerprint.
+    pub(crate) fn has_key(&self, name: &str) -> bool {
+        self.keys.iter().any(|key| key.name.as_str() == name)
+    }
+
+    /// Whether one of the ROMs has this id.
+    pub(crate) fn has_rom(&self, id: &str) -> bool {
+        self.roms.iter().any(|rom| rom.id.to_string() == id)
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         let floor = Params::yescrypt(1024, 8);

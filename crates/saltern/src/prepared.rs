@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use saltern_pool::PoolConfig;
-use saltern_yescrypt::Hasher;
 
 use crate::decoy::Decoys;
 use crate::error::Error;
@@ -38,7 +37,6 @@ pub struct Prepared(Arc<Parts>);
 
 pub(crate) struct Parts {
     pub(crate) table: Table,
-    pub(crate) hasher: Arc<Hasher>,
     pub(crate) decoys: Decoys,
 }
 
@@ -63,8 +61,7 @@ impl Prepared {
             let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
             site.can_compute(hash).map_err(failed)?;
         }
-        let hasher = Arc::new(site.hasher.clone());
-        Ok(Prepared(Arc::new(Parts { table: Table { site }, hasher, decoys })))
+        Ok(Prepared(Arc::new(Parts { table: Table { site }, decoys })))
     }
 
     /// The operations on stored strings that need no password.

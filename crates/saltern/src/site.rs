@@ -1,5 +1,7 @@
 //! A policy whose files have been read: keys, ROMs, and the form of new hashes.
 
+use std::sync::Arc;
+
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
 use saltern_yescrypt::rom::{RomId, RomSet};
@@ -15,7 +17,7 @@ use crate::strength::Strength;
 pub(crate) struct Site {
     pub(crate) policy: Policy,
     /// With the keys, and with the ROMs if they were attached.
-    pub(crate) hasher: Hasher,
+    pub(crate) hasher: Arc<Hasher>,
     pub(crate) target: Target,
     /// Those from images, once they are attached.
     #[cfg(feature = "rom")]
@@ -46,7 +48,7 @@ impl Site {
             rom,
         };
         let hasher = Hasher::new().with_params(params).with_limits(policy.limits.clone());
-        let hasher = hasher.with_keys(keys);
+        let hasher = Arc::new(hasher.with_keys(keys));
         Ok(Site {
             policy: policy.clone(),
             hasher,
@@ -71,7 +73,7 @@ impl Site {
                 set.activate(rom.id)?;
             }
         }
-        site.hasher = site.hasher.with_roms(set);
+        site.hasher = Arc::new(Arc::unwrap_or_clone(site.hasher).with_roms(set));
         #[cfg(feature = "rom")]
         site.notes.extend_from_slice(site.roms.notes());
         // Anything refused now would be refused at every login.
@@ -83,7 +85,7 @@ impl Site {
 #[cfg(feature = "rom")]
 impl Site {
     /// A ROM of a new policy, if it is in memory here, from the same image with the same access.
-    fn held(&self, rom: &SiteRom) -> Option<std::sync::Arc<saltern_rom::Attached>> {
+    fn held(&self, rom: &SiteRom) -> Option<Arc<saltern_rom::Attached>> {
         let RomSource::Image { path, hash, access } = &rom.source else { return None };
         let same = |other: &&SiteRom| {
             matches!(&other.source, RomSource::Image { path: of, hash: with, access: by }

@@ -144,7 +144,7 @@ impl Table {
     /// of this name.
     pub fn retire_key(&self, name: &str, census: &Census) -> Result<(), Error> {
         let what = format!("the key {name}");
-        if !self.policy().keys.iter().any(|key| key.name.as_str() == name) {
+        if !self.policy().has_key(name) {
             return Err(Error::unavailable(what, "the policy has no key of this name"));
         }
         let needs = |hash: &Hash| hash.key().is_some_and(|key| key.as_str() == name);
@@ -160,7 +160,7 @@ impl Table {
     /// As there.
     pub fn retire_rom(&self, id: &str, census: &Census) -> Result<(), Error> {
         let what = format!("the ROM {id}");
-        if !self.policy().roms.iter().any(|rom| rom.id.to_string() == id) {
+        if !self.policy().has_rom(id) {
             return Err(Error::unavailable(what, "the policy has no ROM of this id"));
         }
         let needs = |hash: &Hash| hash.roms().iter().any(|rom| rom.to_string() == id);

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     let done = match command {
         None => run(&options, listening),
         Some(Command::Check) => check(&options).map(|notes| {
-            notes.iter().for_each(|note| println!("note: {note}"));
+            notes.iter().for_each(|note| println!("warning: {note}"));
             println!("everything is in order");
         }),
         Some(Command::Openapi) => {

@@ -1,5 +1,13 @@
 //! aarch64: NEON is part of the baseline, so its token is always available.
 
+/// Intrinsics that ask for nothing but NEON.
+macro_rules! neon {
+    ($intrinsics:expr) => {{
+        // SAFETY: NEON is part of the baseline of the targets that have this module.
+        unsafe { $intrinsics }
+    }};
+}
+
 mod wide;
 
 pub use wide::WideNeon;

@@ -77,7 +77,7 @@ pub trait Lanes: Vector {
     /// `rows[j]`.
     #[inline(always)]
     fn columns(rows: [Self; 8], mut put: impl FnMut(usize, [Self::Word; 8])) {
-        let mut words = [[Self::Word::default(); MAX_COUNT]; 8];
+        let mut words = [[Self::Word::default(); MAX_LANES]; 8];
         for (row, words) in rows.into_iter().zip(&mut words) {
             row.store(words);
         }
@@ -92,9 +92,9 @@ pub trait Lanes: Vector {
 }
 
 /// The most lanes of any vector.
-const MAX_COUNT: usize = 16;
+pub const MAX_LANES: usize = 16;
 
-/// Four words of a 4 × 4 matrix, of one state or of several, which can change places.
+/// Four words of a 4 × 4 matrix, of one state or of several, which can be rotated.
 pub trait Quad: Vector {
     /// Word `i` from word `i + by` modulo 4, in every state; `by` is a constant 1, 2 or 3.
     #[must_use]
@@ -106,7 +106,7 @@ pub trait Quad: Vector {
 /// Memory is seen as pairs of 64-bit lanes, the even word in the low half, so that the meaning does
 /// not depend on the byte order of the machine.
 pub trait Diagonal: Quad<Word = u32> {
-    /// How many states there are, each of which goes its own way.
+    /// The number of states, which are independent.
     const STATES: usize;
 
     /// For each state `[lo(m[0]), hi(m[0]), lo(m[1]), hi(m[1])]`, `m` being its memory.

@@ -144,7 +144,12 @@ pub struct ParseLevelError(());
 
 impl fmt::Display for ParseLevelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a CPU level: use portable, sse2, sse41, avx2, avx512 or neon")
+        f.write_str("not a CPU level: use ")?;
+        let [first @ .., last] = Level::ALL;
+        for level in first {
+            write!(f, "{level}, ")?;
+        }
+        write!(f, "or {last}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every operation of every vector type against its scalar meaning, on random words.
 
-use saltern_simd::lanes::{Lanes, Row, Vector, Word};
+use saltern_simd::lanes::{Diagonal, Lanes, Row, Vector, Word};
 use saltern_testing::Random;
 
 fn words<W: Word>(random: &mut Random, count: usize) -> Vec<W> {
@@ -113,8 +113,34 @@ where
     checks
 }
 
+/// The operations that diagonals have beyond those of lanes.
+fn check_diagonal<D: Diagonal>(token: D::Token) -> usize {
+    let mut random = Random::new(0x0123_4567_89AB_CDEF);
+    let pairs = |[a, b, c, d]: [u32; 4]| {
+        [[a, b], [c, d]].map(|[low, high]| u64::from(low) | u64::from(high) << 32)
+    };
+    for _ in 0..100 {
+        let states: Vec<[u32; 4]> =
+            (0..D::STATES).map(|_| words(&mut random, 4).try_into().unwrap()).collect();
+        let diagonal = D::gather(token, |state| pairs(states[state]));
+        for (by, turned) in
+            [diagonal].into_iter().chain((1..4).map(|by| diagonal.rotate_words(by))).enumerate()
+        {
+            let mut seen = vec![0; D::STATES];
+            turned.scatter(|state, words| {
+                let expected = std::array::from_fn(|i| states[state][(i + by) % 4]);
+                assert_eq!(words, pairs(expected));
+                seen[state] += 1;
+            });
+            assert_eq!(seen, vec![1; D::STATES]);
+        }
+    }
+    100
+}
+
 #[test]
 fn portable() {
+    assert_eq!(check_diagonal::<[u32; 4]>(()), 100);
     assert_eq!(check_lanes::<u32>(()) + check_lanes::<u64>(()), 200);
     assert_eq!(check_row::<[u32; 4]>(()) + check_row::<[u64; 4]>(()), 200);
 }
@@ -125,13 +151,20 @@ mod x86 {
     use saltern_simd::x86::avx2::{U32x8, U64x4};
     use saltern_simd::x86::avx512::{U32x16, U64x8};
     use saltern_simd::x86::sse41::{U32x4, U64x2, U64x2x2};
-    use saltern_simd::x86::{Avx2, Avx512, Sse41};
+    use saltern_simd::x86::{Avx2, Avx512, Sse2, Sse41};
+
+    #[test]
+    fn sse2() {
+        let token = Sse2::detect().unwrap();
+        assert_eq!(check_lanes::<U64x2<Sse2>>(token) + check_lanes::<U32x4<Sse2>>(token), 200);
+        assert_eq!(check_diagonal::<U32x4<Sse2>>(token), 100);
+    }
 
     #[test]
     fn sse41() {
         let Some(token) = Sse41::detect() else { return eprintln!("skipped: no SSE4.1 here") };
         assert_eq!(check_lanes::<U64x2<Sse41>>(token) + check_lanes::<U32x4<Sse41>>(token), 200);
-        assert_eq!(check_row::<U64x2x2<Sse41>>(token) + check_row::<U32x4<Sse41>>(token), 200);
+        assert_eq!(check_row::<U64x2x2>(token) + check_row::<U32x4<Sse41>>(token), 200);
         assert_eq!(check_row::<[U64x2<Sse41>; 4]>(token), 100);
     }
 
@@ -141,6 +174,8 @@ mod x86 {
         assert_eq!(check_lanes::<U64x4<Avx2>>(token) + check_lanes::<U32x8<Avx2>>(token), 200);
         assert_eq!(check_row::<U64x4<Avx2>>(token) + check_row::<[U32x8<Avx2>; 4]>(token), 200);
         assert_eq!(check_row::<U32x4<Avx2>>(token) + check_lanes::<U64x2<Avx2>>(token), 200);
+        let diagonals = check_diagonal::<U32x4<Avx2>>(token) + check_diagonal::<U32x8<Avx2>>(token);
+        assert_eq!(diagonals, 200);
     }
 
     #[test]
@@ -149,6 +184,8 @@ mod x86 {
         assert_eq!(check_lanes::<U64x8<Avx512>>(token) + check_lanes::<U32x16<Avx512>>(token), 200);
         assert_eq!(check_lanes::<U64x4<Avx512>>(token) + check_lanes::<U32x8<Avx512>>(token), 200);
         assert_eq!(check_row::<U64x4<Avx512>>(token) + check_row::<U32x4<Avx512>>(token), 200);
+        let one = check_diagonal::<U32x4<Avx512>>(token);
+        assert_eq!(one + check_diagonal::<U32x8<Avx512>>(token), 200);
     }
 
     #[test]
@@ -168,4 +205,5 @@ fn neon() {
     let token = Neon::detect().unwrap();
     assert_eq!(check_lanes::<U64x2>(token) + check_lanes::<U32x4>(token), 200);
     assert_eq!(check_row::<U64x2x2>(token) + check_row::<U32x4>(token), 200);
+    assert_eq!(check_diagonal::<U32x4>(token), 100);
 }

@@ -216,7 +216,8 @@ FROM {table}
     # Strings with a hash of ours are not wrapped.
     "wrap": """
 SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)
-FROM {table} WHERE {hash} NOT LIKE '%%$y$%%' AND {hash} NOT LIKE '%%$7%%'
+FROM {table}
+WHERE {hash} !~ '^[!*]*([$](y|7|scrypt|saltern-yescrypt)[$]|[$]7X|[{{](over|key|rom)=)'
 """,
 }
 """How long the longest of the new strings may be, from what stands there now."""

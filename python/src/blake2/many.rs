@@ -11,14 +11,12 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use saltern_blake2::Variant;
 use saltern_blake2::generic::Params;
+use saltern_blake2::many::worthwhile_threads;
 
 use super::digests::Digests;
 use super::rows::Rows;
 use crate::buffer::zeros;
 use crate::wait::SLICE;
-
-/// The least number of bytes for which a thread is started.
-const WORTH_A_THREAD: usize = 512 << 10;
 
 pub(crate) fn hash_many<V: Variant>(
     py: Python<'_>,
@@ -35,7 +33,7 @@ where
     let (count, bytes) = (table.len(), table.bytes());
     let digests = count.checked_mul(digest_size).and_then(zeros);
     let mut digests = digests.ok_or_else(|| PyMemoryError::new_err(()))?;
-    let threads = threads_for(threads, bytes + digests.len());
+    let threads = worthwhile_threads(threads, bytes + digests.len());
     let part = part_of(bytes, count);
     let parts = Mutex::new(digests.chunks_mut(part * digest_size).enumerate());
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -64,12 +62,6 @@ fn side_by_side(threads: usize, hash: &(impl Fn(Instant) -> bool + Sync)) -> boo
         }
         hash(until)
     })
-}
-
-/// How many threads to use for this many bytes.
-fn threads_for(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
-    let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    most.min(bytes / WORTH_A_THREAD).max(1)
 }
 
 /// Rows in a part: enough to fill all lanes, about a MiB if they are not long, and few enough that

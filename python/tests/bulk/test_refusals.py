@@ -112,6 +112,14 @@ def test_columns_that_are_too_narrow(server: Server, policies: Policies, bulk: B
     ran = bulk("rekey", policies.file("b"))
     assert (ran.status, ran.report["changed"]) == (0, 20), ran.said
 
+    # The salt of another scheme may begin as our prefixes end.
+    foreign = "$2b$04$7" + "." * 52
+    fill(server, "users", [keyed] * 10 + [foreign])
+    server.admin(f"ALTER TABLE users ALTER password_hash TYPE varchar({width})")
+    ran = bulk("wrap", policies.file("a"))
+    longest = len(foreign) + len("{over=}") + len(keyed)
+    assert ran.status == 2 and f"may have {longest} characters" in ran.said
+
     fill(server, "users", [keyed] * 10 + [digest] * 10)
     wrapped = hasher.wrap(digest)
     assert wrapped is not None

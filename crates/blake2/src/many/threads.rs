@@ -4,6 +4,7 @@
 //! microseconds. So threads are only started if each of them has [`WORTH_A_THREAD`] bytes to hash.
 
 use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::vec::Vec;
 
@@ -12,7 +13,7 @@ use crate::job::Job;
 use crate::variant::Variant;
 
 /// The least number of bytes for which a thread is started: some hundred microseconds of work.
-pub(crate) const WORTH_A_THREAD: usize = 512 << 10;
+const WORTH_A_THREAD: usize = 512 << 10;
 
 /// Like [`hash_many`](crate::many::hash_many), with up to `threads` threads; `None` means as many
 /// as there are processors.
@@ -31,7 +32,7 @@ pub fn hash_many_threaded<V: Variant>(
     threads: impl Into<Option<NonZero<usize>>>,
 ) {
     let total: usize = jobs.iter().map(|job| job.input.len()).sum();
-    let threads = worthwhile(threads.into(), total).min(jobs.len());
+    let threads = worthwhile_threads(threads, total).min(jobs.len());
     if threads < 2 {
         return hash_many(jobs);
     }
@@ -47,16 +48,32 @@ pub fn hash_many_threaded<V: Variant>(
             part.push(job);
         }
     }
-    thread::scope(|scope| {
-        for (_, part) in parts {
-            scope.spawn(move || run(kernels, part.into_iter()));
+    let parts = Mutex::new(parts.into_iter());
+    let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((_, part)) = next() {
+            run(kernels, part.into_iter());
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // If a thread cannot be started, the others do its work.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
 }
 
-/// How many threads to use for this many bytes: at most as many as requested, or as there are
-/// processors.
-pub(crate) fn worthwhile(wish: Option<NonZero<usize>>, bytes: usize) -> usize {
-    let most = wish.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    most.min(bytes / WORTH_A_THREAD).max(1)
+/// How many threads are worth starting to hash this many bytes: at most `threads`, or as many as
+/// there are processors for `None`; at least 1.
+///
+/// ```
+/// use saltern_blake2::many::worthwhile_threads;
+/// let four = std::num::NonZero::new(4);
+/// assert_eq!((worthwhile_threads(four, 1000), worthwhile_threads(four, 1 << 30)), (1, 4));
+/// ```
+#[must_use]
+pub fn worthwhile_threads(threads: impl Into<Option<NonZero<usize>>>, bytes: usize) -> usize {
+    let most = threads.into().or_else(|| thread::available_parallelism().ok());
+    most.map_or(1, NonZero::get).min(bytes / WORTH_A_THREAD).max(1)
 }

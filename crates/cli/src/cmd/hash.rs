@@ -182,11 +182,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Checked before a password is asked for, or a large ROM is attached: a hash that cannot be
     // computed needs neither.
     params.check(&limits).map_err(explain)?;
-    if args.how.scheme == SchemeName::Scrypt {
-        ensure!(!args.rom.is_given(), "a ROM works with yescrypt strings only");
-        ensure!(!args.key.is_given(), "a key works with yescrypt strings only");
-    }
     let given = Given::new(&args.key, &args.rom);
+    given.check_scheme(args.how.scheme == SchemeName::Yescrypt)?;
     if let Some(text) = &args.how.setting {
         given.check(&Setting::parse(text.as_encoded_bytes())?)?;
     }
@@ -198,15 +195,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let setting = args.how.setting(&hasher)?;
     if args.many.jsonl {
         let pool = args.many.pool(args.effort.level()?);
-        let (how, allow_empty) = (args.how, args.allow_empty);
-        let settings = hasher.clone();
         let computer = Arc::new(Many::new(hasher, roms.open, pool)?);
-        let task = Task::Hash {
-            computer,
-            new_setting: Box::new(move || how.setting(&settings)),
-            allow_empty,
-            given,
-        };
+        let task = Task::Hash { computer, allow_empty: args.allow_empty, given };
         return jsonl::run(&args.many, task);
     }
     let computer = One::new(hasher, roms.open, &args.effort)?;

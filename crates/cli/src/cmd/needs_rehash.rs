@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::output::printable;
+use crate::entries;
 use crate::output::{Output, tell};
 use crate::policy::{self, PolicyArgs};
 use crate::table::{self, LineArgs, lines_help};
@@ -84,11 +84,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Ok(if args.whole {
             output.bytes(entry.line)
         } else if args.json {
-            let user = entry.account.map(|user| String::from_utf8_lossy(user).into_owned());
+            let user = entries::user_text(entry.account);
             let needs_password = reasons.needs_password();
             output.json(&Record { line, user, reasons: &words, needs_password })
         } else {
-            let label = entry.account.map_or_else(|| format!("line {line}"), printable);
+            let label = entries::label(line, entry.account);
             output.line(format!("{label}: {}", words.join(", ")))
         })
     })?;

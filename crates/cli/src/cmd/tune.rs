@@ -147,7 +147,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             tuner.capacity(&setting, args.p99, memory, target.as_ref())
         }
         (None, Some(target)) => tuner.search(target),
-        (None, None) => bail!("--logins is missing: it says what to look for"),
+        (None, None) => bail!("--logins is missing: expected the logins per second to tune for"),
     };
     drop(tuner);
     match found {
@@ -206,7 +206,7 @@ impl Args {
                 new_file::create(file, policy.as_bytes(), "a policy")?;
             }
             Some(file) => {
-                tell(format_args!("{} was not written: nothing held the target", file.display()));
+                tell(format_args!("{} was not written: no setting met the target", file.display()));
             }
             None => {}
         }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use saltern_testing::chmod;
+
 use crate::program::{
     ESCRYPT, PASSWORD, SCRYPT, YESCRYPT, assert_one_error, crypt3, run, seen, stderr, stdout,
 };
@@ -139,12 +141,11 @@ fn verifies_quietly(hash: &str, key: &str) -> bool {
 #[cfg(unix)]
 #[test]
 fn keys_that_others_can_read_are_noticed() {
-    use std::os::unix::fs::PermissionsExt;
     let key = tempfile::NamedTempFile::new().unwrap();
     fs::write(&key, [7; 32]).unwrap();
     let args = ["hash", "-s", "--cost", "1", "--assume-unnamed-key", key.path().to_str().unwrap()];
     for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
-        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        chmod(&key, mode);
         let output = run(&args, "x");
         assert_eq!(stderr(&output).contains("others can read"), warned, "{mode:o}");
         assert!(stderr(&output).contains("encrypted with a key") && output.status.success());
@@ -154,14 +155,13 @@ fn keys_that_others_can_read_are_noticed() {
 #[cfg(unix)]
 #[test]
 fn seeds_that_others_can_read_are_noticed() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let [seed, rom] = ["seed", "site.rom"].map(|name| folder.path().join(name));
     fs::write(&seed, "a seed that is long enough").unwrap();
     let (path, rom) = (seed.to_str().unwrap(), rom.to_str().unwrap());
     let args = ["rom", "create", rom, "--size", "1MiB", "--seed-file", path, "--replace"];
     for (mode, warned) in [(0o600, false), (0o640, true), (0o604, true)] {
-        fs::set_permissions(&seed, fs::Permissions::from_mode(mode)).unwrap();
+        chmod(&seed, mode);
         let output = run(&args, "");
         let warning = "warning: others can read or change the seed file";
         assert_eq!(stderr(&output).contains(warning), warned, "{mode:o}");

@@ -87,11 +87,7 @@ pub(crate) fn json_lines(output: &Output) -> Vec<Value> {
 /// Writes a file that, where files have modes, nobody else can read.
 pub(crate) fn write_private(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
     std::fs::write(&path, content).unwrap();
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        std::fs::set_permissions(path, mode).unwrap();
-    }
+    saltern_testing::chmod(path, 0o600);
 }
 
 /// What the system's own crypt(3) makes of a password under each setting, by way of Perl's function

@@ -1,9 +1,6 @@
 //! `saltern reencrypt`.
 
-use std::fs;
-use std::path::Path;
-
-use crate::program::{SCRYPT, YESCRYPT, run, seen, stderr, stdout};
+use crate::program::{SCRYPT, YESCRYPT, run, seen, stderr, stdout, write_private};
 
 struct Keys {
     _dir: tempfile::TempDir,
@@ -15,23 +12,12 @@ fn keys() -> Keys {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         let path = dir.path().join(name);
-        fs::write(&path, content).unwrap();
-        make_private(&path);
+        write_private(&path, content);
         path.to_str().unwrap().to_owned()
     };
     let old = file("old", &[0x0f; 32]);
     let new = file("new", ("c3".repeat(32) + "\n").as_bytes());
     Keys { old, new, _dir: dir }
-}
-
-fn make_private(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
-    }
-    #[cfg(not(unix))]
-    let _ = path;
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use saltern_testing::chmod;
+
 use crate::program::{
     PASSWORD, PROGRAM, YESCRYPT, assert_one_error, repository, run_on_full_disk, saltern, shell,
     spawn,
@@ -231,12 +233,12 @@ fn few_threads_and_little_memory() {
     // Limits on processes are for users, not for root; and a user cannot reach the program of a
     // build below root's home directory.
     let shared = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(&shared, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    chmod(&shared, 0o755);
     let copy = shared.path().join("saltern");
     std::fs::copy(PROGRAM, &copy).unwrap();
     let is_root =
         std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
-    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    chmod(&folder, 0o755);
     let run_as_user = |threads: usize, args: &[&str]| {
         let mut prlimit = Command::new("prlimit");
         prlimit.arg(format!("--nproc={threads}")).arg(&copy).args(["sum", "--num-threads", "8"]);

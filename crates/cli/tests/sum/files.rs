@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{str, thread};
 
+use saltern_testing::chmod;
 use saltern_testing::hex::hex;
 
 use super::{Bench, complaints, run, stdout, text};
@@ -113,7 +114,7 @@ fn the_rest_goes_on_after_a_file_that_cannot_be_read() {
     fs::create_dir(bench.path().join("dir")).unwrap();
     bench.same(&["a", "vanished", "dir", "z"], b"");
     let locked = bench.path().join("locked");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+    chmod(&locked, 0o000);
     // Root reads it all the same; then both do.
     bench.same(&["a", "locked", "z"], b"");
     symlink("nowhere", bench.path().join("broken")).unwrap();

@@ -28,9 +28,7 @@ pub(crate) struct ImageFile {
 
 impl ImageFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let (file, found) = open_file(path)?;
-        let (kind, page) = filesystem::kind_and_page(&file, path)?;
-        Ok(ImageFile { file, path: path.to_owned(), found, kind, page })
+        Self::of(open_file(path)?.0, path)
     }
 
     /// Examines a file that is already open.

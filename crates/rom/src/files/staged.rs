@@ -191,7 +191,7 @@ pub fn new_private_file(path: &Path, content: &[u8]) -> Result<(), Error> {
     new(path, Some(0o600), content)
 }
 
-/// Makes a new file with the permissions of the umask, in the same way.
+/// Makes a new file in the same way, with the permissions of the umask.
 ///
 /// ```
 /// use saltern_rom::{Error, check_new_file, new_file};
@@ -246,7 +246,8 @@ fn begin_new(path: &Path, mode: Option<u32>) -> Result<Staged, Error> {
         return Err(Error::Exists { path: path.to_owned() });
     }
     if mode.is_some() {
-        // Others may have opened what a killed writer left, and would read what is written to it.
+        // Others may have opened the leftover of a killed writer, and would read what is written to
+        // it.
         remove_leftover(path)?;
     }
     Staged::begin(path, mode)
@@ -273,7 +274,8 @@ fn open_own(part: &Path, private: bool) -> Result<File, Error> {
     if private {
         privately(&mut options);
     }
-    // What is made here is ours, whoever it belongs to: some file systems know only one owner.
+    // A file that is created here is ours, regardless of its owner: some file systems have only one
+    // owner.
     match options.clone().create_new(true).open(part) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         made => return made.map_err(Error::io("create", part)),
@@ -379,7 +381,7 @@ mod tests {
         assert!(replace_file(Path::new("/"), b"").is_err());
     }
 
-    /// As everything else of a program, unless it is private.
+    /// The permissions of the umask, unless the file is private.
     #[cfg(unix)]
     #[test]
     fn who_may_read_a_file_is_decided_by_the_umask() {
@@ -413,7 +415,7 @@ mod tests {
         std::os::unix::fs::symlink(&other, &link).unwrap();
         assert!(new_file(&link, b"x").is_err() && !other.exists());
         assert!(check_new_file(&link).is_err());
-        // Nor one in the place of the unfinished file.
+        // Nor may there be one in place of the unfinished file.
         let path = folder.path().join("new");
         std::os::unix::fs::symlink(&other, part_of(&path)).unwrap();
         assert!(new_file(&path, b"x").is_err() && !other.exists());

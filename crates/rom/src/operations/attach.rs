@@ -17,7 +17,9 @@ use crate::files::place::Made;
 use crate::format::identity::RomHash;
 use crate::format::manifest::Manifest;
 use crate::format::paths::segment_name;
-use crate::format::sums::{ImageHasher, Sums};
+#[cfg(unix)]
+use crate::format::sums::ImageHasher;
+use crate::format::sums::Sums;
 use crate::progress::{Stage, Watch, each_piece, unwatched};
 use crate::system::filesystem::{self, Kind};
 use crate::system::map::{self, Mapping};

@@ -72,15 +72,22 @@ pub(crate) fn available() -> Option<u64> {
     Some(limit.map_or(machine, |limit| machine.min(limit)))
 }
 
-/// The lowest limit of this process's control group (version 2) and its parents. Page cache within
-/// it can be reclaimed.
+/// The least that the limits of this process's control group (version 2) and its parents leave.
+/// What their processes have allocated counts; page cache can be reclaimed, and does not.
 fn group_limit(root: &Path, groups: &str) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let limit = |group: &Path| {
-        let limit = std::fs::read_to_string(root.join(group).join("memory.max")).ok()?;
-        limit.trim().parse().ok()
+    let left = |group: &Path| {
+        let read = |file| std::fs::read_to_string(root.join(group).join(file)).ok();
+        let limit: u64 = read("memory.max")?.trim().parse().ok()?;
+        let statistics = read("memory.stat").unwrap_or_default();
+        let used = |name| {
+            let line = statistics.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim().parse::<u64>().ok()
+        };
+        let allocated = ["anon ", "shmem "].into_iter().filter_map(used).sum();
+        Some(limit.saturating_sub(allocated))
     };
-    Path::new(own).ancestors().filter_map(limit).min()
+    Path::new(own).ancestors().filter_map(left).min()
 }
 
 fn machine_available() -> Option<u64> {
@@ -111,5 +118,10 @@ mod tests {
         }
         assert_eq!([limit("0::/site\n"), limit("0::/\n")], [Some(4000), Some(9000)]);
         assert_eq!(limit("1:memory:/site\n"), None);
+        let statistics = "anon 1500\nfile 900\nshmem 500\nanon_thp 100\n";
+        std::fs::write(root.path().join("site/memory.stat"), statistics).unwrap();
+        assert_eq!(limit("0::/site/login\n"), Some(2000));
+        std::fs::write(root.path().join("site/memory.stat"), "anon 5000\n").unwrap();
+        assert_eq!(limit("0::/site/login\n"), Some(0));
     }
 }

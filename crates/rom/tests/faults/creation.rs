@@ -1,6 +1,5 @@
 //! Creation that is killed, runs out of room, or meets another.
 
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use saltern_rom::{
     AttachOptions, Create, Error, Location, Manifest, RomFile, State, attach, list, remove,
     unwatched, verify,
 };
-use saltern_testing::{names, skipped};
+use saltern_testing::{chmod, names, skipped};
 
 use super::child::{Running, command, params, run, seed};
 
@@ -218,7 +217,7 @@ fn what_is_left_is_taken_over_even_if_it_is_read_only() {
     let (path, part) =
         (directory.path().join("site.rom"), directory.path().join(".site.rom.saltern-part"));
     std::fs::write(&part, "left").unwrap();
-    std::fs::set_permissions(&part, std::fs::Permissions::from_mode(0o440)).unwrap();
+    chmod(&part, 0o440);
     Create::new(params(), &seed()).file(&path).unwrap();
     verify(&path, None, &unwatched).unwrap();
     assert_eq!(names(directory.path()), ["site.rom", "site.rom.json", "site.rom.sums"]);

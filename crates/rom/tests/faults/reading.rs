@@ -1,12 +1,11 @@
 //! Images that change or fail under those who read them, and limits of the process.
 
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use saltern_rom::{AttachOptions, Create, Error, Manifest, RomFile, Seed, attach};
-use saltern_testing::skipped;
+use saltern_testing::{chmod, skipped};
 
 use super::child::{Running, command, hash, params, run, seed};
 
@@ -126,7 +125,7 @@ fn an_image_that_cannot_be_read_is_an_error() {
 fn pages_that_may_not_be_locked_are_an_error_or_a_note() {
     let directory = tempfile::tempdir().unwrap();
     let path = rom(directory.path(), "site.rom", &seed());
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    chmod(&path, 0o644);
     let namespace = Command::new("unshare").args(["-r", "true"]).stderr(Stdio::null()).status();
     let wrapped: &[&str] = match namespace {
         Ok(status) if status.success() => &["unshare", "-r"],

@@ -1,7 +1,7 @@
 //! What others have put there, or could write to. As root, which can give files away; otherwise
 //! said to be skipped.
 
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use saltern_rom::{
     adopt, attach, clean, copy, detach, list, rebuild_sums, recompute, remove, set_immutable,
     unwatched, verify,
 };
-use saltern_testing::skipped;
+use saltern_testing::{chmod, skipped};
 
 use super::super::{Scratch, params, seed};
 
@@ -24,10 +24,6 @@ fn is_root() -> bool {
         skipped("files of other users (not root)");
     }
     root
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
 
 fn untrusted<T: std::fmt::Debug>(outcome: Result<T, Error>, of: &Path) {
@@ -52,7 +48,7 @@ fn what_others_own_or_may_write_to_is_not_mapped() {
     for (file, mode, good) in
         [(&path, 0o442, 0o440), (&path, 0o460, 0o440), (&manifest, 0o664, 0o644)]
     {
-        set_mode(file, mode);
+        chmod(file, mode);
         for access in [Access::Map, Access::Auto, Access::Copy, Access::Memfd] {
             let mut options = AttachOptions::new();
             options.access = access;
@@ -60,7 +56,7 @@ fn what_others_own_or_may_write_to_is_not_mapped() {
         }
         untrusted(RomFile::open(&path, None), file);
         untrusted(set_immutable(&path, true), file);
-        set_mode(file, good);
+        chmod(file, good);
     }
     attach(&path, &AttachOptions::new()).unwrap();
     if !is_root() {
@@ -97,7 +93,7 @@ fn tables_of_what_others_may_write_to_are_not_read() {
         other => panic!("{other:?}"),
     };
     assert!(bad().contains("Sums"), "{}", bad());
-    set_mode(&path, 0o442);
+    chmod(&path, 0o442);
     for access in [Access::Map, Access::Auto, Access::Copy, Access::Memfd] {
         let mut options = AttachOptions::new();
         options.access = access;
@@ -114,7 +110,7 @@ fn a_file_on_a_disk_may_be_anybodys_as_long_as_it_is_copied() {
     if saltern_rom::is_in_memory(&path).unwrap() {
         return skipped("a disk (the temporary directory is in memory)");
     }
-    set_mode(&path, 0o666);
+    chmod(&path, 0o666);
     untrusted(attach(&path, &mapped()), &path);
     let mut options = AttachOptions::new();
     options.expect = Some(manifest.hash);
@@ -201,8 +197,8 @@ fn a_planted_segment_is_refused() {
     );
     let image = scratch.path("copy");
     std::fs::copy(&file, &image).unwrap();
-    set_mode(&image, 0o444);
-    set_mode(scratch.directory.path(), 0o755);
+    chmod(&image, 0o444);
+    chmod(scratch.directory.path(), 0o755);
     let mut python = Command::new("python3");
     let made = python.arg("-c").arg(script).arg(&image).uid(NOBODY).gid(NOBODY).output();
     let Some(made) = made.ok().filter(|made| made.status.success()) else {

@@ -1,7 +1,7 @@
 //! Every way in which an image gets into memory.
 
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use saltern_rom::{
@@ -9,7 +9,7 @@ use saltern_rom::{
     RomFile, RomPages, State, attach, attach_descriptor, copy, list, remove, set_immutable,
     unwatched, verify,
 };
-use saltern_testing::skipped;
+use saltern_testing::{chmod, skipped};
 use saltern_yescrypt::rom::RomView;
 
 use super::super::{Scratch, hash, params, reference, seed};
@@ -194,7 +194,7 @@ fn files_of_huge_pages_hold_images() {
     verify(&path, None, &unwatched).unwrap();
     // Shortened, it is refused.
     let image = place.path().join("image");
-    std::fs::set_permissions(&image, std::fs::Permissions::from_mode(0o600)).unwrap();
+    chmod(&image, 0o600);
     std::fs::File::options().write(true).open(&image).unwrap().set_len(0).unwrap();
     assert!(matches!(attach(&path, &AttachOptions::new()), Err(Error::Size { .. })));
     remove(&path).unwrap();

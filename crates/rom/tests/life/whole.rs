@@ -11,6 +11,7 @@ use saltern_rom::{
     SeedSource, Stage, State, adopt, attach, check, copy, list, rebuild_sums, recompute, remove,
     unwatched, verify,
 };
+use saltern_testing::chmod;
 use saltern_testing::damage::flip;
 use saltern_yescrypt::rom::{RomParams, RomView};
 
@@ -227,7 +228,7 @@ fn verification_finds_any_changed_byte_and_recomputation_says_where() {
     assert!(matches!(forged, Err(Error::WrongRom { .. })), "{forged:?}");
     std::fs::write(Manifest::path_for(&path), text).unwrap();
 
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    chmod(&path, 0o600);
     let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
     let size = manifest.size();
     for at in [0, 1, size / 2, size - 49, size - 48, size - 32, size - 1] {
@@ -280,7 +281,7 @@ fn copies_are_checked_and_listed_and_removed() {
     assert_eq!(verify(&to, None, &unwatched).unwrap().hash, manifest.hash);
 
     // A damaged source changes nothing.
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    chmod(&path, 0o600);
     let file = std::fs::File::options().write(true).open(&path).unwrap();
     file.write_all_at(b"!", 12345).unwrap();
     assert!(matches!(copy(&path, &to, &replace), Err(Error::Damaged { .. })));

@@ -11,6 +11,7 @@
 
 use std::fmt;
 
+use base64ct::{Base64Bcrypt, Encoding};
 use blowfish::Blowfish;
 use saltern_pool::task::Task;
 use zeroize::Zeroizing;
@@ -101,7 +102,7 @@ impl Setting for Bcrypt {
             (0..64).for_each(|_| halves = state.bc_encrypt(halves));
             halves.iter().for_each(|half| digest.extend(half.to_be_bytes()));
         }
-        Ok(encode(&digest[..23]))
+        Ok(Zeroizing::new(Base64Bcrypt::encode_string(&digest[..23])))
     }
 }
 
@@ -148,16 +149,4 @@ fn decode(digits: &[u8]) -> [u8; 16] {
         [(word >> 16) as u8, (word >> 8) as u8, word as u8]
     });
     std::array::from_fn(|_| bytes.next().unwrap_or_default())
-}
-
-fn encode(bytes: &[u8]) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(DIGEST + 1));
-    for three in bytes.chunks(3) {
-        let word = three.iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        let word = word << (8 * (3 - three.len()));
-        for digit in 0..=three.len() {
-            text.push(DIGITS[(word >> (18 - 6 * digit) & 63) as usize].into());
-        }
-    }
-    text
 }

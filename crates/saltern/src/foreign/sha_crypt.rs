@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use base64ct::{Base64ShaCrypt, Encoding};
 use saltern_pool::task::Task;
 use saltern_yescrypt::hazmat::byte_refused_by_crypt;
 use sha_crypt::{Params, sha256_crypt, sha512_crypt};
@@ -119,40 +120,29 @@ impl Setting for ShaCrypt {
         Ok(match self.hash {
             Hash::Sha256 => {
                 let digest = Zeroizing::new(sha256_crypt(password, salt, self.params()));
-                let turn = |[a, b, c]: [usize; 3]| [c + 1, a + 1, b + 1];
-                let mut text = encode(&digest[..30], [0, 10, 20], turn);
-                push(&mut text, [0, digest[31], digest[30]], 3);
-                text
+                encode(&digest[..], [0, 10, 20], |[a, b, c]| [c + 1, a + 1, b + 1])
             }
             Hash::Sha512 => {
                 let digest = Zeroizing::new(sha512_crypt(password, salt, self.params()));
-                let turn = |[a, b, c]: [usize; 3]| [b + 1, c + 1, a + 1];
-                let mut text = encode(&digest[..63], [0, 21, 42], turn);
-                push(&mut text, [0, 0, digest[63]], 2);
-                text
+                encode(&digest[..], [0, 21, 42], |[a, b, c]| [b + 1, c + 1, a + 1])
             }
         })
     }
 }
 
-/// Three bytes at a time, in the scheme's own order.
+/// The digits of three bytes at a time, the last of them first, in the scheme's own order, and then
+/// of those that are left over.
 fn encode(
-    bytes: &[u8],
+    digest: &[u8],
     first: [usize; 3],
     turn: fn([usize; 3]) -> [usize; 3],
 ) -> Zeroizing<String> {
-    let mut text = Zeroizing::new(String::with_capacity(86));
-    let mut at = first;
-    for _ in 0..bytes.len() / 3 {
-        push(&mut text, at.map(|at| bytes[at % bytes.len()]), 4);
+    let (threes, mut at) = (digest.len() / 3, first);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(digest.len()));
+    for _ in 0..threes {
+        bytes.extend(at.into_iter().rev().map(|at| digest[at % (3 * threes)]));
         at = turn(at);
     }
-    text
-}
-
-/// This many digits of three bytes, the last ones first.
-fn push(text: &mut String, [a, b, c]: [u8; 3], digits: u32) {
-    let word = u32::from_be_bytes([0, a, b, c]);
-    let digit = |place| char::from(DIGITS[(word >> (6 * place) & 63) as usize]);
-    text.extend((0..digits).map(digit));
+    bytes.extend(&digest[3 * threes..]);
+    Zeroizing::new(Base64ShaCrypt::encode_string(&bytes))
 }

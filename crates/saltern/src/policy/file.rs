@@ -170,16 +170,14 @@ impl Policy {
             let name =
                 document.parsed(&path("name"), KEY_NAME, |text| text.parse::<KeyId>().ok())?;
             let named = name.filter(|name| name.fingerprint().is_none());
-            let name =
-                named.ok_or_else(|| document.placed(Invalid::new(path("name"), "", KEY_NAME)))?;
+            let name = required(document, named, path("name"), KEY_NAME)?;
             let digits = document.text(&path("fingerprint"), FINGERPRINT)?;
             // There is one way to write a fingerprint: after a name.
             let full = digits.and_then(|digits| format!("{name}+{digits}").parse::<KeyId>().ok());
-            let missing = || document.placed(Invalid::new(path("fingerprint"), "", FINGERPRINT));
-            let name = full.ok_or_else(missing)?;
+            let name = required(document, full, path("fingerprint"), FINGERPRINT)?;
             let file = file(document, &path("file"), beside)?;
-            let missing = || document.placed(Invalid::new(path("file"), "", "the name of a file"));
-            let source = KeySource::File(file.ok_or_else(missing)?);
+            let file = required(document, file, path("file"), "the name of a file")?;
+            let source = KeySource::File(file);
             let active = document.flag(&path("active"))?.unwrap_or(false);
             self.keys.push(Key { name, source, active });
         }
@@ -195,12 +193,10 @@ impl Policy {
             let path = |field: &str| format!("roms[{at}].{field}");
             document.table(&format!("roms[{at}]"))?;
             let image = file(document, &path("image"), beside)?;
-            let missing = || document.placed(Invalid::new(path("image"), "", "the name of a file"));
-            let image = image.ok_or_else(missing)?;
+            let image = required(document, image, path("image"), "the name of a file")?;
             let hash =
                 document.parsed(&path("hash"), ROM_HASH, |text| text.parse::<RomHash>().ok())?;
-            let missing = || document.placed(Invalid::new(path("hash"), "", ROM_HASH));
-            let hash = hash.ok_or_else(missing)?;
+            let hash = required(document, hash, path("hash"), ROM_HASH)?;
             let access = word(document, &path("access"), words::ACCESS)?;
             let active = document.flag(&path("active"))?.unwrap_or(false);
             let access = access.unwrap_or(Some(Access::Auto));
@@ -299,6 +295,16 @@ fn word<T: Copy>(
     words: Words<T>,
 ) -> Result<Option<T>, Invalid> {
     document.parsed(path, &words::allowed(words), |text| words::value(words, text))
+}
+
+/// A value that has to be there.
+fn required<T>(
+    document: &Document,
+    value: Option<T>,
+    key: String,
+    allowed: &str,
+) -> Result<T, Invalid> {
+    value.ok_or_else(|| document.placed(Invalid::new(key, "", allowed)))
 }
 
 /// The name of a file, beside the policy.

@@ -67,18 +67,15 @@ impl Census {
         }
         // Keys and ROMs of the policy are always counted separately, so that none looks unused that
         // is needed.
-        let key = |name: &str| site.policy.keys.iter().any(|key| key.name.as_str() == name);
-        let rom =
-            |id: &str| id == UNNAMED || site.policy.roms.iter().any(|rom| rom.id.to_string() == id);
         for (like, count) in other.costs {
             add(&mut self.costs, like, count, false, &mut self.other_costs);
         }
         for (name, count) in other.keys {
-            let known = key(&name);
+            let known = site.policy.has_key(&name);
             add(&mut self.keys, name, count, known, &mut self.other_keys);
         }
         for (id, count) in other.roms {
-            let known = rom(&id);
+            let known = id == UNNAMED || site.policy.has_rom(&id);
             add(&mut self.roms, id, count, known, &mut self.other_roms);
         }
     }
@@ -129,17 +126,16 @@ impl Census {
         self.below_floor += u64::from(reasons.floor);
         self.needs_rekey += u64::from(reasons.key);
         self.needs_wrap += u64::from(matches!(hash, Hash::Foreign(_)));
-        let (keys, roms) = (&site.policy.keys, &site.policy.roms);
         if let Some(key) = hash.key() {
-            let known = keys.iter().any(|of_policy| of_policy.name.as_str() == key.as_str());
-            count(&mut self.keys, key.as_str().to_owned(), known, &mut self.other_keys);
+            let (key, known) = (key.as_str().to_owned(), site.policy.has_key(key.as_str()));
+            count(&mut self.keys, key, known, &mut self.other_keys);
         }
         let reads = hash.ours().is_some_and(|ours| ours.setting().params().nrom != 0);
         if hash.roms().is_empty() && reads {
             count(&mut self.roms, UNNAMED.to_owned(), true, &mut self.other_roms);
         }
         for id in hash.roms() {
-            let known = roms.iter().any(|of_policy| of_policy.id == id);
+            let known = site.policy.roms.iter().any(|of_policy| of_policy.id == id);
             count(&mut self.roms, id.to_string(), known, &mut self.other_roms);
         }
         if !stored.locked && !refused {

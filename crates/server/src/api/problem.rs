@@ -13,7 +13,7 @@ words! {
         BadInput = "bad-input",
         /// A limit does not allow it.
         OverLimit = "over-limit",
-        /// A key or a ROM is not there.
+        /// A key or a ROM is not available.
         Unavailable = "unavailable",
         /// There is too much to do: later, the same request may succeed.
         Overloaded = "overloaded",

@@ -16,8 +16,8 @@ request! {
         password: Option<Zeroizing<String>>,
         /// The password, if it is not Unicode, in hexadecimal digits, instead of `password`.
         password_hex: Option<Zeroizing<Vec<u8>>>,
-        /// How long the answer is waited for, in milliseconds, from when the request arrived. What
-        /// cannot be done in this time is refused at once.
+        /// How long the client waits for the answer, in milliseconds from the arrival of the
+        /// request. What cannot be done in this time is refused at once.
         timeout_ms: Option<u64>,
     }
 }

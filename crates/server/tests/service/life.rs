@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use saltern_testing::chmod;
 use serde_json::json;
 
 use super::daemon::{
@@ -187,9 +188,8 @@ fn a_lock_of_another_user_is_replaced_or_named() {
     let folder = folder(&config, POLICY);
     let lock = folder.path().join("socket.lock");
     std::fs::write(&lock, "").unwrap();
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o600)).unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    chmod(&lock, 0o600);
+    chmod(folder.path(), 0o777);
     let mut daemon = Daemon::of_user(folder.clone(), USER);
     assert_eq!(daemon.ended().code(), Some(2));
     until(|| daemon.said().contains("socket.lock: Permission denied"));

@@ -6,14 +6,6 @@ use core::arch::aarch64::*;
 use super::Neon;
 use crate::lanes::{BlockOf, Diagonal, Lanes, Quad, Row, Vector};
 
-/// Intrinsics that ask for nothing but NEON.
-macro_rules! neon {
-    ($intrinsics:expr) => {{
-        // SAFETY: NEON is part of the baseline of the targets that have this module.
-        unsafe { $intrinsics }
-    }};
-}
-
 /// Bytes `16 * index..` of a block.
 #[inline(always)]
 fn part<const N: usize>(block: &[u8; N], index: usize) -> uint8x16_t {

@@ -31,25 +31,21 @@ impl Wide for WideNeon {
 
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
-        // SAFETY: NEON is part of aarch64.
-        Self(unsafe { veorq_u64(self.0, other.0) })
+        Self(neon!(veorq_u64(self.0, other.0)))
     }
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        // SAFETY: NEON is part of aarch64.
-        Self(unsafe { vaddq_u64(self.0, other.0) })
+        Self(neon!(vaddq_u64(self.0, other.0)))
     }
 
     #[inline(always)]
     fn multiply_halves(self) -> Self {
-        // SAFETY: NEON is part of aarch64.
-        Self(unsafe { vmull_u32(vshrn_n_u64::<32>(self.0), vmovn_u64(self.0)) })
+        Self(neon!(vmull_u32(vshrn_n_u64::<32>(self.0), vmovn_u64(self.0))))
     }
 
     #[inline(always)]
     fn first(self) -> u64 {
-        // SAFETY: NEON is part of aarch64.
-        unsafe { vgetq_lane_u64::<0>(self.0) }
+        neon!(vgetq_lane_u64::<0>(self.0))
     }
 }

@@ -141,17 +141,17 @@ lanes! {
 
 /// A row of four 64-bit words in two vectors.
 #[derive(Clone, Copy, Debug)]
-pub struct U64x2x2<T>(U64x2<T>, U64x2<T>);
+pub struct U64x2x2(U64x2<Sse41>, U64x2<Sse41>);
 
-impl<T: Copy> U64x2x2<T> {
+impl U64x2x2 {
     #[inline(always)]
-    fn new(token: T, low: __m128i, high: __m128i) -> Self {
+    fn new(token: Sse41, low: __m128i, high: __m128i) -> Self {
         Self(U64x2(low, token), U64x2(high, token))
     }
 }
 
-impl<T: Rotate128> Vector for U64x2x2<T> {
-    type Token = T;
+impl Vector for U64x2x2 {
+    type Token = Sse41;
     type Word = u64;
 
     #[inline(always)]
@@ -170,7 +170,7 @@ impl<T: Rotate128> Vector for U64x2x2<T> {
     }
 }
 
-impl<T: Rotate128 + Into<Sse41>> Quad for U64x2x2<T> {
+impl Quad for U64x2x2 {
     #[inline(always)]
     fn rotate_words(self, by: usize) -> Self {
         let (low, high) = (self.0.0, self.1.0);
@@ -183,12 +183,12 @@ impl<T: Rotate128 + Into<Sse41>> Quad for U64x2x2<T> {
     }
 }
 
-impl<T: Rotate128 + Into<Sse41>> Row for U64x2x2<T> {
+impl Row for U64x2x2 {
     /// The block's words in pairs.
     type Message = [__m128i; 8];
 
     #[inline(always)]
-    fn from_words(token: T, words: [u64; 4]) -> Self {
+    fn from_words(token: Sse41, words: [u64; 4]) -> Self {
         Self::new(token, load(&words[..2]), load(&words[2..]))
     }
 
@@ -201,7 +201,7 @@ impl<T: Rotate128 + Into<Sse41>> Row for U64x2x2<T> {
     }
 
     #[inline(always)]
-    fn message(_: T, blocks: &[&BlockOf<Self>]) -> [__m128i; 8] {
+    fn message(_: Sse41, blocks: &[&BlockOf<Self>]) -> [__m128i; 8] {
         let mut pairs = [part(blocks[0], 0); 8];
         for (i, pair) in pairs.iter_mut().enumerate() {
             *pair = part(blocks[0], i);
@@ -210,7 +210,7 @@ impl<T: Rotate128 + Into<Sse41>> Row for U64x2x2<T> {
     }
 
     #[inline(always)]
-    fn schedule(token: T, pairs: &[__m128i; 8], order: &[usize; 16]) -> [Self; 4] {
+    fn schedule(token: Sse41, pairs: &[__m128i; 8], order: &[usize; 16]) -> [Self; 4] {
         [
             Self::new(token, pick_64(pairs, order, 0), pick_64(pairs, order, 2)),
             Self::new(token, pick_64(pairs, order, 4), pick_64(pairs, order, 6)),

@@ -22,6 +22,13 @@ impl Given {
         Given { key: key.is_given(), unnamed_key, rom: rom.is_given() }
     }
 
+    /// Keys and ROMs go with no other scheme than yescrypt.
+    pub(super) fn check_scheme(self, yescrypt: bool) -> anyhow::Result<()> {
+        ensure!(yescrypt || !self.rom, "a ROM works with yescrypt strings only");
+        ensure!(yescrypt || !self.key, "a key works with yescrypt strings only");
+        Ok(())
+    }
+
     /// Checks that a setting uses them. Otherwise the string would be made without, and the user
     /// would rely on a protection that does not exist.
     ///
@@ -29,9 +36,7 @@ impl Given {
     ///
     /// If it does not; the message says what to do.
     pub(crate) fn check(self, setting: &Setting) -> anyhow::Result<()> {
-        let yescrypt = matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended);
-        ensure!(yescrypt || !self.key, "a key works with yescrypt strings only");
-        ensure!(yescrypt || !self.rom, "a ROM works with yescrypt strings only");
+        self.check_scheme(matches!(setting.scheme(), Scheme::Yescrypt | Scheme::Extended))?;
         if self.key && !self.unnamed_key && setting.key_id().is_none() {
             bail!(
                 "the setting names no key, so the string would not be encrypted: put {{key=NAME}} before the setting, or leave out --key"

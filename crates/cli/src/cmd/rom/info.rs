@@ -37,16 +37,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let problem = check(args.rom.image(), Some(manifest.hash)).err();
     let problem = problem.map(|error| error.to_string());
     let mut output = Output::new();
+    let text = manifest.to_json();
+    let mut value: Value = serde_json::from_str(&text).context("the manifest is not JSON")?;
     if args.json {
-        let text = manifest.to_json();
-        let mut value: Value = serde_json::from_str(&text).context("the manifest is not JSON")?;
         value["state"] = if problem.is_some() { "bad".into() } else { "ready".into() };
         if let Some(problem) = problem {
             value["error"] = problem.into();
         }
         output.json(&value)?;
     } else {
-        for (name, text) in rows(&manifest, problem)? {
+        for (name, text) in rows(&manifest, &value, problem) {
             output.line(format!("{name:<12}{}", printable(text.as_bytes())))?;
         }
     }
@@ -56,10 +56,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn rows(
     manifest: &Manifest,
+    value: &Value,
     problem: Option<String>,
-) -> anyhow::Result<Vec<(&'static str, String)>> {
-    let value: Value =
-        serde_json::from_str(&manifest.to_json()).context("the manifest is not JSON")?;
+) -> [(&'static str, String); 10] {
     let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let params = &manifest.params;
     let flavor = match params.flavor == saltern_yescrypt::params::Flavor::DEFAULT {
@@ -73,7 +72,7 @@ fn rows(
             (Some(kind), _, Value::Number(key)) => format!("{kind}: {key}"),
             (kind, ..) => kind.unwrap_or_default().to_owned(),
         };
-    Ok(vec![
+    [
         ("ROM", text("id")),
         ("hash", text("hash")),
         ("size", size_text(manifest.size())),
@@ -89,5 +88,5 @@ fn rows(
                 "matches the manifest (size, tag, digest, sums; not every byte)".to_owned()
             }),
         ),
-    ])
+    ]
 }

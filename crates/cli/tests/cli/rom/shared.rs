@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use saltern_testing::skipped;
+use saltern_testing::{chmod, skipped};
 
 use super::{SMALL, Site, hash, info, verify};
 use crate::program::{assert_one_error, kill, run, seen, spawn, stderr, stdout};
@@ -236,7 +236,7 @@ fn a_planted_manifest_is_not_followed_to_a_disk() {
 /// Files of another user under the name that a boot unit is about to use.
 #[test]
 fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::fs::{MetadataExt, chown};
     let Some(shared) = Shared::new("planted") else { return };
     let site = Site::new();
     if std::fs::metadata(site.dir.path()).unwrap().uid() != 0 {
@@ -257,7 +257,7 @@ fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
             std::fs::copy(format!("{rom}{end}"), place(end)).unwrap();
         }
         for end in ["", ".json", ".sums"] {
-            std::fs::set_permissions(place(end), PermissionsExt::from_mode(0o644)).unwrap();
+            chmod(place(end), 0o644);
             chown(place(end), Some(65534), Some(65534)).unwrap();
         }
         for more in [&[][..], &["--immutable"]] {
@@ -278,7 +278,7 @@ fn what_others_have_planted_is_neither_attached_nor_made_immutable() {
     let again = attach(&[]);
     assert!(again.status.success() && stderr(&again).contains("already"), "{}", stderr(&again));
     // Whoever may write to it could change it.
-    std::fs::set_permissions(place(""), PermissionsExt::from_mode(0o660)).unwrap();
+    chmod(place(""), 0o660);
     assert_one_error(&attach(&[]), "mode 660");
     assert_eq!(attach(&["--replace"]).status.code(), Some(0));
     assert_eq!(run(&["rom", "verify", "--full", &name], "").status.code(), Some(0));
