@@ -4,7 +4,7 @@
 use crate::core::fill::{check_nrom, rom_pass};
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
-use crate::core::params::{CheckedParams, Flags, Mode, Params};
+use crate::core::params::{CheckedParams, Flags, Mode, Params, block_bytes};
 use crate::core::pass::{Derivation, Kind};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl EscryptRomParams {
     /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        (128 * self.r as u64).saturating_mul(self.nrom)
+        block_bytes(self.r).saturating_mul(self.nrom)
     }
 
     /// The parameters of the pass over the whole image and of the passes over a half. All checks

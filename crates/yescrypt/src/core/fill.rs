@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
-use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::params::{CheckedParams, Mode, Params, block_bytes};
 use crate::core::pass::{Derivation, Kind, Pass, Sizes, Watch};
 use crate::core::reading::{RomInUse, RomMasks, Schedule};
 use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
@@ -39,7 +39,7 @@ impl RomParams {
     /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        (128 * self.r as u64).saturating_mul(self.nrom)
+        block_bytes(self.r).saturating_mul(self.nrom)
     }
 
     /// Checks that these parameters define a ROM that this machine can address.

@@ -132,6 +132,15 @@ impl Params {
         Params { mode, flavor, n, r, p: 1, t: 0, g: 0, nrom: 0 }
     }
 
+    /// [`Params::new`] with the mode and flavour for a flags word.
+    ///
+    /// # Errors
+    /// Those of [`Params::from_flags`].
+    pub fn with_flags(flags: u32, n: u64, r: u32) -> Result<Self, Error> {
+        let (mode, flavor) = Self::from_flags(flags)?;
+        Ok(Params { flavor, ..Self::new(mode, n, r) })
+    }
+
     /// yescrypt as system crypt libraries use it.
     #[must_use]
     pub const fn yescrypt(n: u64, r: u32) -> Self {
@@ -208,7 +217,7 @@ impl Params {
     /// S-boxes.
     #[must_use]
     pub fn memory(&self) -> u128 {
-        let block = 128 * u128::from(self.r);
+        let block = u128::from(block_bytes(self.r));
         let boxes = u128::from(self.slices()) * u128::from(self.sbox_bytes());
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
@@ -250,14 +259,14 @@ impl Params {
         if mode != Mode::Rw && nrom != 0 {
             return refuse("NROM", nrom, "0: only the RW mode uses a ROM");
         }
-        if r == 0 || p == 0 || u64::from(r) * u64::from(p) >= 1 << 30 {
+        if r == 0 || p == 0 || !is_product(r, p) {
             let (name, value) = if p == 0 { ("p", p) } else { ("r", r) };
             return refuse(name, value.into(), "at least 1, with r * p below 2^30");
         }
-        if !n.is_power_of_two() || n < 2 {
+        if !is_size(n) {
             return refuse("N", n, "a power of two above 1");
         }
-        if u128::from(n) * u128::from(r) * 128 > u128::from(u64::MAX) {
+        if n.checked_mul(block_bytes(r)).is_none() {
             return refuse("N", n, "such that 128 * r * N is below 2^64");
         }
         if n > u64::MAX / (u64::from(t) + 1) {
@@ -276,7 +285,7 @@ impl Params {
                 "two S-boxes and one number of Salsa20 rounds for escrypt, and three otherwise";
             return refuse("number of S-boxes", if escrypt { 3 } else { 2 }, expected);
         }
-        if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
+        if nrom != 0 && !is_size(nrom) {
             return refuse("NROM", nrom, "0 or a power of two above 1");
         }
         Ok(())
@@ -291,6 +300,28 @@ impl Params {
         }
         Err(Error::OutOfMemory { bytes: u64::try_from(memory).unwrap_or(u64::MAX) })
     }
+}
+
+/// Bytes in a block of this r.
+#[must_use]
+pub const fn block_bytes(r: u32) -> u64 {
+    128 * r as u64
+}
+
+/// Blocks that each instance fills where p divides V, the last one taking what is left: an even
+/// number.
+pub(crate) const fn share(n: u64, p: u64) -> u64 {
+    (n / p) & !1
+}
+
+/// Whether N or NROM can be this.
+pub(crate) const fn is_size(n: u64) -> bool {
+    n.is_power_of_two() && n > 1
+}
+
+/// Whether r * p is below 2^30, whatever each of them is.
+pub(crate) const fn is_product(r: u32, p: u32) -> bool {
+    (r as u64) * (p as u64) < 1 << 30
 }
 
 impl Default for Params {
@@ -388,7 +419,7 @@ impl CheckedParams {
         let blocks = u128::from(p).saturating_mul(all).saturating_add(n.into());
         // A ROM takes three of them.
         let most = u64::MAX / 4;
-        let bytes = blocks.saturating_mul(128 * u128::from(r));
+        let bytes = blocks.saturating_mul(block_bytes(r).into());
         u64::try_from(bytes).map_or(most, |bytes| bytes.min(most))
     }
 

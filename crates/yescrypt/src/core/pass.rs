@@ -15,7 +15,7 @@ use crate::Error;
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::dispatch::{self, Target};
 use crate::core::memory::SubBlock;
-use crate::core::params::{CheckedParams, Mode};
+use crate::core::params::{CheckedParams, Mode, share};
 use crate::core::pbkdf2::{self, Secret};
 use crate::core::reading::Schedule;
 use crate::core::smix::{Cursor, Lanes, Mixer, split};
@@ -90,6 +90,11 @@ impl Sizes {
             Some(Sizes { v, scratch })
         };
         plan().ok_or(too_large)
+    }
+
+    /// Sub-blocks of all.
+    pub(crate) fn total(&self) -> usize {
+        self.v + self.scratch
     }
 }
 
@@ -444,7 +449,7 @@ pub(crate) fn spread<'v>(
 /// The first block and the number of blocks that instance `index` of a hash fills: even numbers,
 /// the last taking what is left.
 pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
-    let chunk = (n / p) & !1;
+    let chunk = share(n as u64, p as u64) as usize;
     let start = index * chunk;
     (start, if index + 1 == p { n - start } else { chunk })
 }

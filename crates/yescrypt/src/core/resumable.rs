@@ -184,7 +184,7 @@ impl Resumable {
         pages: Pages,
     ) -> Option<u64> {
         let plan = Sizes::new(params, hashes, 1).ok()?;
-        let len = plan.v.checked_add(plan.scratch)?.checked_add(log::room(params, roms, hashes))?;
+        let len = plan.total().checked_add(log::room(params, roms, hashes))?;
         Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }
 

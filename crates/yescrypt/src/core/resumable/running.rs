@@ -144,7 +144,7 @@ impl Running {
 
     /// Sub-blocks that it needs.
     pub(super) fn memory_len(&self) -> usize {
-        (self.plan.v + self.plan.scratch).saturating_add(self.log)
+        self.plan.total().saturating_add(self.log)
     }
 
     pub(super) fn check(
@@ -155,7 +155,7 @@ impl Running {
         if self.log == 0 {
             return Ok(());
         }
-        let memory = &workspace.arena.first(self.memory_len())[self.plan.v + self.plan.scratch..];
+        let memory = &workspace.arena.first(self.memory_len())[self.plan.total()..];
         let len = self.main.block_len() * SubBlock::BYTES;
         Noted { memory, count: self.noted }.check(index, &self.roms, len)
     }
