@@ -130,12 +130,8 @@ fn fill(
     watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
 ) -> Result<[u8; 32], Error> {
     let half = params.passes()?;
-    let needed = params.size();
-    if image.len() as u64 != needed {
-        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
-    }
     // Refuse before anything is changed.
-    memory::from_bytes_mut(image)?;
+    image_of(image, params.size())?;
     let tail = image.len() - TRAILER;
     image[tail..].fill(0);
     let blocks = memory::from_bytes_mut(image)?;
@@ -188,6 +184,14 @@ pub(crate) fn rom_pass(
     let roms = Schedule::new(reads.as_slice(), params.mode() == Mode::Rw);
     let pass = Pass { params: *params, kind, roms, target, threads, watch };
     pass.run(&mut [input], [v, scratch])
+}
+
+/// Memory of this many bytes as that of a ROM, of either generation.
+pub(crate) fn image_of(image: &mut [u8], needed: u64) -> Result<&mut [SubBlock], Error> {
+    if image.len() as u64 != needed {
+        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
+    }
+    memory::from_bytes_mut(image)
 }
 
 /// Both generations define ROMs with this many blocks.

@@ -13,7 +13,7 @@ pub trait Kind: Variant {
     /// The states of the leaves of BLAKE2bp or BLAKE2sp.
     type Leaves: Copy + AsRef<[State<Self>]> + AsMut<[State<Self>]>;
     /// Bytes of a BLAKE2X length in the parameter block.
-    const XOF_LENGTH: usize;
+    const XOF_LENGTH: usize = Self::XOF_LENGTH_BITS as usize / 8;
 
     /// The states of the leaves, each from its number.
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
@@ -33,7 +33,6 @@ impl Kind for Blake2b {
     type Param = [u8; 64];
     const NO_PARAM: [u8; 64] = [0; 64];
     type Leaves = [State<Self>; 4];
-    const XOF_LENGTH: usize = 4;
 
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)
@@ -44,7 +43,6 @@ impl Kind for Blake2s {
     type Param = [u8; 32];
     const NO_PARAM: [u8; 32] = [0; 32];
     type Leaves = [State<Self>; 8];
-    const XOF_LENGTH: usize = 2;
 
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)

@@ -4,7 +4,6 @@
 //! in between.
 
 use alloc::vec::Vec;
-use core::array;
 use core::cell::RefCell;
 use core::ops::Range;
 
@@ -18,7 +17,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, slice};
+use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, shared, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -302,10 +301,7 @@ impl Running {
         let own = (first / p * n + start) * len;
         let stop = match self.stage {
             Stage::Read(_) => {
-                let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
-                    let hash = (first + k.min(lanes - 1)) / p;
-                    &memory.v[hash * n * len..][..n * len]
-                });
+                let mut v = shared(memory.v, n * len, (first, lanes), p);
                 mixer.mix(&mut boxes, (x, &mut spare[..lanes]), &mut v[..lanes], loops, cursor)
             }
             Stage::Write(_) => {
