@@ -1,6 +1,5 @@
 //! Differences between BLAKE2b and BLAKE2s in the C structs, and their parameter blocks.
 
-use saltern_blake2::hazmat::Word;
 use saltern_blake2::{Blake2b, Blake2s, Variant};
 
 use super::State;
@@ -17,16 +16,6 @@ pub trait Kind: Variant {
 
     /// The states of the leaves, each from its number.
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
-}
-
-/// A count of bytes as two words, the lower one first.
-pub(in crate::blake2) fn split<K: Kind>(count: u128) -> [K::Word; 2] {
-    [Word::truncate(count), Word::truncate(count >> (8 * K::Word::BYTES))]
-}
-
-/// The count of two words.
-pub(in crate::blake2) fn join<K: Kind>([low, high]: [K::Word; 2]) -> u128 {
-    u128::from(low.to_u64()) | u128::from(high.to_u64()) << (8 * K::Word::BYTES)
 }
 
 impl Kind for Blake2b {
