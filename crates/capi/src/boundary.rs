@@ -57,8 +57,8 @@ pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_
     answer
 }
 
-/// A per-thread buffer for an answer, valid until the thread's next call. Aligned as the 64-bit words
-/// of `yescrypt_binary_t`.
+/// A per-thread buffer for an answer, valid until the thread's next call. Aligned as the words of
+/// `yescrypt_binary_t`.
 #[repr(C, align(8))]
 pub(crate) struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
 
