@@ -86,7 +86,11 @@ impl KeySet {
         self.named.iter().map(|(id, _)| *id)
     }
 
-    pub(crate) fn by_id(&self, id: &KeyId) -> Result<&HashKey, Error> {
+    /// The key of this name.
+    ///
+    /// # Errors
+    /// [`Error::KeyNotLoaded`]
+    pub fn key(&self, id: &KeyId) -> Result<&HashKey, Error> {
         Ok(&self.find(id)?.1)
     }
 
