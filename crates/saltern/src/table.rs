@@ -153,8 +153,8 @@ impl Table {
         retire(what, active, [used, self.decoys(needs)], census)
     }
 
-    /// [`Table::retire_key`] for a ROM, given by its id. Strings and decoys that need a ROM and name
-    /// none are taken to need this one.
+    /// [`Table::retire_key`] for a ROM, given by its id. Strings and decoys that need a ROM and
+    /// name none are taken to need this one.
     ///
     /// # Errors
     /// As there.

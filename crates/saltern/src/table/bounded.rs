@@ -37,8 +37,8 @@ pub struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines longer than `bound` bytes, not counting the newline, are returned in pieces of one byte
-    /// more.
+    /// Lines longer than `bound` bytes, not counting the newline, are returned in pieces of one
+    /// byte more.
     pub fn new(input: R, bound: usize) -> Self {
         Lines { input, most: bound.saturating_add(1), inside: false, number: 0 }
     }
@@ -107,7 +107,7 @@ mod tests {
             (3, Piece::Whole),
         ];
         assert_eq!(kinds, expected);
-        // Of exactly the bound, with a newline and without; then one byte more, which must end, too.
+        // Exactly the bound, with a newline and without; then one byte more, which must end, too.
         assert_eq!(
             all(b"abc\nabc", 3).iter().map(|(_, kind, _)| *kind).collect::<Vec<_>>(),
             [Piece::Whole; 2]
