@@ -270,6 +270,25 @@ impl Setting {
         &self.roms
     }
 
+    /// Whether hashes of this setting read a ROM. Strings of generation 0.5 do not show it.
+    ///
+    /// ```
+    /// use saltern_yescrypt::Setting;
+    /// assert!(!Setting::parse("$y$j75$salt")?.reads_rom());
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    #[must_use]
+    pub fn reads_rom(&self) -> bool {
+        self.params.nrom != 0 || self.names_rom()
+    }
+
+    /// Whether the setting says which ROM: one that only [reads](Setting::reads_rom) a ROM leaves
+    /// it open.
+    #[must_use]
+    pub fn names_rom(&self) -> bool {
+        self.ids.rom.is_some() || !self.roms.is_empty()
+    }
+
     /// The name of the key, in an extended string or before a `$y$` string.
     #[must_use]
     pub const fn key_id(&self) -> Option<KeyId> {
