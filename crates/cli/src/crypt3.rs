@@ -25,14 +25,14 @@ pub(crate) fn obstacles(setting: &Setting) -> Vec<String> {
         found.push(unknown.to_owned());
         return found;
     }
-    let &Params { mode, flavor, nrom, g, .. } = setting.params();
+    let &Params { mode, flavor, g, .. } = setting.params();
     let checks = [
         (
             mode == Mode::Rw && flavor != Flavor::DEFAULT,
             "its pwxform flavour is not the default one",
         ),
         // Reported below by its id, if it has one.
-        (nrom != 0 && setting.rom_id().is_none(), "it needs a ROM"),
+        (setting.reads_rom() && !setting.names_rom(), "it needs a ROM"),
         (g != 0, "it asks for hash upgrades (g), which no release offers"),
     ];
     found.extend(checks.into_iter().filter(|check| check.0).map(|check| check.1.to_owned()));

@@ -187,7 +187,7 @@ struct Reader {
 impl Reader {
     /// Ends with the input, or when nobody needs the answers any more.
     fn read(self, sender: &SyncSender<Message>) {
-        let mut text = Zeroizing::new(Vec::with_capacity(MAX_LINE));
+        let mut text = Zeroizing::new(Vec::with_capacity(MAX_LINE + 1));
         let end = (|| {
             let stdin = streams::stdin().context("cannot read standard input")?;
             let mut lines = Lines::new(WipedReader::new(stdin), MAX_LINE);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{bail, ensure};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use saltern::policy::{Key, KeySource, Secret, key_set};
+use saltern::policy::{Key, KeySource, key_set};
 use saltern_yescrypt::keys::{KeyId, KeySet};
 
 use crate::output::warn;
@@ -101,8 +101,7 @@ impl KeyArgs {
             ([], _) => self.read(),
             ([one], None) if no_names => {
                 let mut keys = self.read()?;
-                // Remarks about the file have already been printed.
-                keys.assume_unnamed(Secret::read(&one.path, &mut Vec::new())?.key()?);
+                keys.assume_unnamed(keys.key(&one.id)?.clone());
                 Ok(keys)
             }
             ([one], None) => self.read_active(Some(one.id)),

@@ -5,6 +5,7 @@ use saltern_yescrypt::Setting;
 
 use crate::error::Error;
 use crate::foreign;
+use crate::known::{self, Kind};
 use crate::stored::{Hash, Stored, wrapped};
 
 /// Digits of a digest of 32 bytes.
@@ -45,8 +46,15 @@ pub(crate) fn specimen(text: &str) -> Result<Hash, Error> {
     if let Ok(Stored { hash: Some(hash), locked: false, .. }) = Stored::parse(text) {
         return Ok(hash);
     }
-    let ours = text.strip_prefix("{over=").and_then(|rest| Some(rest.split_once('}')?.1));
-    if let Some(scheme) = Ours::of(ours.unwrap_or(text)) {
+    let text = match known::split(text) {
+        (before, rest) if !known::is_locked(before) => rest,
+        _ => text,
+    };
+    let ours = match known::kind(text) {
+        Ok(Kind::Ours(_, ours) | Kind::Wrapped { outer: ours, .. }) => Ours::of(ours),
+        _ => None,
+    };
+    if let Some(scheme) = ours {
         let complete = format!("{text}${}", zero(scheme).repeat(DIGEST));
         let parsed = Stored::parse(&complete)?.hash;
         return parsed.ok_or(Error::malformed("cost", "a setting or a stored string"));

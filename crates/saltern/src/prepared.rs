@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use saltern_pool::PoolConfig;
+use saltern_pool::{Pool, PoolConfig};
 
 use crate::decoy::Decoys;
 use crate::error::Error;
 use crate::foreign;
 use crate::policy::Policy;
 use crate::site::Site;
-use crate::stored::Stored;
+use crate::stored::{Hash, Stored};
 use crate::table::Table;
 
 /// Everything that [`Passwords`](crate::Passwords) need except threads: a policy whose keys have
@@ -52,16 +52,34 @@ impl Prepared {
     /// The same, reusing what a present site has in memory.
     pub(crate) fn beside(policy: &Policy, present: Option<&Site>) -> Result<Self, Error> {
         let mut site = Site::attach(policy, present)?;
-        let new = site.hasher.setting([0; 16])?;
-        let new = String::from_utf8_lossy(new.as_bytes()).into_owned();
-        foreign::ready(&policy.schemes)?;
-        let decoys = Decoys::new(policy, &new, &mut site.notes)?;
-        for hash in decoys.hashes() {
-            // An error that occurs only for unknown accounts would give them away.
-            let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
-            site.can_compute(hash).map_err(failed)?;
-        }
+        let decoys = decoys(&mut site, Site::can_compute)?;
         Ok(Prepared(Arc::new(Parts { table: Table { site }, decoys })))
+    }
+
+    /// Checks everything that [`Passwords::new`](crate::Passwords::new) would refuse, except ROMs
+    /// themselves, which take long to attach and need not be there: of these the manifests are
+    /// read. Returns remarks for the operator. Takes little memory, and starts a thread for a
+    /// moment, or one for each of [`PoolConfig::processors`].
+    ///
+    /// ```
+    /// use saltern::{Policy, Prepared};
+    /// let mut policy = Policy::default();
+    /// assert!(Prepared::check(&policy)?.is_empty());
+    /// policy.assume_unnamed_rom = Some("0123456789abcdef".parse()?);
+    /// assert!(Prepared::check(&policy).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Passwords::new`](crate::Passwords::new).
+    pub fn check(policy: &Policy) -> Result<Vec<String>, Error> {
+        let mut site = Site::open(policy)?;
+        decoys(&mut site, Site::could_compute)?;
+        let mut config = policy.pool.clone();
+        let bound = config.processors.len().min(config.threads).max(1);
+        (config.threads, config.prepare) = (bound, None);
+        drop(Pool::new(config)?);
+        Ok(site.notes)
     }
 
     /// The operations on stored strings that need no password.
@@ -109,6 +127,22 @@ impl Prepared {
     pub(crate) fn parts(&self) -> &Parts {
         &self.0
     }
+}
+
+/// The decoys of a site, once it is known that all it needs is available.
+fn decoys(
+    site: &mut Site,
+    computable: impl Fn(&Site, &Hash) -> Result<(), Error>,
+) -> Result<Decoys, Error> {
+    let new = site.new_setting()?;
+    foreign::ready(&site.policy.schemes)?;
+    let decoys = Decoys::new(&site.policy, &new, &mut site.notes)?;
+    for hash in decoys.hashes() {
+        // An error that occurs only for unknown accounts would give them away.
+        let failed = |error| Error::unavailable("a cost of [[decoy.costs]]", error);
+        computable(site, hash).map_err(failed)?;
+    }
+    Ok(decoys)
 }
 
 impl std::fmt::Debug for Prepared {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use saltern_pool::Error as Pool;
 #[cfg(feature = "rom")]
 use saltern_rom::OpenRoms;
 use saltern_yescrypt::rom::{RomId, RomSet};
@@ -32,9 +33,13 @@ impl Site {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
-        let rom = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
+        let mut active = None;
+        for rom in &policy.roms {
+            let measured = measure(rom)?;
+            active = if rom.active { Some(measured) } else { active };
+        }
         let mut params = policy.params;
-        if let Some(rom) = rom {
+        if let Some(rom) = active {
             let why = format!("its size is not a power of two of blocks of r = {}", params.r);
             let blocks = rom.blocks(params.r);
             params.nrom = blocks.ok_or_else(|| Error::unavailable(named(rom.id), why))?;
@@ -45,7 +50,7 @@ impl Site {
             min_salt: policy.min_salt,
             key: keys.active(),
             assumes_key: policy.assume_unnamed_key.is_some(),
-            rom,
+            rom: active,
         };
         let hasher = Hasher::new().with_params(params).with_limits(policy.limits.clone());
         let hasher = Arc::new(hasher.with_keys(keys));
@@ -108,12 +113,39 @@ impl Site {
     /// Whether a hash can be computed here, as far as that is known in advance. Only libcrypt knows
     /// what it refuses, so it is asked.
     pub(crate) fn can_compute(&self, hash: &Hash) -> Result<(), Error> {
+        if let Some(setting) = hash.foreign()
+            && setting.scheme() == crate::scheme::Scheme::Libcrypt
+        {
+            setting.compute(b"")?;
+        }
         if let Some(ours) = hash.ours() {
             self.hasher.plan([], ours.setting())?;
         }
-        let Some(setting) = hash.foreign() else { return Ok(()) };
-        let asked = setting.scheme() == crate::scheme::Scheme::Libcrypt;
-        if asked { setting.compute(b"").map(drop) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// The same before ROMs are attached: a ROM of the policy counts as attached.
+    pub(crate) fn could_compute(&self, hash: &Hash) -> Result<(), Error> {
+        use saltern_yescrypt::Error::{RomNotLoaded, RomUnavailable};
+        let assumed = self.policy.assume_unnamed_rom.is_some();
+        let known = |id: RomId| self.policy.roms.iter().any(|rom| rom.id == id);
+        match self.can_compute(hash) {
+            Err(Error::Pool(Pool::Hash(RomUnavailable { .. }))) if assumed => Ok(()),
+            Err(Error::Pool(Pool::Hash(RomNotLoaded { .. })))
+                if hash.roms().into_iter().all(known) =>
+            {
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// The string of a new hash, up to its salt.
+    pub(crate) fn new_setting(&self) -> Result<String, Error> {
+        let setting = self.hasher.setting([0; 16])?;
+        // The id of the ROM, which is missing while the ROM is not attached.
+        let setting = setting.with_ids(self.target.rom.map(|rom| rom.id), setting.key_id())?;
+        Ok(String::from_utf8_lossy(setting.as_bytes()).into_owned())
     }
 
     /// The replacement for a hash after a match, if it is outdated.

@@ -130,6 +130,12 @@ impl Hash {
         setting.rom_id().into_iter().chain(setting.roms().iter().map(|rom| rom.id)).collect()
     }
 
+    /// Whether it needs a ROM and does not name it.
+    pub(crate) fn needs_unnamed_rom(&self) -> bool {
+        let setting = self.ours().map(HashString::setting);
+        setting.is_some_and(|setting| setting.reads_rom() && !setting.names_rom())
+    }
+
     /// Bytes of its salt; for a wrapped hash, that of the outer hash.
     pub(crate) fn salt(&self) -> usize {
         match self {

@@ -153,8 +153,8 @@ impl Table {
         retire(what, active, [used, self.decoys(needs)], census)
     }
 
-    /// [`Table::retire_key`] for a ROM, given by its id. Strings that need a ROM and name none are
-    /// taken to need this one.
+    /// [`Table::retire_key`] for a ROM, given by its id. Strings and decoys that need a ROM and
+    /// name none are taken to need this one.
     ///
     /// # Errors
     /// As there.
@@ -163,7 +163,8 @@ impl Table {
         if !self.policy().has_rom(id) {
             return Err(Error::unavailable(what, "the policy has no ROM of this id"));
         }
-        let needs = |hash: &Hash| hash.roms().iter().any(|rom| rom.to_string() == id);
+        let named = |hash: &Hash| hash.roms().iter().any(|rom| rom.to_string() == id);
+        let needs = |hash: &Hash| hash.needs_unnamed_rom() || named(hash);
         let active = self.site.target.rom.is_some_and(|rom| rom.id.to_string() == id);
         let used = [id, census::UNNAMED].iter().filter_map(|id| census.roms.get(*id)).sum();
         retire(what, active, [used, self.decoys(needs)], census)
@@ -217,7 +218,7 @@ fn retire(
     } else if census.bad > 0 {
         format!("{} stored strings could not be read, and may need it", census.bad)
     } else if decoys > 0 {
-        format!("{decoys} of [[decoy.costs]] name it: replace them with those from a new census")
+        format!("{decoys} of [[decoy.costs]] need it: replace them with those from a new census")
     } else {
         return Ok(());
     };

@@ -1,13 +1,12 @@
 //! `saltern policy`: check and print policies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use saltern::table::Table;
-use saltern_yescrypt::Setting;
+use saltern::Prepared;
 
-use crate::output::Output;
+use crate::output::{Output, warn};
 use crate::policy;
 
 const EXAMPLES: &str = "\
@@ -63,7 +62,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut output = Output::new();
     match args.task {
         Task::Check { file, text } => {
-            check(&file, text)?;
+            let policy = policy::read(&file)?;
+            if !text {
+                warn(&Prepared::check(&policy)?);
+            }
             output.line(format!("{}: good", file.display()))?;
         }
         Task::Show { file } => {
@@ -73,30 +75,4 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     output.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn check(file: &Path, text: bool) -> anyhow::Result<()> {
-    let mut policy = policy::read(file)?;
-    if text {
-        return Ok(());
-    }
-    Table::open(&policy)?;
-    // Checks what else hashing needs, except memory and the images of ROMs, which take long; so
-    // hashes that read a ROM cannot be checked.
-    policy.roms.clear();
-    policy.decoy.costs.retain(|cost| !needs_rom(&cost.like));
-    (policy.pool.threads, policy.pool.prepare) = (1, None);
-    policy::passwords(policy)?;
-    Ok(())
-}
-
-/// Whether hashes like this one read a ROM.
-fn needs_rom(like: &str) -> bool {
-    let ours = match like.strip_prefix("{over=").and_then(|rest| rest.split_once('}')) {
-        Some((_, ours)) => ours,
-        None => like,
-    };
-    Setting::parse(ours).is_ok_and(|setting| {
-        setting.rom_id().is_some() || setting.params().nrom != 0 || !setting.roms().is_empty()
-    })
 }

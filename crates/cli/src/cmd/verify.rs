@@ -240,7 +240,7 @@ impl Assumed {
                    if it is plain, or of another key, no password matches";
         let rom = "the string names no ROM and was assumed to need that of --assume-unnamed-rom: if it needs \
                    another one of the same size, no password matches";
-        let unnamed_rom = setting.params().nrom != 0 && setting.rom_id().is_none();
+        let unnamed_rom = setting.reads_rom() && !setting.names_rom();
         let notes = [
             (self.key && plain && setting.key_id().is_none()).then_some(key),
             (self.rom && plain && unnamed_rom).then_some(rom),

@@ -176,8 +176,8 @@ impl Line {
         };
         match pending.wait(time) {
             Ok(answer) => Some(answer),
-            Err(_) if self.due.is_some_and(|due| due <= Instant::now()) => {
-                Some(Err(TOO_LATE.to_owned()))
+            Err(pending) if self.due.is_some_and(|due| due <= Instant::now()) => {
+                Some(pending.known_now().unwrap_or_else(|| Err(TOO_LATE.to_owned())))
             }
             Err(pending) => {
                 self.pending = Ok(pending);
@@ -196,4 +196,44 @@ impl Line {
 
 fn lost() -> anyhow::Error {
     anyhow::anyhow!("the thread that reads standard input has failed")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use saltern::{Passwords, Policy, policy::Params};
+    use saltern_yescrypt::{Hasher, Workspace};
+
+    use super::super::pending::Pending;
+    use super::*;
+
+    /// A right password is no error because its update is late.
+    #[test]
+    fn a_match_is_told_at_the_deadline_without_its_update() {
+        let mut policy = Policy::default();
+        policy.params = Params::from_cost(2).unwrap();
+        policy.pool.threads = 1;
+        let passwords = Passwords::new(policy).unwrap();
+        let old = Hasher::new().with_params(Params::from_cost(1).unwrap());
+        let stored = old.hash(&mut Workspace::new(), "secret").unwrap();
+        let ticket = passwords.verify("a", "secret", Some(&stored));
+        let until = |is: &dyn Fn(saltern_pool::PoolStats) -> bool| {
+            while !is(passwords.pool().stats()) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        until(&|stats| stats.hashes > 0);
+        let (end, ends) = mpsc::channel::<()>();
+        let busy = passwords.run(move || ends.recv().is_ok());
+        until(&|stats| stats.waiting == 0);
+        let pending = Ok(Pending::Login(ticket));
+        let due = Some(Instant::now());
+        let mut line = Line { number: 1, id: None, notes: Vec::new(), due, pending };
+        let answer = line.answer(Duration::from_millis(10));
+        drop(end);
+        assert_eq!(busy.wait(), Ok(false));
+        let Some(Ok(Answer::Match(Some(due)))) = answer else { panic!("no match") };
+        assert!(due.new.is_none() && !due.reasons.is_empty());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use saltern::{Outcome, Ticket};
+use saltern::{Error, Outcome, Ticket};
 use saltern_pool::OneTicket;
 use saltern_yescrypt::HashString;
 
@@ -53,15 +53,23 @@ impl Pending {
                 Err(ticket) => Err(Pending::New(ticket)),
             },
             Pending::Login(ticket) => match ticket.wait_timeout(time) {
-                Ok(outcome) => Ok(outcome.map_err(|error| error.to_string()).and_then(login)),
+                Ok(outcome) => Ok(login(outcome)),
                 Err(ticket) => Err(Pending::Login(ticket)),
             },
         }
     }
+
+    /// What is known at the deadline: a match is known before its update.
+    pub(super) fn known_now(self) -> Option<Result<Answer, String>> {
+        match self {
+            Pending::Login(ticket) => ticket.known_now().map(login),
+            Pending::Hash(_) | Pending::Verify(_) | Pending::New(_) => None,
+        }
+    }
 }
 
-fn login(outcome: Outcome) -> Result<Answer, String> {
-    match outcome {
+fn login(outcome: Result<Outcome, Error>) -> Result<Answer, String> {
+    match outcome.map_err(|error| error.to_string())? {
         Outcome::Match { outdated, update } => Ok(Answer::Match(Due::of(outdated.words(), update))),
         Outcome::Mismatch => Ok(Answer::Mismatch),
         Outcome::Locked => Err("the account is locked, no password matches".to_owned()),

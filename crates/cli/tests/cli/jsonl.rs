@@ -100,6 +100,21 @@ fn the_options_of_one_hash_hold_for_many() {
     }
 }
 
+/// As long as a line may be, however it ends.
+#[test]
+fn a_line_of_exactly_the_limit_is_read() {
+    let line = |length: usize| {
+        let line = format!(r#"{{"password":"{PASSWORD}","hash":"{YESCRYPT}""#);
+        line.clone() + &" ".repeat(length - line.len() - 1) + "}"
+    };
+    for end in ["\n", ""] {
+        let output = run(&["verify", "--jsonl"], line(65536) + end);
+        assert_eq!(json_lines(&output), [json!({ "line": 1, "match": true })]);
+        let output = run(&["verify", "--jsonl"], line(65537) + end);
+        assert_eq!(json_lines(&output)[0]["error"], "the line is longer than 65536 bytes");
+    }
+}
+
 #[test]
 fn bad_lines_are_answered_in_their_place() {
     let long = format!("{{\"password\":\"{}\"}}", "x".repeat(200_000));

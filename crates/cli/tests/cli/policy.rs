@@ -60,6 +60,12 @@ fn a_good_policy_is_good() {
     assert_eq!(other.status.code(), Some(2));
     let site = Site::new(&format!("{CHEAP}[decoy]\nkey = \"nowhere\"\n"));
     assert_one_error(&run(&["policy", "check", &site.policy()], ""), "nowhere");
+    // A full disk leaves an empty file behind.
+    site.write("");
+    for text in [&["--text"][..], &[]] {
+        let empty = run(&[&["policy", "check", &site.policy()], text].concat(), "");
+        assert_one_error(&empty, "the file is empty");
+    }
 }
 
 /// File, line, key, value, and what is allowed, for whatever takes a policy.

@@ -59,16 +59,21 @@ impl Invalid {
 
 impl Policy {
     /// Reads a policy from a regular file of at most 1 MiB. Names of other files in it are relative
-    /// to its folder.
+    /// to its folder. An empty file is refused: it would mean the default policy, and is what a
+    /// full disk leaves behind.
     ///
     /// # Errors
     /// [`Error::Policy`] with the file, the line, the key, the value and what is allowed;
-    /// [`Error::Unavailable`] if the file cannot be read.
+    /// [`Error::Unavailable`] if the file cannot be read or is empty.
     #[cfg_attr(docsrs, doc(cfg(feature = "file")))]
     pub fn read(file: impl AsRef<Path>) -> Result<Self, Error> {
         let file = file.as_ref();
         let unavailable = |why| Error::unavailable(format!("the policy {}", file.display()), why);
         let text = read_text(file).map_err(unavailable)?;
+        if text.is_empty() {
+            let why = "the file is empty; for a policy of defaults, add a comment";
+            return Err(unavailable(io::Error::new(io::ErrorKind::InvalidData, why)));
+        }
         let beside = file.parent().unwrap_or(Path::new(""));
         let with_file = |invalid| Invalid { file: Some(file.to_owned()), ..invalid };
         Ok(Self::parse(&text, beside).map_err(with_file)?)

@@ -13,12 +13,12 @@ pub enum Piece {
     Rest,
 }
 
-/// A stream read line by line, into the caller's memory of at most `bound` bytes, which the caller
-/// must wipe if lines contain passwords.
+/// A stream read line by line, into the caller's memory of at most `bound` bytes and a
+/// newline, which the caller must wipe if lines contain passwords.
 ///
 /// ```
 /// use saltern::table::{Lines, Piece};
-/// let (mut lines, mut line) = (Lines::new(&b"one\nthe second\nthree"[..], 6), Vec::new());
+/// let (mut lines, mut line) = (Lines::new(&b"one\nthe second\nthree"[..], 5), Vec::new());
 /// let mut found = Vec::new();
 /// while let Some(piece) = lines.next(&mut line)? {
 ///     found.push((lines.number(), piece));
@@ -30,15 +30,17 @@ pub enum Piece {
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
-    bound: usize,
+    /// Bytes of a line with its newline.
+    most: usize,
     inside: bool,
     number: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines longer than `bound` bytes (at least 1) are returned in pieces of that size.
+    /// Lines longer than `bound` bytes, not counting the newline, are returned in pieces of one
+    /// byte more.
     pub fn new(input: R, bound: usize) -> Self {
-        Lines { input, bound, inside: false, number: 0 }
+        Lines { input, most: bound.saturating_add(1), inside: false, number: 0 }
     }
 
     /// The number of the last line, counted from 1.
@@ -54,11 +56,11 @@ impl<R: BufRead> Lines<R> {
     /// Those of the stream.
     pub fn next(&mut self, line: &mut Vec<u8>) -> io::Result<Option<Piece>> {
         line.clear();
-        let read = self.input.by_ref().take(self.bound as u64).read_until(b'\n', line)?;
+        let read = self.input.by_ref().take(self.most as u64).read_until(b'\n', line)?;
         if read == 0 && !self.inside {
             return Ok(None);
         }
-        let goes_on = read == self.bound && !line.ends_with(b"\n");
+        let goes_on = read == self.most && !line.ends_with(b"\n");
         let piece = match (std::mem::replace(&mut self.inside, goes_on), goes_on) {
             (true, _) => Piece::Rest,
             (false, true) => Piece::Start,
@@ -85,7 +87,7 @@ mod tests {
     #[test]
     fn pieces_join_to_the_stream() {
         let text = b"short\n\nexactly8\na line that is too long for it\nend";
-        for bound in 1..=text.len() + 1 {
+        for bound in 0..=text.len() {
             let found = all(text, bound);
             let joined: Vec<u8> = found.iter().flat_map(|(_, _, line)| line.clone()).collect();
             assert_eq!(joined, text, "bound {bound}");
@@ -95,7 +97,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_told_apart() {
-        let found = all(b"ab\nabcdefgh\nc\n", 4);
+        let found = all(b"abc\nabcdefgh\nc\n", 3);
         let kinds: Vec<_> = found.iter().map(|(number, kind, _)| (*number, *kind)).collect();
         let expected = [
             (1, Piece::Whole),
@@ -105,8 +107,12 @@ mod tests {
             (3, Piece::Whole),
         ];
         assert_eq!(kinds, expected);
-        // A last line of exactly the bound must end, too.
-        assert_eq!(all(b"abcd", 4).last().unwrap().1, Piece::Rest);
-        assert_eq!(all(b"", 4), []);
+        // Exactly the bound, with a newline and without; then one byte more, which must end, too.
+        assert_eq!(
+            all(b"abc\nabc", 3).iter().map(|(_, kind, _)| *kind).collect::<Vec<_>>(),
+            [Piece::Whole; 2]
+        );
+        assert_eq!(all(b"abcd", 3).last().unwrap().1, Piece::Rest);
+        assert_eq!(all(b"", 3), []);
     }
 }

@@ -130,8 +130,7 @@ impl Census {
             let (key, known) = (key.as_str().to_owned(), site.policy.has_key(key.as_str()));
             count(&mut self.keys, key, known, &mut self.other_keys);
         }
-        let reads = hash.ours().is_some_and(|ours| ours.setting().params().nrom != 0);
-        if hash.roms().is_empty() && reads {
+        if hash.needs_unnamed_rom() {
             count(&mut self.roms, UNNAMED.to_owned(), true, &mut self.other_roms);
         }
         for id in hash.roms() {

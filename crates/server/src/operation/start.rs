@@ -32,7 +32,7 @@ impl Sources {
         before: Option<&Current>,
     ) -> anyhow::Result<Current> {
         let file: Option<&Path> = config.policy.as_deref().or(self.policy.as_deref());
-        let policy = file.map(read).transpose()?.unwrap_or_default();
+        let policy = file.map(Policy::read).transpose()?.unwrap_or_default();
         if let Some(before) = before {
             keeps_what_protects(before.passwords.table().policy(), &policy)?;
         }
@@ -50,15 +50,6 @@ impl Sources {
         let (timeout, log_requests) = (config.timeout.0, config.log_requests);
         Ok(Current { passwords, clients, accounts, lines, timeout, log_requests })
     }
-}
-
-/// Reads a policy. Refuses an empty file: it would mean the default policy, and is what a full disk
-/// leaves behind.
-fn read(file: &Path) -> anyhow::Result<Policy> {
-    if std::fs::metadata(file).is_ok_and(|file| file.len() == 0) {
-        bail!("{}: the file is empty; for a policy of defaults, add a comment", file.display());
-    }
-    Ok(Policy::read(file)?)
 }
 
 /// Refuses a policy without a key or a ROM for new hashes if the current one has it: a truncated

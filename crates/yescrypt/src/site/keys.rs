@@ -86,7 +86,19 @@ impl KeySet {
         self.named.iter().map(|(id, _)| *id)
     }
 
-    pub(crate) fn by_id(&self, id: &KeyId) -> Result<&HashKey, Error> {
+    /// The key of this name.
+    ///
+    /// ```
+    /// use saltern_yescrypt::keys::{HashKey, KeySet};
+    /// let mut keys = KeySet::new();
+    /// keys.add("2026".parse()?, HashKey::new([7; 32]))?;
+    /// assert!(keys.key(&"2026".parse()?).is_ok() && keys.key(&"2025".parse()?).is_err());
+    /// # Ok::<(), saltern_yescrypt::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::KeyNotLoaded`] for a name without a key, or with another fingerprint.
+    pub fn key(&self, id: &KeyId) -> Result<&HashKey, Error> {
         Ok(&self.find(id)?.1)
     }
 

@@ -42,9 +42,8 @@ impl Given {
                 "the setting names no key, so the string would not be encrypted: put {{key=NAME}} before the setting, or leave out --key"
             );
         }
-        let reads = setting.params().nrom != 0 || !setting.roms().is_empty();
         ensure!(
-            reads || !self.rom,
+            setting.reads_rom() || !self.rom,
             "the setting uses no ROM, so the string would not need one: leave out --rom or the setting"
         );
         Ok(())

@@ -76,7 +76,7 @@ fn check_file(
     // A list from a pipe may arrive line by line.
     let slow = !file.metadata().is_ok_and(|meta| meta.is_file());
     let list = List {
-        lines: Lines::new(BufReader::with_capacity(64 << 10, file), MAX_LINE + 1),
+        lines: Lines::new(BufReader::with_capacity(64 << 10, file), MAX_LINE),
         line: Vec::new(),
         parser: Parser::new(checking.algorithm),
         stdin_taken: checking.stdin_taken || from_stdin,

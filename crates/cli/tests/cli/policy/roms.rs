@@ -107,3 +107,62 @@ fn a_rom_is_retired_when_no_string_needs_it() {
     let slip = retire("0011223344556677", new);
     assert_one_error(&slip, "the policy has no ROM 0011223344556677: it has ");
 }
+
+/// All but the images, which need not be there.
+#[test]
+fn a_policy_is_checked_without_its_images() {
+    let (site, ids) = with_roms(&["old.rom", "new.rom"]);
+    let file = &site.policy();
+    let hashed = run(&["hash", "--stdin", "--policy", file], "secret");
+    let named = stdout(&hashed).trim_end();
+    let unnamed = named.split_once('}').unwrap().1;
+    let other = format!("{{rom=0123456789abcdef}}{unnamed}");
+    let text = fs::read_to_string(file).unwrap();
+    let assuming = format!("assume_unnamed_rom = \"{}\"\n{text}", ids[0]);
+    let decoy =
+        |text: &str, like: &str| format!("{text}[[decoy.costs]]\nlike = \"{like}\"\nshare = 1\n");
+    let check = |text: &str| {
+        site.write(text);
+        run(&["policy", "check", file], "")
+    };
+    let is_good = |text: &str| {
+        let good = format!("{file}: good\n");
+        assert_eq!(seen(&check(text)), (Some(0), &*good, ""), "{text}");
+    };
+    let all = [
+        text.clone(),
+        assuming.clone(),
+        decoy(&text, named),
+        decoy(&text, &format!("{{CRYPT}}{named}")),
+        decoy(&assuming, unnamed),
+    ];
+    for text in &all {
+        is_good(text);
+        assert_eq!(run(&["hash", "--stdin", "--policy", file], "x").status.code(), Some(0));
+    }
+    assert_one_error(&check(&decoy(&text, unnamed)), "a cost of [[decoy.costs]]");
+    assert_one_error(&check(&decoy(&assuming, &other)), "a cost of [[decoy.costs]]");
+    for image in ["old.rom", "new.rom"] {
+        fs::rename(site.path(image), site.path("away")).unwrap();
+    }
+    all.iter().for_each(|text| is_good(text));
+    // That ROM is not the active one.
+    fs::remove_file(site.path("old.rom.json")).unwrap();
+    assert_one_error(&check(&text), &format!("the ROM {}", ids[0]));
+}
+
+/// What unknown accounts cost may need a ROM that no string in the table needs any more.
+#[test]
+fn a_rom_that_a_decoy_needs_without_naming_it_is_not_retired() {
+    let (site, ids) = with_roms(&["old.rom", "new.rom"]);
+    let file = &site.policy();
+    let stored = run(&["hash", "--stdin", "--policy", file], "x");
+    let unnamed = stdout(&stored).trim_end().split_once('}').unwrap().1;
+    let text = fs::read_to_string(file).unwrap();
+    let decoy = format!("[[decoy.costs]]\nlike = \"{unnamed}\"\nshare = 1\n");
+    site.write(&format!("assume_unnamed_rom = \"{}\"\n{text}{decoy}", ids[0]));
+    let table = stdout(&stored);
+    let output = run(&["census", "--policy", file, "--retire-rom", &ids[0]], table);
+    let told = format!("the ROM {} cannot be retired: 1 of [[decoy.costs]] need it", ids[0]);
+    assert!(output.status.code() == Some(1) && stdout(&output).contains(&told), "{output:?}");
+}

@@ -147,7 +147,7 @@ fn long_lines_pass_and_are_bad() {
         let long = "x".repeat(length);
         let input = format!("a\n{long}\nb\n");
         let (entries, output, bad) = seen(input.as_bytes(), &Format::Bare);
-        let fits = length < MAX_LINE;
+        let fits = length <= MAX_LINE;
         assert_eq!(entries.last().unwrap().0, 3);
         assert_eq!((entries.len(), bad.len()), if fits { (3, 0) } else { (2, 1) }, "{length}");
         let middle = if fits { "new" } else { &long };

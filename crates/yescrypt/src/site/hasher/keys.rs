@@ -38,7 +38,7 @@ impl Hasher {
         let none = Error::invalid("number of active keys", 0, expected);
         let to = self.config.keys.active().ok_or(none)?;
         let renamed = stored.setting().with_key_id(Some(to))?;
-        let (from, to) = (self.key_of(stored.setting())?, self.config.keys.by_id(&to)?);
+        let (from, to) = (self.key_of(stored.setting())?, self.config.keys.key(&to)?);
         Ok(ascii(rekeyed(&stored, &renamed, from, Some(to))))
     }
 
@@ -64,7 +64,7 @@ impl Hasher {
     /// The key that a setting needs.
     pub(super) fn key_of(&self, setting: &Setting) -> Result<Option<&HashKey>, Error> {
         match (setting.scheme(), setting.key_id()) {
-            (_, Some(id)) => Ok(Some(self.config.keys.by_id(&id)?)),
+            (_, Some(id)) => Ok(Some(self.config.keys.key(&id)?)),
             // Extended strings are encrypted only if they name a key.
             (Scheme::Extended, None) => Ok(None),
             (Scheme::Yescrypt, None) => Ok(self.config.keys.unnamed()),
