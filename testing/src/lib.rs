@@ -1,6 +1,7 @@
 //! What tests of several crates need. Everything here panics instead of returning an error: a test
 //! is to fail where something is not as it should be.
 
+pub mod allocator;
 pub mod damage;
 pub mod hex;
 pub mod process;

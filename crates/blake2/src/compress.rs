@@ -149,10 +149,16 @@ pub(crate) fn put<V: Function, R: Row<Word = V::Word>>([low, high]: [R; 2], h: &
     h[4..].copy_from_slice(&high.to_words());
 }
 
-/// A counter as its two words.
+/// A counter as its two words, the lower one first.
 #[inline(always)]
-pub(crate) fn split<V: Function>(count: u128) -> [V::Word; 2] {
+pub fn split<V: Function>(count: u128) -> [V::Word; 2] {
     [V::Word::truncate(count), V::Word::truncate(count >> (8 * V::Word::BYTES))]
+}
+
+/// The counter of two words.
+#[inline(always)]
+pub fn join<V: Function>([low, high]: [V::Word; 2]) -> u128 {
+    u128::from(low.to_u64()) | u128::from(high.to_u64()) << (8 * V::Word::BYTES)
 }
 
 /// States side by side: word `j` of state `i` is `h[j][i]`.
@@ -219,8 +225,7 @@ impl<V: Function> Group<V> {
     /// Advances the counters of the first `lanes` states by this many blocks.
     pub(crate) fn advance_count(&mut self, lanes: usize, blocks: usize) {
         for lane in 0..lanes {
-            let [low, high] = [0, 1].map(|i| u128::from(self.offset[i][lane].to_u64()));
-            let count = (high << (8 * V::Word::BYTES) | low)
+            let count = join::<V>([self.offset[0][lane], self.offset[1][lane]])
                 .wrapping_add((blocks * V::BLOCK_BYTES) as u128);
             [self.offset[0][lane], self.offset[1][lane]] = split::<V>(count);
         }

@@ -8,6 +8,7 @@ use saltern_simd::Level;
 /// The operations on words of chaining values.
 pub use saltern_simd::lanes::Word;
 
+pub use crate::compress::{join, split};
 use crate::function::{State, stripe};
 use crate::params::Params;
 use crate::tree;

@@ -57,7 +57,9 @@ pub(crate) fn last_entry<T: Copy>(failed: T, body: impl FnOnce() -> Result<T, c_
     answer
 }
 
-/// A per-thread buffer for an answer, valid until the thread's next call.
+/// A per-thread buffer for an answer, valid until the thread's next call. Aligned as the words of
+/// `yescrypt_binary_t`.
+#[repr(C, align(8))]
 pub(crate) struct Place<const LEN: usize>(UnsafeCell<[u8; LEN]>);
 
 impl<const LEN: usize> Place<LEN> {

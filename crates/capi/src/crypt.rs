@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use saltern_yescrypt::Setting;
-use saltern_yescrypt::hazmat::byte_refused_by_crypt;
+use saltern_yescrypt::hazmat::crypt3::{self, byte_refused_by_crypt};
 use saltern_yescrypt::params::Syntax;
 
 pub use self::gensalt::{
@@ -24,9 +24,9 @@ use crate::boundary::{Place, entry, number_of, set_errno, text, write, write_tex
 use crate::text::{Request, hash};
 
 /// `CRYPT_OUTPUT_SIZE`
-const OUTPUT: usize = 384;
+const OUTPUT: usize = crypt3::RESULT;
 /// `CRYPT_MAX_PASSPHRASE_SIZE`, including the zero byte.
-const PASSPHRASE: usize = 512;
+const PASSPHRASE: usize = crypt3::PASSWORD + 1;
 /// `sizeof (struct crypt_data)`
 const DATA: usize = 32768;
 /// The offset of `initialized` in it.
@@ -94,7 +94,7 @@ unsafe fn compute(
     }
     // SAFETY: as above.
     let plain = unsafe { text(setting, SETTING) }.ok_or(libc::ERANGE)?;
-    if plain.len() + 1 + 43 + 1 > OUTPUT {
+    if plain.len() > crypt3::TEXT {
         return Err(libc::ERANGE);
     }
     Setting::checksalt(plain).map_err(|_| libc::EINVAL)?;

@@ -40,9 +40,8 @@ impl RawParams {
     /// The same, unchecked.
     fn params(&self) -> Result<Params, Error> {
         let RawParams { flags, n, r, p, t, g, nrom } = *self;
-        let (mode, flavor) = Params::from_flags(flags)?;
-        let mut params = Params::new(mode, n, r);
-        (params.flavor, params.p, params.t, params.g, params.nrom) = (flavor, p, t, g, nrom);
+        let mut params = Params::with_flags(flags, n, r)?;
+        (params.p, params.t, params.g, params.nrom) = (p, t, g, nrom);
         Ok(params)
     }
 }

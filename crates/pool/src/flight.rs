@@ -1,13 +1,12 @@
 //! A group of hashes in flight, with its memory and the reads that it waits for.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use saltern_yescrypt::{
     Error as Hash,
-    hazmat::{Advance, BlocksNeeded, MAX_LANES, Resumable},
+    hazmat::{Advance, BlocksNeeded, MAX_LANES, Resumable, WaitingReads},
     rom::MAX_ROMS,
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -106,7 +105,7 @@ struct Group {
     shape: Arc<Shape>,
     items: Vec<Queued>,
     /// Reads that were announced while no set was free, in order.
-    deferred: VecDeque<BlocksNeeded>,
+    deferred: WaitingReads,
     needed: Option<BlocksNeeded>,
     began: Instant,
     age: u64,
@@ -188,6 +187,15 @@ impl Place {
         }
     }
 
+    /// Wipes the numbers of blocks, which reveal as much, in their places: what is taken from there
+    /// is a copy.
+    fn forget(&mut self) {
+        self.sets.iter_mut().for_each(|set| set.read.zeroize());
+        if let Some(group) = &mut self.group {
+            group.needed.zeroize();
+        }
+    }
+
     /// Accepts a group, for which memory is reserved. Nothing is computed yet.
     pub(crate) fn begin(
         &mut self,
@@ -200,7 +208,7 @@ impl Place {
             bytes: arena.bytes,
             shape,
             items,
-            deferred: VecDeque::new(),
+            deferred: WaitingReads::default(),
             needed: None,
             began: now,
             age,
@@ -222,6 +230,8 @@ impl Place {
         }
         let Some(group) = &mut self.group else { return Ok(Vec::new()) };
         let Derive { params, roms, len } = group.shape.derive().ok_or(Error::Panicked)?;
+        let ahead = |(rom, _): (usize, Grid)| roms[rom].reading.look_ahead as usize + 1;
+        group.deferred = WaitingReads::with_room(group.shape.read().map(ahead).sum())?;
         let items = group.items.iter().map(|queued| &queued.entry.item);
         let inputs: Vec<(&[u8], &[u8])> =
             items.map(|item| (&item.password[..], &item.salt[..])).collect();
@@ -279,7 +289,7 @@ impl Place {
             let Some(group) = &mut self.group else { return Ok(Advance::Done) };
             match progress {
                 Advance::Announces(read) => {
-                    group.deferred.push_back(read);
+                    group.deferred.push(read)?;
                     let ahead = group.shape.roms()[read.rom].reading.look_ahead > 0;
                     self.submit(reader)?;
                     // Reads needed at once begin together, when the group waits.
@@ -333,11 +343,11 @@ impl Place {
         let block = group.shape.block();
         let mut full = [false; MAX_ROMS];
         for _ in 0..group.deferred.len() {
-            let Some(read) = group.deferred.pop_front() else { break };
+            let Some(read) = group.deferred.pop() else { break };
             let free = |set: &Set| set.rom == read.rom && set.read.is_none() && set.missing == 0;
             let Some(index) = self.sets.iter().position(free).filter(|_| !full[read.rom]) else {
                 full[read.rom] = true;
-                group.deferred.push_back(read);
+                group.deferred.push(read)?;
                 continue;
             };
             let set = &mut self.sets[index];
@@ -406,13 +416,10 @@ impl Place {
 
     /// Ends the group and returns its items and memory. Reads may still be under way.
     pub(crate) fn end(&mut self, outcome: Result<(), Error>) -> Option<(Ended, Arena)> {
-        let Group {
-            mut hash, bytes, shape, items, began, faults, checked, deferred, needed, ..
-        } = self.group.take()?;
-        // The block numbers reveal something, too.
+        self.forget();
+        let Group { mut hash, bytes, shape, items, began, faults, checked, .. } =
+            self.group.take()?;
         self.sets.iter_mut().for_each(|set| set.failed = None);
-        let waiting = self.sets.iter_mut().filter_map(|set| set.read.take());
-        waiting.chain(deferred).chain(needed).for_each(|mut read| read.zeroize());
         let outputs = |()| {
             let output = |index| hash.output(index).map(|output| Zeroizing::new(output.to_vec()));
             let outputs: Option<Vec<_>> = (0..items.len()).map(output).collect();
@@ -427,6 +434,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.forget();
         self.clear_sets();
     }
 }

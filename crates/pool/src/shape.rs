@@ -5,7 +5,7 @@ use std::hash::{Hash as AsKey, Hasher};
 use saltern_yescrypt::{
     Error as Hash, Limit,
     hazmat::{Pages, Resumable},
-    params::{CheckedParams, Medium},
+    params::{CheckedParams, Medium, block_bytes},
     rom::{RomMasks, RomUse},
 };
 
@@ -68,7 +68,7 @@ impl Shape {
     pub(crate) fn new(what: Derive, sources: bool, pages: Pages) -> Result<Self, Hash> {
         let Derive { params, roms, .. } = &what;
         params.check_roms(roms)?;
-        let block = 128 * params.params().r as usize;
+        let block = block_bytes(params.params().r) as usize;
         let grid = |used| grid(used, block, sources);
         let grids = roms.iter().map(grid).collect::<Result<_, _>>()?;
         let reads: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
@@ -143,7 +143,7 @@ impl Shape {
 
     /// Bytes of a block of its r.
     pub(crate) fn block(&self) -> usize {
-        self.derive().map_or(0, |what| 128 * what.params.params().r as usize)
+        self.derive().map_or(0, |what| block_bytes(what.params.params().r) as usize)
     }
 }
 

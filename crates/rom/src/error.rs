@@ -151,6 +151,10 @@ pub enum Error {
     SeedLength {
         /// Its length in bytes, counted only slightly beyond the limit.
         actual: usize,
+        /// The minimum.
+        least: usize,
+        /// The maximum.
+        most: usize,
     },
     /// The caller cancelled the work. Unfinished files have been removed.
     Cancelled,
@@ -269,11 +273,11 @@ impl fmt::Display for Error {
                 "is not the table of hashes of its ROM: {reason}: rebuild it (saltern rom verify --rebuild-sums)"
             ),
             Error::Unsupported { what } => f.write_str(what),
-            Error::SeedLength { actual: 0 } => {
-                f.write_str("the seed is empty: it must have 16 to 1048576 bytes")
+            Error::SeedLength { actual, least, most: usize::MAX } => {
+                write!(f, "the seed has {actual} bytes: it must have at least {least}")
             }
-            Error::SeedLength { actual } => {
-                write!(f, "the seed has {actual} bytes: it must have 16 to 1048576 bytes")
+            Error::SeedLength { actual, least, most } => {
+                write!(f, "the seed has {actual} bytes: it must have {least} to {most}")
             }
             Error::Cancelled => f.write_str("cancelled"),
             Error::Yescrypt(error) => error.fmt(f),

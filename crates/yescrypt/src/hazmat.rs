@@ -9,10 +9,16 @@ pub use crate::core::batch::derive_many;
 pub use crate::core::blockmix::MAX_LANES;
 pub use crate::core::memory::Pages;
 pub use crate::core::pass::Derivation;
-pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable};
+pub use crate::core::resumable::{Advance, BlocksNeeded, Resumable, WaitingReads};
 pub use crate::site::encrypt::reencrypt;
 pub use crate::site::hasher::Plan;
-pub use crate::text::crypt3::byte_refused_by_crypt;
+pub use crate::text::HASH_DIGITS;
+
+pub mod crypt3 {
+    //! Limits of crypt(3) on a current Linux (libxcrypt).
+
+    pub use crate::text::crypt3::{PASSWORD, RESULT, TEXT, byte_refused_by_crypt};
+}
 
 use crate::core::params::CheckedParams;
 use crate::core::pass::Sizes;
@@ -49,7 +55,7 @@ pub fn prepare(
     hashes: usize,
 ) -> Result<(), Error> {
     let plan = Sizes::new(params, hashes, 1)?;
-    workspace.arena.reserve(plan.v + plan.scratch)?;
+    workspace.arena.reserve(plan.total())?;
     workspace.arena.fault_in();
     Ok(())
 }

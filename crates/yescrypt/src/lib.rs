@@ -50,7 +50,7 @@ pub mod params {
 
     pub use crate::core::cost::Medium;
     pub use crate::core::flavor::Flavor;
-    pub use crate::core::params::{CheckedParams, Flags, Mode};
+    pub use crate::core::params::{CheckedParams, Flags, Mode, block_bytes};
     pub use crate::site::limits::{FlavorPolicy, Syntax};
     pub use crate::text::crypt3::password_refused_by_crypt;
 }

@@ -17,7 +17,7 @@ pub(crate) mod scheme;
 /// Bytes of hash in every string.
 pub(crate) const HASH: usize = 32;
 /// The number of digits they take in the crypt(3) schemes.
-pub(crate) const HASH_DIGITS: usize = 43;
+pub const HASH_DIGITS: usize = 43;
 /// Bytes of the longest salt that a string holds in base 64.
 pub(crate) const MAX_SALT: usize = 64;
 

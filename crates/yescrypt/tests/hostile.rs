@@ -2,19 +2,16 @@
 //! memory than the limits allow. Also checks that nothing is left behind in freed memory or in
 //! `Debug`.
 
-#[path = "hostile/allocator.rs"]
-mod allocator;
-
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allocator::{Watching, freed, peak};
+use saltern_testing::allocator::{Watching, forbid, forbidden, freed, peak};
 use saltern_yescrypt::{
     Error, HashString, Hasher, Limit, Limits, Params, Setting, Workspace, derive,
-    hazmat::reencrypt,
-    hazmat::{Derivation, derive_many},
+    hazmat::{Advance, Derivation, Resumable, derive_many, reencrypt},
     keys::HashKey,
     params::{CheckedParams, Flavor, Mode, Syntax},
-    rom::{RomImage, RomParams, RomView, init_rom},
+    rom::{Rom, RomImage, RomMasks, RomParams, RomReading, RomStore, RomUse, RomView, init_rom},
     verify,
 };
 
@@ -365,6 +362,54 @@ fn copies_of_secrets_are_not_left_behind() {
         derive_many(&mut jobs, &params, None, &mut workspace).unwrap();
     });
     assert_eq!(outcome.1, 0, "a copy of a password was freed as it was");
+}
+
+/// A ROM of so many blocks that their numbers cannot be anything else.
+struct Vast(RomImage);
+
+impl RomStore for Vast {
+    fn size(&self) -> u64 {
+        1 << 60
+    }
+
+    fn tail(&self, len: usize) -> Option<&[u8]> {
+        let image = self.0.as_bytes();
+        image.get(image.len().checked_sub(len)?..)
+    }
+}
+
+/// Which blocks a hash read says something about its password, also when it was dropped half-way.
+#[test]
+fn numbers_of_blocks_are_not_left_behind() {
+    let image = RomImage::init(&RomParams::new(64, 8, 1), b"a seed", &mut Workspace::new());
+    let store = Arc::new(Vast(image.unwrap()));
+    let params = checked(&Params::yescrypt(256, 8));
+    let inputs = [b"a", b"b", b"c", b"d"].map(|password| (&password[..], &b"salt"[..]));
+    for (look_ahead, stops) in [(0, 1), (0, usize::MAX), (20, 50), (20, usize::MAX)] {
+        let reading = RomReading { nrom: 1 << 50, masks: RomMasks { fill: 1, mix: 1 }, look_ahead };
+        let roms = [RomUse { rom: Rom::stored(store.clone()).unwrap(), reading }];
+        let mut hash = Resumable::new(Workspace::new());
+        hash.begin(&inputs, &params, &roms, 32).unwrap();
+        let mut progress = hash.advance(&[]).unwrap();
+        for _ in 0..stops {
+            progress = match progress {
+                Advance::Announces(read) => {
+                    read.blocks().iter().for_each(|j| forbid(*j));
+                    hash.advance(&[]).unwrap()
+                }
+                Advance::Needs(read) => {
+                    let block = |j: &u64| &store.0.as_bytes()[(j % 64) as usize * 1024..][..1024];
+                    let blocks: Vec<_> = read.blocks().iter().map(block).collect();
+                    hash.advance(&blocks).unwrap()
+                }
+                Advance::Done => break,
+            }
+        }
+        hash.clear();
+    }
+    let (numbers, found) = forbidden();
+    assert!(numbers > 1000, "{numbers}");
+    assert_eq!(found, 0, "of {numbers} numbers");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use saltern_blake2::{Blake2b, Blake2s};
 use saltern_blake2::{blake2b as b, blake2bp as bp, blake2s as s, blake2sp as sp};
 use saltern_blake2::{blake2xb as xb, blake2xs as xs};
 
 use super::answer;
+use super::xof::Xof;
 use crate::boundary::{bytes, write, zeros};
 
 /// Message and key as slices, and an output at any address.
@@ -61,7 +63,7 @@ macro_rules! entry {
 
 /// Stamps the entry of a function with an output of any length.
 macro_rules! long_entry {
-    ($name:ident, $module:ident, $unknown:expr) => {
+    ($name:ident, $module:ident, $kind:ident) => {
         /// The output for a whole message: see `blake2.h`.
         ///
         /// # Safety
@@ -78,7 +80,7 @@ macro_rules! long_entry {
             let hash = |input: &[u8], key: &[u8], give: &mut dyn FnMut(&[u8])| {
                 let mut params = $module::Params::new().key(key).ok()?;
                 // The largest number means an unknown length.
-                if outlen != $unknown {
+                if outlen != Xof::<$kind>::UNKNOWN as usize {
                     params = params.output_length(outlen as u64).ok()?;
                 }
                 let mut output = zeros(outlen)?;
@@ -97,5 +99,5 @@ entry!(blake2b, b);
 entry!(blake2s, s);
 entry!(blake2bp, bp);
 entry!(blake2sp, sp);
-long_entry!(blake2xb, xb, 0xffff_ffff);
-long_entry!(blake2xs, xs, 0xffff);
+long_entry!(blake2xb, xb, Blake2b);
+long_entry!(blake2xs, xs, Blake2s);

@@ -2,10 +2,10 @@
 
 pub(super) mod kind;
 
-use saltern_blake2::hazmat::{self, Word};
+use saltern_blake2::hazmat::{self, Word, join, split};
 use zeroize::{Zeroize, Zeroizing};
 
-use self::kind::{Kind, join, params, split};
+use self::kind::{Kind, params};
 use super::running::Running;
 
 /// The struct, for both functions.

@@ -16,7 +16,7 @@ pub struct Xof<K: Kind> {
 
 impl<K: Kind> Xof<K> {
     /// The value for an unknown length.
-    const UNKNOWN: u32 = u32::MAX >> (32 - 8 * K::XOF_LENGTH);
+    pub(super) const UNKNOWN: u32 = u32::MAX >> (32 - K::XOF_LENGTH_BITS);
 }
 
 impl<K: Kind> Running for Xof<K> {

@@ -5,7 +5,6 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 
 use saltern_rom::{AttachOptions, Attached};
-use saltern_yescrypt::params::Syntax;
 use saltern_yescrypt::rom::RomView;
 use saltern_yescrypt::{Limits, Params, Workspace, derive};
 
@@ -119,12 +118,9 @@ pub unsafe extern "C" fn saltern_derive(
         if out.is_null() && length > 0 {
             return Err(Failure::bad("there is no place for the derived bytes"));
         }
-        let (mode, flavor) = Params::from_flags(raw.flags)?;
-        let mut params = Params::new(mode, raw.n, raw.r);
-        (params.flavor, params.p, params.t, params.nrom) = (flavor, raw.p, raw.t, raw.nrom);
-        let mut limits = Limits::unlimited();
-        limits.syntax = Syntax::Wide;
-        let checked = params.check(&limits)?;
+        let mut params = Params::with_flags(raw.flags, raw.n, raw.r)?;
+        (params.p, params.t, params.nrom) = (raw.p, raw.t, raw.nrom);
+        let checked = params.check(&Limits::unlimited())?;
         // SAFETY: the caller's handle, if there is one.
         let rom = if rom.is_null() { None } else { Some(unsafe { of(rom) }?) };
         let view = rom.map(|rom| RomView::from_bytes(rom.0.as_bytes())).transpose()?;

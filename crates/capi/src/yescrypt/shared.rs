@@ -1,15 +1,19 @@
 //! ROMs (`yescrypt_shared_t`): memory as upstream has it, mapped or the caller's.
 
-use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::ptr;
 
 use saltern_yescrypt::rom::{RomParams, RomView, init_rom};
-use saltern_yescrypt::{Error, Params, Workspace, params::Mode};
+use saltern_yescrypt::{
+    Error, Params, Workspace,
+    params::{Mode, block_bytes},
+};
 
 use super::region::Region;
 use super::{RawParams, within_upstream};
-use crate::boundary::{bytes, copied, entry, last_entry, number_of, object, object_mut};
+use crate::boundary::{
+    Place, bytes, copied, entry, last_entry, number_of, object, object_mut, write,
+};
 use crate::gather;
 
 /// The flag for memory that is already allocated.
@@ -29,8 +33,10 @@ pub(super) unsafe fn image(
     }
     // SAFETY: by the contract above.
     let shared = unsafe { object(shared) }.ok_or(libc::EINVAL)?;
-    let size = 128 * u128::from(params.r) * u128::from(params.nrom);
-    let size = usize::try_from(size).ok().filter(|size| (1..=shared.aligned_size).contains(size));
+    let size = block_bytes(params.r).checked_mul(params.nrom);
+    let size = size
+        .and_then(|size| usize::try_from(size).ok())
+        .filter(|size| (1..=shared.aligned_size).contains(size));
     // SAFETY: by the contract above, as far as the region goes.
     let image = unsafe { bytes(shared.aligned.cast(), size.ok_or(libc::EINVAL)?) };
     image.map(Some).ok_or(libc::EINVAL)
@@ -145,11 +151,8 @@ unsafe fn unmap(region: &mut Region) -> Result<c_int, c_int> {
 /// A pointer that is not null is to a region with its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn yescrypt_digest_shared(shared: *mut Region) -> *mut [u8; 32] {
-    /// `yescrypt_binary_t`, as it is aligned.
-    #[repr(C, align(8))]
-    struct Digest(UnsafeCell<[u8; 32]>);
     thread_local! {
-        static DIGEST: Digest = const { Digest(UnsafeCell::new([0; 32])) };
+        static DIGEST: Place<32> = const { Place::new() };
     }
     entry(ptr::null_mut(), || {
         // SAFETY: the caller's contract.
@@ -163,9 +166,10 @@ pub unsafe extern "C" fn yescrypt_digest_shared(shared: *mut Region) -> *mut [u8
         // SAFETY: the last bytes of the region.
         let end = unsafe { bytes(place, 64) }.ok_or(libc::EINVAL)?;
         let view = RomView::from_bytes(end).map_err(|_: Error| libc::EINVAL)?;
+        let place = Place::of_thread(&DIGEST).ok_or(libc::EIO)?;
         // SAFETY: this thread's place, which only its caller has a pointer to.
-        DIGEST.with(|place| unsafe { *place.0.get() = view.digest() });
-        Ok(DIGEST.with(|place| place.0.get()))
+        unsafe { write(place, &view.digest()) };
+        Ok(place.cast())
     })
 }
 

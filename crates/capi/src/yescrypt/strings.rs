@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use saltern_yescrypt::hazmat::reencrypt;
+use saltern_yescrypt::hazmat::{HASH_DIGITS, reencrypt};
 use saltern_yescrypt::keys::HashKey;
 use saltern_yescrypt::{Setting, params::Syntax};
 
@@ -15,8 +15,9 @@ use crate::text::{MOST_SETTING, Request, hash};
 
 /// The longest answers of `yescrypt` and `yescrypt_encode_params`: as upstream, with salts of up to
 /// 32 bytes.
-const HASH_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1 + 43 + 1;
-const SETTING_ROOM: usize = 3 + 8 * 6 + 1 + 43 + 1;
+const HASH_ROOM: usize = SETTING_ROOM + 1 + HASH_DIGITS;
+/// A salt of 32 bytes has as many digits as a hash.
+const SETTING_ROOM: usize = 3 + 8 * 6 + 1 + HASH_DIGITS + 1;
 
 // Where the functions without a buffer of the caller put their answers.
 thread_local! {
@@ -56,7 +57,7 @@ pub unsafe extern "C" fn yescrypt_r(
         let parsed = Setting::parse(setting).map_err(number_of)?;
         super::within_upstream(parsed.params())?;
         // Refuses a string that will not fit before computing it.
-        if parsed.as_bytes().len() + 1 + 43 >= buflen {
+        if parsed.as_bytes().len() + 1 + HASH_DIGITS >= buflen {
             return Err(libc::EINVAL);
         }
         // SAFETY: the caller's ROM is valid for the duration of the call.

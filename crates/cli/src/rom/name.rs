@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(image("./shm:site"), Ok("./shm:site".into()));
         let segment = RomName::parse("sysv:0x7965730a".into()).unwrap();
         assert_eq!(segment.image, Path::new("/dev/shm/saltern-sysv-7965730a"));
-        assert_eq!(segment.location, Location::Sysv { key: 0x7965_730a });
+        assert_eq!(segment.location, Location::Sysv { key: saltern_rom::UPSTREAM_KEY });
         assert_eq!(image("sysv:4294967295"), Ok("/dev/shm/saltern-sysv-ffffffff".into()));
         for bad in [
             "",

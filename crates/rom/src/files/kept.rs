@@ -76,8 +76,8 @@ impl Manifest {
     pub(crate) fn write(&self, image: &Path, sums: &Sums) -> Result<(), Error> {
         let path = Self::path_for(image);
         Self::check_paths(image, &self.seed, &self.location)?;
-        let mut staged = Staged::begin(&path, 0o644)?;
-        staged.file.write_all(self.to_json().as_bytes()).map_err(Error::io("write", &path))?;
+        let staged = Staged::begin(&path, 0o644)?;
+        staged.write(self.to_json().as_bytes())?;
         let sums = sums.stage(image)?;
         staged.sync()?;
         sums.commit()?;

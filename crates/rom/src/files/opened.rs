@@ -43,14 +43,18 @@ impl ImageFile {
         self.found.len()
     }
 
-    /// Compares size, tag and digest with the manifest. The length of a file on huge pages is
-    /// rounded up to whole pages.
-    pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Error> {
-        let (expected, actual) = (manifest.size(), self.size());
-        let whole = if self.kind == Kind::Hugetlbfs { self.page as u64 } else { 1 };
-        if actual != expected.next_multiple_of(whole) {
-            return Err(Error::Size { path: self.path.clone(), expected, actual });
+    /// Refuses a file that is too short or too long for an image of this many bytes.
+    fn check_size(&self, expected: u64) -> Result<(), Error> {
+        let actual = self.size();
+        if self.kind.file_length(expected, self.page) == Some(actual) {
+            return Ok(());
         }
+        Err(Error::Size { path: self.path.clone(), expected, actual })
+    }
+
+    /// Compares size, tag and digest with the manifest.
+    pub(crate) fn check(&self, manifest: &Manifest) -> Result<(), Error> {
+        self.check_size(manifest.size())?;
         check_tail(&self.path, manifest, &self.file)
     }
 
@@ -149,16 +153,15 @@ impl Image {
         }
     }
 
-    /// Refuses a segment of another size.
+    /// Refuses an image of another size.
     pub(crate) fn check_size(&self, expected: u64) -> Result<(), Error> {
-        let actual = match self {
-            Image::File(file) => file.size(),
-            Image::Segment(segment) => segment.size,
-        };
-        if actual == expected {
-            return Ok(());
+        match self {
+            Image::File(file) => file.check_size(expected),
+            Image::Segment(segment) if segment.size == expected => Ok(()),
+            Image::Segment(segment) => {
+                Err(Error::Size { path: segment.name(), expected, actual: segment.size })
+            }
         }
-        Err(Error::Size { path: self.name(), expected, actual })
     }
 
     /// Passes on `total` bytes of the image in order.

@@ -116,8 +116,7 @@ impl Place<'_> {
             // other processes to make room.
             check_memory(size)?;
         }
-        let whole = if mapped_only { page as u64 } else { 1 };
-        staged.allocate(size.checked_next_multiple_of(whole).unwrap_or(u64::MAX))?;
+        staged.allocate(kind.file_length(size, page).unwrap_or(u64::MAX))?;
         let Made { manifest, sums } = if mapped || mapped_only {
             let memory = Mapping::file(&staged.file, length(size)?, page, true);
             let mut memory = memory.map_err(Error::io("map", staged.path()))?;

@@ -113,7 +113,7 @@ impl Staged {
     }
 
     /// Writes its contents.
-    fn write(&self, content: &[u8]) -> Result<(), Error> {
+    pub(crate) fn write(&self, content: &[u8]) -> Result<(), Error> {
         (&self.file).write_all(content).map_err(Error::io("write", &self.place))
     }
 

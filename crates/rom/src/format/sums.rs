@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use saltern_yescrypt::params::block_bytes;
 use saltern_yescrypt::rom::RomParams;
 use zeroize::Zeroizing;
 
@@ -39,7 +40,7 @@ pub(crate) struct Sums {
 
 /// The ROM's own block as a power of two, within bounds.
 pub(crate) fn chunk_of(params: &RomParams) -> u32 {
-    let block = 128 * u64::from(params.r.max(1));
+    let block = block_bytes(params.r.max(1));
     (1 << block.ilog2()).clamp(CHUNKS[0], CHUNKS[1]) as u32
 }
 
@@ -56,7 +57,7 @@ fn room<T>(count: u64) -> Result<Vec<T>, Error> {
 impl Sums {
     fn empty(size: u64, chunk: u32) -> Result<Self, Error> {
         let chunk = u64::from(chunk);
-        let groups = size.div_ceil(chunk).div_ceil(GROUP as u64);
+        let (_, groups) = Self::counts(size, chunk);
         let (groups, chunks) = (room(groups)?, room(groups)?);
         Ok(Sums {
             chunk,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use saltern_pool::source::Window;
+use saltern_yescrypt::params::block_bytes;
 use saltern_yescrypt::rom::{RomId, RomReading};
 use zeroize::Zeroize;
 
@@ -117,7 +118,7 @@ impl RomFile {
     /// [`Error::Damaged`] for a damaged chunk, [`Error::Size`] if the file has become shorter,
     /// [`Error::Io`] for a read error.
     pub fn read_block(&self, j: u64, r: u32, buffer: &mut [u8]) -> Result<(), Error> {
-        let (needed, actual) = (128 * u64::from(r), buffer.len() as u64);
+        let (needed, actual) = (block_bytes(r), buffer.len() as u64);
         if needed != actual {
             return Err(saltern_yescrypt::Error::BufferLength { needed, actual }.into());
         }

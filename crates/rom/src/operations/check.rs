@@ -15,7 +15,7 @@ use crate::operations::seed::Seed;
 use crate::progress::{PIECE, Watch};
 use crate::system::filesystem::{is_in_memory, page_size_of_memory};
 use crate::system::map::Mapping;
-use crate::system::memory::{acquire, available, length};
+use crate::system::memory::{acquire, check_memory, length};
 use crate::system::pages::RomPages;
 
 /// Quickly compares the size, the tag and the digest of an image, and the head of its table of
@@ -104,8 +104,7 @@ pub fn recompute(
 ) -> Result<Manifest, Error> {
     let opened = Opened::open(image, expect)?;
     let (manifest, size) = (&opened.manifest, opened.manifest.size());
-    let too_large = available().is_some_and(|available| size > available);
-    let mut memory = if too_large && !is_in_memory(image)? {
+    let mut memory = if check_memory(size).is_err() && !is_in_memory(image)? {
         check_room(image, size)?;
         let staged = Staged::begin(&beside(image, ".check"), 0o600)?;
         staged.allocate(size)?;

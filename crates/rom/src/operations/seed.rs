@@ -57,7 +57,8 @@ impl Seed {
     ///
     /// ```
     /// use saltern_rom::Seed;
-    /// assert!(Seed::from_bytes(b"").is_err());
+    /// let refused = Seed::from_bytes(b"").unwrap_err().to_string();
+    /// assert_eq!(refused, "the seed has 0 bytes: it must have at least 1");
     /// ```
     ///
     /// # Errors
@@ -65,7 +66,7 @@ impl Seed {
     pub fn from_bytes(bytes: impl AsRef<[u8]>) -> Result<Self, Error> {
         let bytes = bytes.as_ref();
         if bytes.is_empty() {
-            return Err(Error::SeedLength { actual: 0 });
+            return Err(Error::SeedLength { actual: 0, least: 1, most: usize::MAX });
         }
         Ok(Seed { bytes: Zeroizing::new(bytes.to_vec()), source: SeedSource::Descriptor })
     }
@@ -80,10 +81,8 @@ impl Seed {
         let mut random = Zeroizing::new([0; 32]);
         let failed = |_| saltern_yescrypt::Error::Random;
         getrandom::fill(&mut *random).map_err(failed)?;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(64));
-        for byte in random.iter() {
-            bytes.extend([byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[digit as usize]));
-        }
+        let bytes = base16ct::lower::encode_string(&*random);
+        let bytes = Zeroizing::new(bytes.into_bytes());
         new_private_file(backup, &bytes)?;
         Ok(Seed { bytes, source: SeedSource::Generated { path: absolute(backup) } })
     }
@@ -118,7 +117,7 @@ fn read(reader: impl Read, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let line = bytes[..len].strip_suffix(b"\n");
     len = line.map_or(len, |line| line.strip_suffix(b"\r").unwrap_or(line).len());
     if !(MIN..=MAX).contains(&len) {
-        return Err(Error::SeedLength { actual: len });
+        return Err(Error::SeedLength { actual: len, least: MIN, most: MAX });
     }
     Ok(Zeroizing::new(bytes[..len].to_vec()))
 }

@@ -25,6 +25,15 @@ pub(crate) enum Kind {
     Hugetlbfs,
 }
 
+impl Kind {
+    /// The length of the file of an image of this many bytes: whole pages if they are huge. `None`
+    /// if it is beyond all numbers.
+    pub(crate) fn file_length(self, bytes: u64, page: usize) -> Option<u64> {
+        let whole = if self == Kind::Hugetlbfs { page as u64 } else { 1 };
+        bytes.checked_next_multiple_of(whole)
+    }
+}
+
 /// From linux/magic.h.
 const TMPFS: FsWord = 0x0102_1994;
 const HUGETLBFS: FsWord = 0x9584_58f6_u32 as FsWord;
@@ -211,4 +220,18 @@ pub(crate) fn set_immutable(file: &File, immutable: bool) -> io::Result<()> {
     let mut flags = rustix::fs::ioctl_getflags(file)?;
     flags.set(IFlags::IMMUTABLE, immutable);
     Ok(rustix::fs::ioctl_setflags(file, flags)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_huge_pages_have_whole_ones() {
+        let page = 2 << 20;
+        assert_eq!(Kind::Hugetlbfs.file_length(5 << 19, page), Some(4 << 20));
+        assert_eq!(Kind::Hugetlbfs.file_length(4 << 20, page), Some(4 << 20));
+        assert_eq!(Kind::Memory.file_length(5 << 19, page), Some(5 << 19));
+        assert_eq!(Kind::Hugetlbfs.file_length(u64::MAX, page), None);
+    }
 }

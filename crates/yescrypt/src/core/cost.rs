@@ -10,7 +10,7 @@ pub(crate) mod counter;
 mod tests;
 
 use crate::core::flavor::Flavor;
-use crate::core::params::{LoopCounts, Mode, Params};
+use crate::core::params::{LoopCounts, Mode, Params, block_bytes, share};
 use crate::core::reading::{RomMasks, RomUse, due};
 
 /// Where the blocks of a ROM are when a hash reads them.
@@ -74,7 +74,7 @@ impl Params {
     /// Bytes that go through the block mixes.
     #[must_use]
     pub fn mixed(&self) -> u128 {
-        let pass = Pass::of(self);
+        let pass = Parts::of(self);
         pass.fill.saturating_add(pass.mix).saturating_mul(pass.block)
     }
 
@@ -104,13 +104,13 @@ impl Params {
     pub fn work_with(&self, roms: &[(RomMasks, Medium)]) -> u128 {
         let before = self.prehash();
         let passes = [Some(self), before.as_ref()].into_iter().flatten();
-        let work = |pass: &Params| Pass::of(pass).work().saturating_add(pass.reading(roms));
+        let work = |pass: &Params| Parts::of(pass).work().saturating_add(pass.reading(roms));
         passes.map(work).fold(0, u128::saturating_add)
     }
 
     /// The cost of the reads of one pass.
     fn reading(&self, roms: &[(RomMasks, Medium)]) -> u128 {
-        let block = 128 * u128::from(self.r);
+        let block = block_bytes(self.r).into();
         let read = |(masks, medium): &(RomMasks, Medium)| {
             self.reads(*masks).saturating_mul(medium.read(block))
         };
@@ -123,7 +123,8 @@ impl Params {
         let (n, p) = (u128::from(self.n), u128::from(self.p));
         let others = p.saturating_sub(1);
         // Every loop of every instance begins with step 0.
-        let chunk = if self.mode.divides() { (n / p.max(1)) & !1 } else { n };
+        let own = || u128::from(share(self.n, u64::from(self.p).max(1)));
+        let chunk = if self.mode.divides() { own() } else { n };
         let last = if self.mode.divides() { n - others * chunk } else { n };
         let filling = due(masks.fill, chunk).saturating_mul(others) + due(masks.fill, last);
         let LoopCounts { all, rw } = LoopCounts::new(self, false);
@@ -143,7 +144,7 @@ impl Params {
 
 /// The parts of one pass, of either generation.
 #[derive(Clone, Copy)]
-pub(crate) struct Pass<'a> {
+pub(crate) struct Parts<'a> {
     /// Bytes of a block.
     pub(crate) block: u128,
     /// Blocks that the first loops of all instances fill.
@@ -157,12 +158,12 @@ pub(crate) struct Pass<'a> {
     pub(crate) flavor: &'a Flavor,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Parts<'a> {
     fn of(params: &'a Params) -> Self {
         let (n, p, all) =
             (u128::from(params.n), params.p.into(), LoopCounts::new(params, false).all);
-        Pass {
-            block: 128 * u128::from(params.r),
+        Parts {
+            block: block_bytes(params.r).into(),
             fill: if params.mode.divides() { n } else { n.saturating_mul(p) },
             mix: all.saturating_mul(p),
             instances: p,

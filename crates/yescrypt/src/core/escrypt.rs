@@ -1,10 +1,10 @@
 //! ROMs of generation 0.5: an image without a tag, filled in three or four passes. Its hashes are
 //! those of [`Mode::Escrypt`].
 
-use crate::core::fill::{check_nrom, rom_pass};
+use crate::core::fill::{check_nrom, image_of, rom_pass};
 use crate::core::flavor::Flavor;
-use crate::core::memory::{self, SubBlock};
-use crate::core::params::{CheckedParams, Flags, Mode, Params};
+use crate::core::memory::SubBlock;
+use crate::core::params::{CheckedParams, Flags, Mode, Params, block_bytes};
 use crate::core::pass::{Derivation, Kind};
 use crate::core::workspace::Workspace;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl EscryptRomParams {
     /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        (128 * self.r as u64).saturating_mul(self.nrom)
+        block_bytes(self.r).saturating_mul(self.nrom)
     }
 
     /// The parameters of the pass over the whole image and of the passes over a half. All checks
@@ -77,11 +77,7 @@ pub fn init_rom(
     let seed = seed.as_ref();
     let [whole, half] = &params.passes()?;
     whole.check_output(digest.len() as u64)?;
-    let needed = params.size();
-    if image.len() as u64 != needed {
-        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
-    }
-    let blocks = memory::from_bytes_mut(image)?;
+    let blocks = image_of(image, params.size())?;
     type Memory<'a> = (Kind, &'a mut [SubBlock], Option<&'a [SubBlock]>);
     let mut pass = |params, salt: &[u8], memory: Memory<'_>, out: &mut [u8]| {
         rom_pass(params, Derivation { password: seed, salt, out }, memory, workspace, None)

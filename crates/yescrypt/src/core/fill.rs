@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::core::flavor::Flavor;
 use crate::core::memory::{self, SubBlock};
-use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::params::{CheckedParams, Mode, Params, block_bytes};
 use crate::core::pass::{Derivation, Kind, Pass, Sizes, Watch};
 use crate::core::reading::{RomInUse, RomMasks, Schedule};
 use crate::core::rom::{RomImage, TAG, TRAILER, write_trailer};
@@ -39,7 +39,7 @@ impl RomParams {
     /// Bytes in the image: `128 * r * nrom`, saturated.
     #[must_use]
     pub const fn size(&self) -> u64 {
-        (128 * self.r as u64).saturating_mul(self.nrom)
+        block_bytes(self.r).saturating_mul(self.nrom)
     }
 
     /// Checks that these parameters define a ROM that this machine can address.
@@ -130,12 +130,8 @@ fn fill(
     watch: Option<&(dyn Fn(RomProgress) -> ControlFlow<()> + Sync)>,
 ) -> Result<[u8; 32], Error> {
     let half = params.passes()?;
-    let needed = params.size();
-    if image.len() as u64 != needed {
-        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
-    }
     // Refuse before anything is changed.
-    memory::from_bytes_mut(image)?;
+    image_of(image, params.size())?;
     let tail = image.len() - TRAILER;
     image[tail..].fill(0);
     let blocks = memory::from_bytes_mut(image)?;
@@ -188,6 +184,14 @@ pub(crate) fn rom_pass(
     let roms = Schedule::new(reads.as_slice(), params.mode() == Mode::Rw);
     let pass = Pass { params: *params, kind, roms, target, threads, watch };
     pass.run(&mut [input], [v, scratch])
+}
+
+/// Memory of this many bytes as that of a ROM, of either generation.
+pub(crate) fn image_of(image: &mut [u8], needed: u64) -> Result<&mut [SubBlock], Error> {
+    if image.len() as u64 != needed {
+        return Err(Error::BufferLength { needed, actual: image.len() as u64 });
+    }
+    memory::from_bytes_mut(image)
 }
 
 /// Both generations define ROMs with this many blocks.

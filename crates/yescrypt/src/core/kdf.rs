@@ -101,7 +101,7 @@ pub(crate) fn run(
     }
     let (target, threads) = (workspace.target, workspace.threads);
     let plan = Sizes::new(params, inputs.len(), threads)?;
-    let (v, scratch) = workspace.arena.take(plan.v + plan.scratch)?.split_at_mut(plan.v);
+    let (v, scratch) = workspace.arena.take(plan.total())?.split_at_mut(plan.v);
     let pass = |params, kind| Pass { params, kind, roms, target, threads, watch: None };
     let Some(small) = params.prehash() else {
         return pass(*params, Kind::Main).run(inputs, [v, scratch]);

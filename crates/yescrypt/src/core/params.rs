@@ -4,6 +4,9 @@
 //! [`Params`] is plain data in any combination; [`Params::check`] turns it into [`CheckedParams`],
 //! the only form that the rest of the crate accepts. Nothing is allocated before that.
 
+mod loops;
+
+pub(crate) use self::loops::LoopCounts;
 use crate::Error;
 use crate::core::flavor::Flavor;
 
@@ -132,6 +135,15 @@ impl Params {
         Params { mode, flavor, n, r, p: 1, t: 0, g: 0, nrom: 0 }
     }
 
+    /// [`Params::new`] with the mode and flavour for a flags word.
+    ///
+    /// # Errors
+    /// Those of [`Params::from_flags`].
+    pub fn with_flags(flags: u32, n: u64, r: u32) -> Result<Self, Error> {
+        let (mode, flavor) = Self::from_flags(flags)?;
+        Ok(Params { flavor, ..Self::new(mode, n, r) })
+    }
+
     /// yescrypt as system crypt libraries use it.
     #[must_use]
     pub const fn yescrypt(n: u64, r: u32) -> Self {
@@ -208,7 +220,7 @@ impl Params {
     /// S-boxes.
     #[must_use]
     pub fn memory(&self) -> u128 {
-        let block = 128 * u128::from(self.r);
+        let block = u128::from(block_bytes(self.r));
         let boxes = u128::from(self.slices()) * u128::from(self.sbox_bytes());
         block * (u128::from(self.n) + u128::from(self.p)) + boxes
     }
@@ -250,14 +262,14 @@ impl Params {
         if mode != Mode::Rw && nrom != 0 {
             return refuse("NROM", nrom, "0: only the RW mode uses a ROM");
         }
-        if r == 0 || p == 0 || u64::from(r) * u64::from(p) >= 1 << 30 {
+        if r == 0 || p == 0 || !is_product(r, p) {
             let (name, value) = if p == 0 { ("p", p) } else { ("r", r) };
             return refuse(name, value.into(), "at least 1, with r * p below 2^30");
         }
-        if !n.is_power_of_two() || n < 2 {
+        if !is_size(n) {
             return refuse("N", n, "a power of two above 1");
         }
-        if u128::from(n) * u128::from(r) * 128 > u128::from(u64::MAX) {
+        if n.checked_mul(block_bytes(r)).is_none() {
             return refuse("N", n, "such that 128 * r * N is below 2^64");
         }
         if n > u64::MAX / (u64::from(t) + 1) {
@@ -276,7 +288,7 @@ impl Params {
                 "two S-boxes and one number of Salsa20 rounds for escrypt, and three otherwise";
             return refuse("number of S-boxes", if escrypt { 3 } else { 2 }, expected);
         }
-        if nrom != 0 && (!nrom.is_power_of_two() || nrom < 2) {
+        if nrom != 0 && !is_size(nrom) {
             return refuse("NROM", nrom, "0 or a power of two above 1");
         }
         Ok(())
@@ -291,6 +303,28 @@ impl Params {
         }
         Err(Error::OutOfMemory { bytes: u64::try_from(memory).unwrap_or(u64::MAX) })
     }
+}
+
+/// Bytes in a block of this r.
+#[must_use]
+pub const fn block_bytes(r: u32) -> u64 {
+    128 * r as u64
+}
+
+/// Blocks that each instance fills where p divides V, the last one taking what is left: an even
+/// number.
+pub(crate) const fn share(n: u64, p: u64) -> u64 {
+    (n / p) & !1
+}
+
+/// Whether N or NROM can be this.
+pub(crate) const fn is_size(n: u64) -> bool {
+    n.is_power_of_two() && n > 1
+}
+
+/// Whether r * p is below 2^30, whatever each of them is.
+pub(crate) const fn is_product(r: u32, p: u32) -> bool {
+    (r as u64) * (p as u64) < 1 << 30
 }
 
 impl Default for Params {
@@ -388,7 +422,7 @@ impl CheckedParams {
         let blocks = u128::from(p).saturating_mul(all).saturating_add(n.into());
         // A ROM takes three of them.
         let most = u64::MAX / 4;
-        let bytes = blocks.saturating_mul(128 * u128::from(r));
+        let bytes = blocks.saturating_mul(block_bytes(r).into());
         u64::try_from(bytes).map_or(most, |bytes| bytes.min(most))
     }
 
@@ -400,72 +434,9 @@ impl CheckedParams {
     }
 }
 
-/// Second-loop counts (section 12): `all` block mixes for each instance, `rw` of them within its
-/// own slice with writes.
-///
-/// Both are even, as every slice's length is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LoopCounts {
-    pub(crate) all: u128,
-    pub(crate) rw: u128,
-}
-
-impl LoopCounts {
-    pub(crate) fn new(params: &Params, filling_rom: bool) -> Self {
-        // A is taken from n before n is rounded to even, and W from A before A is.
-        let (slices, t) = (u128::from(params.slices().max(1)), u128::from(params.t));
-        let (n, rw) = (u128::from(params.n) / slices, params.mode.rw());
-        let all = match (rw, t) {
-            (true, 0) => n.div_ceil(3),
-            (true, 1) => (2 * n).div_ceil(3),
-            (true, _) => n * (t - 1),
-            (false, 0) => n,
-            (false, 1) => n + n.div_ceil(2),
-            (false, _) => n * t,
-        };
-        let writing = match (rw, filling_rom) {
-            (_, true) => all,
-            (true, false) => all / slices,
-            (false, false) => 0,
-        };
-        let rw = match params.mode {
-            // Where 1.1 makes both larger, this generation makes the writing ones fewer.
-            Mode::Escrypt(_) => writing & !1,
-            _ => writing.next_multiple_of(2),
-        };
-        LoopCounts { all: all.next_multiple_of(2), rw }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn loop_counts_are_those_of_the_specification() {
-        // n, then (all) for RW t = 0..=3 and WORM t = 0..=3
-        let table: [(u64, [u128; 4], [u128; 4]); 3] = [
-            (4, [2, 4, 4, 8], [4, 6, 8, 12]),
-            (16, [6, 12, 16, 32], [16, 24, 32, 48]),
-            (2048, [684, 1366, 2048, 4096], [2048, 3072, 4096, 6144]),
-        ];
-        for (n, rw, worm) in table {
-            for t in 0..4 {
-                let mut params = Params::new(Mode::Rw, n, 8);
-                params.t = t;
-                assert_eq!(LoopCounts::new(&params, false).all, rw[t as usize]);
-                params.mode = Mode::Worm;
-                let counts = LoopCounts::new(&params, false);
-                assert_eq!((counts.all, counts.rw), (worm[t as usize], 0));
-            }
-        }
-        // n = 16 / 3 = 5: A is 2, 4, 5, 10 before rounding
-        for (t, all) in [(0, 2), (1, 4), (2, 6), (3, 10)] {
-            let mut params = Params::new(Mode::Rw, 16, 8);
-            (params.p, params.t) = (3, t);
-            assert_eq!(LoopCounts::new(&params, false).all, all);
-        }
-    }
 
     #[test]
     fn flags_are_three_bits() {
@@ -473,18 +444,5 @@ mod tests {
             assert_eq!(Flags::from_bits(bits).map(Flags::bits), Ok(bits));
         }
         assert!(Flags::from_bits(8).is_err() && Flags::from_bits(u32::MAX).is_err());
-    }
-
-    #[test]
-    fn the_final_loop_of_the_older_generation_can_be_left_with_two_steps() {
-        // N = 8, t = 0: A = 3.
-        let counts = |bits: u32, p: u32, filling_rom: bool| {
-            let mut params = Params::new(Mode::Escrypt(Flags::from_bits(bits).unwrap()), 8, 8);
-            params.p = p;
-            LoopCounts::new(&params, filling_rom)
-        };
-        assert_eq!(counts(1, 1, false), LoopCounts { all: 4, rw: 2 });
-        assert_eq!(counts(3, 2, false), LoopCounts { all: 2, rw: 0 });
-        assert_eq!(counts(3, 2, true), LoopCounts { all: 2, rw: 2 });
     }
 }

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::dispatch::{self, Target};
 use crate::core::memory::SubBlock;
-use crate::core::params::{CheckedParams, Mode};
+use crate::core::params::{CheckedParams, Mode, share};
 use crate::core::pbkdf2::{self, Secret};
 use crate::core::reading::Schedule;
 use crate::core::smix::{Cursor, Lanes, Mixer, split};
@@ -90,6 +90,11 @@ impl Sizes {
             Some(Sizes { v, scratch })
         };
         plan().ok_or(too_large)
+    }
+
+    /// Sub-blocks of all.
+    pub(crate) fn total(&self) -> usize {
+        self.v + self.scratch
     }
 }
 
@@ -228,11 +233,7 @@ impl Pass<'_> {
         let v = &*v;
         spread(&mut readers, spare, self.threads, |group, spare| {
             let lanes = group.x.len();
-            let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
-                // Lanes beyond the group's are ignored.
-                let hash = (group.first + k.min(lanes - 1)) / p;
-                &v[hash * n * len..][..n * len]
-            });
+            let mut v = shared(v, n * len, (group.first, lanes), p);
             let mixer = self.mixer(lanes);
             let (blocks, cursor) = ((&mut *group.x, spare), &mut Cursor::default());
             mixer.mix(&mut group.boxes, blocks, &mut v[..lanes], shared_loops, cursor);
@@ -444,9 +445,20 @@ pub(crate) fn spread<'v>(
 /// The first block and the number of blocks that instance `index` of a hash fills: even numbers,
 /// the last taking what is left.
 pub(crate) fn slice(index: usize, n: usize, p: usize) -> (usize, usize) {
-    let chunk = (n / p) & !1;
+    let chunk = share(n as u64, p as u64) as usize;
     let start = index * chunk;
     (start, if index + 1 == p { n - start } else { chunk })
+}
+
+/// For each lane of a group that begins with instance `first`, the V of its hash, of `len`
+/// sub-blocks each. Lanes beyond the group's are ignored.
+pub(crate) fn shared(
+    v: &[SubBlock],
+    len: usize,
+    (first, lanes): (usize, usize),
+    p: usize,
+) -> [&[SubBlock]; MAX_LANES] {
+    array::from_fn(|k| &v[(first + k.min(lanes - 1)) / p * len..][..len])
 }
 
 /// A list of at most `limit` items, allocated fallibly.

@@ -1,5 +1,6 @@
 //! PBKDF2-HMAC-SHA256 with one iteration (section 2) on both ends of a hash, and HMAC.
 
+use hmac::digest::FixedOutput;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -72,7 +73,10 @@ fn numbered(mac: &Hmac<Sha256>, counter: u32) -> Secret {
 }
 
 fn finish(mac: Hmac<Sha256>) -> Secret {
-    Zeroizing::new(mac.finalize().into_bytes().into())
+    // Not by `finalize`, of which a copy would be left unwiped.
+    let mut code = Zeroizing::new([0; 32]);
+    mac.finalize_into((&mut *code).into());
+    code
 }
 
 fn keyed(key: &[u8]) -> Hmac<Sha256> {

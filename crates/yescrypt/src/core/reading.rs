@@ -5,7 +5,7 @@
 //! reads the first ROM of the list with `i & mask == 1`.
 
 use crate::core::memory::SubBlock;
-use crate::core::params::{CheckedParams, Mode, Params};
+use crate::core::params::{CheckedParams, Mode, Params, block_bytes, is_size};
 use crate::core::rom::{Rom, RomView};
 use crate::error::Error;
 
@@ -96,17 +96,15 @@ impl RomReading {
     /// ```
     #[must_use]
     pub const fn whole(size: u64, r: u32) -> Option<Self> {
-        match size.checked_div(128 * r as u64) {
-            Some(nrom) if nrom > 1 && nrom.is_power_of_two() && nrom * 128 * r as u64 == size => {
-                Some(Self::new(nrom))
-            }
+        match size.checked_div(block_bytes(r)) {
+            Some(nrom) if is_size(nrom) && nrom * block_bytes(r) == size => Some(Self::new(nrom)),
             _ => None,
         }
     }
 
     /// Refuses values that the algorithm does not define.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if !self.nrom.is_power_of_two() || self.nrom < 2 {
+        if !is_size(self.nrom) {
             return Err(Error::invalid("NROM", self.nrom, "a power of two above 1"));
         }
         if self.look_ahead > MAX_LOOK_AHEAD {

@@ -4,6 +4,7 @@
 mod running;
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 
 use zeroize::Zeroize;
 
@@ -41,6 +42,61 @@ impl Zeroize for BlocksNeeded {
     fn zeroize(&mut self) {
         self.blocks.zeroize();
         self.count = 0;
+    }
+}
+
+/// Reads that wait, in order. Their memory does not move, and is wiped on drop: the numbers of the
+/// blocks reveal something about passwords.
+#[derive(Default)]
+pub struct WaitingReads(VecDeque<BlocksNeeded>);
+
+impl WaitingReads {
+    /// With room for this many.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn with_room(most: usize) -> Result<Self, Error> {
+        let (mut reads, bytes) = (VecDeque::new(), most.saturating_mul(size_of::<BlocksNeeded>()));
+        reads.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes: bytes as u64 })?;
+        Ok(WaitingReads(reads))
+    }
+
+    /// Appends a read.
+    ///
+    /// # Errors
+    /// [`Error::Panicked`] if there is no room.
+    pub fn push(&mut self, read: BlocksNeeded) -> Result<(), Error> {
+        if self.0.len() == self.0.capacity() {
+            return Err(Error::Panicked);
+        }
+        self.0.push_back(read);
+        Ok(())
+    }
+
+    /// Takes the first.
+    pub fn pop(&mut self) -> Option<BlocksNeeded> {
+        self.0.pop_front()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Drop for WaitingReads {
+    fn drop(&mut self) {
+        // Those that were taken left their numbers behind.
+        let nothing = BlocksNeeded { rom: 0, blocks: [0; MAX_LANES], count: 0 };
+        self.0.resize(self.0.capacity(), nothing);
+        self.0.iter_mut().for_each(Zeroize::zeroize);
     }
 }
 
@@ -128,7 +184,7 @@ impl Resumable {
         pages: Pages,
     ) -> Option<u64> {
         let plan = Sizes::new(params, hashes, 1).ok()?;
-        let len = plan.v.checked_add(plan.scratch)?.checked_add(log::room(params, roms, hashes))?;
+        let len = plan.total().checked_add(log::room(params, roms, hashes))?;
         Arena::bytes_for(len, pages).map(|bytes| bytes as u64)
     }
 

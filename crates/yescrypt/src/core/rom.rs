@@ -8,6 +8,7 @@ use core::hash::{Hash, Hasher};
 
 use crate::core::check::RomCheck;
 use crate::core::memory::{self, Arena, Pages, SubBlock};
+use crate::core::params::block_bytes;
 use crate::error::Error;
 
 pub(crate) const TAG: &[u8; 16] = b"yescrypt-ROMhash";
@@ -128,7 +129,7 @@ impl Rom {
             Place::Memory(memory) => RomView::from_bytes(memory.bytes()),
             Place::Untagged(memory) => RomView::untagged(memory.bytes()),
             Place::Store(store) => {
-                let needed = 128 * u64::from(r);
+                let needed = block_bytes(r);
                 let tail = usize::try_from(needed).ok().and_then(|len| store.tail(len));
                 let actual = self.size;
                 RomView::last_block(tail.ok_or(Error::RomTooSmall { needed, actual })?)

@@ -16,7 +16,7 @@ pub use self::plan::Plan;
 use self::shelf::Shelf;
 
 use crate::core::kdf::run;
-use crate::core::params::{Mode, Params};
+use crate::core::params::{Mode, Params, block_bytes};
 use crate::core::pass::Derivation;
 use crate::core::reading::{Reads, RomMasks, RomReading, RomUse};
 use crate::core::rom::Rom;
@@ -325,7 +325,7 @@ impl Hasher {
             // Without RW nothing can have been hashed with a ROM.
             let rom = self.config.escrypt_rom.as_ref().filter(|_| flags.rw);
             let all = |(rom, mask): &(Rom, u32)| {
-                let block = 128 * u64::from(setting.params().r);
+                let block = block_bytes(setting.params().r);
                 let nrom = rom.size().checked_div(block).unwrap_or_default();
                 let reading = RomReading { nrom, masks: RomMasks::escrypt(*mask), look_ahead: 0 };
                 RomUse { rom: rom.clone(), reading }

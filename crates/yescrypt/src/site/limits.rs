@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::core::flavor::Flavor;
-use crate::core::params::{CheckedParams, Mode};
+use crate::core::params::{CheckedParams, Mode, block_bytes};
 use crate::core::reading::RomUse;
 use crate::text::crypt3;
 use crate::{Error, Limit, Params};
@@ -144,7 +144,7 @@ impl Limits {
 
     /// Refuses ROM reads that take longer than allowed, which the parameters do not reveal.
     pub(crate) fn admit_roms(&self, params: &Params, roms: &[RomUse]) -> Result<(), Error> {
-        let block = 128 * params.r as usize;
+        let block = block_bytes(params.r) as usize;
         let roms: Vec<_> = roms.iter().map(|used| used.cost(block)).collect();
         within(Limit::Work, params.work_with(&roms), self.max_work)
     }

@@ -11,10 +11,8 @@ pub(super) fn yescrypt(reader: &mut Reader<'_>) -> Result<Params, Error> {
         flavor @ 2..=257 => 2 + ((flavor - 2) << 2),
         _ => return Err(Error::malformed("a flavour of at most 257")),
     };
-    let (mode, flavor) = Params::from_flags(flags)?;
     let n = power("a log2 of N of at most 63", reader.number(1)?)?;
-    let mut params = Params::new(mode, n, reader.number(1)?);
-    params.flavor = flavor;
+    let mut params = Params::with_flags(flags, n, reader.number(1)?)?;
     if !reader.accept(b"$") {
         let have = reader.number(1)?;
         for (bit, least) in [(0, 2), (1, 1), (2, 1), (3, 1)] {

@@ -6,13 +6,13 @@ use super::HASH_DIGITS;
 use crate::core::params::{Mode, Params};
 
 /// The longest result, including its terminating zero byte.
-const RESULT: usize = 384;
+pub const RESULT: usize = 384;
 
 /// The longest text that it accepts: it reserves room for a hash after whatever it is given.
-const TEXT: usize = RESULT - 1 - HASH_DIGITS - 1;
+pub const TEXT: usize = RESULT - 1 - HASH_DIGITS - 1;
 
 /// The longest password that it accepts.
-pub(crate) const PASSWORD: usize = 511;
+pub const PASSWORD: usize = 511;
 
 /// Where the salt of a `$7$` string begins.
 const SCRYPT_SALT: usize = "$7$".len() + 1 + 5 + 5;

@@ -11,6 +11,7 @@ use super::phc;
 use super::scheme::Scheme;
 use super::{HASH, HASH_DIGITS, MAX_SALT, ascii};
 use super::{crypt, crypt3, escrypt};
+use crate::core::params::{is_product, is_size};
 use crate::ids::KeyId;
 use crate::ids::RomId;
 use crate::text::roms::NamedRom;
@@ -133,7 +134,7 @@ impl Setting {
     pub fn encode(params: &Params, salt: impl AsRef<[u8]>) -> Result<String, Error> {
         let flags = params.flags().ok_or(Error::FlavorNotAllowed)?;
         let flavor = if flags < 2 { flags } else { 2 + (flags >> 2) };
-        if u64::from(params.r) * u64::from(params.p) >= 1 << 30 {
+        if !is_product(params.r, params.p) {
             return Err(Error::invalid("r", params.r.into(), "such that r * p is below 2^30"));
         }
         let mut text = Scheme::Yescrypt.prefix().as_bytes().to_vec();
@@ -457,7 +458,7 @@ impl core::fmt::Debug for HashString {
 }
 
 fn log2(name: &'static str, value: u64) -> Result<u32, Error> {
-    if value < 2 || !value.is_power_of_two() {
+    if !is_size(value) {
         return Err(Error::invalid(name, value, "a power of two above 1"));
     }
     Ok(value.ilog2())

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::ascii;
 use super::base64::{Reader, push_bytes, push_fixed};
-use crate::core::params::{Flags, Mode, Params};
+use crate::core::params::{Flags, Mode, Params, is_product};
 use crate::error::Error;
 
 /// Reads flags and numbers.
@@ -47,7 +47,7 @@ pub fn encode_setting(
             return Err(Error::invalid(name, value.into(), "at most 63"));
         }
     }
-    if r >= 1 << 30 || p >= 1 << 30 || u64::from(r) * u64::from(p) >= 1 << 30 {
+    if r >= 1 << 30 || p >= 1 << 30 || !is_product(r, p) {
         let (name, value) = if p > r { ("p", p) } else { ("r", r) };
         return Err(Error::invalid(name, value.into(), "below 2^30, as r * p"));
     }

@@ -1,6 +1,5 @@
 //! Differences between BLAKE2b and BLAKE2s in the C structs, and their parameter blocks.
 
-use saltern_blake2::hazmat::Word;
 use saltern_blake2::{Blake2b, Blake2s, Variant};
 
 use super::State;
@@ -13,27 +12,16 @@ pub trait Kind: Variant {
     /// The states of the leaves of BLAKE2bp or BLAKE2sp.
     type Leaves: Copy + AsRef<[State<Self>]> + AsMut<[State<Self>]>;
     /// Bytes of a BLAKE2X length in the parameter block.
-    const XOF_LENGTH: usize;
+    const XOF_LENGTH: usize = Self::XOF_LENGTH_BITS as usize / 8;
 
     /// The states of the leaves, each from its number.
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves;
-}
-
-/// A count of bytes as two words, the lower one first.
-pub(in crate::blake2) fn split<K: Kind>(count: u128) -> [K::Word; 2] {
-    [Word::truncate(count), Word::truncate(count >> (8 * K::Word::BYTES))]
-}
-
-/// The count of two words.
-pub(in crate::blake2) fn join<K: Kind>([low, high]: [K::Word; 2]) -> u128 {
-    u128::from(low.to_u64()) | u128::from(high.to_u64()) << (8 * K::Word::BYTES)
 }
 
 impl Kind for Blake2b {
     type Param = [u8; 64];
     const NO_PARAM: [u8; 64] = [0; 64];
     type Leaves = [State<Self>; 4];
-    const XOF_LENGTH: usize = 4;
 
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)
@@ -44,7 +32,6 @@ impl Kind for Blake2s {
     type Param = [u8; 32];
     const NO_PARAM: [u8; 32] = [0; 32];
     type Leaves = [State<Self>; 8];
-    const XOF_LENGTH: usize = 2;
 
     fn leaves(leaf: impl Fn(usize) -> State<Self>) -> Self::Leaves {
         std::array::from_fn(leaf)

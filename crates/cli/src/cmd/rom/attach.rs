@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use clap::ArgGroup;
 use saltern_rom::{
-    Access, AttachOptions, Attached, CopyOptions, Error, Location, Lock, Manifest, copy,
+    Access, AttachOptions, Attached, CopyOptions, Error, Location, Lock, Manifest, RomHash, copy,
     is_in_memory, set_immutable,
 };
 
@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if found {
         tell(format_args!("{name} is attached already"));
     }
-    let held = match args.keep(&name) {
+    let held = match args.keep(&name, source.hash) {
         Ok(held) => held,
         Err(error) => {
             // It is not as requested, which would otherwise go unnoticed.
@@ -144,9 +144,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// The same ROM at its destination, if it exists there and can be trusted: the library refuses
 /// images that others may have written.
 fn look(name: &RomName, source: &Manifest) -> Result<Attached, Error> {
+    saltern_rom::attach(name.image(), &mapped(source.hash))
+}
+
+/// How the ROM with this hash is attached at its destination.
+fn mapped(hash: RomHash) -> AttachOptions<'static> {
     let mut options = AttachOptions::new();
-    (options.access, options.expect) = (Access::Map, Some(source.hash));
-    saltern_rom::attach(name.image(), &options)
+    (options.access, options.expect) = (Access::Map, Some(hash));
+    options
 }
 
 impl Args {
@@ -186,15 +191,14 @@ impl Args {
     }
 
     /// The remaining requests once the copy exists: locking, and holding it.
-    fn keep(&self, name: &RomName) -> anyhow::Result<Option<Attached>> {
+    fn keep(&self, name: &RomName, hash: RomHash) -> anyhow::Result<Option<Attached>> {
         if self.immutable {
             set_immutable(name.image(), true)?;
         }
         if !self.hold {
             return Ok(None);
         }
-        let mut options = AttachOptions::new();
-        options.access = Access::Map;
+        let mut options = mapped(hash);
         options.lock = if self.lock { Lock::Require } else { Lock::No };
         Ok(Some(saltern_rom::attach(name.image(), &options)?))
     }

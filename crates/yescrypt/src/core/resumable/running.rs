@@ -3,15 +3,13 @@
 //! A loop finds its memory from indices each time it continues, so nothing here borrows the memory
 //! in between.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::array;
 use core::cell::RefCell;
 use core::ops::Range;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Advance, BlocksNeeded};
+use super::{Advance, BlocksNeeded, WaitingReads};
 use crate::core::blockmix::{Boxes, MAX_LANES};
 use crate::core::check::RomFault;
 use crate::core::dispatch::{self, Target};
@@ -19,7 +17,7 @@ use crate::core::kdf::run;
 use crate::core::log::{self, Log, Noted, Pen};
 use crate::core::memory::{self, SubBlock};
 use crate::core::params::{CheckedParams, Mode};
-use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, slice};
+use crate::core::pass::{Derivation, Kind, Pass, Sizes, groups, list, shared, slice};
 use crate::core::pbkdf2::Secret;
 use crate::core::reading::{MAX_LOOK_AHEAD, MAX_ROMS, Reads, RomUse, Schedule};
 use crate::core::smix::{Cursor, Mixer, Stop, split};
@@ -72,7 +70,7 @@ pub(super) struct Running {
     stage: Stage,
     cursor: Cursor,
     /// For each ROM, the reads that have been announced but not needed yet.
-    announced: [VecDeque<[u64; MAX_LANES]>; MAX_ROMS],
+    announced: [WaitingReads; MAX_ROMS],
     needed: Option<BlocksNeeded>,
     /// The workspace's memory for the hashes, followed by the log of their reads.
     plan: Sizes,
@@ -84,16 +82,8 @@ pub(super) struct Running {
 impl Drop for Running {
     /// The block numbers reveal something about the password.
     fn drop(&mut self) {
-        for announced in &mut self.announced {
-            announced.clear();
-            announced.resize(announced.capacity(), [0; MAX_LANES]);
-            let (first, second) = announced.as_mut_slices();
-            first.as_flattened_mut().zeroize();
-            second.as_flattened_mut().zeroize();
-        }
-        if let Some(read) = &mut self.needed {
-            read.blocks.zeroize();
-        }
+        // Also those of a read that was supplied, of which a copy was taken.
+        self.needed.zeroize();
     }
 }
 
@@ -122,11 +112,10 @@ impl Running {
             let out = Zeroizing::new(list(len, core::iter::repeat_n(0, len))?);
             hashes.push(Hash { password, salt, out });
         }
-        let mut announced: [VecDeque<_>; MAX_ROMS] = Default::default();
+        let mut announced: [WaitingReads; MAX_ROMS] = Default::default();
         for (announced, elsewhere) in announced.iter_mut().zip(reads.elsewhere()) {
             let most = if elsewhere { MAX_LOOK_AHEAD as usize + 1 } else { 0 };
-            let bytes = (most * size_of::<[u64; MAX_LANES]>()) as u64;
-            announced.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes })?;
+            *announced = WaitingReads::with_room(most)?;
         }
         let small = params.prehash();
         Ok(Running {
@@ -154,7 +143,7 @@ impl Running {
 
     /// Sub-blocks that it needs.
     pub(super) fn memory_len(&self) -> usize {
-        (self.plan.v + self.plan.scratch).saturating_add(self.log)
+        self.plan.total().saturating_add(self.log)
     }
 
     pub(super) fn check(
@@ -165,7 +154,7 @@ impl Running {
         if self.log == 0 {
             return Ok(());
         }
-        let memory = &workspace.arena.first(self.memory_len())[self.plan.v + self.plan.scratch..];
+        let memory = &workspace.arena.first(self.memory_len())[self.plan.total()..];
         let len = self.main.block_len() * SubBlock::BYTES;
         Noted { memory, count: self.noted }.check(index, &self.roms, len)
     }
@@ -312,10 +301,7 @@ impl Running {
         let own = (first / p * n + start) * len;
         let stop = match self.stage {
             Stage::Read(_) => {
-                let mut v: [&[SubBlock]; MAX_LANES] = array::from_fn(|k| {
-                    let hash = (first + k.min(lanes - 1)) / p;
-                    &memory.v[hash * n * len..][..n * len]
-                });
+                let mut v = shared(memory.v, n * len, (first, lanes), p);
                 mixer.mix(&mut boxes, (x, &mut spare[..lanes]), &mut v[..lanes], loops, cursor)
             }
             Stage::Write(_) => {
@@ -375,13 +361,13 @@ impl Running {
     fn stopped(&mut self, stop: Stop, count: usize) -> Result<Advance, Error> {
         Ok(match stop {
             Stop::Announces { rom, blocks } => {
-                self.announced[rom].push_back(blocks);
-                Advance::Announces(BlocksNeeded { rom, blocks, count })
+                let read = BlocksNeeded { rom, blocks, count };
+                self.announced[rom].push(read)?;
+                Advance::Announces(read)
             }
             Stop::Needs { rom } => {
                 // Loops need nothing that they have not announced.
-                let blocks = self.announced[rom].pop_front().ok_or(Error::Panicked)?;
-                let read = BlocksNeeded { rom, blocks, count };
+                let read = self.announced[rom].pop().ok_or(Error::Panicked)?;
                 self.needed = Some(read);
                 Advance::Needs(read)
             }
