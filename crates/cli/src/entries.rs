@@ -6,7 +6,8 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use saltern::table::{Kind, Row, identify, rows, scheme};
+use saltern::policy::Scheme;
+use saltern::table::{Kind, Row, identify, rows};
 
 use crate::output::printable;
 use crate::streams;
@@ -37,6 +38,16 @@ pub(crate) struct EntryArgs {
     lines: LineArgs,
 }
 
+/// The name of the scheme of a string, as JSON has it; for a wrapped one, that of the hash around
+/// the other.
+pub(crate) fn scheme(kind: Kind<'_>) -> Option<&'static str> {
+    match kind {
+        Kind::Ours(known, _) | Kind::Foreign(known, _) => Some(known.name),
+        Kind::Wrapped { .. } => Some(Scheme::Yescrypt.name()),
+        _ => None,
+    }
+}
+
 /// Options that have a meaning only with `--hash-file`.
 pub(crate) const OF_A_FILE: [&str; 3] = ["user", "field", "json_key"];
 
@@ -58,14 +69,9 @@ impl Entry {
         self.stored.as_deref().map_err(Clone::clone)
     }
 
-    /// The name of the scheme of the string; for a wrapped one, that of the hash within.
+    /// The name of the scheme of the string.
     pub(crate) fn scheme(&self) -> Option<&'static str> {
-        let stored = self.stored().ok()?;
-        match identify(stored).ok()? {
-            Kind::Ours(known, _) | Kind::Foreign(known, _) => Some(known.name),
-            Kind::Wrapped { .. } => scheme(stored).ok()?.map(|scheme| scheme.name()),
-            _ => None,
-        }
+        scheme(identify(self.stored().ok()?).ok()?)
     }
 
     /// The account's name for people and for JSON.

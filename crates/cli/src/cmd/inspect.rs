@@ -16,7 +16,7 @@ use saltern_yescrypt::{
 use serde::Serialize;
 
 use crate::crypt3;
-use crate::entries::{Entry, EntryArgs, OF_A_FILE};
+use crate::entries::{self, Entry, EntryArgs, OF_A_FILE};
 use crate::output::Output;
 
 const EXAMPLES: &str = "\
@@ -184,15 +184,13 @@ fn inspect(entry: &Entry) -> Record {
 
 impl Record {
     fn fill(&mut self, stored: &str) -> Result<(), String> {
-        match identify(stored).map_err(|error| error.to_string())? {
-            Kind::Ours(known, text) => {
-                self.scheme = Some(known.name);
-                self.fill_ours(text)?;
-            }
+        let kind = identify(stored).map_err(|error| error.to_string())?;
+        self.scheme = entries::scheme(kind);
+        match kind {
+            Kind::Ours(_, text) => self.fill_ours(text)?,
             Kind::Wrapped { inner, outer } => {
                 let scheme = scheme(stored).map_err(|error| error.to_string())?;
                 let scheme = scheme.map_or("", policy::Scheme::name);
-                self.scheme = Some("yescrypt");
                 self.over = Some(Inner { scheme, setting: inner.to_owned() });
                 self.fill_ours(outer)?;
                 if let Some(details) = &mut self.details {
@@ -202,7 +200,6 @@ impl Record {
                 }
             }
             Kind::Foreign(known, _) => {
-                self.scheme = Some(known.name);
                 self.accepted_as = known.scheme.map(policy::Scheme::name);
                 self.kind = "foreign";
             }

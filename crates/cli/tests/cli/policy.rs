@@ -176,11 +176,11 @@ fn a_match_says_whether_an_update_is_due() {
     assert_eq!(json["result"], "match");
     assert_eq!(json["outdated"], serde_json::json!(["scheme", "cost", "floor"]));
     assert!(json["update"].as_str().unwrap().starts_with("$y$j75$"), "{json}");
-    // Of a wrapped one the scheme is that of the hash within.
+    // Of a wrapped one the scheme is that of the hash around the other, as in `inspect`.
     let wrapped = stdout(&run(&["wrap", "--policy", file], BCRYPT)).trim_end().to_owned();
     let json = verify(&["--json"], &wrapped, "U*U");
     let json: serde_json::Value = serde_json::from_str(stdout(&json)).unwrap();
-    assert_eq!((&json["scheme"], &json["result"]), (&"bcrypt".into(), &"match".into()), "{json}");
+    assert_eq!((&json["scheme"], &json["result"]), (&"yescrypt".into(), &"match".into()), "{json}");
     // Without asking for the password.
     let locked = verify(&[], &format!("!{BCRYPT}"), "");
     assert_one_error(&locked, "the account is locked");
