@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use saltern_yescrypt::{
-    Error as Hash,
     hazmat::{Level, Pages},
     params::CheckedParams,
 };
 
-use crate::error::Error;
+use crate::error::{Error, invalid};
+use crate::shape::{Derive, Shape};
 use crate::source::BlockSources;
 
 /// When the memory of a pool is wiped. It is always wiped before it is freed.
@@ -111,7 +111,8 @@ impl PoolConfig {
     /// Checks the configuration as far as possible without making a pool.
     ///
     /// # Errors
-    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter).
+    /// [`InvalidParameter`](saltern_yescrypt::Error::InvalidParameter); [`Error::OverBudget`] if
+    /// [`PoolConfig::prepare`] does not fit into the memory of each thread.
     pub fn check(&self) -> Result<(), Error> {
         if !(1..=MAX_THREADS).contains(&self.threads) {
             return Err(invalid("number of threads", self.threads as u64, "1 to 1024").into());
@@ -128,12 +129,19 @@ impl PoolConfig {
             let expected = "one that this processor has";
             return Err(invalid("CPU level", self.level as u64, expected).into());
         }
+        let Some(what) = self.prepared() else { return Ok(()) };
+        let needed = Shape::new(what, false, self.pages)?.memory(1);
+        let (threads, limit) = (self.threads as u64, self.memory);
+        if needed > limit / threads {
+            return Err(Error::OverBudget { needed: needed.saturating_mul(threads), limit });
+        }
         Ok(())
     }
-}
 
-pub(crate) fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
-    Hash::InvalidParameter { name, value, expected }
+    /// What each thread prepares memory for.
+    pub(crate) fn prepared(&self) -> Option<Derive> {
+        self.prepare.map(|params| Derive { params, roms: Vec::new(), len: 0 })
+    }
 }
 
 /// Binds the calling thread to a processor.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use saltern_yescrypt::{ErrorKind, rom::RomId};
+use saltern_yescrypt::{Error as Hash, ErrorKind, rom::RomId};
 
 /// Why an item was refused or not computed, or why there is no pool. A wrong password is never an
 /// error.
@@ -165,4 +165,9 @@ impl From<saltern_yescrypt::Error> for Error {
     fn from(error: saltern_yescrypt::Error) -> Self {
         Error::Hash(error)
     }
+}
+
+/// A parameter out of its range.
+pub(crate) fn invalid(name: &'static str, value: u64, expected: &'static str) -> Hash {
+    Hash::InvalidParameter { name, value, expected }
 }

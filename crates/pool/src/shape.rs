@@ -9,7 +9,7 @@ use saltern_yescrypt::{
     rom::{RomMasks, RomUse},
 };
 
-use crate::config::invalid;
+use crate::error::invalid;
 use crate::source::{Grid, block_rom};
 use crate::task::Task;
 

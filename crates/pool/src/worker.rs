@@ -19,7 +19,7 @@ use crate::queue::Lead;
 use crate::rate::Sample;
 use crate::reader::Reader;
 use crate::schedule::portion;
-use crate::shape::{Derive, Shape};
+use crate::shape::Shape;
 use crate::shared::{Shared, State, lock, wait};
 use crate::source::{BlockSource, Completion};
 
@@ -97,16 +97,11 @@ impl<'p> Worker<'p> {
     /// Allocates and touches the configured memory.
     fn prepare(&self) -> Result<(), Error> {
         let config = &self.shared.config;
-        let Some(params) = config.prepare else { return Ok(()) };
-        let what = Derive { params, roms: Vec::new(), len: 0 };
+        let Some(what) = config.prepared() else { return Ok(()) };
+        let params = what.params;
         let shape = Shape::new(what, false, config.pages)?;
         let need = |hashes| Need { arena: shape.memory(hashes), buffers: 0 };
         let mut state = lock(&self.shared.state);
-        let (share, limit) = (state.ledger.share(), config.memory);
-        if need(1).arena > share {
-            let needed = need(1).arena.saturating_mul(config.threads as u64);
-            return Err(Error::OverBudget { needed, limit });
-        }
         let granted = state.ledger.admit(self.me, params.degree(), &need, false);
         drop(state);
         let Admission::Run(hashes, mut arena) = granted else { return Ok(()) };

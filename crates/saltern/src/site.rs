@@ -28,16 +28,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Reads the keys, and the manifests of the ROMs.
+    /// Reads the keys, and the manifest of the active ROM.
     pub(crate) fn open(policy: &Policy) -> Result<Self, Error> {
         policy.check()?;
         let mut notes = Vec::new();
         let keys = key_set(&policy.keys, policy.assume_unnamed_key.as_ref(), &mut notes)?;
-        let mut active = None;
-        for rom in &policy.roms {
-            let measured = measure(rom)?;
-            active = if rom.active { Some(measured) } else { active };
-        }
+        let active = policy.roms.iter().find(|rom| rom.active).map(measure).transpose()?;
         let mut params = policy.params;
         if let Some(rom) = active {
             let why = format!("its size is not a power of two of blocks of r = {}", params.r);
@@ -110,6 +106,11 @@ pub(crate) enum Successor {
 }
 
 impl Site {
+    /// Reads the manifests of all ROMs.
+    pub(crate) fn check_manifests(&self) -> Result<(), Error> {
+        self.policy.roms.iter().try_for_each(|rom| measure(rom).map(drop))
+    }
+
     /// Whether a hash can be computed here, as far as that is known in advance. Only libcrypt knows
     /// what it refuses, so it is asked.
     pub(crate) fn can_compute(&self, hash: &Hash) -> Result<(), Error> {

@@ -217,7 +217,7 @@ FROM {table}
     "wrap": """
 SELECT max(length({hash}) + length('{{over=}}') + %(hash)s)
 FROM {table}
-WHERE {hash} !~ '^[!*]*([$](y|7|scrypt|saltern-yescrypt)[$]|[$]7X|[{{](over|key|rom)=)'
+WHERE {hash} !~ '^[!*]*([{{][Cc][Rr][Yy][Pp][Tt][}}][!*]*)?([$](y|7|scrypt|saltern-yescrypt)[$]|[$]7X|[{{](over|key|rom)=)'
 """,
 }
 """How long the longest of the new strings may be, from what stands there now."""

@@ -120,7 +120,7 @@ def test_columns_that_are_too_narrow(server: Server, policies: Policies, bulk: B
     longest = len(foreign) + len("{over=}") + len(keyed)
     assert ran.status == 2 and f"may have {longest} characters" in ran.said
 
-    fill(server, "users", [keyed] * 10 + [digest] * 10)
+    fill(server, "users", [keyed, f"{{CRYPT}}{keyed}", f"!{{crypt}}{bare}"] * 10 + [digest] * 10)
     wrapped = hasher.wrap(digest)
     assert wrapped is not None
     # The new string has the name of the scheme in the place of the digest.
@@ -160,7 +160,7 @@ def test_policies(server: Server, policies: Policies, bulk: Bulk, tmp_path: Path
     unnamed = policies.file("b", more='assume_unnamed_key = "u.key"')
     for operation, policy, expected in (
         ("rekey", missing, "the key"),
-        ("rekey", other, "the file holds another key"),
+        ("rekey", other, "holds the key e+"),
         ("rekey", policies.file(None), "no active key"),
         ("rekey", unnamed, "assume_unnamed_key"),
         ("wrap", unnamed, "assume_unnamed_key"),
@@ -203,7 +203,7 @@ def test_a_node_with_something_else(server: Server, policies: Policies, tmp_path
     assert "params is different" in str(problem(assignment))
     policy.write_text(policies.text("b"))
     (tmp_path / "b.key").write_bytes(bytes(32))
-    assert "the file holds another key" in str(problem(assignment))
+    assert "holds the key b+" in str(problem(assignment))
     (tmp_path / "b.key").unlink()
     assert "b.key" in str(problem(assignment))
     policy.unlink()

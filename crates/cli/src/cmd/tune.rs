@@ -192,17 +192,22 @@ impl Args {
     }
 
     fn show(&self, report: &Report, site: &Site) -> anyhow::Result<ExitCode> {
-        // First what cannot be had again without measuring again.
-        match &self.output {
-            Some(file) if report.holds() => {
-                let policy = report.policy(&site.policy(&report.setting))?;
-                new_file::create(file, policy.as_bytes(), "a policy")?;
-            }
+        // A result that cannot be written must not take the others with it.
+        let policy = match &self.output {
+            Some(file) if report.holds() => report
+                .policy(&site.policy(&report.setting))
+                .map_err(anyhow::Error::from)
+                .and_then(|policy| new_file::create(file, policy.as_bytes(), "a policy")),
             Some(file) => {
                 tell(format_args!("{} was not written: no setting met the target", file.display()));
+                Ok(())
             }
-            None => {}
-        }
+            None => Ok(()),
+        };
+        let page = self
+            .html
+            .as_ref()
+            .map_or(Ok(()), |file| new_file::replace(file, report.page().as_bytes()));
         let mut output = Output::new();
         if self.json {
             output.json(report)?;
@@ -210,9 +215,7 @@ impl Args {
             output.bytes(report.text().as_bytes())?;
         }
         output.flush()?;
-        if let Some(file) = &self.html {
-            new_file::replace(file, report.page().as_bytes())?;
-        }
+        policy.and(page)?;
         Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

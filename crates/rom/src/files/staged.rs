@@ -150,13 +150,16 @@ impl Staged {
         }
     }
 
+    /// Gives the file its permissions.
+    fn protect(&self) -> Result<(), Error> {
+        let Some(mode) = self.mode else { return Ok(()) };
+        filesystem::set_mode(&self.file, mode).map_err(Error::io("protect", &self.part))
+    }
+
     /// Syncs the contents and gives the file its permissions and its name, replacing an existing
     /// file. The caller must sync the directory.
     pub(crate) fn commit(mut self) -> Result<(), Error> {
-        if let Some(mode) = self.mode {
-            let protected = filesystem::set_mode(&self.file, mode);
-            protected.map_err(Error::io("protect", &self.part))?;
-        }
+        self.protect()?;
         self.sync()?;
         if let Ok(found) = self.place.symlink_metadata() {
             is_regular_file(&self.place, &found)?;
@@ -170,6 +173,7 @@ impl Staged {
     /// systems without hard links, a file that somebody else creates at the same moment is lost.
     fn commit_new(self) -> Result<(), Error> {
         let exists = || Error::Exists { path: self.place.clone() };
+        self.protect()?;
         self.sync()?;
         match std::fs::hard_link(&self.part, &self.place) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(exists()),
@@ -242,7 +246,14 @@ pub fn check_replace_file(path: &Path) -> Result<(), Error> {
 
 /// What will replace a regular file, and where; `None` for something else, which is written to.
 fn begin_replacement(path: &Path) -> Result<Option<(PathBuf, Staged)>, Error> {
-    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let Ok(place) = path.canonicalize() else {
+        // A link that leads nowhere would be refused in the end.
+        if let Ok(found) = path.symlink_metadata() {
+            is_regular_file(path, &found)?;
+        }
+        let staged = Staged::begin(path, None)?;
+        return Ok(Some((path.to_owned(), staged)));
+    };
     match place.metadata() {
         Ok(there) if there.is_dir() => Err(Error::io("write", path)(ErrorKind::IsADirectory)),
         Ok(there) if !there.is_file() => Ok(None),
@@ -409,6 +420,9 @@ mod tests {
             ["new", "private", "replaced", "other"].map(|name| folder.path().join(name));
         fs::write(other, b"").unwrap();
         new_file(&new, b"").unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("nowhere", &link).unwrap();
+        assert!(check_replace_file(&link).is_err() && replace_file(&link, b"").is_err());
         let leftover = fs::File::create(part_of(&private)).unwrap();
         new_private_file(&private, b"secret").unwrap();
         assert_eq!(leftover.metadata().unwrap().len(), 0, "nobody has it open already");

@@ -13,7 +13,7 @@ use crate::format::identity::RomHash;
 use crate::format::manifest::{Location, Manifest, SeedSource};
 use crate::format::sums::ImageHasher;
 use crate::progress::{Watch, unwatched};
-use crate::system::filesystem::write_all_at;
+use crate::system::filesystem::{Kind, write_all_at};
 use crate::system::pages::RomPages;
 
 /// How to copy.
@@ -122,6 +122,11 @@ pub fn adopt(
         Some(key) => (Location::Sysv { key }, Image::Segment(trusted_segment(key)?)),
         None => (Location::Beside, Image::File(ImageFile::open(image)?)),
     };
+    if let Image::File(ImageFile { kind: Kind::Hugetlbfs, .. }) = &found {
+        let what = "files cannot be written to a hugetlbfs, so the image cannot have a manifest there: \
+                    copy it to a tmpfs or a disk";
+        return Err(Error::Unsupported { what });
+    }
     found.check_size(expected)?;
     let mut hasher = ImageHasher::new(params)?;
     let mut last = None;

@@ -126,6 +126,10 @@ impl Policy {
                 };
                 return Err(Invalid::new(key, value, expected));
             }
+            Err(saltern_pool::Error::OverBudget { needed, limit }) => {
+                let allowed = format!("at least {needed} bytes, which the threads prepare");
+                return Err(Invalid::new("pool.memory", limit, allowed));
+            }
             Err(error) => return Err(Invalid::new("pool", "", error.to_string())),
             Ok(()) => {}
         }

@@ -10,7 +10,7 @@ use saltern_yescrypt::hazmat::Pages;
 use saltern_yescrypt::params::{FlavorPolicy, Syntax};
 
 /// A text, and what is said of it.
-const WRONG: [(&str, &str); 46] = [
+const WRONG: [(&str, &str); 47] = [
     (
         "x = 1",
         "1: x = 1: expected a known key: one of assume_unnamed_key, assume_unnamed_rom, check_roms, decoy, floor, keys, limits, params, pool, roms, schemes",
@@ -25,6 +25,10 @@ const WRONG: [(&str, &str); 46] = [
     (
         "[pool]\nmemory = \"1MB\"",
         "2: pool.memory = \"1MB\": expected bytes, or a size such as \"256MiB\"",
+    ),
+    (
+        "[pool]\nthreads = 8\nprepare = true\nmemory = \"64MiB\"",
+        "4: pool.memory = \"64MiB\": expected at least 15",
     ),
     ("[pool]\nmemory = \"1MiB\"", "2: pool.memory = \"1MiB\": expected at least 18"),
     ("[pool]\ndeadline = 2", "2: pool.deadline = 2: expected a time such as"),

@@ -149,6 +149,9 @@ fn a_policy_is_checked_without_its_images() {
     // That ROM is not the active one.
     fs::remove_file(site.path("old.rom.json")).unwrap();
     assert_one_error(&check(&text), &format!("the ROM {}", ids[0]));
+    // Where only strings are counted, nobody asks for it.
+    let counted = run(&["census", "--policy", file], format!("{named}\n"));
+    assert_eq!(counted.status.code(), Some(0), "{counted:?}");
 }
 
 /// What unknown accounts cost may need a ROM that no string in the table needs any more.

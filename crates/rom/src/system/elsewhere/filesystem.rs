@@ -16,6 +16,12 @@ pub(crate) enum Kind {
     Hugetlbfs,
 }
 
+impl Kind {
+    pub(crate) fn file_length(self, bytes: u64, _: usize) -> Option<u64> {
+        Some(bytes)
+    }
+}
+
 const PAGE: usize = 4096;
 
 pub(crate) fn kind(_: &Path) -> Result<Kind, Error> {
