@@ -74,7 +74,7 @@ impl Prepared {
     /// Those of [`Passwords::new`](crate::Passwords::new).
     pub fn check(policy: &Policy) -> Result<Vec<String>, Error> {
         let mut site = Site::open(policy)?;
-        site.check_manifests()?;
+        site.check_inactive()?;
         decoys(&mut site, Site::could_compute)?;
         let mut config = policy.pool.clone();
         let bound = config.processors.len().min(config.threads).max(1);

@@ -106,9 +106,10 @@ pub(crate) enum Successor {
 }
 
 impl Site {
-    /// Reads the manifests of all ROMs.
-    pub(crate) fn check_manifests(&self) -> Result<(), Error> {
-        self.policy.roms.iter().try_for_each(|rom| measure(rom).map(drop))
+    /// Reads the manifests that [`Site::open`] does not: those of inactive ROMs.
+    pub(crate) fn check_inactive(&self) -> Result<(), Error> {
+        let mut inactive = self.policy.roms.iter().filter(|rom| !rom.active);
+        inactive.try_for_each(|rom| measure(rom).map(drop))
     }
 
     /// Whether a hash can be computed here, as far as that is known in advance. Only libcrypt knows

@@ -246,14 +246,13 @@ pub fn check_replace_file(path: &Path) -> Result<(), Error> {
 
 /// What will replace a regular file, and where; `None` for something else, which is written to.
 fn begin_replacement(path: &Path) -> Result<Option<(PathBuf, Staged)>, Error> {
-    let Ok(place) = path.canonicalize() else {
-        // A link that leads nowhere would be refused in the end.
-        if let Ok(found) = path.symlink_metadata() {
-            is_regular_file(path, &found)?;
-        }
-        let staged = Staged::begin(path, None)?;
-        return Ok(Some((path.to_owned(), staged)));
-    };
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if let Ok(found) = place.symlink_metadata()
+        && found.is_symlink()
+    {
+        // It leads nowhere, and would be refused in the end.
+        is_regular_file(path, &found)?;
+    }
     match place.metadata() {
         Ok(there) if there.is_dir() => Err(Error::io("write", path)(ErrorKind::IsADirectory)),
         Ok(there) if !there.is_file() => Ok(None),
