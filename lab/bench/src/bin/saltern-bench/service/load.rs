@@ -1,0 +1,469 @@
+//! Logins: as many as there can be, or at random times, and what became of them.
+//!
+//! What asks here writes its requests as bytes that are made once and looks for three words in
+//! answers, so that it takes little of the machine. Programs use the client in apps/salternd.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
+use saltern_bench::stats::median;
+use saltern_tune::{Arrivals, process_seconds};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::runtime::Runtime;
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::daemon::{Daemon, Spent};
+
+/// The most connections that are kept: fewer than the service has for one client, so that there are
+/// some left for other questions.
+const KEPT: usize = 1000;
+
+/// Asks a service, over connections that are kept.
+#[derive(Clone)]
+pub(super) struct Caller {
+    socket: Arc<PathBuf>,
+    idle: Arc<Mutex<Vec<UnixStream>>>,
+    runtime: Arc<Runtime>,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    Match,
+    Mismatch,
+    /// At once: there would not be time, or no room.
+    Refused,
+    /// In the end: there was no time after all.
+    Expired,
+    /// Anything else, and connections that broke.
+    Other,
+}
+
+/// A whole answer.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+}
+
+impl Caller {
+    pub(super) fn new(socket: PathBuf, threads: usize) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .enable_all()
+            .build()?;
+        let (socket, idle, runtime) = (Arc::new(socket), Arc::default(), Arc::new(runtime));
+        Ok(Caller { socket, idle, runtime })
+    }
+
+    pub(super) fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// A new string for a password.
+    pub(super) fn hash(&self, password: &str) -> anyhow::Result<String> {
+        let body = serde_json::json!({ "password": password }).to_string();
+        let answer = self.runtime.block_on(self.ask(&request("/v1/hash", &body)))?;
+        let hash = serde_json::from_slice::<serde_json::Value>(&answer.body)?;
+        ensure!(answer.status == 200, "{hash}");
+        Ok(hash["hash"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Sends a request and reads the answer; once more if the connection had been closed meanwhile.
+    pub(super) async fn ask(&self, request: &[u8]) -> io::Result<Answer> {
+        let kept = self.idle().pop();
+        if let Some(mut stream) = kept
+            && let Ok(answer) = exchange(&mut stream, request).await
+        {
+            self.keep(stream);
+            return Ok(answer);
+        }
+        let mut stream = self.connect().await?;
+        let answer = exchange(&mut stream, request).await?;
+        self.keep(stream);
+        Ok(answer)
+    }
+
+    fn keep(&self, stream: UnixStream) {
+        let mut idle = self.idle();
+        if idle.len() < KEPT {
+            idle.push(stream);
+        }
+    }
+
+    /// The same over a connection that is closed afterwards.
+    pub(super) async fn ask_alone(&self, request: &[u8]) -> io::Result<Answer> {
+        exchange(&mut self.connect().await?, request).await
+    }
+
+    /// Another connection.
+    pub(super) async fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&*self.socket).await
+    }
+
+    /// Closes what is kept.
+    pub(super) fn close(&self) {
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<UnixStream>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that is sent as it is.
+pub(super) fn request(path: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+async fn exchange(stream: &mut UnixStream, request: &[u8]) -> io::Result<Answer> {
+    stream.write_all(request).await?;
+    let mut read = Vec::with_capacity(1024);
+    loop {
+        if stream.read_buf(&mut read).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if let Some(answer) = whole(&read) {
+            return Ok(answer);
+        }
+    }
+}
+
+/// The answer, if all of it is there.
+fn whole(read: &[u8]) -> Option<Answer> {
+    let end = read.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
+    let head = str::from_utf8(&read[..end]).ok()?;
+    let status = head.get(9..12)?.parse().ok()?;
+    let length = head.split("\r\n").find_map(|line| line.strip_prefix("content-length: "))?;
+    let body = read.get(end..end + length.parse::<usize>().ok()?)?;
+    Some(Answer { status, body: body.to_vec() })
+}
+
+impl Answer {
+    /// What became of a login.
+    pub(super) fn end(&self) -> End {
+        let has = |text: &str| self.body.windows(text.len()).any(|part| part == text.as_bytes());
+        match self.status {
+            200 if has("\"outcome\":\"match\"") => End::Match,
+            200 if has("\"outcome\":\"mismatch\"") => End::Mismatch,
+            503 if has("problem:expired\"") => End::Expired,
+            503 if has("\"outcome\":\"overloaded\"") => End::Refused,
+            _ => End::Other,
+        }
+    }
+}
+
+/// As many logins as there can be.
+pub(super) struct Saturated {
+    /// Logins a second.
+    pub(super) rate: f64,
+    pub(super) count: f64,
+    /// By the service meanwhile.
+    pub(super) spent: Spent,
+}
+
+/// Logins that are all the same, of a password that matches.
+pub(super) struct Logins {
+    caller: Caller,
+    password: String,
+    stored: String,
+}
+
+impl Logins {
+    pub(super) fn new(caller: Caller, password: &str, stored: &str) -> Self {
+        Logins { caller, password: password.to_owned(), stored: stored.to_owned() }
+    }
+
+    fn request(&self, within: Option<Duration>) -> Arc<[u8]> {
+        let mut body = serde_json::json!({
+            "account": "account", "password": self.password, "hash": self.stored
+        });
+        if let Some(within) = within {
+            body["timeout_ms"] = serde_json::json!(within.as_millis() as u64);
+        }
+        request("/v1/verify", &body.to_string()).into()
+    }
+
+    /// Milliseconds of a login of which there is no other: the median of 25.
+    pub(super) fn alone(&self) -> anyhow::Result<f64> {
+        let (request, mut times) = (self.request(None), Vec::new());
+        for _ in 0..25 {
+            let start = Instant::now();
+            let answer = self.caller.runtime.block_on(self.caller.ask(&request))?;
+            times.push(1e3 * start.elapsed().as_secs_f64());
+            ensure!(answer.end() == End::Match, "a login was refused, or wrong");
+        }
+        Ok(median(&times))
+    }
+
+    /// As many logins as there can be, from so many that ask one after the other, for so long.
+    pub(super) fn saturate(
+        &self,
+        clients: usize,
+        part: Duration,
+        daemon: &Daemon,
+    ) -> anyhow::Result<Saturated> {
+        let (request, done) = (self.request(None), Arc::new(AtomicU64::new(0)));
+        let mut asking = JoinSet::new();
+        for _ in 0..clients {
+            let (caller, request, done) =
+                (self.caller.clone(), Arc::clone(&request), Arc::clone(&done));
+            let ask = async move {
+                while caller.ask(&request).await?.end() == End::Match {
+                    done.fetch_add(1, Relaxed);
+                }
+                bail!("a login was refused, or wrong")
+            };
+            asking.spawn_on(ask, self.caller.runtime.handle());
+        }
+        // From one answer to another: groups end together.
+        let next = |seen: u64| {
+            while done.load(Relaxed) == seen && !asking.is_empty() {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            (done.load(Relaxed), Instant::now(), daemon.spent())
+        };
+        std::thread::sleep(part / 4);
+        let first = next(done.load(Relaxed));
+        std::thread::sleep(part);
+        let last = next(done.load(Relaxed));
+        if let Some(failed) = asking.try_join_next() {
+            failed??;
+        }
+        self.caller.runtime.block_on(asking.shutdown());
+        let count = (last.0 - first.0) as f64;
+        let seconds = (last.1 - first.1).as_secs_f64();
+        Ok(Saturated { rate: count / seconds, count, spent: last.2.since(&first.2) })
+    }
+
+    /// So many logins a second at random times.
+    pub(super) fn load(
+        &self,
+        rate: f64,
+        time: Duration,
+        within: Option<Duration>,
+        seed: u64,
+    ) -> Load {
+        let (request, (sender, ended)) = (self.request(within), mpsc::channel());
+        let before = process_seconds();
+        let start = Instant::now() + Duration::from_millis(5);
+        for at in Arrivals::new(rate, seed).take_while(|at| *at < time.as_secs_f64()) {
+            let due = start + Duration::from_secs_f64(at);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            let (caller, request, sender) =
+                (self.caller.clone(), Arc::clone(&request), sender.clone());
+            self.caller.runtime.spawn(async move {
+                let sent = Instant::now();
+                let answer = caller.ask(&request).await;
+                let end = answer.map_or(End::Other, |answer| answer.end());
+                let ms = |time: Duration| 1e3 * time.as_secs_f64();
+                let (lag, time) = (ms(sent - due), ms(due.elapsed()));
+                let _ = sender.send(Login { at, lag, time, end });
+            });
+        }
+        drop(sender);
+        let logins: Vec<_> = ended.iter().collect();
+        let wrong = logins.iter().filter(|login| !login.end.is_right()).count();
+        let expired = logins.iter().filter(|login| login.end == End::Expired).count();
+        let processor = process_seconds() - before;
+        Load { logins, wrong, expired, seconds: time.as_secs_f64(), processor }
+    }
+
+    /// A batch that has more lines than can be done, until it is ended.
+    pub(super) fn batch(&self) -> Batch {
+        let lines = Arc::new(AtomicU64::new(0));
+        let line = serde_json::json!({
+            "op": "verify", "password": self.password, "hash": self.stored
+        });
+        let task = batch(Arc::clone(&self.caller.socket), line.to_string(), Arc::clone(&lines));
+        let task = self.caller.runtime.spawn(task);
+        Batch { lines, task }
+    }
+}
+
+impl End {
+    /// Whether a login of the right password may end so.
+    fn is_right(self) -> bool {
+        matches!(self, End::Match | End::Refused | End::Expired)
+    }
+}
+
+/// A batch under way.
+pub(super) struct Batch {
+    lines: Arc<AtomicU64>,
+    task: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Batch {
+    /// Goes away from it; how many lines were answered.
+    pub(super) fn end(self) -> anyhow::Result<u64> {
+        ensure!(!self.task.is_finished(), "the batch has ended, or an answer was wrong");
+        self.task.abort();
+        Ok(self.lines.load(Relaxed))
+    }
+}
+
+/// Lines without an end, whose answers have to be matches.
+async fn batch(socket: Arc<PathBuf>, line: String, matches: Arc<AtomicU64>) -> anyhow::Result<()> {
+    let (mut answers, mut lines) = UnixStream::connect(&*socket).await?.into_split();
+    let head = "POST /v1/batch HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-ndjson\r\n\
+                transfer-encoding: chunked\r\n\r\n";
+    let chunk = format!("{:x}\r\n{line}\n\r\n", line.len() + 1);
+    let write = async {
+        lines.write_all(head.as_bytes()).await?;
+        loop {
+            lines.write_all(chunk.as_bytes()).await?;
+        }
+    };
+    let read = async {
+        let (mut buffer, mut begun) = (vec![0; 1 << 14], Vec::new());
+        loop {
+            let count = answers.read(&mut buffer).await?;
+            ensure!(count > 0, "the service has ended the batch");
+            begun.extend_from_slice(&buffer[..count]);
+            while let Some(end) = begun.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<_> = begun.drain(..=end).collect();
+                if line.starts_with(b"{") {
+                    let text = String::from_utf8_lossy(&line);
+                    ensure!(text.contains("\"outcome\":\"match\""), "{text}");
+                    matches.fetch_add(1, Relaxed);
+                }
+            }
+        }
+    };
+    tokio::select! { ended = write => ended, ended = read => ended }
+}
+
+/// A login that has ended; times in milliseconds.
+#[derive(Clone, Copy)]
+struct Login {
+    /// Seconds from the start of the load until it was due.
+    at: f64,
+    /// From then until it was sent.
+    lag: f64,
+    /// From then until it was answered.
+    time: f64,
+    end: End,
+}
+
+/// What became of many logins.
+#[derive(Default)]
+pub(super) struct Load {
+    logins: Vec<Login>,
+    pub(super) wrong: usize,
+    pub(super) expired: usize,
+    pub(super) seconds: f64,
+    /// Of this process, which asks.
+    pub(super) processor: f64,
+}
+
+impl Load {
+    /// Adds those of another load.
+    pub(super) fn join(&mut self, other: Load) {
+        self.logins.extend(other.logins);
+        self.wrong += other.wrong;
+        self.expired += other.expired;
+        self.seconds += other.seconds;
+        self.processor += other.processor;
+    }
+
+    fn of(&self, end: End, from: f64, to: f64) -> Vec<f64> {
+        let wanted = |login: &&Login| login.end == end && (from..to).contains(&login.at);
+        self.logins.iter().filter(wanted).map(|login| login.time).collect()
+    }
+
+    /// Of those that matched.
+    pub(super) fn times(&self) -> Vec<f64> {
+        self.of(End::Match, 0.0, f64::INFINITY)
+    }
+
+    /// Of those that matched and were due in these seconds.
+    pub(super) fn times_between(&self, from: f64, to: f64) -> Vec<f64> {
+        self.of(End::Match, from, to)
+    }
+
+    /// Of refusals.
+    pub(super) fn refused(&self) -> Vec<f64> {
+        self.of(End::Refused, 0.0, f64::INFINITY)
+    }
+
+    pub(super) fn refused_between(&self, from: f64, to: f64) -> usize {
+        self.of(End::Refused, from, to).len()
+    }
+
+    pub(super) fn lags(&self) -> Vec<f64> {
+        self.logins.iter().map(|login| login.lag).collect()
+    }
+
+    pub(super) fn sent(&self) -> usize {
+        self.logins.len()
+    }
+
+    /// Of those that matched in time, how many a second were answered from one of these seconds to
+    /// the other.
+    pub(super) fn goodput(&self, within: Duration, from: f64, to: f64) -> f64 {
+        let most = 1e3 * within.as_secs_f64();
+        let good = |login: &&Login| {
+            let answered = login.at + login.time / 1e3;
+            login.end == End::Match
+                && login.time - login.lag <= most
+                && (from..to).contains(&answered)
+        };
+        self.logins.iter().filter(good).count() as f64 / (to - from)
+    }
+
+    /// Those that matched more than so long after they were sent.
+    pub(super) fn late(&self, within: Duration) -> usize {
+        let most = 1e3 * within.as_secs_f64();
+        let late = |login: &&Login| login.end == End::Match && login.time - login.lag > most;
+        self.logins.iter().filter(late).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_once_all_of_it_is_there() {
+        let text = b"HTTP/1.1 200 OK\r\ncontent-length: 21\r\n\r\n{\"outcome\":\"mismatch\"}";
+        for end in 0..text.len() - 1 {
+            assert!(whole(&text[..end]).is_none(), "{end}");
+        }
+        assert_eq!(whole(text).map(|answer| answer.end()), Some(End::Mismatch));
+        let of = |status, body: &str| Answer { status, body: body.into() }.end();
+        assert_eq!(of(200, "{\"outcome\":\"match\"}"), End::Match);
+        assert_eq!(of(503, "{\"outcome\":\"overloaded\"}"), End::Refused);
+        let expired = "{\"outcome\":\"overloaded\",\"type\":\"urn:saltern:problem:expired\"}";
+        assert_eq!(of(503, expired), End::Expired);
+        for (status, body) in [(503, "{\"outcome\":\"unavailable\"}"), (500, ""), (200, "{}")] {
+            assert_eq!(of(status, body), End::Other);
+        }
+    }
+
+    #[test]
+    fn goodput_is_what_was_answered_in_time_within_these_seconds() {
+        let login = |at, time, end| Login { at, lag: 1.0, time, end };
+        let logins = vec![
+            login(0.5, 400.0, End::Match),
+            login(0.9, 400.0, End::Match),
+            login(1.0, 600.0, End::Match),
+            login(1.2, 300.0, End::Refused),
+            login(1.9, 400.0, End::Match),
+        ];
+        let load = Load { logins, ..Load::default() };
+        let within = Duration::from_millis(500);
+        assert_eq!(load.goodput(within, 1.0, 2.0), 1.0);
+        assert_eq!((load.late(within), load.refused()), (1, vec![300.0]));
+        assert_eq!(load.times_between(1.0, 1.5), [600.0]);
+    }
+}
